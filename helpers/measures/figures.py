@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.ticker import LogLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
@@ -121,27 +122,37 @@ def cross_alignment(frames: Mapping[str, pd.DataFrame]):
 
 
 @redrawable
-def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str):
+def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str, unsure: pd.Series):
     """Heat maps of ranks, a panel a measure: layers down, heads across, all panels sorted by the measure `order`.
 
     Parameters
     ----------
     columns : mapping of measure -> Series on (kind, layer, head)
-        Ranked within layers, 1 for the largest; the smaller rank where some are equal.
+        Ranked within layers, 1 for the largest; the smaller rank where some are equal. Of `order` values are written
+        (thousandths of their unit) and not ranks.
     kind : str
     order : str
         One of the measures.
+    unsure : Series on (kind, layer, head), bool
+        Heads whose value of `order` cannot be told from zero: grey in its panel.
     """
     ranks = {
         name: column.groupby(level=["kind", "layer"]).rank(ascending=False, method="min") for name, column in columns.items()
     }
     most = max(column.xs(kind).max() for column in ranks.values())
     figure, axes = drawing.grid(len(ranks), 4, *_size(ranks, kind))
+    shades = plt.get_cmap("viridis").with_extremes(under="#D9D9D9")
     for axis, (name, column) in zip(axes, ranks.items(), strict=True):
-        drawn = _head_map(axis, column, columns[order], kind, (1, max(2, most)), 1, cmap="viridis_r")
-        axis.set(title=named(name), xlabel=f"heads, sorted by {named(order)}", ylabel="layer" if left(axis) else "")
+        limits, own = (1, max(2, most)), name == order
+        said, digits = (1000 * columns[name], 2) if own else (column, 1)
+        colour = column.mask(unsure, 0) if own else column  # below the scale: grey
+        drawn = _head_map(axis, said, columns[order], kind, limits, digits, cmap=shades, colour=colour)
+        title = f"{named(name)}, millinats" if own else named(name)
+        axis.set(title=title, xlabel=f"heads, sorted by {named(order)}", ylabel="layer" if left(axis) else "")
+    figure.suptitle(f"{drawing.KIND_TITLES[kind]}-attention", fontsize=9, fontweight="bold")
     figure.set_figwidth(min(WIDTH - 0.2, figure.get_figwidth() + 0.7))  # its labels stand out on either side
     drawing.bar(figure, drawn, axes, "rank in layer (1: largest)", range(1, int(most) + 1))
+    figure.axes[-1].invert_yaxis()
     return figure
 
 
@@ -302,30 +313,139 @@ def beside_random(frame: pd.DataFrame):
                 axis.axvline(rises.iloc[0], color=looks[method]["color"], lw=1, zorder=1)
         axis.set_yticks(range(len(methods)), methods if drawing.left(axis) else [""] * len(methods))
         axis.set(title=f"{number} heads off", xlabel="rise of the loss (millinats per token)", ylim=(len(methods) - 0.5, -0.5))
-        low, high = (1000 * end for end in frame.rise[frame["heads"] == number].agg(["min", "max"]))
-        axis.set_xlim(min(0, low) - 0.02 * high, 1.03 * high)  # no head costs nothing, or its removal even helps
+        _millinats(axis, "x", frame.rise[frame["heads"] == number])
+    return figure
+
+
+def _millinats(axis, along: str, rises: pd.Series) -> None:
+    """A logarithmic axis of rises (nats; drawn: millinats), linear about zero where one is no rise or hardly one."""
+    least, own = 1000 * rises.min(), getattr(axis, f"{along}axis")
+    getattr(axis, f"set_{along}scale")(**({"value": "log"} if least > 1 else {"value": "symlog", "linthresh": 1}))
+    if least > 1:  # of few powers of ten more is written
+        own.set_major_locator(LogLocator(subs=(1, 2, 5) if 1000 * rises.max() < 50 * least else (1,)))
+    own.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    own.set_minor_formatter("")
+
+
+def _named_ends(axis, x: float, ends: Mapping[str, tuple[float, Any]], gap: float) -> None:
+    """Names at the right of lines that end at `x`, by (y, colour), at least `gap` from each other."""
+    low = -np.inf
+    for name, (y, colour) in sorted(ends.items(), key=lambda end: end[1][0]):
+        low = max(y, low + gap)
+        axis.annotate(name, (x, low), (9, 0), textcoords="offset points", color=colour, fontsize=8, va="center")
+
+
+@redrawable
+def sorted_heads(single: pd.DataFrame, out: int):
+    """Every head off alone, sorted by how much the loss rises: its interval, full where zero is outside, coloured by type.
+
+    Parameters
+    ----------
+    single : pandas.DataFrame on (kind, layer, head)
+        loss (rise, nats a target token), low, high.
+    out : int
+        So many of the smallest are shaded.
+    """
+    drawing.of_heads(single, "loss", "low", "high")
+    rows = 1000 * single.sort_values("loss", kind="stable")
+    rows["place"], known = range(1, len(rows) + 1), (rows.low > 0) | (rows.high < 0)
+    figure, axis = plt.subplots(figsize=(WIDTH - 0.1, 2.9))
+    axis.axvspan(0.5, out + 0.5, color="#EFEFEF", zorder=0)
+    axis.axhline(0, **drawing.LEVEL)
+    told = []
+    for kind, colour in zip(drawing.kinds(rows.index.unique("kind")), MODELS, strict=False):
+        own = rows.loc[[kind]]
+        for part, full in ((own[known[own.index]], True), (own[~known[own.index]], False)):
+            look = {"color": colour, "mfc": colour if full else "white", "marker": drawing.MARKERS[len(told)], "ms": 4}
+            axis.errorbar(part.place, part.loss, yerr=drawing.whiskers(part, "loss"), ls="", elinewidth=0.9, mew=0.9, **look)
+        told.append((f"{drawing.KIND_TITLES[kind]}-attention: {known[own.index].sum()} of {len(own)} change the loss", colour))
+    _millinats(axis, "y", single.low)
+    for line, (said, colour) in enumerate(told):
+        axis.text(0.02, 0.95 - 0.09 * line, said, color=colour, transform=axis.transAxes, va="top", fontsize=8.5)
+    axis.text(out / 2 + 0.5, 0.02, f"the {out} that go", transform=axis.get_xaxis_transform(), ha="center", fontsize=8)
+    axis.set(
+        xlabel="heads, sorted; hollow: the interval holds zero", ylabel="loss without the head\n(rise, millinats per token)"
+    )
+    axis.set_xlim(0, len(rows) + 1)
     return figure
 
 
 @redrawable
-def left_of_it(points: pd.DataFrame, total: int):
-    """What is left of a model without its least important heads, beside random heads: a dot a draw, a line through the mean.
+def one_by_one(frame: pd.DataFrame, marked: int):
+    """What heads cost off together beside the sum of what each costs alone, against how many are off.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame on heads (off)
+        alone and together (nats a target token), each with "_low" and "_high".
+    marked : int
+        A number of heads at which the two are written.
+    """
+    names = {"together": "all off together", "alone": "sum of each off alone"}
+    figure, axis = plt.subplots(figsize=(WIDTH - 0.6, 2.8))
+    for (name, said), colour in zip(names.items(), MODELS, strict=False):
+        y, low, high = (1000 * frame[f"{name}{end}"] for end in ("", "_low", "_high"))
+        axis.fill_between(frame.index, low, high, color=colour, alpha=0.2, lw=0)
+        axis.plot(frame.index, y, color=colour, marker="o", ms=3, lw=1.3)
+        axis.annotate(said, (frame.index[-1], y.iloc[-1]), (6, 0), textcoords="offset points", color=colour, va="center")
+        if marked in frame.index:
+            off = (-6, 7) if name == "together" else (6, -11)
+            axis.annotate(f"{y[marked]:,.0f}", (marked, y[marked]), off, textcoords="offset points", color=colour,
+                          ha="right" if name == "together" else "left", fontweight="bold")  # fmt: skip
+    if marked in frame.index:
+        axis.vlines(marked, *sorted(1000 * frame.loc[marked, list(names)]), color="grey", lw=1, ls=":")
+    _millinats(axis, "y", frame.filter(like="low").stack())
+    axis.set(
+        xlabel="heads off, those of the smallest loss without the head first", ylabel="rise of the loss\n(millinats per token)"
+    )
+    axis.set_xlim(0, frame.index[-1])
+    return figure
+
+
+@redrawable
+def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str], floor: tuple[float, str] | None = None):
+    """What is left of a model without some of its heads, by each way to choose them: a dot a draw, a line through the mean.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        Rows: method (the choice first), heads (left, of `total`), bleu, low, high (nan where there is no interval).
+        Rows: method (the choice first), heads (left, of `total`), bleu, low, high. A method with one number of heads is a
+        point with its name.
+    drawn : sequence of str
+        Methods that are drawn at random: hollow, without intervals.
+    floor : (bleu, name), optional
+        A level to compare with.
     """
     drawing.need(points, "method", "heads", "bleu", "low", "high")
-    looks = drawing.looks(points.method)
-    looks = {name: look | {"ms": 3.5 if at else 5} for at, (name, look) in enumerate(looks.items())}
-    looks = dict([*list(looks.items())[1:], next(iter(looks.items()))])  # the choice is drawn last, above the draws
-    figure, axes = drawing.line_panels(
-        points.assign(panel="", hollow=points.method != points.method.iloc[0]), "heads", "bleu", "method", looks,
-        label=f"heads left (of {total})", unit="BLEU", size=(5.4, 2.7),
-    )  # fmt: skip
-    ticks = sorted(points["heads"].unique(), reverse=True)
-    axes[""].set(xlim=(ticks[0] + 0.05 * total, ticks[-1] - 0.05 * total), xticks=ticks)
+    figure, axis = plt.subplots(figsize=(WIDTH - 0.3, 3.1))
+    ticks, ends = sorted(points["heads"][points.method == points.method.iloc[0]].unique(), reverse=True), {}
+    looks = drawing.looks([points.method.iloc[0], *drawn, *points.method])
+    for at, (name, look) in enumerate(reversed(looks.items())):
+        rows = points[points.method == name]
+        mean = rows.groupby("heads").bleu.mean().sort_index(ascending=False)
+        if len(mean) == 1:
+            axis.errorbar(mean.index, mean, yerr=drawing.whiskers(rows, "bleu"), **(look | {"ls": "", "ms": 5, "zorder": 4}))
+            axis.annotate(name, (mean.index[0], mean.iloc[0]), (0, -8), textcoords="offset points", ha="center", va="top",
+                          fontsize=8, color=look["color"])  # fmt: skip
+            continue
+        axis.plot(mean.index, mean, color=look["color"], lw=1.2, zorder=2)
+        ends[name] = (mean.iloc[-1], look["color"])
+        whole, rows = rows["heads"] == total, rows.assign(lane=rows.groupby("heads").cumcount())
+        if name in drawn:  # draws of one number of heads side by side
+            side = (rows.lane - rows.groupby("heads").lane.transform("mean")) * 0.009 * total
+            axis.plot(
+                (rows["heads"] + side)[~whole], rows.bleu[~whole], ls="", **(look | {"ms": 3.5, "mfc": "white", "mew": 1})
+            )
+        else:
+            axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
+    if floor is not None:
+        axis.axhline(floor[0], color="black", lw=1, ls="--", zorder=1)
+        axis.annotate(
+            floor[1], (ticks[-1] - 0.04 * total, floor[0]), (0, 3), textcoords="offset points", ha="right", fontsize=7.5
+        )
+    _named_ends(axis, ticks[-1], ends, 6.5)
+    axis.set(xlim=(ticks[0] + 0.05 * total, ticks[-1] - 0.05 * total), xticks=ticks, ylim=(-3, None))
+    axis.set(xlabel=f"heads left (of {total})", ylabel="BLEU")
     return figure
 
 

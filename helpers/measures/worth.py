@@ -59,12 +59,31 @@ def leave_one_out(
     StudyError
         If there are no batches, a batch is empty or lacks labels, or every label is ignored; or as `helpers.heads.index`.
     """
+    rises, tokens = rises_of_examples(model, batches, kinds, label, memory)
+    loss, low, high = scoring.ratio_interval(rises.to_numpy(), tokens[:, None], repeats)
+    return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=rises.columns)
+
+
+def rises_of_examples(
+    model, batches: Batches, kinds=None, label: str = "leaving heads out", memory: float = MEMORY
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """What `leave_one_out` averages: the rise (nats) of each example, a row, without each head; target tokens [examples]."""
     heads, held = index(model, kinds), prepared(model, batches)
     with evaluating(model), torch.no_grad():
         rises = [_rises(model, fed, labels, kinds, memory) for fed, labels in study.progress(held, label)]
-    tokens = torch.cat([(labels != -100).sum(-1, keepdim=True) for _, labels in held])
-    loss, low, high = scoring.ratio_interval(torch.cat(rises).cpu().numpy(), tokens.cpu().numpy(), repeats)
-    return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=heads)
+    return pd.DataFrame(torch.cat(rises).cpu().numpy(), columns=heads), _targets(held)
+
+
+def losses_of_examples(model, batches: Batches) -> tuple[np.ndarray, np.ndarray]:
+    """Cross-entropy of each example, nats summed over its target tokens, float64 [examples]; how many these are [examples]."""
+    held = prepared(model, batches)
+    with evaluating(model), torch.no_grad():
+        losses = [_losses(model(**fed, use_cache=False).logits, labels) for fed, labels in held]
+    return torch.cat(losses).cpu().numpy(), _targets(held)
+
+
+def _targets(held: list[tuple[dict[str, Any], torch.Tensor]]) -> np.ndarray:
+    return torch.cat([(labels != -100).sum(-1) for _, labels in held]).cpu().numpy()
 
 
 def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, memory: float) -> torch.Tensor:
@@ -174,10 +193,8 @@ def mean_loss(model, batches: Batches) -> float:
     StudyError
         As `leave_one_out`.
     """
-    held = prepared(model, batches)
-    with evaluating(model), torch.no_grad():
-        total = sum(float(_losses(model(**fed, use_cache=False).logits, labels).sum()) for fed, labels in held)
-    return total / sum(int((labels != -100).sum()) for _, labels in held)
+    losses, tokens = losses_of_examples(model, batches)
+    return float(losses.sum() / tokens.sum())
 
 
 def along_gate(model, batches: Batches, heads: Iterable[tuple], gates: Sequence[float]) -> pd.DataFrame:
@@ -228,20 +245,14 @@ def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
     StudyError
         As `leave_one_out`.
     """
-    held, addresses, rows = prepared(model, batches), index(model), {}
-    tokens = torch.cat([(labels != -100).sum(-1) for _, labels in held]).cpu().numpy()
-
-    def losses() -> np.ndarray:
-        return torch.cat([_losses(model(**fed, use_cache=False).logits, labels) for fed, labels in held]).cpu().numpy()
-
-    with evaluating(model), torch.no_grad():
-        plain = losses()
-        for kind in addresses.unique("kind"):
-            chosen = [address for address in addresses if address[0] == kind]
-            with gate(model, dict.fromkeys(chosen, 0.0)):
-                rise = scoring.ratio_interval(losses() - plain, tokens, repeats)
-            ends = dict(zip(("loss", "low", "high"), map(float, rise), strict=True))
-            rows[kind] = {"heads": len(chosen), "whole": float(plain.sum() / tokens.sum()), **ends}
+    held, addresses, rows = list(batches), index(model), {}
+    plain, tokens = losses_of_examples(model, held)
+    for kind in addresses.unique("kind"):
+        chosen = [address for address in addresses if address[0] == kind]
+        with gate(model, dict.fromkeys(chosen, 0.0)):
+            rise = scoring.ratio_interval(losses_of_examples(model, held)[0] - plain, tokens, repeats)
+        ends = dict(zip(("loss", "low", "high"), map(float, rise), strict=True))
+        rows[kind] = {"heads": len(chosen), "whole": float(plain.sum() / tokens.sum()), **ends}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("kind")
 
 

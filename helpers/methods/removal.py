@@ -15,12 +15,13 @@ import pandas as pd
 from helpers import heads
 from helpers.corpora import tokens
 from helpers.measures.removal import RANDOM, at_once, drawn, least
-from helpers.measures.worth import mean_loss
+from helpers.measures.worth import losses_of_examples, mean_loss, rises_of_examples
 from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
 
-LEAST, ALIKE = "least important", "random, same types"
+LEAST, ALIKE = "loss without the head", "random, same types"  # the choice by `worth`, in notebook 00 this measure
+ENCODER = "all encoder heads, nothing trained"
 SCORES = ("loss", "bleu", "low", "high", "change", "change low", "change high")
 
 
@@ -83,29 +84,55 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         heads (closed), method (the way to draw), own (rise of the loss with those of least worth), rise with low and high
-        (mean, least and most of the draws), beaten (draws that are worse), draws.
+        (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided, of as good a draw by chance:
+        with few draws it cannot be small).
     """
     rows = []
     for count, part in table.groupby("heads", sort=True):
         (own,) = part.rise[part.method == LEAST]
         for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
             beaten, draws = int((own < others).sum()), len(others)
-            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws))
-    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws"])
+            p = (1 + draws - beaten) / (1 + draws)
+            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws, p))
+    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "p"])
 
 
-def one_by_one(worth: pd.Series, rises: pd.DataFrame) -> pd.DataFrame:
-    """What the least important heads cost together, of `beside_random`, beside what they cost one at a time, by `worth`.
+def one_by_one(
+    model, batches: Iterable[Mapping[str, Any]], worth: pd.Series, points: int = 20, repeats: int = 1000
+) -> pd.DataFrame:
+    """What heads cost off all at once, the least important first, beside the sum of what each costs off alone; on one text.
+
+    Parameters
+    ----------
+    batches, worth
+        As of `beside_random`.
+    points : int
+        How many numbers of heads, evenly spread up to all.
+    repeats : int
+        Resamples of the bootstrap over sentences.
 
     Returns
     -------
     pandas.DataFrame
-        On heads (closed): alone (sum of their worths) and together, nats a target token; how many are of each kind.
+        On heads (off): alone and together, nats a target token, each with low and high (95 % interval, "alone_low" ...).
+
+    Raises
+    ------
+    StudyError
+        As `beside_random`.
     """
-    together = rises[rises.method == LEAST].set_index("heads").rise
-    gone = {count: worth.loc[least(worth, count)] for count in together.index}
-    kinds = pd.DataFrame({count: part.groupby(level="kind").size() for count, part in gone.items()}).T.fillna(0).astype(int)
-    return kinds.assign(alone={count: part.sum() for count, part in gone.items()}, together=together).rename_axis("heads")
+    _check(model, worth, ())
+    held, order, rows = list(batches), least(worth, len(worth)), {}
+    (whole, tokens), (alone, _) = losses_of_examples(model, held), rises_of_examples(model, held)
+    for count in sorted({round(len(worth) * part / points) for part in range(1, points + 1)} - {0}):
+        with heads.gate(model, dict.fromkeys(order[:count], 0.0)):
+            rises = {"alone": alone[order[:count]].sum(axis=1), "together": losses_of_examples(model, held)[0] - whole}
+        rows[count] = {
+            f"{name}{end}": float(value)
+            for name, rise in rises.items()
+            for end, value in zip(("", "_low", "_high"), scoring.ratio_interval(np.asarray(rise), tokens, repeats), strict=True)
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
 
 
 _STRANGER = """
@@ -156,7 +183,7 @@ def _check(model, worth: pd.Series, shares: Sequence[float]) -> None:
 
 def quality(
     subject, worth: pd.Series, split: str, beam: int = 1, repeats: int = 1000, shares=(0.25, 0.5, 0.75), draws: int = 3,
-    first: int | None = None,
+    first: int | None = None, also: Mapping[str, pd.Series] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
     """What is left of a model when a share of its heads is removed, without further training.
 
@@ -173,6 +200,8 @@ def quality(
         Of random heads: from all heads, and as many of each kind of attention as the choice by `worth` takes.
     first : int, optional
         Sentences of the split, the first, on which it is scored; all by default.
+    also : mapping of name -> Series, optional
+        Other columns to choose by; with them also all encoder heads at once (`ENCODER`), if there are any others.
 
     Returns
     -------
@@ -201,11 +230,15 @@ def quality(
         return dict(zip(SCORES, (loss, *ends), strict=True))
 
     def choices() -> Iterator[tuple[dict[str, Any], list]]:
-        for method in (LEAST, RANDOM, ALIKE):
+        for method in (LEAST, *(also or {}), RANDOM, ALIKE):
             yield {"method": method, "draw": 0, "heads": total}, []
+        encoder = [head for head in worth.index if head[0] == "encoder"]
+        if also and 0 < len(encoder) < total:
+            yield {"method": ENCODER, "draw": 0, "heads": total - len(encoder)}, encoder
         for count in dict.fromkeys(round(total * share) for share in shares):
             gone = least(worth, count)
-            yield {"method": LEAST, "draw": 0, "heads": total - count}, gone
+            for method, column in {LEAST: worth, **(also or {})}.items():
+                yield {"method": method, "draw": 0, "heads": total - count}, least(column, count)
             for draw in range(draws):
                 yield {"method": RANDOM, "draw": draw, "heads": total - count}, drawn(worth, count, draw)
                 like = pd.MultiIndex.from_tuples(gone, names=worth.index.names)

@@ -14,13 +14,8 @@
 # %% [markdown]
 # # 0 · Heads of your own model
 #
-# [notebook 1, relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
-# [figures](../figures/README.md) · functions: [measures/table.py](../helpers/measures/table.py),
-# [measures/worth.py](../helpers/measures/worth.py), [methods/removal.py](../helpers/methods/removal.py),
-# [heads/surgery.py](../helpers/heads/surgery.py), [runs/passages.py](../helpers/runs/passages.py)
-#
 # Which heads can a model spare? This notebook asks it of one small model of the study, or of yours ([at the
-# end](#Use-it-on-yours)): does a choice by the *loss without the head*, each head off alone, cost less than random heads?
+# end](#Use-it-on-yours)): off one head at a time, off many at once, and cut for good, each beside random heads.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -38,9 +33,17 @@ entries = ""  # a TOML file of measures of your own, which join the table (docs/
 # %%
 from helpers import study
 from helpers.plan import sources
+from helpers.publish import claims
 
 run = study.begin("00_your_own_model", globals())
+answer = claims.Box(run)
 print(run.summary(), sources(run), sep="\n")
+
+# %% [markdown]
+# [Notebook 1, relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
+# [figures](../figures/README.md) · functions: [measures/table.py](../helpers/measures/table.py),
+# [measures/worth.py](../helpers/measures/worth.py), [methods/removal.py](../helpers/methods/removal.py),
+# [heads/surgery.py](../helpers/heads/surgery.py), [runs/passages.py](../helpers/runs/passages.py)
 
 # %% jupyter={"source_hidden": true}
 import copy
@@ -50,18 +53,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import HTML, Markdown, display
+from IPython.display import HTML, display
 
 from helpers import drawing, heads, measures
 from helpers.measures import figures, lrp, measured, ranks
 from helpers.measures import sentence as sentences
 from helpers.measures.table import named, shaped
 from helpers.measures.worth import leave_one_out
-from helpers.methods import contest, removal
+from helpers.methods import contest, removal, said
 from helpers.methods.contest.said import heart
 from helpers.models import inputs, parameters
-from helpers.publish import claims
-from helpers.reading import ends, interval, listed, number, readable, sortable
+from helpers.reading import interval, listed, number, readable, sortable
 from helpers.runs import passages, subjects
 from helpers.scores import intervals
 
@@ -82,28 +84,27 @@ print(f"{subject.title} ({type(model).__name__}): {shaped(model)}.")
 if not (text or pretrained):
     trained = run.settings["training"]["steps"]
     to = {"ru": "Russian", "de": "German", "fr": "French"}[name.partition("-")[0]]
-    said = f"a translation Transformer trained by this study, {trained:,} steps on {run.settings['train']:,} pairs"
-    print(f"It is {said} of {'generated' if run.corpus == 'controlled' else 'natural'} sentences, English to {to}.")
-
-# %%
-answer = claims.Box(run)
+    made = f"a translation Transformer trained by this study, {trained:,} steps on {run.settings['train']:,} pairs"
+    print(f"It is {made} of {'generated' if run.corpus == 'controlled' else 'natural'} sentences, English to {to}.")
 
 # %% [markdown]
 # ## The head table
 #
 # One row per head; each column is one measure. In code layers and heads count from zero.
 #
-# - *loss without the head* (`leave-one-out`): how much the loss rises when that head alone is off, in millinats (`0.001` nats)
-#   per target token, as everywhere below; an interval that holds zero says that its effect cannot be told from zero;
-# - *gradient importance* (`gradient, example`): mean size of the derivative of an example's loss (nats) in the head's gate;
-# - *relevance*: share of its layer's part in the predicted logit, by rules of notebook 1; by AttnLRP it can be negative or
-#   above one. The third rule, *conservative*, and further measures are in the saved table;
+# - *loss without the head* (`leave-one-out`): how much the loss rises when that head alone is off (multiplied by zero), in
+#   millinats (`0.001` nats) per target token, as everywhere below. Where its 95 % interval, over sentences, holds zero, the
+#   head changes nothing that can be measured; as many tests find some effect by chance, counts *by Holm* correct for their
+#   number;
+# - *gradient importance* (`gradient, example`): mean size of the derivative of an example's loss (nats) by the head's gate;
+# - *relevance*: share of its layer's part in the predicted logit, traced back through the layers by layer-wise relevance
+#   propagation (LRP); notebook 1 explains its rules, αβ (never negative) and AttnLRP (signed: shares below zero or above one).
+#   A third rule, *conservative*, and further measures are in the saved table;
 # - *confidence*: for each token the largest weight that it puts on one token, averaged over tokens. The end of the sentence is
 #   left out, as a row and as what is attended to.
 #
-# All are measured on dev text, costly ones on fewer sentences; the removals, on top and below, are scored on test text. The
-# syntactic and rare-token tests of notebook 2 need parsed text and are not run here. In a trusted Jupyter a click on a
-# column's name sorts.
+# All are measured on dev text, costly ones on fewer sentences; what heads cost together is measured on test text. What heads
+# *do* is the matter of notebook 2. In a trusted Jupyter a click on a column's name sorts.
 
 # %%
 # made above: the model; batches of its dev text, `explained` the first of them; below `unseen`, batches of test text
@@ -121,76 +122,73 @@ kept = kept.assign(**{"leave-one-out": 1000 * kept["leave-one-out"]})
 kept = kept.assign(**{f"leave-one-out_{end}": ordered[end].to_numpy() for end in ("low", "high")})
 called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance"}
 forms = {name: ".2f" for name in (*shown[1:4], "attnlrp") if name in kept} | {"leave-one-out": "+.2f"}
-passing = (table.functions.fillna("") != "").sum()
-unsure = f"the rise of {((single.low <= 0) & (single.high >= 0)).sum()} cannot be told from zero"
-asked = (
-    f"{subject.title}: {total} heads; {unsure}; {passing} pass the positional test, the only test of functions that is run here"
-)
+differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
+unsure, by_holm = (int((differ["heads"] - differ[counted]).sum()) for counted in ("differ", "differ_holm"))
+asked = f"{subject.title}: {total} heads; the rise of {unsure} cannot be told from zero ({by_holm} by Holm)"
 ends_of = pd.concat([kept.head(5), kept.tail(5)]) if total > 10 else kept
-display(readable(ends_of.reset_index(drop=True), called, forms, caption=f"{asked}; the five most and the five least needed"))
+display(readable(ends_of.reset_index(drop=True), called, forms, caption=f"{asked}; the five largest and the five smallest"))
 every = sortable(kept, called, forms, asked).data
 HTML(f"<details><summary>All {total} heads, to be sorted by any column</summary>{every}</details>")
 
 # %% [markdown]
-# As pictures, a type of attention each: a panel is a measure, a cell a head (`#` is its number) with its rank in its layer, `1`
-# for the largest. All panels keep the order of the loss without the head, so one that agrees darkens from left to right.
-# Where few heads change the loss alone, the left of a row is signal and the order further right mostly noise.
+# The figure on top draws that column. As maps, a type of attention each: a panel is a measure, a cell a head (`#` is its
+# number). Rows keep the order of the loss without the head, which the first panel prints (grey: its interval holds zero); the
+# others give ranks within the layer, `1` and darkest for the largest: one that agrees brightens from left to right. Brackets
+# of the correlations are over heads, drawn anew within layers.
 
 # %% jupyter={"source_hidden": true}
-differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
+run.figure(
+    figures.sorted_heads(single, total // 2),
+    "sorted_heads",
+    caption="How much the loss rises without each head, off alone, sorted.",
+    takeaway=f"{subject.title}, dev text: each head off alone, with 95 % intervals over sentences. {unsure} of {total} cannot"
+    f" be told from zero ({by_holm} by Holm). Shaded: the {total // 2} of the smallest *loss without the head*, which go.",
+    table="head_table",
+    sentences=few,
+    show=False,
+)
+unclear = (single.low <= 0) & (single.high >= 0)
 for kind in table.index.unique("kind"):
     alike = ranks.correlations(worth, dict(table[shown[1:]].items()), kinds=kind, within_layer=True)
     with_loss = listed(
         f"{named(m).removeprefix('relevance, ')} {interval(*row[['rho', 'low', 'high']], '.2f')}" for m, row in alike.iterrows()
     )
-    few_heads, some = table.loc[kind].groupby("layer").size().max() < 4, differ.loc[kind]
-    which = f"{drawing.KIND_TITLES[kind]}-attention"
-    noise = ": left in each row is signal, further right mostly noise" if some.differ else ": this order is noise"
-    said = f"{'' if some.shown else noise}. Spearman with that rise: {with_loss}."
+    few_heads = table.loc[kind].groupby("layer").size().max() < 4
     run.figure(
-        figures.rank_maps(dict(table[shown].items()), kind, "leave-one-out"),
+        figures.rank_maps(dict(table[shown].items()), kind, "leave-one-out", unclear),
         f"heads_{kind}",
-        caption=f"Measures of every {which} head, as ranks within its layer.",
+        caption=f"Measures of every {drawing.KIND_TITLES[kind]}-attention head, as ranks within its layer.",
         takeaway="Layers of so few heads have no ranking to speak of."
         if few_heads
-        else f"{which.capitalize()}: {some.differ} of {some['heads']} heads change the loss ({some.differ_holm} by Holm){said}",
+        else f"{said.by_layer(single.loc[kind], differ.loc[kind])}. Spearman with it: {with_loss}.",
         table="head_table",
         sentences=few,
     )
 
 # %% [markdown]
-# One head's attention: that of the head that the loss needs most, on a first sentence. Each row spreads its weight over the
-# columns; the darker a cell, the more weight (darkest: all of the row's). A row of a decoder is named by the token that it
+# One head's attention: that of the head with the largest loss without it, on a first sentence. Each row spreads its weight
+# over the columns; here dark is much weight (darkest: all of the row's). A row of a decoder is named by the token that it
 # predicts, one ahead of the token that it reads. `␣` is a piece that is only a space, `</s>` the end of the sentence.
 
 # %% jupyter={"source_hidden": true}
 kind, layer, head = worth.idxmax()
 example = subject.attention(worth.idxmax()) if text else sentences.attention(subject, worth.idxmax())
-size, confident = np.max(example["weights"], 1).mean(), number(table.confidence[worth.idxmax()], "%")
-seen = pd.Series(np.argmax(example["weights"], 1)).corr(pd.Series(range(len(example["weights"]))), method="spearman")
-sees = f"Here {number(size, '%')} of a row's weight is on one token on average (all sentences: {confident})."
-if kind == "cross" and seen > 0.8 and size > 0.5:  # in the source's order, on one token
-    sees = (
-        f"It aligns words, in the source's order (Spearman {number(seen, '.2f')}), {number(size, '%')} of a row's weight on one"
-    )
-    sees += f" token here (without the sentence's end, on all sentences: {confident})."
 run.figure(
     figures.attention([example]),
     "attention",
-    caption="Attention of the head that the loss needs most.",
+    caption="Attention of the head with the largest loss without it.",
     takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}-attention) the loss rises most, by"
-    f" {number(1000 * worth.max(), '.0f')}. {sees}",
+    f" {number(1000 * worth.max(), '.0f')} {UNIT}. {said.looked(example, table.confidence[worth.idxmax()])}",
 )
 
 # %% [markdown]
 # ## Which heads can go?
 #
-# The figure on top: a quarter and half of all heads are switched off at once, the *least important* first (smallest loss
-# without the head), without any further training. The baseline that each choice has to beat is as many heads at random, in
-# twenty draws: from all heads (*random*) and, where there are several types of attention, as many of each type as the choice
-# took (*random, same types*). So few draws allow counts and no test. To beat *random* a choice must know something; to beat
-# *random, same types*, more than which type of attention the model can spare. The vertical line goes through the least
-# important heads; each panel has an axis of its own.
+# A quarter and half of all heads are off at once, those with the smallest loss without the head, without any further
+# training. The baseline that a choice has to beat is as many heads at random, in twenty draws: from all heads (*random*) and,
+# where there are several types of attention, as many of each type as the choice took (*random, same types*). To beat *random*
+# a choice must know something; to beat *random, same types*, more than which type of attention the model can spare. Twenty
+# draws allow no p below `1/21`.
 
 # %%
 beside = removal.beside_random(model, unseen, worth)
@@ -198,64 +196,75 @@ beside = removal.beside_random(model, unseen, worth)
 # %% jupyter={"source_hidden": true}
 run.table(beside, "beside_random")
 won = removal.against_random(beside)
-joint = removal.one_by_one(worth, beside).iloc[-1]
-off = f"{' or '.join(map(str, won['heads'].unique()))} of {total}"
-called_draws = {removal.RANDOM: "random heads", removal.ALIKE: "random heads of the same types of attention"}
+stays = said.who_stays(worth, total // 2) if removal.ALIKE in set(beside.method) else ""
 all_beaten = f"less than all {won.draws.max()} draws in {(won.beaten == won.draws).sum()} of {len(won)} cases"
-in_bleu = top = kind_wins = ""
 run.figure(
     figures.beside_random(beside),
     "beside_random",
-    caption="The loss without the least important heads (vertical line), beside as many heads drawn at random.",
-    takeaway=f"{subject.title}, {off} heads off: the least important heads (vertical line) cost {all_beaten}. Random:"
-    " from all heads, or as many of each type.",
+    caption="The loss without the heads of the smallest loss without the head (line), beside as many heads drawn at random.",
+    takeaway=f"Those of the smallest *loss without the head* (line) cost {all_beaten}. {stays}",
     table="beside_random",
-    show=False,
 )
+
+# %% [markdown]
+# ## One at a time is not together
+#
+# Heads go off one after the other, the smallest loss without the head first. What they cost together stands beside the sum of
+# what each costs alone, both on the same test text, which the order was not chosen on.
+
+# %%
+curve = removal.one_by_one(model, unseen, worth, repeats=run.settings["bootstrap"])
+
+# %% jupyter={"source_hidden": true}
+run.table(curve, "one_by_one", over=intervals.SENTENCES)
+half = curve.loc[total // 2] if total // 2 in curve.index else curve.iloc[len(curve) // 2]
+costs = {name: interval(*(1000 * half[[name, f"{name}_low", f"{name}_high"]]), ",.0f") for name in ("together", "alone")}
+run.figure(
+    figures.one_by_one(curve, int(half.name)),
+    "one_by_one",
+    caption="What heads cost off all at once, beside the sum of what each costs off alone.",
+    takeaway=f"{half.name} heads off at once raise the loss by {costs['together']} {UNIT}; each off alone, by"
+    f" {costs['alone']} in sum. Heads that stand in for each other look idle one at a time.",
+    table="one_by_one",
+)
+
+# %% [markdown]
+# ## Cut for good
+#
+# For translation models: a quarter, half and three quarters of all heads are cut, nothing is trained afterwards, and BLEU is
+# counted on test text. Hollow points are random draws, three at each number of heads; lines go through means. Filled points
+# have intervals over sentences, often smaller than the mark. Gradient importance is a second choice beside the loss without
+# the head.
+
+# %% jupyter={"source_hidden": true}
+in_bleu, published = "", said.reference(run)
+yard = {} if text else said.yardsticks(published, subject.title)
 if not text:
-    split, beam = subject.tests[0], run.settings["beam"]
-    results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"], first=2 * few)
+    split, beam, also = subject.tests[0], run.settings["beam"], {"gradient importance": table["gradient, example"]}
+    results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"], first=2 * few, also=also)
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
-    points = results.copy()
-    points.loc[points.method != removal.LEAST, ["low", "high"]] = np.nan
-    costs = -results[results.heads == results.heads.unique()[2]].set_index("method").change
-    own, others = costs[removal.LEAST], costs.drop(removal.LEAST)
-    draws = {method: listed(number(cost, ".1f") for cost in sorted(part)) for method, part in others.groupby(level=0)}
-    better = {method: f"{(part < own).sum()} of {len(part)}" for method, part in others.groupby(level=0)}
-    kind_wins = f"{(others[[removal.ALIKE]] > own).sum()} of {len(others[[removal.ALIKE]])}"
-    span = {method: ends(part, ".0f") for method, part in others.groupby(level=0)}
-    top = (
-        f"Removing the {total - results.heads.unique()[2]} least important of {total} heads costs {number(own, '.0f')} BLEU;"
-        f" random ones {span[removal.RANDOM]}; random ones of the same types of attention {span[removal.ALIKE]}."
-    )
-    in_bleu = (
-        f"In BLEU, with half of the heads removed: {number(own, '.1f')} lost; random heads {draws[removal.RANDOM]}; random"
-        f" heads of the same types {draws[removal.ALIKE]} (one per draw; {better[removal.ALIKE]} of the latter cost less)."
-    )
+    in_bleu = said.in_bleu(results, removal.LEAST, list(also), yard)
+    named_floor = "all encoder heads cut, the rest trained on (notebook 1)"
     run.figure(
-        figures.left_of_it(points, total),
+        figures.left_of_it(results, total, (removal.RANDOM, removal.ALIKE), (yard["removed"], named_floor) if yard else None),
         "removed",
-        caption="BLEU after the least important heads of the model are removed, beside random heads.",
-        takeaway=f"Half of the heads removed, nothing trained afterwards: the least important cost {number(own, '.1f')} BLEU,"
-        f" random heads {draws[removal.RANDOM]}, random heads of the same types {draws[removal.ALIKE]}: {better[removal.ALIKE]}"
-        " of the latter cost less.",
+        caption="BLEU after heads are cut by two choices, beside random heads and models without encoder heads.",
+        takeaway=said.at_half(results, removal.LEAST, list(also)),
         table="removed",
         split=split,
         beam=beam,
     )
+else:
+    print("Not in this run: BLEU, which needs a translation model.")
 
 # %% [markdown]
-# In that picture (of translation models) a quarter, half and three quarters of all heads are removed for good. Every point of a
-# *random* line is a draw, three at each number of heads; the line goes through their mean. The interval of the least important
-# heads, a bootstrap over test sentences, may be smaller than its marks.
-#
 # ## Save it, and use it without us
 #
-# The model without its least important half, saved: removed heads are gone from the weights, rows of the query, key and value
-# projections and columns of the output projection. `heads.load` reads the folder; so does transformers alone, by
-# `trust_remote_code=True` where the configuration cannot say what is left (one short file in the folder then holds the
-# classes). Below a fresh process in which this project cannot be imported loads the folder and generates. A family whose heads
-# cannot be cut out says so.
+# The model without the half of its heads of the smallest loss without the head, saved: cut heads are gone from the weights,
+# rows of the query, key and value projections and columns of the output projection. `heads.load` reads the folder; so does
+# transformers alone, by `trust_remote_code=True` where the configuration cannot say what is left (one short file in the folder
+# then holds the classes). Below a fresh process in which this project cannot be imported loads the folder and generates. A
+# family whose heads cannot be cut out says so.
 #
 # ```python
 # model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")  # the whole model again
@@ -334,33 +343,28 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-last = won[won["heads"] == won["heads"].max()].set_index("method")
-half = f"{last['heads'].iloc[0]} of {total} heads off"
-alone, jointly = number(1000 * joint.alone, ".0f"), number(1000 * joint.together, ".0f")
-most = joint.drop(["alone", "together"]).idxmax()
-taken = f"{drawing.KIND_TITLES[most]}-attention heads ({joint[most]:.0f} of {last['heads'].iloc[0]})"
-same, others = won[won.method == removal.ALIKE], won[won.method == removal.RANDOM]
-yes = "Yes" if (others.beaten == others.draws).all() else "Not always"
-yes += f", but mostly because they are {taken}" if len(same) else ""
-lead = f"**Do the heads of least single loss cost less than random heads? {yes}.**"
-per = [f"{row.beaten} of {row.draws} draws with {row.heads} heads off" for row in (same if len(same) else others).itertuples()]
-per += [f"{kind_wins} in BLEU with half removed"] if kind_wins else []
-first = f"{lead} Beside {called_draws[removal.ALIKE if len(same) else removal.RANDOM]} they cost less than {listed(per)}. {top}"
-second = f"""**One at a time is not together.** Off alone, these heads raise the loss by {alone} in sum (dev text, {UNIT}), all
-off together by {jointly} (test text). What a head is worth depends on which others are there."""
+first = f"**{said.idle(differ)}** {said.because(worth, won)}"
+together = f"**One at a time is not together.** {half.name} heads off at once raise the loss by {costs['together']}; each off"
+together += f" alone, by {costs['alone']} in sum (both on test text, {UNIT})."
+spare = " This text hardly needs encoder attention: a model trained without it loses" if yard else ""
+spare += (
+    f" {number(yard['never'], '.1f')} BLEU, one that has it cut, however long trained on, {number(yard['cost'], '.1f')}."
+    if yard
+    else ""
+)
 closing = f"""
-{subject.title}: the least important heads cost {all_beaten}. The cost of single heads says little about what they cost
-together: with {half} it is {jointly}, the sum of single heads {alone} ({UNIT}).
+Whoever has little time should choose heads by type first: what a single head costs tells types apart better than heads of
+one type, and says little about what heads cost together. {said.with_training(published)}
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). Heads that can stand in for each other
-all look idle one at a time. Removal without further training asks more than pruning does, which lets the rest adapt (notebook
-3). With few random draws the baseline's own spread is known roughly. Models are small, controlled text is generated.
+all look idle one at a time.{spare} Cutting without further training asks more than pruning does, which lets the rest adapt
+(notebook 3). With few random draws the baseline's own spread is known roughly. Models are small, controlled text is generated.
 """
 columns = {"what": "what", "own": "loss rises by", "rise": "as many at random, mean [min, max]"}
-columns |= {"beaten": f"draws that cost more, of {won.draws.max()}"}
+columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
 what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
-asked = f"Do the least important heads cost less than random ones? {subject.title}, {UNIT}"
+asked = f"Those of the smallest loss without the head beside random heads ({UNIT})"
 shown = won.assign(what=what, **{name: 1000 * won[name] for name in ("own", "rise", "low", "high")})
-forms = {"own": ",.0f", "rise": ",.0f"}
-table = readable(shown, columns, forms, caption=asked)
-answer.fill("beside_random", closing, first.strip(), "\n\n".join(filter(None, (table.data, in_bleu, second))))
+compared = readable(shown, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=asked).data
+more = (together, in_bleu, claims.folded("Beside random heads, in numbers", compared))
+answer.fill("sorted_heads", closing, first, "\n\n".join(filter(None, more)))

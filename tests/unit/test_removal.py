@@ -46,6 +46,15 @@ def test_the_least_important_heads_go_and_the_rest_is_scored(subject, worth):
     assert least.change == pytest.approx(least.bleu - table.bleu.iloc[0])
     assert table.groupby("method").size().to_dict() == {removal.LEAST: 2, removal.RANDOM: 3, removal.ALIKE: 3}
     assert len(heads.index(subject.model)) == len(worth), "the model itself is as it was"
+    more = removal.quality(subject, worth, "test", repeats=20, shares=(0.5,), draws=1, also={"other": -worth})
+    counts = {removal.LEAST: 2, "other": 2, removal.ENCODER: 1, removal.RANDOM: 2, removal.ALIKE: 2}
+    assert more.groupby("method").size().to_dict() == counts
+    (none,) = more[more.method == removal.ENCODER].itertuples()
+    bare = heads.remove(copy.deepcopy(subject.model), [head for head in worth.index if head[0] == "encoder"])
+    assert none.heads == len(heads.index(bare)) and none.loss == pytest.approx(
+        training.dev_loss(bare, removal.batches(subject, "test"))
+    )
+    assert more.loss[more.method == "other"].iloc[1] != least.loss
 
 
 def test_draws_differ_and_are_the_same_at_every_call(worth):
@@ -93,15 +102,22 @@ def test_how_many_draws_are_beaten(own, beaten):
     table = pd.DataFrame([(removal.LEAST, 0, 3, own), *draws], columns=["method", "draw", "heads", "rise"])
     (row,) = removal.against_random(table).itertuples()
     assert (row.beaten, row.draws, row.own) == (beaten, 20, own) and row.low == pytest.approx(0.05)
+    assert row.p == pytest.approx((21 - beaten) / 21), "twenty draws beaten of twenty are one chance in twenty-one"
 
 
-def test_heads_that_cost_little_one_at_a_time_may_cost_much_together():
-    worth = pd.Series([0.1, -0.01, 0.02, 0.3], [("encoder", 0, 0), ("encoder", 0, 1), ("cross", 0, 0), ("cross", 0, 1)])
-    worth.index = pd.MultiIndex.from_tuples(worth.index, names=["kind", "layer", "head"])
-    rows = [(removal.LEAST, 0, 1, 0.2), (removal.LEAST, 0, 3, 0.9), (removal.RANDOM, 0, 3, 5.0)]
-    found = removal.one_by_one(worth, pd.DataFrame(rows, columns=["method", "draw", "heads", "rise"]))
-    assert found.alone.to_dict() == pytest.approx({1: -0.01, 3: 0.11}) and found.together.to_dict() == {1: 0.2, 3: 0.9}
-    assert found.encoder.to_dict() == {1: 1, 3: 2} and found.cross.to_dict() == {1: 0, 3: 1}
+def test_heads_off_together_beside_the_sum_of_each_off_alone():
+    model, batch = tiny_model("t5"), tiny_batch("t5")
+    single = leave_one_out(model, [batch], repeats=1).loss
+    found = removal.one_by_one(model, [batch], -single, points=4, repeats=50)
+    total, order = len(single), least(-single, len(single))
+    assert list(found.index) == [round(total * part / 4) for part in (1, 2, 3, 4)]
+    for count, row in found.iterrows():
+        with heads.gate(model, dict.fromkeys(order[:count], 0.0)):
+            without = mean_loss(model, [batch])
+        assert row.together == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6)
+        assert row.alone == pytest.approx(single[order[:count]].sum(), abs=1e-6)
+    assert (found.together_low <= found.together_high).all() and (found.alone_low < found.alone_high).any()
+    assert list(removal.one_by_one(model, [batch], single, points=1000, repeats=2).index) == list(range(1, total + 1))
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):

@@ -1,0 +1,133 @@
+"""What notebook 00 says of its tables."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.measures.measured import effects_that_differ
+from helpers.methods import removal, said
+from helpers.study import layout
+
+HEADS = pd.MultiIndex.from_product([["encoder", "cross"], [0, 1], [0, 1]], names=["kind", "layer", "head"])
+LOSS = pd.Series([0.0, 0.005, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4], HEADS)
+
+
+@pytest.fixture
+def single():
+    return pd.DataFrame({"loss": LOSS, "low": LOSS - 0.001, "high": LOSS + 0.001})
+
+
+def differ(single):
+    return effects_that_differ({("m", 1): single}).droplevel(["model", "seed"])
+
+
+def test_idle_heads_are_counted_by_type(single):
+    assert said.idle(differ(single)) == (
+        "Off alone, 3 of 4 encoder self heads change nothing that can be measured; all 4 cross heads do."
+    )
+    assert said.idle(differ(single.loc[["encoder"]])) == "Off alone, 3 of 4 heads change nothing that can be measured."
+    assert said.idle(differ(single.loc[["cross"]])) == "Off alone, every one of 4 heads changes the loss."
+
+
+def test_layers_without_an_effect_are_named(single):
+    frame = differ(single)
+    assert said.by_layer(single.loc["encoder"], frame.loc["encoder"]) == (
+        "1 of 4 heads change the loss (1 by Holm): 1 in layer 1; none in layer 2, whose order is noise"
+    )
+    assert said.by_layer(single.loc["cross"], frame.loc["cross"]) == "All 4 heads change the loss (4 by Holm)"
+
+
+def won(own, alike, random, off=3):
+    draws = [(removal.ALIKE, draw, off, alike) for draw in range(3)] + [
+        (removal.RANDOM, draw, off, random) for draw in range(3)
+    ]
+    rows = pd.DataFrame([(removal.LEAST, 0, off, own), *draws], columns=["method", "draw", "heads", "rise"])
+    return removal.against_random(rows)
+
+
+def test_the_type_of_heads_is_the_reason_only_where_it_is():
+    mostly = said.because(LOSS, won(0.1, 0.2, 1.0))
+    assert mostly.startswith(
+        "Of the 3 with the smallest *loss without the head* 3 are encoder self heads, which is most of why"
+    )
+    assert "(100 against 1,000 millinats per token)" in mostly and "100 against 200: less than 3 of 3 draws" in mostly
+    assert "part of why" in said.because(LOSS, won(0.1, 0.9, 1.0)) and "why" not in said.because(LOSS, won(0.1, 1.0, 1.0))
+    worse = said.because(LOSS, won(2.0, 1.0, 1.0))
+    assert "no less than 3 random ones" in worse and "why" not in worse and "0 of 3 draws (one-sided p 1.000)" in worse
+    table = won(0.1, 0.2, 1.0)
+    assert "same types" not in said.because(LOSS, table[table.method == removal.RANDOM])
+
+
+def test_random_draws_of_the_same_types_share_most_heads():
+    assert said.who_stays(LOSS, 3) == (
+        "With 3 heads off a draw of the same types also takes 3 of the 4 encoder self heads, on average 2 of them the same: the"
+        " contest is about which 1 stay."
+    )
+
+
+def test_what_a_head_looks_at_is_said_of_this_sentence_alone():
+    example = {"rows": ["r0", "r1", "r2", "r3", "r4", "r5"], "columns": ["a", "the", "b", "c", "d", "e"],
+               "looks": "predicted token", "looked at": "source token attended to"}  # fmt: skip
+    weights = np.zeros((6, 6))
+    weights[range(6), [0, 2, 3, 2, 4, 5]] = 1
+    assert said.looked(example | {"weights": weights}, 0.5).endswith(
+        "it follows the translation, not the position: it skips *the* and goes back from *c* to *b* at `r3`."
+    )
+    assert said.looked(example | {"weights": weights[::-1]}, 0.5).endswith("(all sentences: 50 %).")
+    assert said.looked(example | {"weights": np.eye(6)}, 0.5).endswith("it goes through it in order.")
+
+
+def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(said.study, "ROOT", tmp_path)
+    place = layout.Chapter(tmp_path / "figures" / "controlled" / "00")
+    place.shared.parent.mkdir(parents=True)
+    place.shared.write_text('{"parameters": {"profile": "laptop"}}')
+    run = lambda **given: SimpleNamespace(name="00", corpus="controlled", parameters={"profile": "laptop"} | given)  # noqa: E731
+    assert said.reference(run(text="")) == tmp_path / "figures" / "controlled"
+    for other in ({"profile": "tiny"}, {"overrides": "a=1"}, {"pretrained": "x"}, {"text": "x"}):
+        assert said.reference(run(**other)) is None
+    assert said.yardsticks(None, "M") == {} == said.yardsticks(tmp_path, "M") and "notebook 6" in said.with_training(tmp_path)
+
+
+def test_yardsticks_are_differences_of_the_same_training(tmp_path):
+    path = layout.Chapter(tmp_path / "01_relevance_and_confidence").table("bleu")
+    path.parent.mkdir(parents=True)
+    names = ["M", "M, no encoder heads", "M, trained on", "M, encoder heads removed, trained on"]
+    pd.DataFrame({"model": names, "sentences": 50, "bleu": [88.0, 87.0, 89.0, 70.0]}).to_csv(path, index=False)
+    assert said.yardsticks(tmp_path, "M") == {"removed": 70, "cost": 19, "never": 1, "sentences": 50}
+    assert said.yardsticks(tmp_path, "other") == {}
+
+
+def test_choices_with_further_training_are_told_from_random_by_their_intervals(tmp_path):
+    path = layout.Chapter(tmp_path / "06_do_measures_agree").table("contest_paired")
+    path.parent.mkdir(parents=True)
+    columns = pd.MultiIndex.from_product([["random"], ["difference", "low", "high"]])
+    index = pd.Index([said.TRUTH, said.GRADIENT], name="criterion")
+    for low, expected in (
+        ((-1, 1), "cannot be told from random heads; gradient importance can"),
+        ((1, 1), "beats random heads ("),
+    ):
+        pd.DataFrame([(2, low[0], 4), (2, low[1], 4)], index, columns).to_csv(path)
+        assert expected in said.with_training(tmp_path)
+
+
+def test_bleu_of_choices_stands_beside_draws_and_yardsticks():
+    columns = ["method", "heads", "bleu", "change", "change low", "change high"]
+    rows = [(method, 8, 90, 0, 0, 0) for method in (removal.LEAST, "other", removal.RANDOM, removal.ALIKE)]
+    for heads, scale in ((6, 1), (4, 4), (2, 10)):
+        costs = [(removal.LEAST, 2), ("other", 1), (removal.RANDOM, 6), (removal.ALIKE, 1.5), (removal.ALIKE, 3)]
+        rows += [
+            (method, heads, 90 - cost * scale, -cost * scale, -cost * scale - 1, -cost * scale + 1) for method, cost in costs
+        ]
+    table = pd.DataFrame(rows, columns=columns)
+    assert said.in_bleu(table, removal.LEAST, ["other"], {"cost": 12.0}) == (
+        "**In BLEU**, 4 heads cut and nothing trained, 8.0 [7.0, 9.0] are lost, by other 4.0 [3.0, 5.0]; with random heads of"
+        " the same types 6.0 and 12.0, with random heads 24.0. To cut *all* encoder heads and train the rest on costs 12.0"
+        " (notebook 1)."
+    )
+    assert said.at_half(table, removal.LEAST, ["other"]) == (
+        "4 heads left, BLEU lost by loss without the head 8.0 [7.0, 9.0] and other 4.0 [3.0, 5.0]; the best of 2 draws of"
+        " the same types loses 6.0 [5.0, 7.0], 1 loses less than loss without the head."
+    )
