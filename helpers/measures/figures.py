@@ -425,8 +425,9 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str], floor: tu
         mean = rows.groupby("heads").bleu.mean().sort_index(ascending=False)
         if len(mean) == 1:
             axis.errorbar(mean.index, mean, yerr=drawing.whiskers(rows, "bleu"), **(look | {"ls": "", "ms": 5, "zorder": 4}))
-            axis.annotate(name, (mean.index[0], mean.iloc[0]), (0, -8), textcoords="offset points", ha="center", va="top",
-                          fontsize=8, color=look["color"])  # fmt: skip
+            said = name.replace(", ", ",\n")
+            look = {"color": look["color"], "arrowprops": {"arrowstyle": "-", "color": look["color"], "lw": 0.8}}
+            axis.annotate(said, (mean.index[0], mean.iloc[0]), (14, 16), textcoords="offset points", fontsize=8, **look)
             continue
         axis.plot(mean.index, mean, color=look["color"], lw=1.2, zorder=2)
         ends[name] = (mean.iloc[-1], look["color"])
@@ -440,9 +441,7 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str], floor: tu
             axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
     if floor is not None:
         axis.axhline(floor[0], color="black", lw=1, ls="--", zorder=1)
-        axis.annotate(
-            floor[1], (ticks[-1] - 0.04 * total, floor[0]), (0, 3), textcoords="offset points", ha="right", fontsize=7.5
-        )
+        ends[floor[1]] = floor[0], "black"
     _named_ends(axis, ticks[-1], ends, 6.5)
     axis.set(xlim=(ticks[0] + 0.05 * total, ticks[-1] - 0.05 * total), xticks=ticks, ylim=(-3, None))
     axis.set(xlabel=f"heads left (of {total})", ylabel="BLEU")

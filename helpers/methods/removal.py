@@ -15,7 +15,7 @@ import pandas as pd
 from helpers import heads
 from helpers.corpora import tokens
 from helpers.measures.removal import RANDOM, at_once, drawn, least
-from helpers.measures.worth import losses_of_examples, mean_loss, rises_of_examples
+from helpers.measures.worth import losses_of_examples, rises_of_examples
 from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -51,7 +51,8 @@ def beside_random(
     Returns
     -------
     pandas.DataFrame
-        A row each (method, draw, closed heads): rise, nats a target token.
+        A row each (method, draw, closed heads): rise, nats a target token; of the choice with low and high (95 % interval over
+        sentences).
 
     Raises
     ------
@@ -60,11 +61,13 @@ def beside_random(
     """
     _check(model, worth, shares)
     batches, rows = list(batches), []
-    whole = mean_loss(model, batches)
+    whole, tokens = losses_of_examples(model, batches)
 
     def add(method: str, draw: int, closed: list) -> None:
         with heads.gate(model, dict.fromkeys(closed, 0.0)):
-            rows.append((method, draw, len(closed), mean_loss(model, batches) - whole))
+            rise = losses_of_examples(model, batches)[0] - whole
+        ends = map(float, scoring.ratio_interval(rise, tokens)[1:]) if method == LEAST else (np.nan, np.nan)
+        rows.append((method, draw, len(closed), rise.sum() / tokens.sum(), *ends))
 
     for count in dict.fromkeys(round(len(worth) * share) for share in shares):
         gone = least(worth, count)
@@ -74,7 +77,7 @@ def beside_random(
             add(RANDOM, draw, drawn(worth, count, draw))
             if worth.index.get_level_values("kind").nunique() > 1:
                 add(ALIKE, draw, drawn(worth, count, draw, like))
-    return pd.DataFrame(rows, columns=["method", "draw", "heads", "rise"])
+    return pd.DataFrame(rows, columns=["method", "draw", "heads", "rise", "low", "high"])
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
@@ -83,18 +86,19 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        heads (closed), method (the way to draw), own (rise of the loss with those of least worth), rise with low and high
-        (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided, of as good a draw by chance:
-        with few draws it cannot be small).
+        heads (closed), method (the way to draw), own (rise of the loss with those of least worth) with own_low and own_high,
+        rise with low and high (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided, of as
+        good a draw by chance: with few draws it cannot be small).
     """
     rows = []
     for count, part in table.groupby("heads", sort=True):
-        (own,) = part.rise[part.method == LEAST]
+        own, *ends = part.loc[part.method == LEAST, ["rise", "low", "high"]].iloc[0]
         for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
             beaten, draws = int((own < others).sum()), len(others)
             p = (1 + draws - beaten) / (1 + draws)
-            rows.append((count, method, own, others.mean(), others.min(), others.max(), beaten, draws, p))
-    return pd.DataFrame(rows, columns=["heads", "method", "own", "rise", "low", "high", "beaten", "draws", "p"])
+            rows.append((count, method, own, *ends, others.mean(), others.min(), others.max(), beaten, draws, p))
+    names = ["heads", "method", "own", "own_low", "own_high", "rise", "low", "high", "beaten", "draws", "p"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def one_by_one(

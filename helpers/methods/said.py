@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from helpers import study
-from helpers.drawing import KIND_TITLES
 from helpers.measures.removal import RANDOM, least
 from helpers.measures.table import TRUTH
 from helpers.methods.removal import ALIKE
 from helpers.publish import claims
-from helpers.reading import count, interval, listed, number
+from helpers.reading import ends, interval, listed, number
 from helpers.study import layout
 
 GRADIENT = "gradient, example"
@@ -23,7 +22,7 @@ GRADIENT = "gradient, example"
 
 def idle(differ: pd.DataFrame) -> str:
     """Of `measured.effects_that_differ` on kind: how many heads of each type change nothing off alone, and where all do."""
-    kinds = {kind: f"{KIND_TITLES[kind]} " if len(differ) > 1 else "" for kind in differ.index}
+    kinds = {kind: f"{kind} " if len(differ) > 1 else "" for kind in differ.index}
     some, full = differ[differ.differ < differ["heads"]], differ[differ.differ == differ["heads"]]
     if some.empty:
         return f"Off alone, every one of {differ['heads'].sum()} heads changes the loss."
@@ -45,9 +44,10 @@ def by_layer(single: pd.DataFrame, differ: pd.Series) -> str:
     if differ.differ == differ["heads"]:
         return f"All {differ['heads']} heads change the loss ({differ.differ_holm} by Holm)"
     sure = ((single.low > 0) | (single.high < 0)).groupby(level="layer").sum()
-    some, none = [f"{n} in layer {layer + 1}" for layer, n in sure.items() if n], [layer + 1 for layer in sure.index[sure == 0]]
-    said = f"{differ.differ} of {differ['heads']} heads change the loss ({differ.differ_holm} by Holm): {listed(some)}"
-    return said + (f"; none in layer{'s' * (len(none) > 1)} {listed(none)}, whose order is noise" if none else "")
+    none = [layer + 1 for layer in sure.index[sure == 0]]
+    said = f"{differ.differ} of {differ['heads']} heads change the loss ({differ.differ_holm} by Holm)"
+    said += f", {sure.max()} in layer {sure.idxmax() + 1}" if differ.differ else ""
+    return said + (f", none in layer{'s' * (len(none) > 1)} {listed(none)}, whose order is noise" if none else "")
 
 
 def because(worth: pd.Series, won: pd.DataFrame) -> str:
@@ -72,8 +72,7 @@ def because(worth: pd.Series, won: pd.DataFrame) -> str:
     why = f", which is {'most' if share > 0.5 else 'part'} of why" if share > 0 else ":"
     same = f"Beside heads of the same types it is {own} against {number(1000 * alike.rise, ',.0f')}: less than {_draws(alike)}."
     return (
-        f"Of the {off} with the smallest *loss without the head* {kinds.max()} are {KIND_TITLES[kinds.idxmax()]} heads{why}"
-        f" {among}. {same}"
+        f"Of the {off} with the smallest *loss without the head* {kinds.max()} are {kinds.idxmax()} heads{why} {among}. {same}"
     )
 
 
@@ -86,26 +85,32 @@ def who_stays(worth: pd.Series, off: int) -> str:
     gone = worth.loc[least(worth, off)].groupby(level="kind").size()
     kind, most = gone.idxmax(), gone.max()
     of = len(worth.loc[[kind]])
-    return (
-        f"With {off} heads off a draw of the same types also takes {most} of the {of} {KIND_TITLES[kind]} heads, on average"
-        f" {number(most * most / of, '.0f')} of them the same: the contest is about which {of - most} stay."
-    )
+    about = f"which {of - most} of {of} stay" if of > most else "the others"
+    return f"A draw shares {number(most * most / of, '.0f')} of {most} {kind} heads on average: the contest is about {about}."
 
 
-def looked(example: Mapping[str, Any], confident: float) -> str:
+def beside_types(won: pd.DataFrame) -> str:
+    """Of `removal.against_random`: what the choice costs at each number of heads, and its p beside the nearest random heads."""
+    rows = won[won.method == (ALIKE if ALIKE in set(won.method) else RANDOM)]
+    cost = [
+        f"{interval(*(1000 * row[['own', 'own_low', 'own_high']]), ',.0f')} with {row['heads']} off"
+        for _, row in rows.iterrows()
+    ]
+    p = listed(number(value, ".3f") for value in rows.p)
+    return f"The choice (line) costs {listed(cost)}; one-sided p beside *{rows.method.iloc[0]}*: {p}."
+
+
+def looked(example: Mapping[str, Any]) -> str:
     """How one head reads one sentence: where its largest weights go, row after row (of `sentence.attention`)."""
     weights, columns, rows = np.asarray(example["weights"]), example["columns"], example["rows"]
-    share = number(weights.max(1).mean(), "%")
-    said = f"In this sentence {share} of a row's weight is on one token (all sentences: {number(confident, '%')})"
     at = weights.argmax(1)
     steps, back = np.diff(at), np.flatnonzero(np.diff(at) < 0)
+    here = f"Here {number(weights.max(1).mean(), '%')} of a row's weight is on one token"
     if example.get("looks") != "predicted token" or "source" not in example.get("looked at", "") or (steps >= 0).mean() < 0.8:
-        return f"{said}."
-    skipped = [columns[i] for i in range(at.max()) if i not in set(at)]
-    more = [f"skips *{skipped[0]}*"] if skipped else []
+        return f"{here}."
+    more = [f"skips *{columns[i]}*" for i in range(at.max()) if i not in set(at)][:1]
     more += [f"goes back from *{columns[at[i]]}* to *{columns[at[i + 1]]}* at `{rows[i + 1]}`" for i in back[:1]]
-    follows = f"; it follows the translation, not the position: it {listed(more)}" if more else "; it goes through it in order"
-    return f"{said}{follows}."
+    return f"{here}; it follows the translation, not the position: {', '.join(more)}." if more else f"{here}; it goes in order."
 
 
 def reference(run: study.Run) -> Path | None:
@@ -152,39 +157,26 @@ def _at_half(results: pd.DataFrame, own: str) -> pd.DataFrame:
     return results[results["heads"] == left[len(left) // 2]].set_index("method")
 
 
-def in_bleu(results: pd.DataFrame, own: str, also: Sequence[str], yard: Mapping[str, float]) -> str:
-    """Of `removal.quality`, about half of the heads cut: what the choice `own`, others and random draws cost.
-
-    Parameters
-    ----------
-    also : sequence of str
-        Other choices.
-    yard : mapping
-        `yardsticks`.
-    """
-    rows = _at_half(results, own)
-    cut = results["heads"].max() - rows["heads"].iloc[0]
-    said = f"**In BLEU**, {count(int(cut), 'head')} cut and nothing trained, {_lost(rows.loc[own])} are lost"
-    said += "".join(f", by {name} {_lost(rows.loc[name])}" for name in also)
-    drawn = {
-        name: listed(number(-change, ".1f") for change in sorted(rows.loc[[name]].change)[::-1]) for name in (ALIKE, RANDOM)
-    }
-    said += f"; with random heads of the same types {drawn[ALIKE]}, with random heads {drawn[RANDOM]}."
-    if yard:
-        said += f" To cut *all* encoder heads and train the rest on costs {number(yard['cost'], '.1f')} (notebook 1)."
-    return said
-
-
 def at_half(results: pd.DataFrame, own: str, also: Sequence[str]) -> str:
-    """Of the same: which choice costs less there, and how many random draws of the same types cost less than `own`."""
+    """Of `removal.quality`, about half of the heads cut: what the choice `own` and others cost beside random draws, in BLEU."""
     rows = _at_half(results, own)
-    lost = [f"{name} {_lost(rows.loc[name])}" for name in (own, *also)]
-    alike = rows.loc[[ALIKE]].sort_values("change")
-    fewer = (alike.change > rows.change[own]).sum()
-    return (
-        f"{rows['heads'].iloc[0]} heads left, BLEU lost by {listed(lost)}; the best of {len(alike)} draws of the same types"
-        f" loses {_lost(alike.iloc[-1])}, {fewer} {'lose' if fewer > 1 else 'loses'} less than {own}."
-    )
+    lost = [f"{_lost(rows.loc[name])} ({name})" for name in (own, *also)]
+    alike, drawn = rows.loc[[ALIKE]].sort_values("change"), -rows.loc[[RANDOM]].change
+    lost += [
+        f"{_lost(alike.iloc[-1])} (the best of {len(alike)} draws of the same types)",
+        f"{ends(drawn, '.0f')} (random heads)",
+    ]
+    return f"With {rows['heads'].iloc[0]} heads left BLEU falls by {listed(lost)}."
+
+
+def better(results: pd.DataFrame, own: str, also: Sequence[str]) -> str:
+    """Of the same: whether another choice is better than `own`, by intervals that lie apart; nothing where none is."""
+    rows = _at_half(results, own)
+    best = rows.loc[list(also)].bleu.idxmax()
+    if rows["change low"][best] <= rows["change high"][own]:
+        return ""
+    cut, cost = int(results["heads"].max() - rows["heads"].iloc[0]), [number(-rows.change[name], ".1f") for name in (best, own)]
+    return f"*{best.capitalize()}* chooses better: {cut} heads cut by it cost {cost[0]} BLEU and not {cost[1]}."
 
 
 def _lost(row: pd.Series) -> str:

@@ -177,8 +177,8 @@ run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head with the largest loss without it.",
-    takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}-attention) the loss rises most, by"
-    f" {number(1000 * worth.max(), '.0f')} {UNIT}. {said.looked(example, table.confidence[worth.idxmax()])}",
+    takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}-attention) the loss rises by"
+    f" {number(1000 * worth.max(), '.0f')} {UNIT}. {said.looked(example)}",
 )
 
 # %% [markdown]
@@ -194,15 +194,14 @@ run.figure(
 beside = removal.beside_random(model, unseen, worth)
 
 # %% jupyter={"source_hidden": true}
-run.table(beside, "beside_random")
+run.table(beside, "beside_random", over=intervals.SENTENCES)
 won = removal.against_random(beside)
 stays = said.who_stays(worth, total // 2) if removal.ALIKE in set(beside.method) else ""
-all_beaten = f"less than all {won.draws.max()} draws in {(won.beaten == won.draws).sum()} of {len(won)} cases"
 run.figure(
     figures.beside_random(beside),
     "beside_random",
     caption="The loss without the heads of the smallest loss without the head (line), beside as many heads drawn at random.",
-    takeaway=f"Those of the smallest *loss without the head* (line) cost {all_beaten}. {stays}",
+    takeaway=f"{said.beside_types(won)} {stays}",
     table="beside_random",
 )
 
@@ -234,22 +233,22 @@ run.figure(
 # For translation models: a quarter, half and three quarters of all heads are cut, nothing is trained afterwards, and BLEU is
 # counted on test text. Hollow points are random draws, three at each number of heads; lines go through means. Filled points
 # have intervals over sentences, often smaller than the mark. Gradient importance is a second choice beside the loss without
-# the head.
+# the head. The dashed line, if there is one, is from notebook 1 and its whole test text.
 
 # %% jupyter={"source_hidden": true}
-in_bleu, published = "", said.reference(run)
+in_bleu, better, published = "", "", said.reference(run)
 yard = {} if text else said.yardsticks(published, subject.title)
 if not text:
     split, beam, also = subject.tests[0], run.settings["beam"], {"gradient importance": table["gradient, example"]}
     results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"], first=2 * few, also=also)
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
-    in_bleu = said.in_bleu(results, removal.LEAST, list(also), yard)
-    named_floor = "all encoder heads cut, the rest trained on (notebook 1)"
+    in_bleu, better = (say(results, removal.LEAST, list(also)) for say in (said.at_half, said.better))
+    named_floor = "all encoder heads cut,\nthe rest trained on"
     run.figure(
         figures.left_of_it(results, total, (removal.RANDOM, removal.ALIKE), (yard["removed"], named_floor) if yard else None),
         "removed",
         caption="BLEU after heads are cut by two choices, beside random heads and models without encoder heads.",
-        takeaway=said.at_half(results, removal.LEAST, list(also)),
+        takeaway=in_bleu,
         table="removed",
         split=split,
         beam=beam,
@@ -343,7 +342,7 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-first = f"**{said.idle(differ)}** {said.because(worth, won)}"
+first = f"**{said.idle(differ)}** {said.because(worth, won)} {better}".strip()
 together = f"**One at a time is not together.** {half.name} heads off at once raise the loss by {costs['together']}; each off"
 together += f" alone, by {costs['alone']} in sum (both on test text, {UNIT})."
 spare = " This text hardly needs encoder attention: a model trained without it loses" if yard else ""
@@ -364,7 +363,12 @@ columns = {"what": "what", "own": "loss rises by", "rise": "as many at random, m
 columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
 what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
 asked = f"Those of the smallest loss without the head beside random heads ({UNIT})"
-shown = won.assign(what=what, **{name: 1000 * won[name] for name in ("own", "rise", "low", "high")})
+shown = won.assign(what=what, **{name: 1000 * won[name] for name in ("own", "own_low", "own_high", "rise", "low", "high")})
 compared = readable(shown, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=asked).data
-more = (together, in_bleu, claims.folded("Beside random heads, in numbers", compared))
+beyond = f" To cut *all* encoder heads and train the rest on costs {number(yard['cost'], '.1f')} (notebook 1)." if yard else ""
+more = (
+    together,
+    f"**In BLEU.** {in_bleu}{beyond}" if in_bleu else "",
+    claims.folded("Beside random heads, in numbers", compared),
+)
 answer.fill("sorted_heads", closing, first, "\n\n".join(filter(None, more)))

@@ -92,6 +92,7 @@ def test_heads_off_beside_random_draws():
         with heads.gate(model, dict.fromkeys(closed, 0.0)):
             without = mean_loss(model, [batch])
         assert row == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6) != 0
+    assert (table.low.notna() == (table.method == removal.LEAST)).all() and table.low[0] <= table.rise[0] <= table.high[0]
     mixed = removal.beside_random(tiny_model("t5"), [tiny_batch("t5")], pd.Series(1.0, heads.index(tiny_model("t5"))), draws=2)
     assert set(mixed.method) == {removal.LEAST, removal.RANDOM, removal.ALIKE} and len(removal.against_random(mixed)) == 4
 
@@ -99,7 +100,9 @@ def test_heads_off_beside_random_draws():
 @pytest.mark.parametrize(("own", "beaten"), [(0.0, 20), (1.1, 0), (0.55, 9), (0.07, 19)])
 def test_how_many_draws_are_beaten(own, beaten):
     draws = [(removal.RANDOM, draw, 3, 0.05 + 0.05 * draw) for draw in range(20)]
-    table = pd.DataFrame([(removal.LEAST, 0, 3, own), *draws], columns=["method", "draw", "heads", "rise"])
+    table = pd.DataFrame([(removal.LEAST, 0, 3, own), *draws], columns=["method", "draw", "heads", "rise"]).assign(
+        low=own, high=own
+    )
     (row,) = removal.against_random(table).itertuples()
     assert (row.beaten, row.draws, row.own) == (beaten, 20, own) and row.low == pytest.approx(0.05)
     assert row.p == pytest.approx((21 - beaten) / 21), "twenty draws beaten of twenty are one chance in twenty-one"

@@ -25,7 +25,7 @@ def differ(single):
 
 def test_idle_heads_are_counted_by_type(single):
     assert said.idle(differ(single)) == (
-        "Off alone, 3 of 4 encoder self heads change nothing that can be measured; all 4 cross heads do."
+        "Off alone, 3 of 4 encoder heads change nothing that can be measured; all 4 cross heads do."
     )
     assert said.idle(differ(single.loc[["encoder"]])) == "Off alone, 3 of 4 heads change nothing that can be measured."
     assert said.idle(differ(single.loc[["cross"]])) == "Off alone, every one of 4 heads changes the loss."
@@ -34,7 +34,7 @@ def test_idle_heads_are_counted_by_type(single):
 def test_layers_without_an_effect_are_named(single):
     frame = differ(single)
     assert said.by_layer(single.loc["encoder"], frame.loc["encoder"]) == (
-        "1 of 4 heads change the loss (1 by Holm): 1 in layer 1; none in layer 2, whose order is noise"
+        "1 of 4 heads change the loss (1 by Holm), 1 in layer 1, none in layer 2, whose order is noise"
     )
     assert said.by_layer(single.loc["cross"], frame.loc["cross"]) == "All 4 heads change the loss (4 by Holm)"
 
@@ -44,14 +44,13 @@ def won(own, alike, random, off=3):
         (removal.RANDOM, draw, off, random) for draw in range(3)
     ]
     rows = pd.DataFrame([(removal.LEAST, 0, off, own), *draws], columns=["method", "draw", "heads", "rise"])
+    rows = rows.assign(low=rows.rise - 0.01, high=rows.rise + 0.01)
     return removal.against_random(rows)
 
 
 def test_the_type_of_heads_is_the_reason_only_where_it_is():
     mostly = said.because(LOSS, won(0.1, 0.2, 1.0))
-    assert mostly.startswith(
-        "Of the 3 with the smallest *loss without the head* 3 are encoder self heads, which is most of why"
-    )
+    assert mostly.startswith("Of the 3 with the smallest *loss without the head* 3 are encoder heads, which is most of why")
     assert "(100 against 1,000 millinats per token)" in mostly and "100 against 200: less than 3 of 3 draws" in mostly
     assert "part of why" in said.because(LOSS, won(0.1, 0.9, 1.0)) and "why" not in said.because(LOSS, won(0.1, 1.0, 1.0))
     worse = said.because(LOSS, won(2.0, 1.0, 1.0))
@@ -61,9 +60,10 @@ def test_the_type_of_heads_is_the_reason_only_where_it_is():
 
 
 def test_random_draws_of_the_same_types_share_most_heads():
-    assert said.who_stays(LOSS, 3) == (
-        "With 3 heads off a draw of the same types also takes 3 of the 4 encoder self heads, on average 2 of them the same: the"
-        " contest is about which 1 stay."
+    assert said.who_stays(LOSS, 3) == ("A draw shares 2 of 3 encoder heads on average: the contest is about which 1 of 4 stay.")
+    assert said.who_stays(LOSS, 4).endswith("the contest is about the others.")
+    assert said.beside_types(won(0.1, 0.2, 1.0)) == (
+        "The choice (line) costs 100 [90, 110] with 3 off; one-sided p beside *random, same types*: 0.250."
     )
 
 
@@ -72,11 +72,11 @@ def test_what_a_head_looks_at_is_said_of_this_sentence_alone():
                "looks": "predicted token", "looked at": "source token attended to"}  # fmt: skip
     weights = np.zeros((6, 6))
     weights[range(6), [0, 2, 3, 2, 4, 5]] = 1
-    assert said.looked(example | {"weights": weights}, 0.5).endswith(
-        "it follows the translation, not the position: it skips *the* and goes back from *c* to *b* at `r3`."
+    assert said.looked(example | {"weights": weights}).endswith(
+        "it follows the translation, not the position: skips *the*, goes back from *c* to *b* at `r3`."
     )
-    assert said.looked(example | {"weights": weights[::-1]}, 0.5).endswith("(all sentences: 50 %).")
-    assert said.looked(example | {"weights": np.eye(6)}, 0.5).endswith("it goes through it in order.")
+    assert said.looked(example | {"weights": weights[::-1]}) == "Here 100 % of a row's weight is on one token."
+    assert said.looked(example | {"weights": np.eye(6)}).endswith("it goes in order.")
 
 
 def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
@@ -113,7 +113,7 @@ def test_choices_with_further_training_are_told_from_random_by_their_intervals(t
         assert expected in said.with_training(tmp_path)
 
 
-def test_bleu_of_choices_stands_beside_draws_and_yardsticks():
+def test_bleu_of_choices_stands_beside_draws():
     columns = ["method", "heads", "bleu", "change", "change low", "change high"]
     rows = [(method, 8, 90, 0, 0, 0) for method in (removal.LEAST, "other", removal.RANDOM, removal.ALIKE)]
     for heads, scale in ((6, 1), (4, 4), (2, 10)):
@@ -122,12 +122,11 @@ def test_bleu_of_choices_stands_beside_draws_and_yardsticks():
             (method, heads, 90 - cost * scale, -cost * scale, -cost * scale - 1, -cost * scale + 1) for method, cost in costs
         ]
     table = pd.DataFrame(rows, columns=columns)
-    assert said.in_bleu(table, removal.LEAST, ["other"], {"cost": 12.0}) == (
-        "**In BLEU**, 4 heads cut and nothing trained, 8.0 [7.0, 9.0] are lost, by other 4.0 [3.0, 5.0]; with random heads of"
-        " the same types 6.0 and 12.0, with random heads 24.0. To cut *all* encoder heads and train the rest on costs 12.0"
-        " (notebook 1)."
-    )
     assert said.at_half(table, removal.LEAST, ["other"]) == (
-        "4 heads left, BLEU lost by loss without the head 8.0 [7.0, 9.0] and other 4.0 [3.0, 5.0]; the best of 2 draws of"
-        " the same types loses 6.0 [5.0, 7.0], 1 loses less than loss without the head."
+        "With 4 heads left BLEU falls by 8.0 [7.0, 9.0] (loss without the head), 4.0 [3.0, 5.0] (other), 6.0 [5.0, 7.0] (the"
+        " best of 2 draws of the same types) and 24 (random heads)."
     )
+    said_of = said.better(table, removal.LEAST, ["other"])
+    assert said_of == "*Other* chooses better: 4 heads cut by it cost 4.0 BLEU and not 8.0."
+    wide = table.assign(**{"change high": table["change high"] + 3})
+    assert said.better(wide, removal.LEAST, ["other"]) == ""
