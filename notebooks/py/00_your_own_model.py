@@ -347,7 +347,7 @@ together = f"**One at a time is not together.** {half.name} heads off at once ra
 together += f" alone, by {costs['alone']} in sum (both on test text, {UNIT})."
 spare = " This text hardly needs encoder attention: a model trained without it loses" if yard else ""
 spare += (
-    f" {number(yard['never'], '.1f')} BLEU, one whose encoder heads are cut, and the rest trained on, {number(yard['cost'], '.1f')}."
+    f" {number(yard['never'], '.1f')} BLEU, one with them cut and the rest trained on {number(yard['cost'], '.1f')}."
     if yard
     else ""
 )
