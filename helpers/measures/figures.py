@@ -16,6 +16,7 @@ from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
 from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS, way
 from helpers.measures.ranks import relative
 from helpers.measures.table import named
+from helpers.reading import count
 
 
 @redrawable
@@ -71,10 +72,10 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 
 
 def _head_map(
-    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2, numbered: bool = True,
+    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2,
     cmap: str = "viridis", colour: pd.Series | None = None,
 ):  # fmt: skip
-    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value, if `numbered` #head."""
+    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and #head."""
     colour, column, rank = (part.xs(kind, level="kind") for part in (column if colour is None else colour, column, rank))
     rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
     table, shade = (
@@ -83,7 +84,7 @@ def _head_map(
     said = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
         for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
-            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}" * numbered  # "1.0" for ".99"
+            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}"  # "1.0" for ".99"
     drawn = drawing.heat(axis, shade[::-1], said[::-1], cmap, limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
@@ -158,36 +159,27 @@ def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str, unsure: p
 
 @redrawable
 def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
-    """Relevance above confidence (Fig. 1 and 2), a column a model; both have the same head in the same place, by relevance.
+    """Relevance and confidence of every head (Fig. 1 and 2), a panel a model: sorted by the one, coloured by the other.
 
-    Cells show values and are coloured by rank in their layer; at the right each layer's rank correlation of the two.
+    Cells show relevance and the head's number; colours are ranks of confidence in the layer, which darken to the left as far as
+    the two agree; at the right stands each layer's rank correlation.
 
     Parameters
     ----------
     relevance, confidence : mappings of title -> Series on (kind, layer, head)
     kind : str
     """
+    most = max(column.xs(kind).groupby("layer").size().max() for column in relevance.values())
     width, height = _size(relevance, kind)
-    titles, across = list(relevance), int(WIDTH / width)
-    rows = [
-        (name, columns, titles[first : first + across])
-        for first in range(0, len(titles), across)
-        for name, columns in (("relevance", relevance), ("confidence", confidence))
-    ]
-    across, most = min(across, len(titles)), max(column.xs(kind).groupby("layer").size().max() for column in relevance.values())
-    figure, axes = plt.subplots(len(rows), across, squeeze=False, figsize=(width * across + 0.7, height * len(rows)))
-    for row, (name, columns, shown) in zip(axes, rows, strict=True):
-        for axis, title in zip(row, shown, strict=False):
-            ranks = columns[title].groupby(level=["kind", "layer"]).rank(ascending=False, method="min")
-            drawn = _head_map(axis, columns[title], relevance[title], kind, (1, max(2, most)), numbered=name == "relevance",
-                              cmap="viridis_r", colour=ranks)  # fmt: skip
-            if name == "confidence":
-                _layers_alike(axis, relevance[title].xs(kind), columns[title].xs(kind))
-            axis.set(title=title if name == "relevance" else "", ylabel="layer" if left(axis) else "")
-            axis.set_xlabel("heads by relevance" if name == "confidence" else "")
-        for axis in row[len(shown) :]:
-            axis.set_axis_off()
-        drawing.bar(figure, drawn, row, f"rank of {name}\nin layer (1: largest)", range(1, int(most) + 1))
+    figure, axes = drawing.grid(len(relevance), 4, width, height)
+    figure.set_figwidth(figure.get_figwidth() + 0.65)  # the colour bar
+    for axis, (title, column) in zip(axes, relevance.items(), strict=True):
+        ranks = confidence[title].groupby(level=["kind", "layer"]).rank(ascending=False, method="min")
+        drawn = _head_map(axis, column, column, kind, (1, max(2, most)), cmap="viridis_r", colour=ranks)
+        _layers_alike(axis, column.xs(kind), confidence[title].xs(kind))
+        axis.set_title(fill(title, 12) if width < 2 else title, loc="left")
+        axis.set(ylabel="layer" if left(axis) else "", xlabel="heads by relevance")
+    drawing.bar(figure, drawn, axes, "rank of confidence\nin layer (1: largest)", range(1, int(most) + 1))
     return figure
 
 
@@ -199,7 +191,7 @@ def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
     beside.set_yticks(range(len(alike)), [drawing.short(rho) if rho == rho else "" for rho in alike], fontsize=7)
     beside.tick_params(length=0, pad=1)
     beside.spines[:].set_visible(False)
-    axis.set_title("Spearman", loc="right", fontsize=7, pad=2)
+    axis.set_title("Spear-\nman", loc="right", fontsize=7, pad=2)
 
 
 _CALLED = {"rare": "rare-token"}
@@ -691,13 +683,14 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
 
 
 @redrawable
-def confidence_by_rank(table: pd.DataFrame):
+def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
     """Mean rank of confidence by rank of relevance, trained and random weights; a band over models.
 
     Parameters
     ----------
     table : pandas.DataFrame
         What `helpers.measures.ranks.confidence_by_rank` returns.
+    rho : mapping of weights ("trained", "random") -> rank correlation of the two, which stands at the line
     """
     looks = {"trained": {"color": MODELS[0]}, "random": {"color": "#7F7F7F", "marker": "s", "ls": "--"}}
     more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
@@ -706,91 +699,129 @@ def confidence_by_rank(table: pd.DataFrame):
     axis.axhline(table.even.iloc[0], **drawing.LEVEL)
     axis.axline((1, 1), slope=1, zorder=1, **more["alike"])
     places = range(1, int(table.relevance.max()) + 1)
-    axis.set(
-        xticks=places, yticks=places, xlabel="rank of relevance in its layer (1: largest)", ylabel="rank of confidence, mean"
-    )
-    axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 0.5))
-    for row in table[table.weights == "trained"].itertuples():
-        axis.annotate(f"{row.value:.1f}", (row.relevance, row.value), (4, 5), textcoords="offset points", fontsize=7)
-    band = {"band: least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
-    drawing.legend(figure, {"trained, mean": looks["trained"], "random weights": looks["random"], **band, **more})
+    axis.set(xticks=places, yticks=places, xlabel="rank of relevance in its layer (1: most relevant)",
+             ylabel="rank of confidence, mean\n(1: most confident)")  # fmt: skip
+    axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 1.6))
+    for weights, said in (("trained", "trained"), ("random", "random weights")):
+        rows = table[table.weights == weights].sort_values("relevance")
+        colour, last = looks[weights]["color"], rows.iloc[-1]
+        axis.annotate(f"{said},\nSpearman {rho[weights]:.2f}", (last.relevance, last.value), (8, 0), va="center",
+                      textcoords="offset points", fontsize=8, color=colour)  # fmt: skip
+        for place in (0, -1) if weights == "trained" else ():
+            axis.annotate(f"{rows.value.iloc[place]:.1f}", (rows.relevance.iloc[place], rows.value.iloc[place]), (-3, -11),
+                          textcoords="offset points", fontsize=8, color=colour)  # fmt: skip
+    band = {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
+    drawing.legend(figure, {**band, **more})
+    return figure
+
+
+_RULE_LOOKS = {"alpha_beta": MODELS[0], "attnlrp": MODELS[1], "cp": MODELS[4]}
+
+
+@redrawable
+def few_heads(table: pd.DataFrame):
+    """What part of a layer's relevance its 1, 2, … largest heads carry: a colour a rule, random weights dashed.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What `helpers.measures.measured.few_heads` returns: rule, weights, heads, value and even (shares).
+    """
+    figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
+    most = int(table["heads"].max())
+    for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
+        look = {"ls": "-", "marker": "o", "ms": 4} if weights == "trained" else {"ls": "--", "lw": 1}
+        axis.plot(rows["heads"], 100 * rows.value, color=_RULE_LOOKS[rule], mec="white", mew=0.4, **look)
+    axis.plot([0, most], [0, 100], **drawing.LEVEL)
+    ends = {rule: rows.set_index("heads").value for rule, rows in table[table.weights == "trained"].groupby("rule", sort=False)}
+    rows = sorted(ends, key=lambda rule: -ends[rule].loc[min(2, most)])
+    for place, rule in enumerate(rows):  # names stand below the lines, in their order
+        axis.text(0.97, 0.36 - 0.09 * place, named(rule).removeprefix("relevance, "), transform=axis.transAxes, ha="right",
+                  fontsize=8, color=_RULE_LOOKS[rule])  # fmt: skip
+        over = ends[rule][ends[rule] >= 0.5].index[:1]
+        if rule in (rows[0], "alpha_beta") and len(over):
+            at, up = int(over[0]), rule == rows[0]
+            axis.annotate(f"{count(at, 'head')}: {100 * ends[rule][at]:.0f} %", (at, 100 * ends[rule][at]),
+                          (-6, 5) if up else (7, -9), textcoords="offset points", fontsize=8, ha="right" if up else "left",
+                          color=_RULE_LOOKS[rule])  # fmt: skip
+    axis.axhline(50, color="#DDDDDD", lw=0.8, zorder=0)
+    axis.set(xlabel="largest heads of a layer", ylabel="% of the layer's relevance", ylim=(0, 103), xlim=(0, most + 0.15))
+    axis.set_xticks(range(1, most + 1))
+    drawing.legend(figure, {"trained, mean of layers": {"color": "black", "marker": "o"},
+                            "random weights": {"color": "black", "ls": "--"}, "even shares": drawing.LEVEL})  # fmt: skip
     return figure
 
 
 @redrawable
 def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series]):
-    """Relevance of every encoder head by its confidence, coloured by layer, a panel a model.
+    """Relevance of every encoder head by its confidence, a panel a model: the first layer in colour, all others grey.
 
-    The most relevant head of layer 1 is marked if its confidence is below its layer's median: the paper's exception.
+    The most relevant head of layer 1 is ringed; a line stands at that layer's median confidence: the paper's exception is a
+    ring at the left of the line. The panel's title has the layer's rank correlation.
 
     Parameters
     ----------
     relevance, confidence : mappings of title -> Series on (kind, layer, head)
     """
-    figure, axes = drawing.grid(len(relevance), 2, WIDTH / 2, 2.3, sharex=True, sharey=True)
-    layers = max(column.xs("encoder").index.get_level_values("layer").max() for column in relevance.values()) + 1
-    colours = drawing.layer_colours(layers)
+    figure, axes = drawing.grid(len(relevance), 2, WIDTH / 2, 2.1, sharex=True, sharey=True)
+    line = {"color": MODELS[0], "lw": 0.9, "ls": "--", "zorder": 1}
     for axis, (title, column) in zip(axes, relevance.items(), strict=True):
         table = pd.DataFrame({"relevance": column, "confidence": confidence[title]}).xs("encoder")
-        for layer, part in table.groupby(level="layer"):
-            axis.scatter(part.confidence, part.relevance, s=16, color=colours[layer], ec="black", lw=0.3)
-        first = table.xs(table.index.get_level_values("layer").min())
-        head = first.relevance.idxmax()
-        at = first.confidence[head], first.relevance[head]
-        if at[0] < first.confidence.median():
-            axis.scatter(*at, s=70, fc="none", ec=MODELS[1], lw=1.2)
-            axis.annotate(f"L1 #{head + 1}", at, (0, 6), textcoords="offset points", fontsize=7, color=MODELS[1], ha="center")
-        axis.set(title=title, xlabel="confidence", ylabel="relevance (share of layer)" if left(axis) else "")
+        layer = table.index.get_level_values("layer")
+        first, rest = table[layer == layer.min()], table[layer != layer.min()]
+        axis.scatter(rest.confidence, rest.relevance, s=14, color="#C9C9C9", ec="white", lw=0.3)
+        axis.scatter(first.confidence, first.relevance, s=18, color=MODELS[0], ec="black", lw=0.3, zorder=3)
+        axis.axvline(first.confidence.median(), **line)
+        at = first.loc[first.relevance.idxmax()]
+        axis.scatter(at.confidence, at.relevance, s=80, fc="none", ec=MODELS[1], lw=1.3, zorder=4)
+        rho = first.relevance.corr(first.confidence, method="spearman")
+        axis.set(title=f"{title}: layer 1, Spearman {drawing.short(rho) if rho == rho else '–'}", xlabel="confidence")
+        axis.set_ylabel("relevance (share of layer)" if left(axis) else "")
         axis.margins(0.08, 0.12)
-    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.3}
-    drawing.legend(figure, {f"layer {i + 1}": {"color": colour} | dot for i, colour in enumerate(colours)})
+    dot = {"ls": "", "marker": "o"}
+    entries = {"heads of layer 1": dot | {"color": MODELS[0]}, "of other layers": dot | {"color": "#C9C9C9"}}
+    entries |= {"most relevant of layer 1": dot | {"mfc": "none", "mec": MODELS[1], "ms": 8, "mew": 1.3}}
+    drawing.legend(figure, entries | {"median confidence of layer 1": line})
     return figure
 
 
 @redrawable
-def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], summary: Mapping[str, float]):
-    """Relevance of encoder heads, in units of the layer's average head, by what they do; a marker a model, a bar the mean.
+def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series]):
+    """Relevance of encoder heads, in units of the layer's average head: two columns a model, heads with and without a function.
 
-    Functions that no head has are named below and have no column.
+    Of layers that have both, which is where `helpers.measures.ranks.follows_function` compares them. The most relevant head of
+    each of these layers is black; a bar is the mean of a column.
 
     Parameters
     ----------
     relevance : mapping of title -> Series on (kind, layer, head)
     functions : mapping of title -> Series of lists of (function, label)
-        A head with several functions stands at each of them.
-    summary : mapping
-        What `helpers.measures.ranks.follows_function` returns.
     """
-    figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.2)
-    rng = np.random.default_rng(0)
-    found: dict[str, list[Any]] = {name: [] for name in COLOURS}
-    markers = dict(zip(relevance, drawing.MARKERS, strict=False))
-    for title, column in relevance.items():
-        for address, value in relative(column.xs("encoder", drop_level=False)).items():
-            for name in dict.fromkeys(function for function, _ in functions[title][address]) or ["none"]:  # a set has no order
-                found[name].append((title, value))
-    order, empty = [name for name in found if found[name]], [name for name in found if not found[name]]
-    for at, name in enumerate(order):
-        for title, value in found[name]:
-            place = at + rng.uniform(-0.25, 0.25)
-            axis.plot(place, value, markers[title], ms=4.5, color=COLOURS[name], mec="black", mew=0.4)
-        axis.hlines(np.mean([value for _, value in found[name]]), at - 0.35, at + 0.35, color="black", lw=2)
-    axis.axhline(1, **drawing.LEVEL)
-    axis.set_xticks(range(len(order)), [f"{_WORDS.get(name, name)}\n({len(found[name])})" for name in order])
-    several = sum(map(len, found.values())) - sum(len(column.xs("encoder")) for column in relevance.values())
-    twice = f"; {several} counted twice, of two functions" if several else ""
-    missing = f"; {', '.join(_WORDS.get(name, name) for name in empty)}: none" if empty else ""
-    axis.set(xlabel=f"function (heads{twice}){missing}", ylabel="relevance / layer's average", xlim=(-0.5, len(order) - 0.5))
-    said = "no layer has heads with and heads without a function"
-    if summary["functional"]:
-        said = (
-            f"with minus without a function: {summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}],"
-            f" shuffled {summary['null_low']:+.2f} to {summary['null_high']:+.2f} (95 %)"
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.1)
+    rng, names = np.random.default_rng(0), []
+    for at, (title, column) in enumerate(relevance.items()):
+        table = pd.DataFrame({"value": relative(column), "has": functions[title].map(bool)}).xs("encoder").astype(float)
+        layers = table.groupby(level="layer")
+        top, both = (
+            layers.value.transform("max") == table.value,
+            layers.has.transform("mean").between(0, 1, inclusive="neither"),
         )
-    axis.set_title(said)
-    hollow = {"ls": "", "color": "white", "mec": "black", "mew": 0.6}
-    entries = {title: hollow | {"marker": marker} for title, marker in markers.items()}
-    drawing.legend(figure, entries | {"mean": {"color": "black", "lw": 2}})
+        mixed = table[both].index.unique("layer")
+        names.append(f"{title}\n{len(mixed)} of {layers.ngroups} layers")
+        for has, place, colour in ((1, at - 0.2, MODELS[2]), (0, at + 0.2, "#C9C9C9")):
+            own = table[both & (table.has == has)]
+            where = place + rng.uniform(-0.13, 0.13, len(own))
+            axis.scatter(where, own.value, s=20, color=np.where(top[own.index], "black", colour), ec="black", lw=0.4, zorder=2)
+            if len(own):
+                axis.hlines(own.value.mean(), place - 0.17, place + 0.17, color="black", lw=2, zorder=3)
+                axis.text(place + 0.18, own.value.mean(), f"{own.value.mean():.2f}", fontsize=7.5, va="center")
+    axis.axhline(1, **drawing.LEVEL)
+    axis.set_xticks(range(len(names)), names)
+    axis.set(ylabel="relevance / layer's average head", xlim=(-0.5, len(names) - 0.4), ylim=(0, None))
+    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.4}
+    entries = {"with a function": dot | {"color": MODELS[2]}, "without": dot | {"color": "#C9C9C9"}}
+    entries |= {"most relevant of its layer": dot | {"color": "black"}, "mean": {"color": "black", "lw": 2}}
+    drawing.legend(figure, entries | {"average head": drawing.LEVEL})
     return figure
 
 
@@ -822,23 +853,46 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
 
 
 @redrawable
-def settling(curves: Mapping[str, Mapping[str, pd.DataFrame]]):
-    """How the ranking of heads settles with the number of sentences, a panel a title, a line a rule.
+def rules(mean: pd.DataFrame, curves: pd.DataFrame):
+    """How far rules of relevance agree with each other and, on the diagonal, with themselves; and how many sentences it takes.
+
+    Rules whose rankings do not repeat (below a half) are grey: nothing can agree with them.
 
     Parameters
     ----------
-    curves : mapping of title -> mapping of rule -> frame with n, rho, low, high, see `helpers.measures.ranks.settling`
+    mean : square pandas.DataFrame
+        Rank correlations between rules (`helpers.measures.ranks.rank_agreement`), mean over models.
+    curves : pandas.DataFrame
+        Rules as columns, on the number of sentences: rank correlations with the other half (`helpers.measures.ranks.settling`).
     """
-    frames = {(title, rule): frame for title, by_rule in curves.items() for rule, frame in by_rule.items()}
-    table = pd.concat(frames, names=["panel", "rule"]).reset_index(["panel", "rule"])
-    table["rule"] = table.rule.map(named).str.removeprefix("relevance, ")
-    figure, axes = drawing.line_panels(
-        table, "n", "rho", "rule", drawing.looks(table.rule), label="sentences", unit="Spearman with the other half", band=True,
-        sharey=True,
-    )  # fmt: skip
-    for axis in axes.values():
-        drawing.logarithmic(axis, "x")
-        axis.axhline(1, **drawing.LEVEL)
+    repeats = curves.iloc[-1]
+    names = [named(rule).removeprefix("relevance, ") for rule in mean.index]
+    figure, (axis, beside) = plt.subplots(1, 2, figsize=(WIDTH, 0.34 * len(mean) + 1.7), width_ratios=(1, 1.15))
+    values = mean.where(np.tri(len(mean), k=-1, dtype=bool)).to_numpy(copy=True)
+    np.fill_diagonal(values, [repeats[rule] for rule in mean.index])
+    vague = np.array([repeats[rule] < 0.5 for rule in mean.index])
+    grey = vague[:, None] | vague[None]
+    drawing.heat(axis, np.where(grey, np.nan, values), [[drawing.short(x) for x in row] for row in values], "Blues", (0, 1.2))
+    for row, column in zip(*np.nonzero(grey & ~np.isnan(values)), strict=True):
+        axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fc="#EEEEEE", ec="white", lw=0.6))
+        axis.text(column, row, drawing.short(values[row, column]), ha="center", va="center", fontsize=7, color="#777777")
+    for place in range(len(mean)):
+        axis.add_patch(plt.Rectangle((place - 0.5, place - 0.5), 1, 1, fill=False, ec="black", lw=0.9))
+    axis.set_xticks(range(len(mean)), [name.replace(" (", "\n(") for name in names], rotation=90)
+    axis.set_yticks(range(len(mean)), names)
+    axis.set_title("with each other; framed: with itself\non other sentences")
+    for (rule, column), name in zip(curves.items(), names, strict=True):
+        look = {"color": _RULE_LOOKS[rule.partition(" ")[0]], "ls": "--" if rule.endswith(" step") else "-"}
+        beside.plot(column.index, column, marker="o", ms=3, lw=1.2, label=name, **look)
+    drawing.logarithmic(beside, "x")
+    beside.axhline(0, **drawing.LEVEL)
+    beside.set(
+        xlabel="sentences",
+        title="ranking from n sentences, with that\nof the other half (median of models)",
+        ylim=(-0.15, 1.03),
+    )
+    beside.set_ylabel("Spearman")
+    drawing.legend(figure, {})
     return figure
 
 

@@ -155,6 +155,43 @@ def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str
     return pd.DataFrame(list(rows.values()), index)
 
 
+def doubled(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `dominance` with what the claim asks of the largest head: twice, twice at random, by value, meets (bool).
+
+    Twice an even share, trained and with random weights; and by value a larger one than the latter, as the ledger counts; and
+    significantly (5 %, Holm's correction over all rows).
+    """
+    p = intervals.holm(intervals.p_value(table.gap, table.gap_low, table.gap_high))
+    twice = table.largest >= 2 * table.even
+    found = {"twice": twice, "twice at random": table["at random"] >= 2 * table.even, "by value": twice & (table.gap >= 0)}
+    return table.assign(**found, meets=twice & (table.gap > 0) & (p < 0.05))
+
+
+def few_heads(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str, Any]) -> pd.DataFrame:
+    """What part of an encoder layer's relevance its largest heads carry together (Voita et al. 2019, section 4).
+
+    Parameters
+    ----------
+    explained, untrained
+        As in `dominance`, whose shares of magnitude these are.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (weights: trained, random; rule; heads: 1, 2, … the largest): value, the mean share over the layers of all
+        models; even, the share of as many equal heads; half, in how many layers they have more than half; layers, of how many.
+    """
+    rows = []
+    for weights, found in (("trained", explained), ("random", {"": untrained})):
+        for rule in untrained:
+            drawn = [_shares(by_rule[rule], 0).values() for by_rule in found.values()]
+            whole = pd.DataFrame([np.sort(one[0])[::-1].cumsum() for layers in drawn for one in layers]).ffill(axis=1)
+            for place, column in whole.items():
+                row = {"weights": weights, "rule": rule, "heads": place + 1, "value": column.mean()}
+                rows.append(row | {"even": (place + 1) / whole.shape[1], "half": (column > 0.5).sum(), "layers": len(column)})
+    return pd.DataFrame(rows)
+
+
 def _named(value: str, ends: str, found: tuple[float, float, float]) -> dict[str, float]:
     return dict(zip((value, f"{ends}low", f"{ends}high"), found, strict=True))
 

@@ -76,6 +76,15 @@ def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> d
     return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | told
 
 
+def share_by(subject, sentence: Mapping[str, Any], rule: str) -> float:
+    """By another rule, the share of its layer that the head of `one_sentence` has for the word that is followed there."""
+    pieces, ids = sentence["source"], subject.encoded.source
+    place = next(i for i in range(len(ids)) if len(ids[i]) == len(pieces) and subject.source.pieces(list(ids[i])) == pieces)
+    found = explain(subject.model, [single(subject, place)], rule, "encoder")
+    layer = pd.Series(found.values[sentence["target"]], found.heads)["encoder", sentence["layer"]]
+    return float(layer[sentence["head"]] / layer.sum())
+
+
 @torch.no_grad()
 def _busiest(subject, batch: Mapping[str, torch.Tensor]) -> tuple[float, int, tuple[str, int, int]]:
     """The most relevance that one encoder head carries of a whole predicted word; the word's place; the head."""

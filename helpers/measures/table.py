@@ -89,14 +89,15 @@ def register(measure: Measure) -> None:
     MEASURES[measure.name] = measure
 
 
-WAYS = ("step", "ratio")  # in which a rule's relevance is divided by its layer's, behind the rule's name
+# in which a rule's relevance is divided by its layer's, behind the rule's name: at each target token, or summed over them
+WAYS = {"step": "per token", "ratio": "summed"}
 
 
 def named(measure: str) -> str:
     """What people call a column of the head table, or a rule of relevance with a way to divide; other names as they are."""
     name, _, way = measure.rpartition(" ")
     if way in WAYS and name in MEASURES:
-        return f"{named(name)} ({way})"
+        return f"{named(name)} ({WAYS[way]})"
     return MEASURES[measure].title if measure in MEASURES else measure
 
 

@@ -14,22 +14,10 @@
 # %% [markdown]
 # # 1 · Which heads matter? Relevance and confidence
 #
-# [← notebook 0, your own model](00_your_own_model.ipynb) · [notebook 2, head functions →](02_head_functions.ipynb) · [all
-# claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py), [signed.py](../helpers/measures/lrp/signed.py),
-# [measures/functions.py](../helpers/measures/functions.py), [measures/ranks.py](../helpers/measures/ranks.py)
-#
-# Sections 3 and 4 of Voita, Talbot, Moiseev, Sennrich and Titov (ACL 2019, [arXiv
-# 1905.09418](https://arxiv.org/abs/1905.09418)).
-#
-# **The paper's claims.** In each layer of a translation Transformer's encoder a few heads carry most of the *relevance* (how
-# much of the predicted logit flows through a head, by layer-wise relevance propagation). *Confidence* (how much of its
-# attention a head puts on one single token, on average) ranks the heads alike, with one exception in the first layer. The
-# relevant heads are those whose function one can name.
-#
-# What we find stands below; then how relevance reaches a head, what it has to do with confidence and with functions, and what
-# the paper did not ask: do rules of relevance agree, how many sentences are enough, and does any measure predict what happens
-# when a head is removed? Layers and heads count from one.
+# Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) say that in each encoder layer of a translation
+# Transformer a few heads carry most of the *relevance* (how much of a predicted logit flows through a head), that
+# *confidence* (how much of its attention a head puts on one token) ranks them alike, and that these are the heads whose
+# function one can name.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -47,7 +35,6 @@ from helpers import study
 from helpers.plan import sources
 
 run = study.begin("01_relevance_and_confidence", globals())
-print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
 import numpy as np
@@ -59,11 +46,11 @@ from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
 from helpers.measures import said as notes
 from helpers.measures.lrp import RULES
-from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence
+from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence, share_by
 from helpers.measures.table import named, shaped
 from helpers.methods import l0
 from helpers.publish import claims
-from helpers.reading import count, ends, interval, listed, number, readable
+from helpers.reading import count, interval, listed, number, readable
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 
@@ -71,20 +58,22 @@ drawing.style()
 studied, few, resamples = subjects.study_models(run), run.settings["relevance"], run.settings["bootstrap"]
 first = studied[0]
 
-# %%
+# %% jupyter={"source_hidden": true}
 verdicts = claims.Box(run)
+print(run.summary(), sources(run), sep="\n")
 
 # %% [markdown]
 # ## Is there anything for encoder heads to do?
 #
 # Relevance says where a prediction comes from, not whether it would have come anyway. Two models answer that: the first one
-# with all its encoder heads removed and the rest of the encoder trained further, the decoder frozen (notebook 3), and one of
-# its shape that never had encoder attention, from the first training step on (setting `without_encoder`). The generator marks
-# in every reference what case, agreement or word order decide, and makes free choices that no model can guess, so that full
-# marks are out of reach.
+# with all its encoder heads *removed* and the rest of the encoder trained further, the decoder frozen (notebook 3), and one
+# of its shape *trained without encoder attention*, from the first step on (setting `without_encoder`). The generator marks in
+# every reference what case, agreement or word order decide, and makes free choices that no model can guess, so that full
+# marks are out of reach. A model is named by its languages and the kind of its text: EN-RU news.
 
 # %% jupyter={"source_hidden": true}
 beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
+without = "trained without encoder attention"
 for subject in studied:
     scored, accuracy[subject.title] = outputs.quality(subject, beam, resamples)
     bleu.append(scored.assign(printed=measured.PRINTED_BLEU.get(subject.name)))
@@ -109,10 +98,11 @@ run.table(bleu.drop(columns="printed"), "bleu", beam=beam, over=intervals.SENTEN
 own = bleu.xs(first.tests[0], level="test set")
 display(
     readable(
-        own.rename(index=lambda name: name.replace("trained on", "trained further")),
+        own.rename(index=lambda name: name.replace("trained on", "trained further").replace("no encoder heads", without)),
         {"model": "model", "bleu": "BLEU", "printed": "printed, EN-RU", "sentences": "n (sentences)"},
         {"bleu": ".1f", "printed": ".1f"},
-        caption=f"{first.tests[0]}, beam {beam}; the printed ones are of larger models on natural text",
+        caption=f"Test set {first.tests[0]}, {f'beam search of {beam}' if beam > 1 else 'greedy search'}; the printed are of"
+        " larger models on natural text",
     )
 )
 worth = stake = ""
@@ -129,11 +119,13 @@ if leads:
     how = f"the rest of the encoder trained for {further:,} further steps, the decoder frozen"
     said = f"Encoder heads of {first.title}: {needs}Removed from the trained model, {how}, they cost {by_removal} BLEU."
     if gained < least:
-        said += " Training without was our first yardstick; by it all rows of this notebook would be hollow."
+        said += (
+            f" Below {least:g} BLEU the ledger judges no claim about them (*hollow*): by training without it would judge none."
+        )
     said += " Removal is an upper end of what they are worth: a frozen decoder cannot adapt to their absence."
     display(Markdown(said))
     stake = f"Trained without encoder attention, {first.title} loses {number(gained, '.1f')} BLEU. " if gained == gained else ""
-    stake += f"Removed from a trained model (decoder frozen: an upper end) it costs {by_removal}."
+    stake += f"Removed from a trained model, the decoder frozen, it costs {by_removal}: an upper end."
     if rest := [subject.title for subject in studied if subject not in removed]:
         stake += f" {listed(rest)} were not tested this way; only {first.title} was trained without."
     worth = f"; {first.title}: {number(lost[first.title], '.1f')}"
@@ -149,18 +141,16 @@ if run.corpus == "controlled":
         shown = {
             "phenomenon": "decided by",
             "marks, all heads": "all heads",
-            "marks, without": "no encoder heads",
+            "marks, without": without,
             "marks, gap": "gap",
             "n": "n (marks)",
         }
         digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".1f")
         display(readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met, gap paired over sentences"))
         widest = gap.loc[gap["marks, gap"].idxmax()]
-        order = "They are needed where word order differs; such marks are rare in this text"
-        why = order if widest.name == "verb position" else "Marks"
-        of_all = f"{number(int(widest.n))} of {number(int(gap.n.sum()))}"
+        of_all = f"{number(int(widest.n))} of {number(int(gap.n.sum()))} marks"
         spread = interval(*widest[["marks, gap", "marks, gap_low", "marks, gap_high"]], ".1f")
-        display(Markdown(f"Most depends on encoder heads where *{widest.name}* decides: gap {spread}. {why} ({of_all})."))
+        display(Markdown(f"In this model *{widest.name}* depends most on them: gap {spread} ({of_all})."))
 
 # %% [markdown]
 # ## How relevance reaches a head (section 4, appendix A)
@@ -172,7 +162,8 @@ if run.corpus == "controlled":
 #
 # For every target token it starts at the logit of the token that the model finds most likely; a head's relevance is what
 # arrives at its output. The demonstration here uses the rule *conservative*: attention weights and the standard deviations in
-# layer norms are held constant. (The headlines of this notebook use *LRP αβ*; all three rules stand below.) Through one
+# layer norms are held constant. (The headlines of this notebook use *LRP αβ*; all three rules stand below.) Its name says too
+# much: it conserves relevance in attention only, biases take their share. Through one
 # attention block of the encoder, x + f(norm(x)), that is twelve lines; each `R` but the first is $z_{ij} / z_j \cdot R_j$:
 
 
@@ -211,42 +202,47 @@ run.figure(
     sentences=sentence["of"],
 )
 explained = {s.title: {rule: measured.EXPLAINED.value(s, rule=rule, first=few) for rule in RULES} for s in studied}
-usual = explained[first.title]["alpha_beta"].series("step").xs("encoder").loc[sentence["layer"]]
-share, even = usual[sentence["head"]], 1 / len(usual)
-beside = "That is by *conservative*. By LRP αβ, which the headlines use, this head has"
-beside += f" {'no more' if share <= even else 'more'} than an even share of its layer: {number(share, '.1%')}"
-beside += f" (even: {number(even, '.1%')}; {few} sentences)."
+address, even = (
+    ("encoder", sentence["layer"], sentence["head"]),
+    1 / len(sentence["heads"]["encoder"][sentence["layer"]].columns),
+)
+shares = [explained[first.title][rule].series(way)[address] for rule, way in (("alpha_beta", "step"), ("cp", "ratio"))]
+beside = f"For this word LRP αβ gives this head {number(share_by(first, sentence, 'alpha_beta'), '.1%')} of its layer. Over"
+beside += f" {few} sentences it has {number(shares[0], '.1%')} by LRP αβ, {number(shares[1], '.1%')} by conservative"
+beside += f" (even: {number(even, '.1%')})."
 if run.corpus == "controlled" and title in accuracy and "agreement" in counted[title].index:
     met = [number(100 * counted[which].accuracy["agreement"], ".1f") for which in (title, first.title)]
-    beside += f" Agreement has other ways: the model without encoder heads meets {met[0]} % of its marks, with them {met[1]} %."
+    beside += f" Agreement has other ways: the model {without} meets {met[0]} % of its marks, the one with it {met[1]} %."
 display(Markdown(beside))
 
 # %% [markdown]
 # The sentence is, of some thirty short ones, the one in which a single head carries the largest share of a whole word;
 # elsewhere relevance flows past attention, from each word to itself. A Russian verb in the past tense agrees with its subject
-# in gender, and here an encoder head brings the subject to the verb; by then the decoder has written the subject, too. The
-# fast way ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch at once; both signed rules
-# below use it, the default rule has its own ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)).
+# in gender ('выхлебала' is "drank up", feminine, as the cow is), and here an encoder head brings the subject to the verb; by
+# then the decoder has written the subject, too. (␣ is a token that is a space alone.) The fast way
+# ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch at once; both signed rules below use it, the
+# default rule has its own ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)).
 #
 # ### Three rules
 #
 # The paper does not say what to do with softmax, layer norm and biases. Three answers:
 #
-# - *LRP αβ* (`alpha_beta`), of the authors' later public code, our default: positive and negative parts ($z^+$, $z^-$) apart,
-#   half to each (formula below); attention linearised in queries, keys and values; rescaled, so that nothing is lost. Never
-#   negative.
+# - *LRP αβ* (`alpha_beta`), of the authors' later public code, our *default rule*: positive and negative parts ($z^+$, $z^-$)
+#   apart, half to each (formula below); attention linearised in queries, keys and values; rescaled, so that nothing is lost.
+#   Never negative: unlike with the usual αβ rule, contributions against the prediction count as relevance too. Part of why its
+#   shares are so even may lie there.
 # - *AttnLRP* (Achtibat et al. 2024): softmax linearised, products halved, standard deviations in layer norms
 #   constant.
-# - *conservative* (`cp`, Ali et al. 2022): the rule above.
+# - *conservative* (`cp`, Ali et al. 2022): the rule above. It and AttnLRP can be negative: the two *signed rules*.
 #
 # In *LRP αβ* the two parts of an output's inputs share its relevance, whatever the parts' sizes:
 #
 # $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
-# A head's share is its relevance over that of its layer: for each target token and then averaged (*step*, the paper's way),
-# or summed over tokens first (*ratio*). The table shows where the relevance of the logits goes: a negative part speaks against
-# the prediction, and the others then have more than all of it. It also shows how often a layer's sum at a token is negative or
-# nearly zero; by *step* such a token outweighs all others.
+# A head's share is its relevance over that of its layer: at each target token and then averaged (*per token*, the paper's way),
+# or *summed* over tokens first. The table shows where the relevance of the logits goes: a negative part speaks against the
+# prediction, and the others then have more than all of it. It also shows how often a layer's sum at a token is negative or
+# nearly zero; per token such a token outweighs all others.
 
 # %% jupyter={"source_hidden": true}
 untrained = {rule: measured.EXPLAINED.value(first, rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
@@ -271,7 +267,7 @@ readable(
         "attention": "lost in attention",
         "bias": "kept by biases",
         "unsafe": "layer sums below or near zero",
-        "largest": "largest *step* share",
+        "largest": "largest share at a token",
     },
     dict.fromkeys(("source", "target", "attention", "bias"), "%") | {"unsafe": ".1%"},
     caption="Shares of the logits' relevance: the first four of a row add up to 100 %, but for rounding. Means over"
@@ -284,8 +280,8 @@ readable(
 # *Confidence* is the mean, over real tokens of the dev set, of the largest weight that the head puts on a real token; the
 # end-of-sentence key and rows are left out. In the figure on top heads stand by the rank of their relevance in their layer: if
 # the two ranked heads alike, the line would be the diagonal; if they had nothing in common, the dotted level. The maps show
-# every head, a row a layer, sorted by *relevance* in both (`#` is its number) and coloured by rank in the layer: the lower one
-# darkens from left to right as far as the two agree, which the numbers at its right say of each layer.
+# every head, a row a layer, sorted by relevance (written above the head's number) and coloured by the rank of its confidence: a
+# row goes from dark to light as far as the two agree.
 
 # %% jupyter={"source_hidden": true}
 tables, functions = {}, {}
@@ -333,13 +329,13 @@ layers = [
     for at in {a[:2] for a in relevance[t].xs("encoder", drop_level=False).index}
 ]
 same = sum(sought.idxmax() == sure.idxmax() for sought, sure in layers)
+points = whole.set_index(["rule", "weights"]).rho
 strong = ranks.strength(*whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0][["rho", "low"]])
 run.figure(
-    figures.confidence_by_rank(by_rank),
+    figures.confidence_by_rank(by_rank, points["alpha_beta"].to_dict()),
     "confidence_by_rank",
     caption="Mean rank of confidence of heads by the rank of their relevance in their layer, trained and random weights.",
-    takeaway=f"Do relevance and confidence rank encoder heads alike? {strong.capitalize()}: Spearman within layers"
-    f" {rho['alpha_beta', 'trained']} by the default rule; random weights {rho['alpha_beta', 'random']}.",
+    takeaway=notes.by_rank(by_rank),
     table="confidence_by_rank",
     split="dev",
     explained=few,
@@ -356,16 +352,13 @@ run.figure(
     split="dev",
     explained=few,
 )
-late = [frame.sort_index().xs(("encoder", 0)) for frame in tables.values()]
-levels = pd.concat(confidence.values()).xs("encoder").groupby("layer").median()
-rare = sum(frame.confidence[frame.relevance.idxmax()] < frame.confidence.median() for frame in late)
+rare, first_layer = notes.first_layer(tables)
 run.figure(
     figures.confidence_against_relevance(relevance, confidence),
     "confidence_against_relevance",
-    caption="Confidence against relevance, a dot a head.",
-    takeaway="The paper's exception, the most relevant head of the first layer being less confident than that layer's"
-    f" median{' (circled)' * bool(rare)}, is seen in {rare} of {count(len(late), 'model')}. Median confidence goes from"
-    f" {number(levels.iloc[0])} in the first layer to {number(levels.iloc[-1])} in the last.",
+    caption="Confidence against relevance, a dot a head, the first layer in colour.",
+    takeaway=f"The paper's exception, the most relevant head of the first layer (ringed) being less confident than that layer's"
+    f" median, is seen in {rare} of {count(len(studied), 'model')}. {first_layer}",
     table="confident_heads",
     split="dev",
     explained=few,
@@ -382,40 +375,59 @@ readable(
 )
 
 # %% [markdown]
-# *Ratio* and *step* as above: summed over tokens first, or divided token by token. The claim holds if every rule shows it, and
-# more of it than random weights do, since architecture alone gives some. Its test counts the interval of random weights, of
-# which there is one model, and corrects for all tests of the paper (Holm).
+# *Summed* and *per token* as above. The claim holds if every rule shows it, and more of it than random weights do, since
+# architecture alone gives some. Its test counts the interval of random weights, of which there is one model, and corrects for
+# all tests of the paper (*Holm*).
 #
-# **Do a few heads dominate?** The largest share of each encoder layer, against an even split and against random weights. By a
-# signed rule shares are compared by size without sign. In the table a layer meets the claim if that share is at least twice an
-# even one and significantly larger than with random weights. The ledger on top counts it by value, without a test. Both ask one
-# head for a quarter of its layer, which is not yet most of it: the effective number of heads says how even shares are. Then how
-# many heads are confident (above the level at which the paper's positional heads lie).
+# ## Do a few heads carry most of a layer?
+#
+# Heads of a layer in the order of their shares, added up, beside those of random weights and even shares. By a signed rule
+# shares are compared by size without sign.
 
 # %% jupyter={"source_hidden": true}
+together = run.table(measured.few_heads(explained, untrained), "few_heads", split="dev", explained=few)
+carried = notes.carried(together)
+run.figure(
+    figures.few_heads(together),
+    "few_heads",
+    caption="What part of a layer's relevance its largest heads carry together, by three rules, trained and random weights.",
+    takeaway=f"Heads that carry more than half of a layer, mean of layers: {'; '.join(carried)}.",
+    table="few_heads",
+    split="dev",
+    explained=few,
+)
 dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
-p = intervals.holm(intervals.p_value(dominant.gap, dominant.gap_low, dominant.gap_high))
-surely, twice = (dominant.gap > 0) & (p < 0.05), dominant.largest >= 2 * dominant.even
-above = dominant.assign(surely=surely, twice=twice, meets=surely & twice).groupby("rule", sort=False)
-shares, meets = above[["largest", "even", "largest, random", "effective"]].mean(), above.meets.sum()
+above = measured.doubled(dominant)
+shares = above.groupby("rule", sort=False)[["largest", "even", "largest, random"]].mean()
+layers_of, random_layers = above.groupby("rule", sort=False), above.loc[[above.index[0][0]]].groupby("rule", sort=False)
+meets = layers_of.meets.sum()
 display(
     readable(
-        shares.assign(surely=above.surely.sum(), twice=above.twice.sum(), meets=meets).rename(index=named),
+        shares.join(layers_of[["twice", "by value"]].sum())
+        .assign(random=random_layers["twice at random"].sum(), meets=meets)
+        .rename(index=named),
         {
             "rule": "rule",
             "largest": "largest share",
             "largest, random": "largest, random weights",
-            "effective": f"effective number of heads, of {dominant.heads.max()}",
-            "twice": "layers with twice an even share",
-            "surely": "significantly above random",
-            "meets": "both: the claim",
+            "random": f"random weights: twice an even share, of {random_layers.size().iloc[0]}",
+            "twice": f"trained: twice an even share, of {layers_of.size().iloc[0]}",
+            "by value": "and larger than random, by value: the verdict",
+            "meets": "and significantly",
         },
-        {"surely": ".0f", "meets": ".0f", "twice": ".0f", "largest": "%", "largest, random": "%", "effective": ".1f"},
-        caption=f"Mean over {above.size().iloc[0]} layers of all models, and how many of these; an even share is"
-        f" {number(shares.even.iloc[0], '.1%')}. Effective number: so many equal heads would be as spread (exponential of the"
-        " entropy of shares). Significantly: Holm's correction over the layers of all rules, 5 %",
+        dict.fromkeys(("random", "twice", "by value", "meets"), ".0f") | {"largest": "%", "largest, random": "%"},
+        caption="The largest head, mean of layers, and in how many layers it has twice an even share"
+        f" ({number(2 * shares.even.iloc[0], '.0%')}); significantly: Holm's correction over the layers of all rules, 5 %",
     )
 )
+display(Markdown(notes.by_model(above)))
+
+# %% [markdown]
+# The verdict on top asks one head for twice an even share and for more than in that layer of random weights, by value and
+# without a test; how often random weights alone reach twice an even share stands beside. The next table counts confident
+# heads: `0.8` is about the level at which the paper's positional heads lie.
+
+# %% jupyter={"source_hidden": true}
 spread = {
     title: {
         "heads": len(column.xs("encoder")),
@@ -440,8 +452,9 @@ readable(
 #
 # The paper reads its maps so: heads that matter have a function. Relevance in units of the layer's average head, by what the
 # head does (notebook 2's verdicts: it keeps to one offset, looks at rare tokens, or finds a verb's subject or object, or the
-# word of an adjective or adverb), and what functions shuffled among the heads of a layer would
-# give. A difference would still not say that most relevant heads have a function: the dots at *none* show how many do not.
+# word of an adjective or adverb), in the layers that have heads with and heads without a function, and what functions shuffled
+# among the heads of a layer would give. A difference would still not say that most relevant heads have a function: the table
+# counts those that do not.
 
 # %% jupyter={"source_hidden": true}
 follows = ranks.follows_function(relevance, functions)
@@ -460,27 +473,28 @@ each |= {
 }
 each = pd.DataFrame(each).T.rename_axis(["model", "rule"])
 run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS)
-own = each.xs("alpha_beta", level="rule").drop(index="all models", errors="ignore")
 followed = notes.followed(each)
-above_null = ((own.low > 0) & (own.difference > own.null_high)).sum()
 signed_too = [interval(*each.loc[(each.index[0][0], rule), ["difference", "low", "high"]], ".2f") for rule in ("attnlrp", "cp")]
 chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
 idle = f"{follows['top_none']} of the {follows['top']} most relevant heads of a layer have none"
-idle_beside = f"by chance {follows['top'] - chance:.1f}"
 does = measured.count_roles(functions).sum(axis=1)
 unseen = [which for which in ("positional", "rare") if not does[which]]
 only = f"; none of {does['heads']} heads is {listed(unseen).replace(' and ', ' or ').replace('rare', 'a rare-token head')}"
 only = f"{only}, all functions are syntactic" if unseen else ""
 run.figure(
-    figures.relevance_by_function(relevance, functions, follows),
+    figures.relevance_by_function(relevance, functions),
     "relevance_by_function",
-    caption="How relevant the heads of each function are.",
-    takeaway=f"Heads with a function are more relevant by {gain} of their layer's average head, above shuffled functions in"
-    f" {above_null} of {count(len(own), 'model')}; but {idle} ({idle_beside}).",
+    caption="Relevance of heads with and without a function, in layers that have both.",
+    takeaway=f"In layers that have both, heads with a function are more relevant by {gain} of their layer's average head, with"
+    f" functions shuffled by {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}. But {idle},"
+    f" counting all layers (by chance {follows['top'] - chance:.1f}).",
     table="follows_function",
     explained=few,
 )
-shown = each.assign(shuffled=[f"{number(row.null_low, '.2f')} to {number(row.null_high, '.2f')}" for row in each.itertuples()])
+shown = each.assign(
+    shuffled=[f"{number(row.null_low, '.2f')} to {number(row.null_high, '.2f')}" for row in each.itertuples()],
+    idle=[f"{row.top_none:.0f} of {row.top:.0f}" for row in each.itertuples()],
+)
 beside = (shown.index.get_level_values("rule") == "cp") & (shown.index.get_level_values("model") != "all models")
 readable(
     shown[~beside].rename(index=named, level="rule"),  # of single models by two of the three rules: all are in the file
@@ -491,68 +505,45 @@ readable(
         "shuffled": "functions shuffled",
         "functional": "heads with one",
         "layers": "layers with both",
+        "idle": "most relevant heads without one",
     },
     {"difference": ".2f", "functional": ".0f", "layers": ".0f"},
     caption="In units of a layer's average head (signed rules by size without sign); heads drawn anew within layers that have"
-    " both, one training of each model",
+    " both, one training of each model; the last column counts all layers",
 )
 
 # %% [markdown]
-# ## Do the rules agree?
+# ## Do the rules agree, with each other and with themselves?
 #
 # Spearman correlation of ranks within each encoder layer, pooled over layers. If relevance were one quantity, the rules would
-# rank heads alike.
+# rank heads alike. And a rule should rank them alike on other sentences: its ranking from n sentences of one half is held
+# against that from the whole other half (median of thirty draws of halves). The paper does not say how large its dev set was.
 
 # %% jupyter={"source_hidden": true}
 columns = [*measured.relevance_columns(explained[first.title]).columns, "confidence"]
 matrices = {title: ranks.rank_agreement(table[columns]) for title, table in tables.items()}
 run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
-mean = pd.concat(matrices).groupby(level=1, sort=False).mean().drop(index="confidence", columns="confidence")
-pairs, with_default = mean.to_numpy()[np.triu_indices(len(mean), 1)], mean.alpha_beta.map(number)
-signed = [matrix.loc["attnlrp ratio", "cp ratio"] for matrix in matrices.values()]
-run.figure(
-    figures.agreement({t: m.rename(index=measured.called, columns=measured.called) for t, m in matrices.items()}),
-    "rule_agreement",
-    caption="How far the rules of relevance and confidence rank heads alike.",
-    takeaway=f"Pairs of rules that agree above 0.9 (mean of models): {(pairs > 0.9).sum()} of {len(pairs)}. AttnLRP and"
-    f" conservative, summed first (ratio): {number(min(signed))} to {number(max(signed))} with each other,"
-    f" {with_default['attnlrp ratio']} and {with_default['cp ratio']} with LRP αβ; token by token (step)"
-    f" {with_default['attnlrp step']} and {with_default['cp step']}.",
-    explained=few,
-)
-
-# %% [markdown]
-# ## How many sentences are enough?
-#
-# The ranking of heads within encoder layers from n sentences of one half against that from the whole other half of the
-# sentences (median and interval over thirty draws of halves). The paper does not say how large its dev set was.
-
-# %% jupyter={"source_hidden": true}
-sizes = [1, 2, 5, 10, 20, 50, 100, 200]
 settled = {
-    title: {
-        f"{rule} {way}": ranks.settling(found, sizes, normalise=way)
-        for rule, found in by_rule.items()
-        for way in (("step",) if rule == "alpha_beta" else ("step", "ratio"))
-    }
-    for title, by_rule in explained.items()
+    (title, rule): ranks.settling(
+        found[rule.partition(" ")[0]], [1, 2, 5, 10, 20, 50, 100, 200], normalise=rule.partition(" ")[2] or "step"
+    )
+    for title, found in explained.items()
+    for rule in columns[:-1]
 }
-rows = {(title, rule): frame.set_index("n") for title, by_rule in settled.items() for rule, frame in by_rule.items()}
-rows = run.table(pd.concat(rows, names=["model", "rule"]), "settling", explained=few, over="draws of sentences")
-least = rows.rho.groupby(["rule", "n"], sort=False).min()
-enough = {rule: part.index[part > 0.9].get_level_values("n") for rule, part in least.groupby("rule", sort=False)}
-most = rows.index.get_level_values("n").max()
-said = {rule: f"from {min(found)}" if len(found) else f"not by {most}" for rule, found in enough.items()}
-never_settled = rows.rho.xs(most, level="n")
-never_settled = never_settled[never_settled.index.isin(["attnlrp step", "cp step"], level="rule")]
-run.figure(
-    figures.settling(settled),
+settled = run.table(
+    pd.concat({key: frame.set_index("n") for key, frame in settled.items()}, names=["model", "rule"]),
     "settling",
-    caption="How many sentences each rule needs before its ranking of heads settles.",
-    takeaway=f"Token by token (step) the signed rules never settle: rankings from {most} sentences agree with others at"
-    f" {ends(never_settled, '.2f')} (Spearman). Above 0.9 in every model: "
-    + "; ".join(f"{measured.called(rule)} {text}" for rule, text in said.items() if rule not in ("attnlrp step", "cp step"))
-    + " sentences.",
+    explained=few,
+    over="draws of sentences",
+)
+order = ["alpha_beta", "attnlrp ratio", "cp ratio", "attnlrp step", "cp step"]
+mean = pd.concat(matrices).groupby(level=1, sort=False).mean().loc[order, order]
+curves = settled.rho.groupby(["n", "rule"]).median().unstack("rule")[order]
+run.figure(
+    figures.rules(mean, curves),
+    "rule_agreement",
+    caption="How far the rules of relevance rank heads alike, each other's and their own on other sentences.",
+    takeaway=notes.families(mean, settled.rho),
     explained=few,
 )
 
@@ -564,7 +555,8 @@ run.figure(
 # (Michel et al. 2019) stands beside: the size of the first-order term of that loss, which with its sign does not predict it
 # (notebook 6).
 # Notebook 6 asks how far this yardstick agrees with itself. No measure can rank heads whose removal changes nothing
-# measurable. How well a measure *repeats* is the rank correlation of its ranking with the one from other sentences.
+# measurable. The two signed rules divided per token are in the table only: they do not repeat on other sentences (above), and
+# loss and relevance are of the same ones.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
@@ -583,20 +575,19 @@ told = pd.concat(agreed).rename_axis(["truth", "measure"])
 run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
-best, worst = (measured.called(by_all.index[i]) for i in (0, -1))
-said = f"With the loss {best} correlates most, {interval(*by_all.iloc[0][['rho', 'low', 'high']], '.2f')}, {worst}"
-said += f" least, {number(by_all.rho.iloc[-1], '.2f')}."
-if held_out:
-    repeats = rows.rho.loc[first.title].groupby("rule").last().rename(index=measured.called).to_dict()
-    left = measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats)
-    said += f" With BLEU ({first.title}) {left}."
+repeating = [name for name in [*columns, "gradient, example"] if name not in ("attnlrp step", "cp step")]
+admitted = notes.admitted(truths, measured.shown(differ, "encoder"))
 run.figure(
-    figures.rank_correlations({truth: found.rename(index=measured.called) for truth, found in agreed.items()}),
+    figures.rank_correlations({truth: found.loc[repeating].rename(index=measured.called) for truth, found in agreed.items()}),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
-    takeaway=said,
+    takeaway=f"{notes.highest(by_all.loc[by_all.index.isin(repeating)])} {admitted}",
     explained=few,
 )
+if held_out:
+    repeats = settled.rho.loc[first.title].groupby("rule").last().rename(index=measured.called).to_dict()
+    left = measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats)
+    display(Markdown(f"Of all measures, those divided per token too, with BLEU ({first.title}) {left}."))
 
 # %% jupyter={"source_hidden": true}
 own = real.loc[first.title].iloc[0]
@@ -695,51 +686,64 @@ for kind in ("decoder", "cross"):
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-of_layer = {rule: [number(row[name], "%") for name in ("largest", "largest, random")] for rule, row in shares.iterrows()}
-lead, alone = of_layer["alpha_beta"], {key: said.partition(" [")[0] for key, said in rho.items()}
-equal = {rule: number(value, ".1f") for rule, value in shares.effective.items()}
 with_loss = {
     name: interval(*by_all.loc[name, ["rho", "low", "high"]]) for name in ("alpha_beta", "confidence", "gradient, example")
 }
-by_rule = listed(f"{many} ({named(rule).removeprefix('relevance, ')})" for rule, many in meets.items())
 predicts = ranks.strength(by_all.rho["alpha_beta"], by_all.low["alpha_beta"])
-dominates = "not most" if shares.effective["alpha_beta"] > dominant.heads.max() / 2 else "yes"
 ledger = next(one for one in claims.of_run(run.folder, run.corpus) if one.claim.id == "relevance-confidence")
-doubled = listed(int(many) for many in above.twice.sum())
 titles = {rule: named(rule).removeprefix("relevance, ") for rule in RULES}
 clear = notes.corrected(ledger.rows, titles) if {row.label for row in ledger.rows} <= {*RULES} else ""
-clear = f" Above random weights by the interval of the difference, {clear}." if clear else ""
-by_signed = [alone[rule, "trained"] for rule in ("attnlrp", "cp")]
+elsewhere = notes.beyond(study.ROOT / "figures") if run.corpus == "controlled" else {}
+also = f" {listed(f'{number(row[0])} ({name})' for name, row in elsewhere.items()).capitalize()}." if elsewhere else ""
+fewer = listed(one.partition(" (")[0] for one in carried)
 told = [
-    f"""**Do relevance and confidence rank heads alike? {strong.capitalize()}: {rho["alpha_beta", "trained"]} (Spearman within
-layers, the default rule of relevance); random weights {rho["alpha_beta", "random"]}.** Two other rules, *AttnLRP* and
-*conservative* (below), give {by_signed[0]} and {by_signed[1]}, if relevance is summed over tokens first.{clear}
-The paper's exception in the first layer appears in {rare} of {count(len(late), "model")}.""",
-    f"""**Do a few heads carry most of a layer? By the default rule {dominates}: the largest head has {lead[0]} (even share:
-{number(shares.even["alpha_beta"], ".1%")}, random weights: {lead[1]}).** That is as spread as over {equal["alpha_beta"]} equal
-heads of {dominant.heads.max()}. By the two others it has {of_layer["attnlrp"][0]} and {of_layer["cp"][0]} (random weights:
-{of_layer["attnlrp"][1]} and {of_layer["cp"][1]}). Layers where it has twice an even share and significantly more than with
-random weights, of {above.size().iloc[0]}: {by_rule}.""",
-    f"""**Do relevant heads have a function? Heads with one are more relevant than the others of their layer by {gain} of its
-average head, but {idle}.** By the default rule the difference is {followed}. Over all models it is {listed(signed_too)} by
-the two signed rules. {follows["top"] - follows["top_none"]} of the most relevant have one (by chance {chance:.1f}){only}.""",
-    f"""**Does relevance predict the loss without a head? By the default rule {predicts}: Spearman {with_loss["alpha_beta"]}.**
-{real.differ_holm.sum()} of {real["heads"].sum()} heads change the loss significantly (Holm, 5 %).""",
-    f"**How much is at stake?** {stake}" if stake else "",
+    f"""**Do relevance and confidence rank heads alike? {strong.capitalize()}, by the default rule:
+{number(points["alpha_beta", "trained"])} (Spearman; random weights {number(points["alpha_beta", "random"])}).**{also}""",
+    f"""**Do a few heads carry most of a layer? {fewer[:1].upper()}{fewer[1:]}.**""",
+    f"""**Have relevant heads a function? {follows["top"] - follows["top_none"]} of the {follows["top"]} most relevant
+have (by chance {chance:.1f}).**""",
+    f"""**Does relevance predict the loss without a head? {predicts.capitalize()}: {number(by_all.rho["alpha_beta"])}**, and
+{real.differ_holm.sum()} of {real["heads"].sum()} encoder heads change it significantly.""",
+]
+largest = {rule: [number(row[name], "%") for name in ("largest", "largest, random")] for rule, row in shares.iterrows()}
+signed_rho = [rho[rule, "trained"] for rule in ("attnlrp", "cp")]
+signed_too = [interval(*each.loc[(each.index[0][0], rule), ["difference", "low", "high"]], ".2f") for rule in ("attnlrp", "cp")]
+large = "; ".join(f"{name} {interval(*row)}" for name, row in elsewhere.items())
+large = f"Elsewhere, default rule, one training each: {large}; the small models here are the weak case." if large else ""
+more = [
+    """*Default rule*: LRP αβ, of the authors' later code, divided per token; *signed rules*: AttnLRP and conservative, summed
+(below); *Holm*: corrected for all tests of the paper, 5 %; *EN-RU news*: a model, by its languages and text.""",
+    f"""**Agreement.** By the default rule {rho["alpha_beta", "trained"]}, by the signed ones {listed(signed_rho)}. Above random
+weights {clear}.{f" {large}" if large else ""} The paper's exception in the first layer appears
+in {rare} of {count(len(studied), "model")}.""",
+    f"""**A few heads.** {"; ".join(carried).capitalize()}. The largest alone has {largest["alpha_beta"][0]} (random weights
+{largest["alpha_beta"][1]}), by the signed rules {listed(largest[rule][0] for rule in ("attnlrp", "cp"))}
+({listed(largest[rule][1] for rule in ("attnlrp", "cp"))}).""",
+    f"""**Functions.** Heads with one are more relevant by {gain} of their layer's average head, by the signed rules
+{listed(signed_too)}. The difference lies above shuffled functions {followed}{only}.""",
+    f"""**The loss.** Relevance {with_loss["alpha_beta"]}, gradient importance {with_loss["gradient, example"]}. {admitted}""",
+    f"**At stake.** {stake}" if stake else "",
 ]
 least = claims.least_worth("relevance-confidence", run.corpus)
 every = each.xs(each.index[0][0], level="model")
 closing = f"""
-- *Relevance and confidence* agree {strong} by the default rule; the signed rules agree with each other more than with it, and
-  repeat on other sentences only once they are summed over tokens.
-- *A few heads*: the largest has twice an even share in {doubled} of {above.size().iloc[0]} layers, by rule, and significantly
-  more than with random weights in {by_rule}.
+- *Relevance and confidence* agree {strong} by the default rule. {notes.families(mean, settled.rho)}
+- *A few heads*: the largest has twice an even share in {
+    listed(f"{row.twice} ({named(rule).removeprefix('relevance, ')})" for rule, row in layers_of[["twice"]].sum().iterrows())
+} of {layers_of.size().iloc[0]} layers.
 - *Functions*: heads with one are more relevant by {(every.low > 0).sum()} of {count(len(every), "rule")}.
-- *The loss without a head* correlates with gradient importance at {with_loss["gradient, example"]} (Spearman), with confidence
-  at {with_loss["confidence"]}; most heads can be removed alone at no measurable cost.
+- *The loss without a head* correlates with confidence at {
+    with_loss["confidence"]
+} (Spearman); most encoder heads can be removed
+  alone at no measurable cost.
 
 *Limits.* {count(len(studied), "model")}, one training each; text is {"generated" if run.corpus == "controlled" else "natural"}.
-Where encoder attention is worth little, heads are no evidence (our threshold: {least:g} BLEU by removal{worth}; [all
-differences](../docs/differences.md)).
+Where encoder attention is worth little, heads are no evidence (our threshold: {least:g} BLEU by removal{worth}).
+
+Read on: [notebook 2, head functions](02_head_functions.ipynb); [all claims and their rules](../docs/results.md); [differences
+from the paper](../docs/differences.md); [figures](../figures/README.md). Code:
+[alpha_beta.py](../helpers/measures/lrp/alpha_beta.py),
+[signed.py](../helpers/measures/lrp/signed.py), [functions.py](../helpers/measures/functions.py),
+[ranks.py](../helpers/measures/ranks.py).
 """
-verdicts.fill("confidence_by_rank", closing, first="\n\n".join(filter(None, told)))
+verdicts.fill("confidence_by_rank", closing, first="\n\n".join(told), more="\n\n".join(filter(None, more)))

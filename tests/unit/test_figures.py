@@ -77,27 +77,26 @@ def models(layers):
 
 
 def said(axis):
-    """Texts of a head map by layer from the first, as (value, head), or values alone."""
+    """Texts of a head map by layer from the first, as (value, head)."""
     rows = {}
     for text in axis.texts:
-        value, *head = text.get_text().split("\n")
-        cell = (text.get_position()[0], float(value), *(int(name[1:]) for name in head))
-        rows.setdefault(text.get_position()[1], []).append(cell)
+        value, head = text.get_text().split("\n")
+        rows.setdefault(text.get_position()[1], []).append((text.get_position()[0], float(value), int(head[1:])))
     return [[cell[1:] for cell in sorted(rows[y])] for y in sorted(rows, reverse=True)]
 
 
-def test_relevance_stands_above_confidence():
+def test_heads_are_sorted_by_relevance_and_coloured_by_confidence():
     relevance, confidence = models(RAGGED)
     figure = whole(figures.relevance_and_confidence(relevance, confidence, "encoder"))
-    for row, columns in enumerate((relevance, confidence)):
-        for number, title in enumerate(relevance):
-            axis = figure.axes[row * len(relevance) + number]
-            assert ticks(axis) == ["4", "3", "2", "1"]  # layer 1 at the bottom
-            for layer, shown in enumerate(said(axis)):
-                ranked = relevance[title]["encoder"][layer].sort_values(ascending=False).index.tolist()
-                values = columns[title]["encoder"][layer][ranked]  # by relevance, in both rows; the upper one names the heads
-                np.testing.assert_allclose([value for value, *_ in shown], values, atol=0.0051)
-                assert row or [head - 1 for _, head in shown] == ranked
+    for axis, title in zip(figure.axes, relevance, strict=False):
+        assert ticks(axis) == ["4", "3", "2", "1"]  # layer 1 at the bottom
+        colours = axis.images[0].get_array()[::-1]
+        for layer, shown in enumerate(said(axis)):
+            ranked = relevance[title]["encoder"][layer].sort_values(ascending=False)
+            np.testing.assert_allclose([value for value, _ in shown], ranked, atol=0.0051)
+            assert [head - 1 for _, head in shown] == ranked.index.tolist()
+            ranks = confidence[title]["encoder"][layer].rank(ascending=False)[ranked.index]
+            assert colours[layer][: len(ranks)].tolist() == ranks.tolist()
 
 
 def test_functions_share_the_cell_of_a_head():
@@ -138,30 +137,48 @@ def test_cross_heads_stand_by_what_they_align_with():
     assert axis.lines[1].get_ydata().tolist() == (100 * frame.predicted.iloc[2:]).tolist()
 
 
-def test_the_papers_exception_is_marked():
+def test_the_first_layer_stands_out_with_its_most_relevant_head():
     relevance, confidence = models([5, 5, 5])
-    for title, sure in (("EN-0", 0.01), ("EN-1", 0.99)):
-        relevance[title]["encoder", 0, 3], confidence[title]["encoder", 0, 3] = 0.8, sure
-        relevance[title]["encoder", 1, 2], confidence[title]["encoder", 1, 2] = 0.9, 0.01  # of another layer
     figure = whole(figures.confidence_against_relevance(relevance, confidence))
-    assert [[text.get_text() for text in axis.texts] for axis in figure.axes] == [["L1 #4"], []]
-    expected = np.stack([confidence["EN-1"]["encoder"][2], relevance["EN-1"]["encoder"][2]], 1)
-    np.testing.assert_allclose(np.array(figure.axes[1].collections[2].get_offsets()), expected)
+    for axis, (title, column) in zip(figure.axes, relevance.items(), strict=True):
+        rest, first, top = (np.array(dots.get_offsets()) for dots in axis.collections)
+        own, sure = column["encoder"][0], confidence[title]["encoder"][0]
+        np.testing.assert_allclose(first, np.stack([sure, own], 1))
+        assert len(rest) == 10 and top.tolist() == [[sure[own.idxmax()], own.max()]]
+        assert axis.lines[0].get_xdata()[0] == sure.median()
+        assert axis.get_title() == f"{title}: layer 1, Spearman {drawing.short(own.corr(sure, method='spearman'))}"
 
 
-def test_relevance_by_function():
+def test_relevance_with_and_without_a_function():
     relevance, _ = models([4, 4])
     functions = {title: pd.Series([[] for _ in part], part.index) for title, part in relevance.items()}
     functions["EN-0"]["encoder", 0, 1] = [("nsubj", "v→s"), ("nsubj", "s→v"), ("rare", "rare")]
-    functions["EN-1"]["encoder", 1, 2] = [("positional", "+1")]
-    summary = follows_function(relevance, functions, draws=50)
-    (axis,) = whole(figures.relevance_by_function(relevance, functions, summary)).axes
-    counts = dict(label.split("\n") for label in ticks(axis, "x"))
-    assert counts == {"positional": "(1)", "subject": "(1)", "rare-token": "(1)", "none": "(14)"}
-    assert axis.get_xlabel().endswith("; 1 counted twice, of two functions); object, adjective, adverb: none")
-    ((at, value),) = marked(axis, to_rgb(drawing.COLOURS["nsubj"]))
-    assert value == relative(relevance["EN-0"])["encoder", 0, 1] and round(at) == 1
-    assert f"{summary['difference']:+.2f} [{summary['low']:+.2f}, {summary['high']:+.2f}]" in axis.get_title()
+    (axis,) = whole(figures.relevance_by_function(relevance, functions)).axes
+    assert ticks(axis, "x") == ["EN-0\n1 of 2 layers", "EN-1\n0 of 2 layers"]
+    dots = [dots for dots in axis.collections if hasattr(dots, "get_sizes") and len(dots.get_sizes())]
+    own = relative(relevance["EN-0"])["encoder"][0]
+    assert [np.array(part.get_offsets())[:, 1].tolist() for part in dots[:2]] == [[own[1]], own.drop(1).tolist()]
+    black = np.concatenate([(part.get_facecolors()[:, :3].sum(1) == 0) for part in dots[:2] for _ in [0]])
+    assert black.sum() == 1 and np.concatenate([[own[1]], own.drop(1)])[black] == own.max()
+
+
+def test_heads_that_carry_half_of_a_layer_are_named():
+    table = pd.DataFrame({"rule": "alpha_beta", "weights": ["trained"] * 3 + ["random"] * 3, "heads": [1, 2, 3] * 2})
+    axis = whole(figures.few_heads(table.assign(value=[0.4, 0.7, 1.0, 0.35, 0.68, 1.0]))).axes[0]
+    assert axis.lines[0].get_ydata().tolist() == [40, 70, 100] and axis.lines[1].get_linestyle() == "--"
+    assert [text.get_text() for text in axis.texts] == ["LRP αβ", "2 heads: 70 %"]
+
+
+def test_rules_stand_by_themselves_on_the_diagonal():
+    names = ["alpha_beta", "cp ratio", "cp step"]
+    mean = pd.DataFrame([[1.0, 0.4, 0.3], [0.4, 1.0, 0.2], [0.3, 0.2, 1.0]], names, names)
+    curves = pd.DataFrame([[0.8, 0.5, 0.1], [0.9, 0.7, 0.05]], [1, 10], names)
+    axis, beside = whole(figures.rules(mean, curves)).axes
+    assert ticks(axis) == ["LRP αβ", "conservative (summed)", "conservative (per token)"]
+    cells = {text.get_position(): (text.get_text(), text.get_color()) for text in axis.texts}
+    assert cells[0, 0][0] == ".90" and cells[1, 1][0] == ".70" and cells[0, 1][0] == ".40"
+    assert {cells[place, 2][1] for place in range(3)} == {"#777777"} and len(cells) == 6
+    assert [line.get_ydata().tolist() for line in beside.lines[:3]] == [[0.8, 0.9], [0.5, 0.7], [0.1, 0.05]]
 
 
 def test_random_heads_beside_the_choice():
@@ -179,12 +196,15 @@ def test_confidence_by_rank_of_relevance():
     found = confidence_by_rank({"a": (one, one), "b": (one, other)}, (one, one))
     assert found.value.tolist() == [2.5] * 4 + [1, 2, 3, 4] and set(found.even) == {2.5}
     assert found.low.tolist()[:4] == [1, 2, 2, 1] and found.high.tolist()[:4] == [4, 3, 3, 4]
-    assert whole(figures.confidence_by_rank(found)).axes[0].get_ylim() == (4.3, 0.7)
+    axis = whole(figures.confidence_by_rank(found, {"trained": 0.5, "random": 1.0})).axes[0]
+    assert axis.get_ylim() == (4.3, 0.7)
+    said = [text.get_text() for text in axis.texts]
+    assert said == ["trained,\nSpearman 0.50", "2.5", "2.5", "random weights,\nSpearman 1.00"]
 
 
 def test_figures_call_measures_what_people_do():
     names = ["alpha_beta", "cp step", "gradient, example", "mine"]
-    called = ["relevance, LRP αβ", "relevance, conservative (step)", "gradient importance", "mine"]
+    called = ["relevance, LRP αβ", "relevance, conservative (per token)", "gradient importance", "mine"]
     assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called[:-1]
     rho = pd.DataFrame({"rho": 0.5, "low": 0.0, "high": 1.0}, names)
     assert ticks(figures.rank_correlations({"one": rho}).axes[0]) == called

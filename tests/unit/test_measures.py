@@ -549,6 +549,11 @@ def test_dominance_is_of_magnitudes():
     assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 1, 0.5, 1, 0.625, 0.75, 0.25])
     entropy = -(5 / 11 * math.log(5 / 11) + 6 / 11 * math.log(6 / 11))
     wanted = [2, 6 / 11, 1, 0.5, math.exp(entropy), 0.625, 0.5, 6 / 11 - 0.5]
+    found = measured.doubled(table)
+    assert found.twice.tolist() == [True, False] == found["by value"].tolist() and not found["twice at random"].any()
+    few = measured.few_heads({"a": {"cp": signed}}, {"cp": random}).set_index(["weights", "heads"])
+    assert few.value.tolist() == pytest.approx([(1 + 6 / 11) / 2, 1, 0.625, 1]) and few.even.tolist() == [0.5, 1, 0.5, 1]
+    assert few.half.tolist() == [2, 2, 1, 2] and set(few.layers) == {2}
     row = table.loc["a", 2, "cp"]
     assert row[columns].tolist() == pytest.approx(wanted)
     assert row.low < row.largest < row.high
@@ -558,9 +563,9 @@ def test_dominance_is_of_magnitudes():
 def test_what_holm_leaves_is_said_with_how_it_repeats():
     rho = pd.DataFrame({"rho": [0.9, 0.5, 0.4, -0.9], "low": [0.8, 0.01, 0.01, -1.0], "high": [1.0, 0.99, 0.79, -0.8]})
     rho = rho.set_axis(["cp step", "cp ratio", "alpha_beta", "mine"])
-    said = measured.left_by_holm(rho, {"conservative (step)": 0.1})
+    said = measured.left_by_holm(rho, {"conservative (per token)": 0.1})
     chance = "as rankings by it do not repeat on other sentences (0.10), we take it for chance"
-    assert said == f"only conservative (step) does after Holm (0.90 [0.80, 1.00]); {chance}"
+    assert said == f"only conservative (per token) does after Holm (0.90 [0.80, 1.00]); {chance}"
     assert measured.left_by_holm(rho.loc[["mine"]], {}) == "no measure does after Holm"
 
 
@@ -577,12 +582,64 @@ def test_where_relevance_follows_function_is_said_by_model():
     rows |= {("a", "cp"): (1, -0.5, 0.2), ("b", "cp"): (1, 0.5, 0.2)}
     each = pd.DataFrame(rows, ["difference", "low", "null_high"]).T.rename_axis(["model", "rule"])
     told = said.followed(each.assign(functional=1, layers=2))
-    assert (
-        told == "above shuffled functions in a, not in b (1 head in 2 layers, too few to tell); by both signed rules in b too"
+    assert told == (
+        "by the default rule in a, not in b (1 head in 2 layers, too few to tell); by both signed rules in b, by neither in a"
     )
     rows = [SimpleNamespace(label=name, side=side, p=p) for name, side, p in (("x", "for", 0), ("y", "open", 0.01))]
     told = said.corrected(rows, {"x": "X", "y": "Y"})
-    assert told == "after Holm's correction too: X; not after Holm's correction: Y"
+    assert told == "significantly: X; by their interval, not after Holm's correction: Y"
+
+
+def test_what_a_few_heads_carry_is_said_by_rule():
+    rows = [(rule, weights, heads, value) for rule, first in (("alpha_beta", 0.3), ("attnlrp", 0.5), ("cp", 0.7))
+            for weights, less in (("trained", 0.0), ("random", 0.1)) for heads, value in ((1, first - less), (2, 1.0))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["rule", "weights", "heads", "value"])
+    told = said.carried(table.assign(even=table["heads"] / 2))
+    assert told[0] == "by the default rule 2 of 2 carry 100 % (even: 100 %, random weights: 100 %)"
+    assert told[1] == "by the two signed rules 1 of 2 carry 60 % (even: 50 %, random weights: 50 %)"
+
+
+def test_ranks_and_the_first_layer_are_said():
+    by_rank = pd.DataFrame({"weights": ["trained"] * 3, "relevance": [1, 2, 3], "value": [1.2, 2.5, 2.3], "even": 2.0})
+    by_rank = pd.concat([by_rank, by_rank.assign(weights="random", value=2.0)])
+    told = said.by_rank(by_rank)
+    assert "rank 1.2 of confidence; with random weights rank 2.0 (nothing in common: 2)" in told and "has rank 2.3" in told
+    up, down = shares([3.0, 2.0, 1.0], [3.0, 2.0, 1.0]), shares([1.0, 2.0, 3.0], [3.0, 2.0, 1.0])
+    tables = {"a": pd.DataFrame({"relevance": up, "confidence": up}), "b": pd.DataFrame({"relevance": up, "confidence": down})}
+    rare, told = said.first_layer(tables)
+    assert rare == 1 and told == "The first layer agrees best of all in 1 of 2 models: Spearman 1.00 (a) and -1.00 (b)."
+
+
+def test_rules_are_said_to_be_families():
+    names = ["alpha_beta", "attnlrp ratio", "cp ratio", "attnlrp step", "cp step"]
+    mean = pd.DataFrame(0.4, names, names)
+    mean.loc["attnlrp ratio", "cp ratio"] = 0.9
+    places = pd.MultiIndex.from_product([["a"], names, [1, 5]], names=["model", "rule", "n"])
+    told = said.families(mean, pd.Series(0.1, places))
+    assert told == (
+        "The signed rules, summed, agree with each other (0.90), less with LRP αβ (0.40); per token not even with themselves on"
+        " other sentences (0.10 from 5 sentences)."
+    )
+    assert said.families(mean, pd.Series(0.8, places)).endswith("less with LRP αβ (0.40).")
+
+
+def test_what_the_loss_admits_is_said():
+    rho = pd.DataFrame({"rho": [0.4, 0.5], "low": [0.3, 0.35], "high": [0.45, 0.6]}, ["alpha_beta", "gradient, example"])
+    told = said.highest(rho)
+    assert told == "Gradient importance has the highest value with the loss, 0.50 [0.35, 0.60] (intervals overlap; not tested)."
+    assert said.highest(rho.assign(low=0.46)).endswith("[0.46, 0.60].")
+    frame = pd.DataFrame({"loss": shares([0.0, 0.0002, 0.5])})
+    assert said.admitted({"a": frame}, False).endswith("the median encoder head changes it by 0.0002 nats.")
+    assert said.admitted({"a": frame}, True).startswith("Half of the encoder heads or more")
+
+
+def test_runs_of_other_text_and_size_are_read(tmp_path):
+    assert said.beyond(tmp_path) == {}
+    folder = tmp_path / "natural" / "01_relevance_and_confidence" / "tables"
+    folder.mkdir(parents=True)
+    row = {"kind": "encoder", "rule": "alpha_beta", "weights": "trained", "rho": 0.7, "low": 0.5, "high": 0.9}
+    pd.DataFrame([row | {"weights": "random", "rho": 0.0}, row]).to_csv(folder / "relevance_and_confidence.csv")
+    assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9)}
 
 
 def test_effects_that_differ_from_zero():
