@@ -696,20 +696,20 @@ def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
     more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
     figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
     drawing.lines(axis, table, "relevance", "value", "weights", looks, band={"trained"})
-    axis.axhline(table.even.iloc[0], **drawing.LEVEL)
-    axis.axline((1, 1), slope=1, zorder=1, **more["alike"])
     places = range(1, int(table.relevance.max()) + 1)
+    axis.plot([0.7, places[-1] + 0.2], [table.even.iloc[0]] * 2, **drawing.LEVEL)
+    axis.plot([0.7, places[-1] + 0.3], [0.7, places[-1] + 0.3], zorder=1, **more["alike"])
     axis.set(xticks=places, yticks=places, xlabel="rank of relevance in its layer (1: most relevant)",
              ylabel="rank of confidence, mean\n(1: most confident)")  # fmt: skip
     axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 1.6))
     for weights, said in (("trained", "trained"), ("random", "random weights")):
         rows = table[table.weights == weights].sort_values("relevance")
         colour, last = looks[weights]["color"], rows.iloc[-1]
-        axis.annotate(f"{said},\nSpearman {rho[weights]:.2f}", (last.relevance, last.value), (8, 0), va="center",
+        axis.annotate(f"{said},\nSpearman {rho[weights]:.2f}", (last.relevance, last.value), (10, 0), va="center",
                       textcoords="offset points", fontsize=8, color=colour)  # fmt: skip
-        for place in (0, -1) if weights == "trained" else ():
-            axis.annotate(f"{rows.value.iloc[place]:.1f}", (rows.relevance.iloc[place], rows.value.iloc[place]), (-3, -11),
-                          textcoords="offset points", fontsize=8, color=colour)  # fmt: skip
+        for row in rows.iloc[[0, -1]].itertuples() if weights == "trained" else ():
+            axis.annotate(f"{row.value:.1f}", (row.relevance, row.value), (0, -13), textcoords="offset points", fontsize=8,
+                          color=colour, ha="center")  # fmt: skip
     band = {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
     drawing.legend(figure, {**band, **more})
     return figure
@@ -728,27 +728,25 @@ def few_heads(table: pd.DataFrame):
         What `helpers.measures.measured.few_heads` returns: rule, weights, heads, value and even (shares).
     """
     figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
-    most = int(table["heads"].max())
-    for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
-        look = {"ls": "-", "marker": "o", "ms": 4} if weights == "trained" else {"ls": "--", "lw": 1}
-        axis.plot(rows["heads"], 100 * rows.value, color=_RULE_LOOKS[rule], mec="white", mew=0.4, **look)
+    most, place = int(table["heads"].max()), 0.34
     axis.plot([0, most], [0, 100], **drawing.LEVEL)
-    ends = {rule: rows.set_index("heads").value for rule, rows in table[table.weights == "trained"].groupby("rule", sort=False)}
-    rows = sorted(ends, key=lambda rule: -ends[rule].loc[min(2, most)])
-    for place, rule in enumerate(rows):  # names stand below the lines, in their order
-        axis.text(0.97, 0.36 - 0.09 * place, named(rule).removeprefix("relevance, "), transform=axis.transAxes, ha="right",
-                  fontsize=8, color=_RULE_LOOKS[rule])  # fmt: skip
-        over = ends[rule][ends[rule] >= 0.5].index[:1]
-        if rule in (rows[0], "alpha_beta") and len(over):
-            at, up = int(over[0]), rule == rows[0]
-            axis.annotate(f"{count(at, 'head')}: {100 * ends[rule][at]:.0f} %", (at, 100 * ends[rule][at]),
-                          (-6, 5) if up else (7, -9), textcoords="offset points", fontsize=8, ha="right" if up else "left",
-                          color=_RULE_LOOKS[rule])  # fmt: skip
+    for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
+        colour, own = _RULE_LOOKS[rule], weights == "trained"
+        look = {"ls": "-", "lw": 3.2 if rule == "attnlrp" else 1.2} if own else {"ls": "--", "lw": 1}  # two rules lie together
+        axis.plot(rows["heads"], 100 * rows.value, color=colour, **look)
+        half = rows[rows.value > 0.5].iloc[0]
+        if own:
+            axis.plot(half["heads"], 100 * half.value, "o", ms=8, mfc="none", mec=colour, mew=1.4)
+            name = named(rule).removeprefix("relevance, ")
+            said = f"{name}: {count(int(half['heads']), 'head')}, {100 * half.value:.0f} %"
+            axis.text(0.98, place, said, ha="right", transform=axis.transAxes, fontsize=8.5, color=colour)
+            place -= 0.09
     axis.axhline(50, color="#DDDDDD", lw=0.8, zorder=0)
     axis.set(xlabel="largest heads of a layer", ylabel="% of the layer's relevance", ylim=(0, 103), xlim=(0, most + 0.15))
     axis.set_xticks(range(1, most + 1))
-    drawing.legend(figure, {"trained, mean of layers": {"color": "black", "marker": "o"},
-                            "random weights": {"color": "black", "ls": "--"}, "even shares": drawing.LEVEL})  # fmt: skip
+    ring = {"color": "black", "ls": "", "marker": "o", "mfc": "none"}
+    entries = {"trained": {"color": "black"}, "first above half": ring, "random weights": {"color": "black", "ls": "--"}}
+    drawing.legend(figure, entries | {"even shares": drawing.LEVEL})
     return figure
 
 
@@ -775,7 +773,7 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
         at = first.loc[first.relevance.idxmax()]
         axis.scatter(at.confidence, at.relevance, s=80, fc="none", ec=MODELS[1], lw=1.3, zorder=4)
         rho = first.relevance.corr(first.confidence, method="spearman")
-        axis.set(title=f"{title}: layer 1, Spearman {drawing.short(rho) if rho == rho else '–'}", xlabel="confidence")
+        axis.set(title=f"{title}: layer 1, Spearman {rho:.2f}", xlabel="confidence")
         axis.set_ylabel("relevance (share of layer)" if left(axis) else "")
         axis.margins(0.08, 0.12)
     dot = {"ls": "", "marker": "o"}
@@ -807,17 +805,18 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
             layers.has.transform("mean").between(0, 1, inclusive="neither"),
         )
         mixed = table[both].index.unique("layer")
-        names.append(f"{title}\n{len(mixed)} of {layers.ngroups} layers")
+        names.append(f"{title}\n{len(mixed)} of {layers.ngroups} layers have both")
         for has, place, colour in ((1, at - 0.2, MODELS[2]), (0, at + 0.2, "#C9C9C9")):
             own = table[both & (table.has == has)]
             where = place + rng.uniform(-0.13, 0.13, len(own))
             axis.scatter(where, own.value, s=20, color=np.where(top[own.index], "black", colour), ec="black", lw=0.4, zorder=2)
             if len(own):
                 axis.hlines(own.value.mean(), place - 0.17, place + 0.17, color="black", lw=2, zorder=3)
-                axis.text(place + 0.18, own.value.mean(), f"{own.value.mean():.2f}", fontsize=7.5, va="center")
+                axis.text(place - 0.18 if has else place + 0.18, own.value.mean(), f"{own.value.mean():.2f}", fontsize=7.5,
+                          va="center", ha="right" if has else "left")  # fmt: skip
     axis.axhline(1, **drawing.LEVEL)
     axis.set_xticks(range(len(names)), names)
-    axis.set(ylabel="relevance / layer's average head", xlim=(-0.5, len(names) - 0.4), ylim=(0, None))
+    axis.set(ylabel="relevance / layer's average head", xlim=(-0.6, len(names) - 0.4), ylim=(0, None))
     dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.4}
     entries = {"with a function": dot | {"color": MODELS[2]}, "without": dot | {"color": "#C9C9C9"}}
     entries |= {"most relevant of its layer": dot | {"color": "black"}, "mean": {"color": "black", "lw": 2}}
@@ -880,19 +879,22 @@ def rules(mean: pd.DataFrame, curves: pd.DataFrame):
         axis.add_patch(plt.Rectangle((place - 0.5, place - 0.5), 1, 1, fill=False, ec="black", lw=0.9))
     axis.set_xticks(range(len(mean)), [name.replace(" (", "\n(") for name in names], rotation=90)
     axis.set_yticks(range(len(mean)), names)
-    axis.set_title("with each other; framed: with itself\non other sentences")
-    for (rule, column), name in zip(curves.items(), names, strict=True):
-        look = {"color": _RULE_LOOKS[rule.partition(" ")[0]], "ls": "--" if rule.endswith(" step") else "-"}
-        beside.plot(column.index, column, marker="o", ms=3, lw=1.2, label=name, **look)
+    axis.set_title("with each other (framed:\nwith itself, other sentences)")
+    level = 1.1
+    for rule, column in curves.iloc[:, (-repeats).argsort(kind="stable")].items():
+        colour = _RULE_LOOKS[rule.partition(" ")[0]]
+        beside.plot(column.index, column, marker="o", ms=3, lw=1.2, color=colour, ls="--" if rule.endswith(" step") else "-")
+        level = min(level - 0.1, repeats[rule])  # names keep off each other
+        name, beyond = names[mean.index.get_loc(rule)], beside.get_yaxis_transform()
+        beside.text(1.03, level, name, transform=beyond, fontsize=7.5, va="center", color=colour)
     drawing.logarithmic(beside, "x")
     beside.axhline(0, **drawing.LEVEL)
     beside.set(
         xlabel="sentences",
-        title="ranking from n sentences, with that\nof the other half (median of models)",
+        title="from n sentences, with that of\nthe other half (median of models)",
         ylim=(-0.15, 1.03),
     )
     beside.set_ylabel("Spearman")
-    drawing.legend(figure, {})
     return figure
 
 

@@ -152,20 +152,31 @@ def corrected(rows: Iterable[Any], titles: Mapping[str, str]) -> str:
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
-    """How relevance (default rule) and confidence correlate in published runs of other text and size: rho, low, high, by run.
+    """How relevance (default rule) and confidence correlate in published runs of other text and size, and relevance and loss.
 
-    `root`: the folder of all tracks' figures; what is not there is left out.
+    Parameters
+    ----------
+    root : pathlib.Path
+        The folder of all tracks' figures; what is not there is left out.
+
+    Returns
+    -------
+    dict of run -> (rho, low, high), with "loss" for relevance and the loss without a head where half of the heads change it.
     """
-    found = {}
-    natural = root / "natural" / "01_relevance_and_confidence" / "tables" / "relevance_and_confidence.csv"
-    if natural.exists():
-        table = pd.read_csv(natural).set_index(["kind", "rule", "weights"])
-        row = table.loc[[("encoder", "alpha_beta", "trained")]].iloc[0]
-        found["Europarl"] = (row.rho, row.low, row.high)
-    summary = root / "summaries" / "gpu-quarter.csv"  # docs/clusters.md
-    if summary.exists():
-        row = pd.read_csv(summary, index_col="what").loc["relevance with confidence, encoder"]
-        found["a model of the paper's width"] = (row.value, row.low, row.high)
+    found, tables = {}, root / "natural" / "01_relevance_and_confidence" / "tables"
+    for name, table, where in (
+        ("Europarl", tables / "relevance_and_confidence.csv", {"kind": "encoder", "rule": "alpha_beta", "weights": "trained"}),
+        (
+            "the paper's width",
+            root / "summaries" / "gpu-quarter.csv",
+            {"what": "relevance with confidence, encoder"},
+        ),  # docs/clusters.md
+        ("loss", tables / "truth_agreement.csv", {"truth": "loss, all models", "measure": "alpha_beta", "shown": True}),
+    ):
+        if table.exists():
+            rows = pd.read_csv(table).rename(columns={"value": "rho"})
+            rows = rows[(rows[list(where)] == pd.Series(where)).all(axis=1)]
+            found |= {name: tuple(rows[["rho", "low", "high"]].iloc[0])} if len(rows) else {}
     return found
 
 

@@ -50,7 +50,7 @@ from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence, share_by
 from helpers.measures.table import named, shaped
 from helpers.methods import l0
 from helpers.publish import claims
-from helpers.reading import count, interval, listed, number, readable
+from helpers.reading import count, ends, interval, listed, number, readable
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 
@@ -320,15 +320,13 @@ by_rank = ranks.confidence_by_rank(
 )
 run.table(by_rank, "confidence_by_rank", split="dev", explained=few)
 rho = {key: interval(*row[["rho", "low", "high"]]) for key, row in whole.set_index(["rule", "weights"]).iterrows()}
-by_token = together[(together.kind == "encoder") & (together.weights == "trained") & (together.normalised == "step")]
-by_token = by_token[by_token.rule != "alpha_beta"].set_index("model")
-of_all = by_token.loc[["all models" if len(studied) > 1 else first.title]]
 layers = [
     (relevance[t].sort_index().loc[at], confidence[t].sort_index().loc[at])
     for t in tables
     for at in {a[:2] for a in relevance[t].xs("encoder", drop_level=False).index}
 ]
 same = sum(sought.idxmax() == sure.idxmax() for sought, sure in layers)
+alike = [sought.corr(sure, method="spearman") for sought, sure in layers]
 points = whole.set_index(["rule", "weights"]).rho
 strong = ranks.strength(*whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0][["rho", "low"]])
 run.figure(
@@ -346,9 +344,8 @@ run.figure(
     "fig1_relevance_and_confidence",
     caption="Relevance and confidence of every encoder head, heads sorted by relevance within each layer.",
     answers="Voita et al., figures 1 and 2",
-    takeaway="Rank correlation of relevance (default rule) and confidence within encoder layers:"
-    f" {rho['alpha_beta', 'trained']}; with random weights {rho['alpha_beta', 'random']}. The most relevant head of a layer is"
-    f" its most confident one in {same} of {len(layers)} layers.",
+    takeaway=f"The most relevant head of a layer is its most confident one in {same} of {len(layers)} layers (by chance"
+    f" {sum(1 / len(sure) for _, sure in layers):.0f}). Layers differ: Spearman {ends(alike, '.2f')}.",
     split="dev",
     explained=few,
 )
@@ -694,14 +691,15 @@ ledger = next(one for one in claims.of_run(run.folder, run.corpus) if one.claim.
 titles = {rule: named(rule).removeprefix("relevance, ") for rule in RULES}
 clear = notes.corrected(ledger.rows, titles) if {row.label for row in ledger.rows} <= {*RULES} else ""
 elsewhere = notes.beyond(study.ROOT / "figures") if run.corpus == "controlled" else {}
-also = f" {listed(f'{number(row[0])} ({name})' for name, row in elsewhere.items()).capitalize()}." if elsewhere else ""
-fewer = listed(one.partition(" (")[0] for one in carried)
+loss_elsewhere = elsewhere.pop("loss", None)
+also = f" Elsewhere {listed(f'{number(row[0])} ({name})' for name, row in elsewhere.items())}." if elsewhere else ""
+fewer = "; ".join(one.partition(", random")[0] + ")" for one in carried)
 told = [
-    f"""**Do relevance and confidence rank heads alike? {strong.capitalize()}, by the default rule:
+    f"""**Do relevance and confidence rank heads alike? {strong.capitalize()}, by the default of three rules:
 {number(points["alpha_beta", "trained"])} (Spearman; random weights {number(points["alpha_beta", "random"])}).**{also}""",
     f"""**Do a few heads carry most of a layer? {fewer[:1].upper()}{fewer[1:]}.**""",
     f"""**Have relevant heads a function? {follows["top"] - follows["top_none"]} of the {follows["top"]} most relevant
-have (by chance {chance:.1f}).**""",
+have (by chance {chance:.1f}), the others none.**""",
     f"""**Does relevance predict the loss without a head? {predicts.capitalize()}: {number(by_all.rho["alpha_beta"])}**, and
 {real.differ_holm.sum()} of {real["heads"].sum()} encoder heads change it significantly.""",
 ]
@@ -721,7 +719,8 @@ in {rare} of {count(len(studied), "model")}.""",
 ({listed(largest[rule][1] for rule in ("attnlrp", "cp"))}).""",
     f"""**Functions.** Heads with one are more relevant by {gain} of their layer's average head, by the signed rules
 {listed(signed_too)}. The difference lies above shuffled functions {followed}{only}.""",
-    f"""**The loss.** Relevance {with_loss["alpha_beta"]}, gradient importance {with_loss["gradient, example"]}. {admitted}""",
+    f"""**The loss.** Relevance {with_loss["alpha_beta"]}, gradient importance {with_loss["gradient, example"]}. {admitted}
+{f"On Europarl half do, and relevance correlates at {interval(*loss_elsewhere)}." if loss_elsewhere else ""}""",
     f"**At stake.** {stake}" if stake else "",
 ]
 least = claims.least_worth("relevance-confidence", run.corpus)

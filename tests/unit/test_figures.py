@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 
 from helpers import drawing
 from helpers.measures import figures
-from helpers.measures.ranks import confidence_by_rank, follows_function, relative
+from helpers.measures.ranks import confidence_by_rank, relative
 from helpers.study import StudyError
 from tests.unit.drawn import band, drawn, intervals, marked, table, ticks, whole
 
@@ -146,7 +146,7 @@ def test_the_first_layer_stands_out_with_its_most_relevant_head():
         np.testing.assert_allclose(first, np.stack([sure, own], 1))
         assert len(rest) == 10 and top.tolist() == [[sure[own.idxmax()], own.max()]]
         assert axis.lines[0].get_xdata()[0] == sure.median()
-        assert axis.get_title() == f"{title}: layer 1, Spearman {drawing.short(own.corr(sure, method='spearman'))}"
+        assert axis.get_title() == f"{title}: layer 1, Spearman {own.corr(sure, method='spearman'):.2f}"
 
 
 def test_relevance_with_and_without_a_function():
@@ -154,19 +154,19 @@ def test_relevance_with_and_without_a_function():
     functions = {title: pd.Series([[] for _ in part], part.index) for title, part in relevance.items()}
     functions["EN-0"]["encoder", 0, 1] = [("nsubj", "v→s"), ("nsubj", "s→v"), ("rare", "rare")]
     (axis,) = whole(figures.relevance_by_function(relevance, functions)).axes
-    assert ticks(axis, "x") == ["EN-0\n1 of 2 layers", "EN-1\n0 of 2 layers"]
+    assert ticks(axis, "x") == [f"EN-{n}\n{1 - n} of 2 layers have both" for n in (0, 1)]
     dots = [dots for dots in axis.collections if hasattr(dots, "get_sizes") and len(dots.get_sizes())]
     own = relative(relevance["EN-0"])["encoder"][0]
     assert [np.array(part.get_offsets())[:, 1].tolist() for part in dots[:2]] == [[own[1]], own.drop(1).tolist()]
-    black = np.concatenate([(part.get_facecolors()[:, :3].sum(1) == 0) for part in dots[:2] for _ in [0]])
+    black = np.concatenate([part.get_facecolors()[:, :3].sum(1) == 0 for part in dots[:2]])
     assert black.sum() == 1 and np.concatenate([[own[1]], own.drop(1)])[black] == own.max()
 
 
 def test_heads_that_carry_half_of_a_layer_are_named():
     table = pd.DataFrame({"rule": "alpha_beta", "weights": ["trained"] * 3 + ["random"] * 3, "heads": [1, 2, 3] * 2})
     axis = whole(figures.few_heads(table.assign(value=[0.4, 0.7, 1.0, 0.35, 0.68, 1.0]))).axes[0]
-    assert axis.lines[0].get_ydata().tolist() == [40, 70, 100] and axis.lines[1].get_linestyle() == "--"
-    assert [text.get_text() for text in axis.texts] == ["LRP αβ", "2 heads: 70 %"]
+    assert axis.lines[1].get_ydata().tolist() == [40, 70, 100] and axis.lines[2].get_data()[1][0] == 70  # its ring
+    assert [text.get_text() for text in axis.texts] == ["LRP αβ: 2 heads, 70 %"] and axis.lines[3].get_linestyle() == "--"
 
 
 def test_rules_stand_by_themselves_on_the_diagonal():

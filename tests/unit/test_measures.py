@@ -591,8 +591,10 @@ def test_where_relevance_follows_function_is_said_by_model():
 
 
 def test_what_a_few_heads_carry_is_said_by_rule():
-    rows = [(rule, weights, heads, value) for rule, first in (("alpha_beta", 0.3), ("attnlrp", 0.5), ("cp", 0.7))
-            for weights, less in (("trained", 0.0), ("random", 0.1)) for heads, value in ((1, first - less), (2, 1.0))]  # fmt: skip
+    rows = [(rule, weights, heads, value)
+            for rule, first in (("alpha_beta", 0.3), ("attnlrp", 0.5), ("cp", 0.7))
+            for weights, less in (("trained", 0.0), ("random", 0.1))
+            for heads, value in ((1, first - less), (2, 1.0))]  # fmt: skip
     table = pd.DataFrame(rows, columns=["rule", "weights", "heads", "value"])
     told = said.carried(table.assign(even=table["heads"] / 2))
     assert told[0] == "by the default rule 2 of 2 carry 100 % (even: 100 %, random weights: 100 %)"
@@ -640,6 +642,10 @@ def test_runs_of_other_text_and_size_are_read(tmp_path):
     row = {"kind": "encoder", "rule": "alpha_beta", "weights": "trained", "rho": 0.7, "low": 0.5, "high": 0.9}
     pd.DataFrame([row | {"weights": "random", "rho": 0.0}, row]).to_csv(folder / "relevance_and_confidence.csv")
     assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9)}
+    row = {"truth": "loss, all models", "measure": "alpha_beta", "rho": 0.6, "low": 0.4, "high": 0.8}
+    for shown in (False, True):
+        pd.DataFrame([row | {"shown": shown}]).to_csv(folder / "truth_agreement.csv")
+        assert said.beyond(tmp_path).get("loss") == ((0.6, 0.4, 0.8) if shown else None)
 
 
 def test_effects_that_differ_from_zero():

@@ -1,6 +1,7 @@
 """Relevance the way it is taught gives the numbers of the fast way."""
 
 import ast
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -48,6 +49,21 @@ def test_the_block_that_notebook_01_writes_out_gives_the_numbers_of_the_fast_way
         np.testing.assert_allclose(heads, fast.values[target, own], rtol=0, atol=1e-10 * np.abs(fast.values).max())
         np.testing.assert_allclose(below.sum(1), naive.explain(small("mbart"), batch)[1][target, layer], rtol=1e-8)
     assert naive.one_block(small("marian"), one("marian"), 0, 0) == {}
+
+
+def test_another_rule_is_asked_about_the_same_sentence_and_word():
+    batch, model = one("mbart"), small("mbart")
+    found = explain(model, [batch], "alpha_beta", "encoder")
+    ids = batch["input_ids"][0].tolist()
+    source = SimpleNamespace(pieces=list, pad=1)
+    text = SimpleNamespace(source=[[*ids, 3], ids])
+    subject = SimpleNamespace(model=model, source=source, encoded=text)
+    told = {"source": ids, "target": 1, "layer": 1, "head": 0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentence, "single", lambda _, place: batch if place == 1 else None)
+        share = sentence.share_by(subject, told, "alpha_beta")
+    layer = pd.Series(found.values[1], found.heads)["encoder", 1]
+    assert share == pytest.approx(layer[0] / layer.sum())
 
 
 def test_a_word_is_its_tokens_and_the_sentence_says_where_its_relevance_stands():
