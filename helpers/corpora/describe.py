@@ -23,19 +23,15 @@ def arcs_of(pairs: Sequence[Pair]) -> list[list[Arc]]:
 
 
 def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """What a corpus looks like: tables of lengths, vocabulary coverage, persons, relations and relative positions.
+    """What a corpus looks like: persons of subjects, relative positions, and facts.
 
     Returns
     -------
     dict
-        "lengths" (index words; sentences), "coverage" (index rank; share of running words), "persons" (index 1st, 2nd, 3rd;
-        percent of subjects), "relations" (per 100 sentences), "offsets" (relation -> share by head minus dependent), "facts".
+        "persons" (index 1st, 2nd, 3rd; percent of subjects), "offsets" (relation -> share by head minus dependent), "facts".
     """
     words = [w.lower() for p in pairs for w in p.words]
-    lengths = pd.Series([len(p.words) for p in pairs]).value_counts().sort_index()
     frequency = pd.Series(words).value_counts()
-    ranks = np.unique(np.geomspace(1, len(frequency), 60).astype(int))
-    coverage = pd.DataFrame({"share": (frequency.cumsum() / frequency.sum()).to_numpy()[ranks - 1]}, index=ranks)
     first, second = {"i", "we"}, {"you"}
     subjects = [
         "1st" if w.lower() in first else "2nd" if w.lower() in second else "3rd"
@@ -47,14 +43,10 @@ def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
     arcs = [(r, h - d) for sentence in arcs_of(pairs) for d, h, r in sentence]
     table = pd.DataFrame(arcs, columns=["relation", "offset"])
     offsets = {r: table.offset[table.relation == r].value_counts(normalize=True).sort_index() for r in RELATIONS}
-    relations = (table.relation.value_counts().reindex(RELATIONS) * 100 / len(pairs)).to_frame("per 100 sentences")
     facts = {
         "sentences": len(pairs),
         "mean words": float(np.mean([len(p.words) for p in pairs])),
         "word forms": len(frequency),
         "covered by the 500 most frequent": float(frequency[:500].sum() / frequency.sum()),
     }
-    return {
-        "lengths": lengths.to_frame("sentences"), "coverage": coverage, "persons": persons.to_frame("percent"),
-        "relations": relations, "offsets": offsets, "facts": facts,
-    }  # fmt: skip
+    return {"persons": persons.to_frame("percent"), "offsets": offsets, "facts": facts}

@@ -14,36 +14,9 @@ from matplotlib.ticker import LogLocator
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
 from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS, way
-from helpers.measures.ranks import relative
+from helpers.measures.ranks import by_layer, relative
 from helpers.measures.table import named
 from helpers.reading import count
-
-
-@redrawable
-def corpus_overview(described: Mapping[str, Mapping[str, Any]]):
-    """Lengths, vocabulary coverage, persons of subjects and relation counts of each register.
-
-    Parameters
-    ----------
-    described : mapping of title -> `helpers.corpora.describe.describe`
-    """
-    figure, (length, covered, *bars) = drawing.grid(4, 2, WIDTH / 2, 2.3)
-    for (title, parts), colour in zip(described.items(), MODELS, strict=False):
-        counts = parts["lengths"]["sentences"]
-        mean = np.average(counts.index, weights=counts)
-        length.plot(counts.index, 100 * counts / counts.sum(), color=colour, label=f"{title} (mean {mean:.1f})")
-        covered.plot(parts["coverage"].index, 100 * parts["coverage"]["share"], color=colour)
-    length.set(xlabel="words in the sentence", ylabel="% of sentences", title="Length", xlim=(0, 40))
-    length.legend()
-    drawing.logarithmic(covered, "x")
-    covered.set(xlabel="most frequent words", ylabel="% of running words", title="Vocabulary coverage")
-    covered.axvline(500, **drawing.LEVEL)
-    labels = {"persons": ("Persons of subjects", "% of subjects"), "relations": ("Relations", "per 100 sentences")}
-    for axis, (part, (title, label)) in zip(bars, labels.items(), strict=True):
-        frame = pd.concat({name: parts[part].iloc[:, 0] for name, parts in described.items()}, axis=1)
-        frame.plot.bar(ax=axis, color=MODELS[: frame.shape[1]], legend=False, rot=0, width=0.8)
-        axis.set(ylabel=label, xlabel="", title=title)
-    return figure
 
 
 @redrawable
@@ -161,8 +134,7 @@ def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str, unsure: p
 def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
     """Relevance and confidence of every head (Fig. 1 and 2), a panel a model: sorted by the one, coloured by the other.
 
-    Cells show relevance and the head's number; colours are ranks of confidence in the layer, which darken to the left as far as
-    the two agree; at the right stands each layer's rank correlation.
+    Cells show relevance and the head's number, colours ranks of confidence; at the right stands each layer's rank correlation.
 
     Parameters
     ----------
@@ -185,8 +157,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
 
 def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
     """At the right of a head map, which has layer 1 at the bottom, the rank correlation of two columns in each layer."""
-    both = pd.DataFrame({"one": one, "other": other}).groupby(level="layer")
-    alike = [part.one.corr(part.other, method="spearman") for _, part in both][::-1]
+    alike = by_layer(one, other)[::-1]
     beside = axis.secondary_yaxis("right")
     beside.set_yticks(range(len(alike)), [drawing.short(rho) if rho == rho else "" for rho in alike], fontsize=7)
     beside.tick_params(length=0, pad=1)
@@ -725,23 +696,22 @@ def few_heads(table: pd.DataFrame):
     Parameters
     ----------
     table : pandas.DataFrame
-        What `helpers.measures.measured.few_heads` returns: rule, weights, heads, value and even (shares).
+        What `helpers.measures.measured.few_heads` returns.
     """
     figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
     most, place = int(table["heads"].max()), 0.34
     axis.plot([0, most], [0, 100], **drawing.LEVEL)
     for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
-        colour, own = _RULE_LOOKS[rule], weights == "trained"
-        look = {"ls": "-", "lw": 3.2 if rule == "attnlrp" else 1.2} if own else {"ls": "--", "lw": 1}  # two rules lie together
-        axis.plot(rows["heads"], 100 * rows.value, color=colour, **look)
-        half = rows[rows.value > 0.5].iloc[0]
+        colour, value = _RULE_LOOKS[rule], 100 * rows.set_index("heads").value
+        own, half = weights == "trained", int((value > 50).idxmax())
+        axis.plot(
+            value, color=colour, ls="-" if own else "--", lw=3.2 if own and rule == "attnlrp" else 1.2
+        )  # two lie together
         if own:
-            axis.plot(half["heads"], 100 * half.value, "o", ms=8, mfc="none", mec=colour, mew=1.4)
-            name = named(rule).removeprefix("relevance, ")
-            said = f"{name}: {count(int(half['heads']), 'head')}, {100 * half.value:.0f} %"
+            axis.plot(half, value[half], "o", ms=8, mfc="none", mec=colour, mew=1.4)
+            said = f"{named(rule).removeprefix('relevance, ')}: {count(half, 'head')}, {value[half]:.0f} %"
             axis.text(0.98, place, said, ha="right", transform=axis.transAxes, fontsize=8.5, color=colour)
             place -= 0.09
-    axis.axhline(50, color="#DDDDDD", lw=0.8, zorder=0)
     axis.set(xlabel="largest heads of a layer", ylabel="% of the layer's relevance", ylim=(0, 103), xlim=(0, most + 0.15))
     axis.set_xticks(range(1, most + 1))
     ring = {"color": "black", "ls": "", "marker": "o", "mfc": "none"}
@@ -754,8 +724,7 @@ def few_heads(table: pd.DataFrame):
 def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series]):
     """Relevance of every encoder head by its confidence, a panel a model: the first layer in colour, all others grey.
 
-    The most relevant head of layer 1 is ringed; a line stands at that layer's median confidence: the paper's exception is a
-    ring at the left of the line. The panel's title has the layer's rank correlation.
+    Its most relevant head is ringed, a line stands at its median confidence: the paper's exception is a ring left of the line.
 
     Parameters
     ----------
@@ -776,7 +745,7 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
         axis.set(title=f"{title}: layer 1, Spearman {rho:.2f}", xlabel="confidence")
         axis.set_ylabel("relevance (share of layer)" if left(axis) else "")
         axis.margins(0.08, 0.12)
-    dot = {"ls": "", "marker": "o"}
+    dot: dict[str, Any] = {"ls": "", "marker": "o"}
     entries = {"heads of layer 1": dot | {"color": MODELS[0]}, "of other layers": dot | {"color": "#C9C9C9"}}
     entries |= {"most relevant of layer 1": dot | {"mfc": "none", "mec": MODELS[1], "ms": 8, "mew": 1.3}}
     drawing.legend(figure, entries | {"median confidence of layer 1": line})
@@ -787,8 +756,7 @@ def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence:
 def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series]):
     """Relevance of encoder heads, in units of the layer's average head: two columns a model, heads with and without a function.
 
-    Of layers that have both, which is where `helpers.measures.ranks.follows_function` compares them. The most relevant head of
-    each of these layers is black; a bar is the mean of a column.
+    Of layers that have both (`helpers.measures.ranks.follows_function`); a bar is the mean of a column.
 
     Parameters
     ----------
@@ -800,12 +768,8 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
     for at, (title, column) in enumerate(relevance.items()):
         table = pd.DataFrame({"value": relative(column), "has": functions[title].map(bool)}).xs("encoder").astype(float)
         layers = table.groupby(level="layer")
-        top, both = (
-            layers.value.transform("max") == table.value,
-            layers.has.transform("mean").between(0, 1, inclusive="neither"),
-        )
-        mixed = table[both].index.unique("layer")
-        names.append(f"{title}\n{len(mixed)} of {layers.ngroups} layers have both")
+        top, both = layers.value.transform("max") == table.value, layers.has.transform("nunique") == 2
+        names.append(f"{title}\n{table[both].index.unique('layer').size} of {layers.ngroups} layers have both")
         for has, place, colour in ((1, at - 0.2, MODELS[2]), (0, at + 0.2, "#C9C9C9")):
             own = table[both & (table.has == has)]
             where = place + rng.uniform(-0.13, 0.13, len(own))
@@ -864,37 +828,30 @@ def rules(mean: pd.DataFrame, curves: pd.DataFrame):
     curves : pandas.DataFrame
         Rules as columns, on the number of sentences: rank correlations with the other half (`helpers.measures.ranks.settling`).
     """
-    repeats = curves.iloc[-1]
+    repeats, size = curves.iloc[-1], len(mean)
     names = [named(rule).removeprefix("relevance, ") for rule in mean.index]
-    figure, (axis, beside) = plt.subplots(1, 2, figsize=(WIDTH, 0.34 * len(mean) + 1.7), width_ratios=(1, 1.15))
-    values = mean.where(np.tri(len(mean), k=-1, dtype=bool)).to_numpy(copy=True)
-    np.fill_diagonal(values, [repeats[rule] for rule in mean.index])
-    vague = np.array([repeats[rule] < 0.5 for rule in mean.index])
-    grey = vague[:, None] | vague[None]
+    figure, (axis, beside) = plt.subplots(1, 2, figsize=(WIDTH, 0.34 * size + 1.7), width_ratios=(1, 1.15))
+    values = np.where(np.eye(size, dtype=bool), repeats[mean.index], mean.where(np.tri(size, dtype=bool)))
+    vague = (repeats[mean.index] < 0.5).to_numpy()
+    grey = (vague[:, None] | vague) & ~np.isnan(values)
     drawing.heat(axis, np.where(grey, np.nan, values), [[drawing.short(x) for x in row] for row in values], "Blues", (0, 1.2))
-    for row, column in zip(*np.nonzero(grey & ~np.isnan(values)), strict=True):
+    for row, column in zip(*np.nonzero(grey), strict=True):
         axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fc="#EEEEEE", ec="white", lw=0.6))
         axis.text(column, row, drawing.short(values[row, column]), ha="center", va="center", fontsize=7, color="#777777")
-    for place in range(len(mean)):
+    for place in range(size):
         axis.add_patch(plt.Rectangle((place - 0.5, place - 0.5), 1, 1, fill=False, ec="black", lw=0.9))
-    axis.set_xticks(range(len(mean)), [name.replace(" (", "\n(") for name in names], rotation=90)
-    axis.set_yticks(range(len(mean)), names)
+    axis.set_xticks(range(size), [name.replace(" (", "\n(") for name in names], rotation=90)
+    axis.set_yticks(range(size), names)
     axis.set_title("with each other (framed:\nwith itself, other sentences)")
-    level = 1.1
-    for rule, column in curves.iloc[:, (-repeats).argsort(kind="stable")].items():
-        colour = _RULE_LOOKS[rule.partition(" ")[0]]
-        beside.plot(column.index, column, marker="o", ms=3, lw=1.2, color=colour, ls="--" if rule.endswith(" step") else "-")
-        level = min(level - 0.1, repeats[rule])  # names keep off each other
-        name, beyond = names[mean.index.get_loc(rule)], beside.get_yaxis_transform()
-        beside.text(1.03, level, name, transform=beyond, fontsize=7.5, va="center", color=colour)
+    level, more = 1.1, {"transform": beside.get_yaxis_transform(), "fontsize": 7.5, "va": "center"}
+    for rule in repeats.sort_values(ascending=False).index:
+        colour, level = _RULE_LOOKS[rule.partition(" ")[0]], min(level - 0.1, repeats[rule])  # names keep off each other
+        beside.plot(curves[rule], "o-" if repeats[rule] >= 0.5 else "o--", ms=3, lw=1.2, color=colour)
+        beside.text(1.03, level, names[mean.index.get_loc(rule)], color=colour, **more)
     drawing.logarithmic(beside, "x")
     beside.axhline(0, **drawing.LEVEL)
-    beside.set(
-        xlabel="sentences",
-        title="from n sentences, with that of\nthe other half (median of models)",
-        ylim=(-0.15, 1.03),
-    )
-    beside.set_ylabel("Spearman")
+    beside.set(xlabel="sentences", ylabel="Spearman", ylim=(-0.15, 1.03))
+    beside.set_title("from n sentences, with that of\nthe other half (median of models)")
     return figure
 
 

@@ -131,20 +131,17 @@ def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str
     -------
     pandas.DataFrame
         On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that
-        head's share, sentences drawn anew), two_largest; even: 1 / heads; effective: exp of the entropy, the number of equal
-        heads that would be as spread; largest, random: the largest share with random weights by the same rule, mean over their
-        layers; at random: that of the same layer; gap, gap_low, gap_high: largest minus the latter; over.
+        head's share, sentences drawn anew); even: 1 / heads; largest, random: the largest share with random weights by the same
+        rule, mean over their layers; at random: that of the same layer; gap, gap_low, gap_high: largest minus the latter; over.
     """
     random, rows = {rule: _shares(found, repeats) for rule, found in untrained.items()}, {}
     usual = {rule: float(np.mean([drawn[0].max() for drawn in layers.values()])) for rule, layers in random.items()}
     for title, by_rule in explained.items():
         for rule, found in by_rule.items():
             for layer, drawn in _shares(found, repeats).items():
-                ordered, best = np.sort(drawn[0])[::-1], int(drawn[0].argmax())
-                row = {"heads": len(ordered)} | _named("largest", "", scoring.of_draws(drawn[:, best]))
-                positive = ordered[ordered > 0]
-                row |= {"two_largest": ordered[:2].sum(), "even": 1 / len(ordered), "largest, random": usual[rule]}
-                row["effective"] = float(np.exp(-(positive * np.log(positive)).sum()))
+                best = int(drawn[0].argmax())
+                row = {"heads": drawn.shape[1]} | _named("largest", "", scoring.of_draws(drawn[:, best]))
+                row |= {"even": 1 / drawn.shape[1], "largest, random": usual[rule]}
                 if layer in random[rule]:
                     chance = random[rule][layer]
                     chance = chance[:, int(chance[0].argmax())]
@@ -155,31 +152,11 @@ def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str
     return pd.DataFrame(list(rows.values()), index)
 
 
-def doubled(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `dominance` with what the claim asks of the largest head: twice, twice at random, by value, meets (bool).
-
-    Twice an even share, trained and with random weights; and by value a larger one than the latter, as the ledger counts; and
-    significantly (5 %, Holm's correction over all rows).
-    """
-    p = intervals.holm(intervals.p_value(table.gap, table.gap_low, table.gap_high))
-    twice = table.largest >= 2 * table.even
-    found = {"twice": twice, "twice at random": table["at random"] >= 2 * table.even, "by value": twice & (table.gap >= 0)}
-    return table.assign(**found, meets=twice & (table.gap > 0) & (p < 0.05))
-
-
 def few_heads(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str, Any]) -> pd.DataFrame:
     """What part of an encoder layer's relevance its largest heads carry together (Voita et al. 2019, section 4).
 
-    Parameters
-    ----------
-    explained, untrained
-        As in `dominance`, whose shares of magnitude these are.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (weights: trained, random; rule; heads: 1, 2, … the largest): value, the mean share over the layers of all
-        models; even, the share of as many equal heads; half, in how many layers they have more than half; layers, of how many.
+    Of shares as in `dominance`, which takes the same: a row each (weights: trained, random; rule; heads: 1, 2, … the largest)
+    with value, the mean share over the layers of all models, and even, the share of as many equal heads.
     """
     rows = []
     for weights, found in (("trained", explained), ("random", {"": untrained})):
@@ -187,9 +164,8 @@ def few_heads(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str
             drawn = [_shares(by_rule[rule], 0).values() for by_rule in found.values()]
             whole = pd.DataFrame([np.sort(one[0])[::-1].cumsum() for layers in drawn for one in layers]).ffill(axis=1)
             for place, column in whole.items():
-                row = {"weights": weights, "rule": rule, "heads": place + 1, "value": column.mean()}
-                rows.append(row | {"even": (place + 1) / whole.shape[1], "half": (column > 0.5).sum(), "layers": len(column)})
-    return pd.DataFrame(rows)
+                rows.append((weights, rule, place + 1, column.mean(), (place + 1) / whole.shape[1]))
+    return pd.DataFrame(rows, columns=["weights", "rule", "heads", "value", "even"])
 
 
 def _named(value: str, ends: str, found: tuple[float, float, float]) -> dict[str, float]:

@@ -29,6 +29,12 @@ def relative(column: pd.Series) -> pd.Series:
     return column / column.groupby(level=LAYER).transform("mean")
 
 
+def by_layer(one: pd.Series, other: pd.Series) -> pd.Series:
+    """Rank correlation of two columns of one kind of attention, on (layer, head), in each layer."""
+    both = pd.DataFrame({"one": one, "other": other}).groupby(level="layer")
+    return both.apply(lambda part: part.one.corr(part.other, method="spearman"))
+
+
 def strength(rho: float, low: float) -> str:
     """A correlation above 0 in a word, with bounds at 0.4 and 0.7: strongly, moderately, weakly; else "not significantly"."""
     return "not significantly" if not low > 0 else "strongly" if rho >= 0.7 else "moderately" if rho >= 0.4 else "weakly"

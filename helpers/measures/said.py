@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, way
-from helpers.measures.measured import PRINTED_RARE, called
+from helpers.measures.measured import PRINTED_RARE
 from helpers.measures.table import named
 from helpers.reading import count, ends, interval, listed, number
 
@@ -22,99 +22,21 @@ def positional(best: pd.DataFrame) -> str:
     return f"{int(best.verdict.sum())} of {models} have a positional head; the best, of {row.name}, reaches {top}"
 
 
-def by_rank(table: pd.DataFrame) -> str:
-    """Of `ranks.confidence_by_rank`: how confident the most and the least relevant heads of a layer are."""
-    trained, random = (table[table.weights == way].sort_values("relevance").value for way in ("trained", "random"))
-    told = (
-        f"The most relevant head of a layer has on average rank {trained.iloc[0]:.1f} of confidence; with random weights rank"
-    )
-    told += f" {random.iloc[0]:.1f} (nothing in common: {table.even.iloc[0]:g})."
-    turns = trained.iloc[-1] < trained.max() - 1e-9
-    more = (
-        f" Agreement is at the top: the least relevant has rank {trained.iloc[-1]:.1f}, less than others ({trained.max():.1f})."
-    )
-    return told + more * bool(turns)
-
-
-def first_layer(tables: Mapping[str, pd.DataFrame]) -> tuple[int, str]:
-    """The paper's exception, by models' tables of heads (relevance, confidence on kind, layer, head).
-
-    Returns
-    -------
-    int, str
-        In how many models the most relevant head of the first encoder layer is less confident than that layer's median; how the
-        first layers agree beside the others.
-    """
-    rare, best, told = 0, 0, []
-    for title, table in tables.items():
-        layers = table.sort_index().xs("encoder").groupby(level="layer")
-        first = next(iter(layers))[1]
-        rare += int(first.confidence[first.relevance.idxmax()] < first.confidence.median())
-        rho = layers.apply(lambda part: part.relevance.corr(part.confidence, method="spearman"))
-        best += int(rho.iloc[0] == rho.max())
-        told.append(f"{number(rho.iloc[0], '.2f')} ({title})")
-    said = f"The first layer agrees best of all in {best} of {count(len(tables), 'model')}: Spearman {listed(told)}."
-    return rare, said
-
-
-def by_model(table: pd.DataFrame) -> str:
-    """Of `measured.doubled`: in how many layers of each model the largest head has twice an even share, by the default rule."""
-    twice = table.xs("alpha_beta", level="rule").groupby("model", sort=False).twice.agg(["sum", "size"])
-    models = listed(
-        f"{row['sum']} of {row['size']} ({model})" for model, row in twice.sort_values("sum", ascending=False).iterrows()
-    )
-    return f"By the default rule models differ: twice an even share in {models} layers."
-
-
-def families(mean: pd.DataFrame, rho: pd.Series) -> str:
-    """Which rules of relevance agree with each other, and which with themselves.
-
-    Parameters
-    ----------
-    mean : square pandas.DataFrame
-        Rank correlations between rules, mean over models, with "attnlrp ratio", "cp ratio", "alpha_beta", "attnlrp step".
-    rho : pandas.Series
-        On (model, rule, n): of `ranks.settling`.
-    """
-    signed = ["attnlrp ratio", "cp ratio"]
-    most = rho.index.get_level_values("n").max()
-    last = rho.xs(most, level="n")
-    itself = last[last.index.isin(["attnlrp step", "cp step"], level="rule")]
-    own, beside = mean.loc[signed[0], signed[1]], mean.loc[signed, "alpha_beta"]
-    told = f"The signed rules, summed, agree with each other ({number(own, '.2f')}),{' less' * bool(beside.max() < own)}"
-    told += f" with LRP αβ ({ends(beside, '.2f')})"
-    repeats = f"not even with themselves on other sentences ({ends(itself, '.2f')} from {most} sentences)"
-    return f"{told}; per token {repeats}." if itself.max() < 0.5 else f"{told}."
-
-
-def highest(table: pd.DataFrame) -> str:
-    """Of `ranks.correlations` with the loss, by measure: which has the highest value, and whether intervals overlap."""
-    best = table.sort_values("rho", ascending=False)
-    one, beside = best.iloc[0], best.iloc[1:]
-    overlap = " (intervals overlap; not tested)" * bool((beside.high >= one.low).any())
-    value = interval(one.rho, one.low, one.high, ".2f")
-    return f"{called(best.index[0]).capitalize()} has the highest value with the loss, {value}{overlap}."
-
-
 def admitted(truths: Mapping[str, pd.DataFrame], shown: bool) -> str:
     """Whether encoder heads change the loss (`worth.leave_one_out` by model) enough for notebook 06 to count correlations."""
-    median = pd.Series({title: frame.loss.xs("encoder").median() for title, frame in truths.items()})
-    told = f"the median encoder head changes the loss by {ends(median, '.4f')} nats"
-    if shown:
-        return f"Half of the encoder heads or more change the loss, as notebook 06 asks; {told}."
-    few = "Too few encoder heads change the loss for this to count"
-    return f"{few}: notebook 06 asks for half, its verdict is on decoder heads; {told.replace('the loss', 'it')}."
+    median = ends([frame.loss.xs("encoder").median() for frame in truths.values()], ".4f")
+    few = "Too few encoder heads change the loss for this to count: notebook 06 asks for half, its verdict is on decoder heads."
+    return f"{few * (not shown)} The median encoder head changes the loss by {median} nats.".strip()
 
 
 def carried(table: pd.DataFrame) -> list[str]:
-    """Of `measured.few_heads`: how many heads it takes to carry half of a layer, by the default rule and by the signed ones."""
-    told, most = [], int(table["heads"].max())
+    """Of `measured.few_heads`: how many heads carry more than half of a layer, by the default rule and by the signed ones."""
+    told = []
     for which, own in (("default rule", table.rule == "alpha_beta"), ("two signed rules", table.rule != "alpha_beta")):
-        by_heads = table[own].groupby("heads")
-        mean, even = table[own].pivot_table("value", "heads", "weights"), by_heads.even.mean()
-        least = int(mean.index[mean.trained > 0.5][0])
-        beside = f"even: {100 * even[least]:.3g} %, random weights: {number(mean.random[least], '%')}"
-        told.append(f"by the {which} {least} of {most} carry {number(mean.trained[least], '%')} ({beside})")
+        mean = table[own].pivot_table(["value", "even"], "heads", "weights")
+        row = mean[mean.value.trained > 0.5].iloc[0]
+        beside = f"even: {100 * row.even.trained:.3g} %, random weights: {number(row.value.random, '%')}"
+        told.append(f"by the {which} {row.name} of {len(mean)} carry {number(row.value.trained, '%')} ({beside})")
     return told
 
 
@@ -129,7 +51,7 @@ def followed(each: pd.DataFrame) -> str:
         few = ", too few to tell" * (row.functional <= 2)  # two heads of eight can be shuffled in 28 ways
         no.append(f"{row.Index} ({count(int(row.functional), 'head')} in {count(int(row.layers), 'layer')}{few})")
     told = [f"by the default rule in {listed(default.index[default])}" + (f", not in {listed(no)}" if no else "")]
-    found: dict[str, list[str]] = {"both signed rules": []}
+    found: dict[str, list[str]] = {}
     for model, row in signed.iterrows():
         by = (
             "both signed rules"
@@ -139,8 +61,7 @@ def followed(each: pd.DataFrame) -> str:
             else "neither"
         )
         found.setdefault(by.removeprefix("relevance, "), []).append(str(model))
-    told.append(", ".join(f"by {by} in {listed(models)}" for by, models in found.items() if models))
-    return "; ".join(told)
+    return "; ".join([*told, ", ".join(f"by {by} in {listed(models)}" for by, models in sorted(found.items()))])
 
 
 def corrected(rows: Iterable[Any], titles: Mapping[str, str]) -> str:
@@ -152,41 +73,22 @@ def corrected(rows: Iterable[Any], titles: Mapping[str, str]) -> str:
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
-    """How relevance (default rule) and confidence correlate in published runs of other text and size, and relevance and loss.
+    """Relevance (default rule) and confidence in published runs of other text and size: rho, low, high by run.
 
-    Parameters
-    ----------
-    root : pathlib.Path
-        The folder of all tracks' figures; what is not there is left out.
-
-    Returns
-    -------
-    dict of run -> (rho, low, high), with "loss" for relevance and the loss without a head where half of the heads change it.
+    Under "loss" those of relevance with the loss without a head, where half of the heads change it. `root`: the folder of all
+    tracks' figures; what is not there is left out.
     """
-    found, tables = {}, root / "natural" / "01_relevance_and_confidence" / "tables"
-    for name, table, where in (
+    found: dict[str, tuple[float, float, float]] = {}
+    tables = root / "natural" / "01_relevance_and_confidence" / "tables"
+    for name, path, where in (
         ("Europarl", tables / "relevance_and_confidence.csv", {"kind": "encoder", "rule": "alpha_beta", "weights": "trained"}),
-        (
-            "the paper's width",
-            root / "summaries" / "gpu-quarter.csv",
-            {"what": "relevance with confidence, encoder"},
-        ),  # docs/clusters.md
+        ("the paper's width", root / "summaries" / "gpu-quarter.csv", {"what": "relevance with confidence, encoder"}),
         ("loss", tables / "truth_agreement.csv", {"truth": "loss, all models", "measure": "alpha_beta", "shown": True}),
     ):
-        if table.exists():
-            rows = pd.read_csv(table).rename(columns={"value": "rho"})
-            rows = rows[(rows[list(where)] == pd.Series(where)).all(axis=1)]
-            found |= {name: tuple(rows[["rho", "low", "high"]].iloc[0])} if len(rows) else {}
+        rows = pd.read_csv(path).rename(columns={"value": "rho"}) if path.exists() else pd.DataFrame(columns=[*where])
+        if (own := (rows[[*where]] == pd.Series(where)).all(axis=1)).any():
+            found[name] = tuple(rows.loc[own, ["rho", "low", "high"]].iloc[0])
     return found
-
-
-def no_reason(table: pd.DataFrame) -> str:
-    """Of `snapshots.beside`: whether a change of size or setting makes a positional head; empty where one does."""
-    others = table.iloc[1:]
-    if others.empty or others.positional.max() >= POSITIONAL:
-        return ""
-    told = f"In none of {count(len(others), 'sibling')} does a head pass (best {ends(others.positional, '%')})"
-    return f"{told}; combinations of their changes were not tried."
 
 
 def larger(path: Path) -> str:

@@ -101,7 +101,7 @@ display(
         own.rename(index=lambda name: name.replace("trained on", "trained further").replace("no encoder heads", without)),
         {"model": "model", "bleu": "BLEU", "printed": "printed, EN-RU", "sentences": "n (sentences)"},
         {"bleu": ".1f", "printed": ".1f"},
-        caption=f"Test set {first.tests[0]}, {f'beam search of {beam}' if beam > 1 else 'greedy search'}; the printed are of"
+        caption=f"BLEU, {first.tests[0]}, {f'beam search of {beam}' if beam > 1 else 'greedy search'}; the printed are of"
         " larger models on natural text",
     )
 )
@@ -326,14 +326,17 @@ layers = [
     for at in {a[:2] for a in relevance[t].xs("encoder", drop_level=False).index}
 ]
 same = sum(sought.idxmax() == sure.idxmax() for sought, sure in layers)
-alike = [sought.corr(sure, method="spearman") for sought, sure in layers]
+alike = {t: ranks.by_layer(relevance[t].xs("encoder"), confidence[t].xs("encoder")) for t in tables}
 points = whole.set_index(["rule", "weights"]).rho
 strong = ranks.strength(*whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0][["rho", "low"]])
+top, last = (by_rank.groupby("weights").value.agg(which) for which in ("first", "last"))
 run.figure(
     figures.confidence_by_rank(by_rank, points["alpha_beta"].to_dict()),
     "confidence_by_rank",
     caption="Mean rank of confidence of heads by the rank of their relevance in their layer, trained and random weights.",
-    takeaway=notes.by_rank(by_rank),
+    takeaway=f"The most relevant head of a layer has on average rank {number(top.trained, '.1f')} of confidence, the least"
+    f" relevant {number(last.trained, '.1f')}; with random weights {number(top.random, '.1f')} and"
+    f" {number(last.random, '.1f')} (nothing in common: {by_rank.even[0]:g}).",
     table="confidence_by_rank",
     split="dev",
     explained=few,
@@ -345,17 +348,21 @@ run.figure(
     caption="Relevance and confidence of every encoder head, heads sorted by relevance within each layer.",
     answers="Voita et al., figures 1 and 2",
     takeaway=f"The most relevant head of a layer is its most confident one in {same} of {len(layers)} layers (by chance"
-    f" {sum(1 / len(sure) for _, sure in layers):.0f}). Layers differ: Spearman {ends(alike, '.2f')}.",
+    f" {sum(1 / len(sure) for _, sure in layers):.0f}). Layers differ: Spearman {ends(pd.concat(alike), '.2f')}.",
     split="dev",
     explained=few,
 )
-rare, first_layer = notes.first_layer(tables)
+late = [frame.sort_index().xs(("encoder", 0)) for frame in tables.values()]
+rare = sum(frame.confidence[frame.relevance.idxmax()] < frame.confidence.median() for frame in late)
+of_first = listed(f"{number(rho.iloc[0], '.2f')} ({title_of})" for title_of, rho in alike.items())
+best_first = sum(rho.idxmax() == rho.index[0] for rho in alike.values())
 run.figure(
     figures.confidence_against_relevance(relevance, confidence),
     "confidence_against_relevance",
     caption="Confidence against relevance, a dot a head, the first layer in colour.",
     takeaway=f"The paper's exception, the most relevant head of the first layer (ringed) being less confident than that layer's"
-    f" median, is seen in {rare} of {count(len(studied), 'model')}. {first_layer}",
+    f" median, is seen in {rare} of {count(len(studied), 'model')}. The first layer agrees best of all in {best_first}:"
+    f" Spearman {of_first}.",
     table="confident_heads",
     split="dev",
     explained=few,
@@ -394,7 +401,10 @@ run.figure(
     explained=few,
 )
 dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
-above = measured.doubled(dominant)
+p = intervals.holm(intervals.p_value(dominant.gap, dominant.gap_low, dominant.gap_high))
+twice, larger = dominant.largest >= 2 * dominant.even, dominant.gap >= 0
+above = dominant.assign(**{"twice at random": dominant["at random"] >= 2 * dominant.even, "by value": twice & larger})
+above = above.assign(twice=twice, meets=twice & larger & (p < 0.05))
 shares = above.groupby("rule", sort=False)[["largest", "even", "largest, random"]].mean()
 layers_of, random_layers = above.groupby("rule", sort=False), above.loc[[above.index[0][0]]].groupby("rule", sort=False)
 meets = layers_of.meets.sum()
@@ -417,7 +427,9 @@ display(
         f" ({number(2 * shares.even.iloc[0], '.0%')}); significantly: Holm's correction over the layers of all rules, 5 %",
     )
 )
-display(Markdown(notes.by_model(above)))
+twice = above.xs("alpha_beta", level="rule").groupby("model", sort=False).twice.agg(["sum", "size"])
+told = listed(f"{row['sum']} of {row['size']} ({model})" for model, row in twice.iterrows())
+display(Markdown(f"By the default rule the largest head has twice an even share in {told} layers."))
 
 # %% [markdown]
 # The verdict on top asks one head for twice an even share and for more than in that layer of random weights, by value and
@@ -535,12 +547,19 @@ settled = run.table(
 )
 order = ["alpha_beta", "attnlrp ratio", "cp ratio", "attnlrp step", "cp step"]
 mean = pd.concat(matrices).groupby(level=1, sort=False).mean().loc[order, order]
+last = settled.rho.groupby(["model", "rule"], sort=False).last()  # from half of all sentences
+pair, again = ["attnlrp ratio", "cp ratio"], last[last.index.isin(["attnlrp step", "cp step"], level="rule")]
+families = (
+    f"the signed rules, summed, correlate at {number(mean.loc[*pair], '.2f')} with each other, at"
+    f" {ends(mean.loc[pair, 'alpha_beta'], '.2f')} with LRP αβ. Divided per token their rankings correlate at"
+    f" {ends(again, '.2f')} with those from other sentences"
+)
 curves = settled.rho.groupby(["n", "rule"]).median().unstack("rule")[order]
 run.figure(
     figures.rules(mean, curves),
     "rule_agreement",
     caption="How far the rules of relevance rank heads alike, each other's and their own on other sentences.",
-    takeaway=notes.families(mean, settled.rho),
+    takeaway=f"Two families: {families}.",
     explained=few,
 )
 
@@ -573,16 +592,19 @@ run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement
 by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
 repeating = [name for name in [*columns, "gradient, example"] if name not in ("attnlrp step", "cp step")]
+best = by_all[by_all.index.isin(repeating)]
+overlap = " (intervals overlap; not tested)" if best.high.iloc[1:].max() >= best.low.iloc[0] else ""
 admitted = notes.admitted(truths, measured.shown(differ, "encoder"))
 run.figure(
     figures.rank_correlations({truth: found.loc[repeating].rename(index=measured.called) for truth, found in agreed.items()}),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
-    takeaway=f"{notes.highest(by_all.loc[by_all.index.isin(repeating)])} {admitted}",
+    takeaway=f"{measured.called(best.index[0]).capitalize()} has the highest value with the loss,"
+    f" {interval(*best.iloc[0][['rho', 'low', 'high']], '.2f')}{overlap}. {admitted}",
     explained=few,
 )
 if held_out:
-    repeats = settled.rho.loc[first.title].groupby("rule").last().rename(index=measured.called).to_dict()
+    repeats = last[first.title].rename(index=measured.called).to_dict()
     left = measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats)
     display(Markdown(f"Of all measures, those divided per token too, with BLEU ({first.title}) {left}."))
 
@@ -652,16 +674,15 @@ display(
         caption="Dev text, beside the paper's (WMT and OpenSubtitles)",
     )
 )
-for name, figure, said in (
-    (
-        "corpus_overview",
-        figures.corpus_overview(described),
-        "Lengths, vocabulary, persons of subjects and relations of the text that the models read.",
-    ),
-    ("fig3_offsets", figures.offsets(described), "Where the partner of a word stands, relation by relation."),
-):
-    answers = "Voita et al., figure 3" if name.startswith("fig3") else ""
-    run.figure(figure, name, caption=said, answers=answers, table="corpus", split="dev", show=False)
+run.figure(
+    figures.offsets(described),
+    "fig3_offsets",
+    caption="Where the partner of a word stands, relation by relation.",
+    answers="Voita et al., figure 3",
+    table="corpus",
+    split="dev",
+    show=False,
+)
 
 # %% jupyter={"source_hidden": true}
 if histories:
@@ -677,7 +698,7 @@ for kind in ("decoder", "cross"):
     run.figure(pair, f"relevance_and_confidence_{kind}", caption=said, split="dev", explained=few, show=False)
 
 # %% [markdown]
-# Further figures of this run are saved and not shown: the text's lengths, vocabulary and offsets (the paper's figure 3),
+# Further figures of this run are saved and not shown: the text's offsets (the paper's figure 3),
 # training curves, relevance and confidence of decoder and cross-attention heads ([all figures](../figures/README.md)).
 #
 # ## In short
@@ -694,14 +715,17 @@ elsewhere = notes.beyond(study.ROOT / "figures") if run.corpus == "controlled" e
 loss_elsewhere = elsewhere.pop("loss", None)
 also = f" Elsewhere {listed(f'{number(row[0])} ({name})' for name, row in elsewhere.items())}." if elsewhere else ""
 fewer = "; ".join(one.partition(", random")[0] + ")" for one in carried)
+few_or_not = (
+    "Encoder heads change the loss:" if measured.shown(differ, "encoder") else "Too few heads change the loss to count:"
+)
 told = [
     f"""**Do relevance and confidence rank heads alike? {strong.capitalize()}, by the default of three rules:
 {number(points["alpha_beta", "trained"])} (Spearman; random weights {number(points["alpha_beta", "random"])}).**{also}""",
     f"""**Do a few heads carry most of a layer? {fewer[:1].upper()}{fewer[1:]}.**""",
     f"""**Have relevant heads a function? {follows["top"] - follows["top_none"]} of the {follows["top"]} most relevant
 have (by chance {chance:.1f}), the others none.**""",
-    f"""**Does relevance predict the loss without a head? {predicts.capitalize()}: {number(by_all.rho["alpha_beta"])}**, and
-{real.differ_holm.sum()} of {real["heads"].sum()} encoder heads change it significantly.""",
+    f"""**Does relevance predict the loss without a head? {predicts.capitalize()}: {number(by_all.rho["alpha_beta"])}.**
+{few_or_not} {real.differ_holm.sum()} of {real["heads"].sum()} significantly.""",
 ]
 largest = {rule: [number(row[name], "%") for name in ("largest", "largest, random")] for rule, row in shares.iterrows()}
 signed_rho = [rho[rule, "trained"] for rule in ("attnlrp", "cp")]
@@ -726,7 +750,8 @@ in {rare} of {count(len(studied), "model")}.""",
 least = claims.least_worth("relevance-confidence", run.corpus)
 every = each.xs(each.index[0][0], level="model")
 closing = f"""
-- *Relevance and confidence* agree {strong} by the default rule. {notes.families(mean, settled.rho)}
+- *Relevance and confidence* agree {strong} by the default rule; three rules of relevance are two families (correlations with
+  each other up to {number(np.nanmax(mean.where(np.tri(len(mean), k=-1, dtype=bool))), ".2f")}).
 - *A few heads*: the largest has twice an even share in {
     listed(f"{row.twice} ({named(rule).removeprefix('relevance, ')})" for rule, row in layers_of[["twice"]].sum().iterrows())
 } of {layers_of.size().iloc[0]} layers.
@@ -745,4 +770,6 @@ from the paper](../docs/differences.md); [figures](../figures/README.md). Code:
 [signed.py](../helpers/measures/lrp/signed.py), [functions.py](../helpers/measures/functions.py),
 [ranks.py](../helpers/measures/ranks.py).
 """
-verdicts.fill("confidence_by_rank", closing, first="\n\n".join(told), more="\n\n".join(filter(None, more)))
+words, *details = filter(None, more)
+details = claims.folded("The answers in detail: intervals, rules, models, what is at stake", "\n\n".join(details))
+verdicts.fill("confidence_by_rank", closing, first="\n\n".join(told), more=f"{words}\n\n{details}")
