@@ -25,8 +25,9 @@ def positional(best: pd.DataFrame) -> str:
 def admitted(truths: Mapping[str, pd.DataFrame], shown: bool) -> str:
     """Whether encoder heads change the loss (`worth.leave_one_out` by model) enough for notebook 06 to count correlations."""
     median = ends([frame.loss.xs("encoder").median() for frame in truths.values()], ".4f")
-    few = "Too few encoder heads change the loss for this to count: notebook 06 asks for half, its verdict is on decoder heads."
-    return f"{few * (not shown)} The median encoder head changes the loss by {median} nats.".strip()
+    told = f"the median one changes it by {median} nats"
+    few = "Too few encoder heads change the loss for this to count (notebook 06 asks for half and judges decoder heads)"
+    return f"{'Half of the encoder heads or more change the loss' if shown else few}; {told}."
 
 
 def carried(table: pd.DataFrame) -> list[str]:

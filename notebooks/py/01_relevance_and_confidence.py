@@ -354,15 +354,14 @@ run.figure(
 )
 late = [frame.sort_index().xs(("encoder", 0)) for frame in tables.values()]
 rare = sum(frame.confidence[frame.relevance.idxmax()] < frame.confidence.median() for frame in late)
-of_first = listed(f"{number(rho.iloc[0], '.2f')} ({title_of})" for title_of, rho in alike.items())
-best_first = sum(rho.idxmax() == rho.index[0] for rho in alike.values())
+best_first = sum(rho.iloc[0] == rho.max() for rho in alike.values())
 run.figure(
     figures.confidence_against_relevance(relevance, confidence),
     "confidence_against_relevance",
     caption="Confidence against relevance, a dot a head, the first layer in colour.",
-    takeaway=f"The paper's exception, the most relevant head of the first layer (ringed) being less confident than that layer's"
-    f" median, is seen in {rare} of {count(len(studied), 'model')}. The first layer agrees best of all in {best_first}:"
-    f" Spearman {of_first}.",
+    takeaway=f"The paper's exception, layer 1's most relevant head (ringed) being less confident than its median (line), is"
+    f" seen in {rare} of {count(len(studied), 'model')}. Layer 1 agrees best of all in {best_first}: Spearman"
+    f" {ends([rho.iloc[0] for rho in alike.values()], '.2f')}.",
     table="confident_heads",
     split="dev",
     explained=few,
@@ -395,7 +394,7 @@ run.figure(
     figures.few_heads(together),
     "few_heads",
     caption="What part of a layer's relevance its largest heads carry together, by three rules, trained and random weights.",
-    takeaway=f"Heads that carry more than half of a layer, mean of layers: {'; '.join(carried)}.",
+    takeaway=f"Mean of layers: {'; '.join(carried)}.",
     table="few_heads",
     split="dev",
     explained=few,
@@ -494,9 +493,9 @@ run.figure(
     figures.relevance_by_function(relevance, functions),
     "relevance_by_function",
     caption="Relevance of heads with and without a function, in layers that have both.",
-    takeaway=f"In layers that have both, heads with a function are more relevant by {gain} of their layer's average head, with"
-    f" functions shuffled by {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}. But {idle},"
-    f" counting all layers (by chance {follows['top'] - chance:.1f}).",
+    takeaway=f"In layers that have both, heads with a function are more relevant by {gain} of the average head (functions"
+    f" shuffled: {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}). But {idle} (by chance"
+    f" {follows['top'] - chance:.1f}).",
     table="follows_function",
     explained=few,
 )
@@ -599,7 +598,7 @@ run.figure(
     figures.rank_correlations({truth: found.loc[repeating].rename(index=measured.called) for truth, found in agreed.items()}),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
-    takeaway=f"{measured.called(best.index[0]).capitalize()} has the highest value with the loss,"
+    takeaway=f"{measured.called(best.index[0]).capitalize()} has the highest value,"
     f" {interval(*best.iloc[0][['rho', 'low', 'high']], '.2f')}{overlap}. {admitted}",
     explained=few,
 )
@@ -714,18 +713,16 @@ clear = notes.corrected(ledger.rows, titles) if {row.label for row in ledger.row
 elsewhere = notes.beyond(study.ROOT / "figures") if run.corpus == "controlled" else {}
 loss_elsewhere = elsewhere.pop("loss", None)
 also = f" Elsewhere {listed(f'{number(row[0])} ({name})' for name, row in elsewhere.items())}." if elsewhere else ""
-fewer = "; ".join(one.partition(", random")[0] + ")" for one in carried)
-few_or_not = (
-    "Encoder heads change the loss:" if measured.shown(differ, "encoder") else "Too few heads change the loss to count:"
-)
+fewer = f"{carried[0].partition(', random')[0]}); {carried[1].partition(' (')[0]}"
+few_or_not = "Heads that change it:" if measured.shown(differ, "encoder") else "Too few heads change it for this to count:"
 told = [
-    f"""**Do relevance and confidence rank heads alike? {strong.capitalize()}, by the default of three rules:
+    f"""**Do relevance and confidence rank heads alike? {strong.capitalize()} by the default rule:
 {number(points["alpha_beta", "trained"])} (Spearman; random weights {number(points["alpha_beta", "random"])}).**{also}""",
     f"""**Do a few heads carry most of a layer? {fewer[:1].upper()}{fewer[1:]}.**""",
     f"""**Have relevant heads a function? {follows["top"] - follows["top_none"]} of the {follows["top"]} most relevant
-have (by chance {chance:.1f}), the others none.**""",
+have (by chance {chance:.1f}).**""",
     f"""**Does relevance predict the loss without a head? {predicts.capitalize()}: {number(by_all.rho["alpha_beta"])}.**
-{few_or_not} {real.differ_holm.sum()} of {real["heads"].sum()} significantly.""",
+{few_or_not} {real.differ_holm.sum()} of {real["heads"].sum()}.""",
 ]
 largest = {rule: [number(row[name], "%") for name in ("largest", "largest, random")] for rule, row in shares.iterrows()}
 signed_rho = [rho[rule, "trained"] for rule in ("attnlrp", "cp")]
@@ -750,8 +747,12 @@ in {rare} of {count(len(studied), "model")}.""",
 least = claims.least_worth("relevance-confidence", run.corpus)
 every = each.xs(each.index[0][0], level="model")
 closing = f"""
-- *Relevance and confidence* agree {strong} by the default rule; three rules of relevance are two families (correlations with
-  each other up to {number(np.nanmax(mean.where(np.tri(len(mean), k=-1, dtype=bool))), ".2f")}).
+- *Relevance and confidence*: the most relevant head of a layer is its most confident one in {same} of {
+    len(layers)
+} layers. What
+  "relevant" means depends on the rule: the signed ones rank heads as the default does at {
+    ends(mean.loc[pair, "alpha_beta"], ".2f")
+}.
 - *A few heads*: the largest has twice an even share in {
     listed(f"{row.twice} ({named(rule).removeprefix('relevance, ')})" for rule, row in layers_of[["twice"]].sum().iterrows())
 } of {layers_of.size().iloc[0]} layers.
