@@ -547,10 +547,10 @@ settled = run.table(
 order = ["alpha_beta", "attnlrp ratio", "cp ratio", "attnlrp step", "cp step"]
 mean = pd.concat(matrices).groupby(level=1, sort=False).mean().loc[order, order]
 last = settled.rho.groupby(["model", "rule"], sort=False).last()  # from half of all sentences
-pair, again = ["attnlrp ratio", "cp ratio"], last[last.index.isin(["attnlrp step", "cp step"], level="rule")]
+summed, again = ["attnlrp ratio", "cp ratio"], last[last.index.isin(["attnlrp step", "cp step"], level="rule")]
 families = (
-    f"the signed rules, summed, correlate at {number(mean.loc[*pair], '.2f')} with each other, at"
-    f" {ends(mean.loc[pair, 'alpha_beta'], '.2f')} with LRP αβ. Divided per token their rankings correlate at"
+    f"the signed rules, summed, correlate at {number(mean.loc[*summed], '.2f')} with each other, at"
+    f" {ends(mean.loc[summed, 'alpha_beta'], '.2f')} with LRP αβ. Divided per token their rankings correlate at"
     f" {ends(again, '.2f')} with those from other sentences"
 )
 curves = settled.rho.groupby(["n", "rule"]).median().unstack("rule")[order]
@@ -751,7 +751,7 @@ closing = f"""
     len(layers)
 } layers. What
   "relevant" means depends on the rule: the signed ones rank heads as the default does at {
-    ends(mean.loc[pair, "alpha_beta"], ".2f")
+    ends(mean.loc[summed, "alpha_beta"], ".2f")
 }.
 - *A few heads*: the largest has twice an even share in {
     listed(f"{row.twice} ({named(rule).removeprefix('relevance, ')})" for rule, row in layers_of[["twice"]].sum().iterrows())
