@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, way
+from helpers.measures.functions import LABELS, MARGIN, RAREST, way
 from helpers.measures.measured import PRINTED_RARE
 from helpers.measures.table import named
 from helpers.reading import count, ends, interval, listed, number
