@@ -117,15 +117,6 @@ def spread_steps(traces: Mapping[float, pd.DataFrame], number: int) -> list[int]
     return [steps[i] for i in np.unique(np.linspace(0, len(steps) - 1, number).round().astype(int))]
 
 
-def summed(table: pd.DataFrame, by: Sequence[str], value: str) -> pd.DataFrame:
-    """One row for each `by`: of several rows (draws, seeds) their mean, with what 95 % of them lie between as interval."""
-    groups = table.groupby(list(by), sort=False)
-    found, several = groups[[value, "low", "high"]].mean(), groups.size() > 1
-    for end, share in (("low", 0.025), ("high", 0.975)):
-        found.loc[several, end] = groups[value].quantile(share)[several]
-    return found.reset_index()
-
-
 # --- panels, colours, legends ----------------------------------------------------------------------------------------
 
 

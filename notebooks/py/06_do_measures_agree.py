@@ -24,15 +24,14 @@
 # heads in different ways: by relevance and confidence, by which L0 gates stay open, by votes, by gradient
 # importance. Voita et al. compare two of them, relevance and confidence; none asks whether all rankings agree, whether a
 # ranking would be the same had the model been trained with another seed, or which is the best to prune by. This notebook
-# does: one table per model with every column that the study can compute, over models and, where the setting `seeds` asks for
-# them, over seeds.
+# does, with one table for every training: a row a head, a column a measure.
 #
 # **Claims put to the test** are this study's own: gradient importance and relevance rank heads alike; gradient importance,
 # or confidence, predicts the loss without a head; a head's rank survives another seed; L0 chooses the heads to keep better
 # than cheap measures do.
 #
-# What we find stands below; then the head table itself, who agrees with whom, which cheap measure predicts what happens, and
-# two contests in which heads are removed by every measure.
+# What we find stands below; then the head table itself, which measures agree, which cheap one predicts what happens, why
+# pruning parts what a layer does not, and two contests in which heads are removed by every measure.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -60,6 +59,7 @@ import torch
 from IPython.display import Markdown, display
 
 from helpers import drawing, heads
+from helpers.heads.families import KINDS
 from helpers.measures import said as of_measures
 from helpers.measures import worth
 from helpers.measures.table import TRUTH, compared
@@ -85,38 +85,43 @@ verdicts = claims.Box(run)
 # %% [markdown]
 # ## The head table
 #
-# *A head is an address; measures fill columns.* Below, six columns of the first model: what each head does (notebook 2's
-# tests; *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*, *adv*), the rise of
-# the loss when that head alone is off (nats per token), *how long L0 keeps it* (at how many of its prices the head's gate
-# ends open, plus a fraction below one for how likely it is open; notebook 3), *gradient importance*
-# (per example, as in the claims), relevance and confidence (notebook 1). *Cross* heads are those of cross-attention. **Press a
-# column's name to sort by it.** The picture under it has all measures that are compared, of the encoder. Those that other
-# notebooks do not have:
+# *A head is an address; measures fill columns.* Below, six columns of the first model, encoder heads first: what each head
+# does (notebook 2's tests; *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*,
+# *adv*), the rise of the loss when that head alone is off (thousandths of a nat per token), *how long L0 keeps it*, *gradient
+# importance* per example, relevance and confidence. *Cross* heads are those of cross-attention. **Press a column's name to
+# sort by it.** The picture under it has one measure of each family, of the encoder.
 #
-# - *output norm*: how large what the head writes is; *first token*: how much of its attention goes to the first token;
-#   *alignment*: how often it looks at the source word that is being translated;
-# - *L1 gates*: what is left of a gate under a price on its size when no weight may change; *votes*: notebook 4's
-#   Voting-to-Stay, on models that were never grouped; *probing* for coreference: notebook 5, on the summarizer alone;
-# - *gradient, signed* (attribution patching) and *relevance patching* (RelP: the same with the rules of relevance) estimate the
-#   loss without the head to the first order, from one forward and backward pass.
-#
-# How the main measures are computed, with $L$ the loss and $g$ a head's gate, which stands open:
+# How the measures are computed, with $L$ the loss and $g$ a head's gate, which stands open:
 #
 # | measure | formula | passes | where |
 # |---|---|---|---|
 # | gradient importance | mean over examples of the size of $\partial L / \partial g$ | forward + backward | notebook 1 |
 # | gradient importance, each token | the same, over target tokens | forward + backward | here |
 # | gradient, signed | $- \partial L / \partial g$, mean with its sign | forward + backward | here |
+# | relevance patching | the same with rules of relevance in place of the derivative | forward + backward | here |
 # | loss without the head | $L(g \text{ closed}) - L(g \text{ open})$ | a forward per head | notebook 1 |
 # | relevance | share of its layer's relevance that comes through the head | by rule, notebook 7 | notebook 1 |
+# | output norm | mean length of the vector that the head writes | one forward | here |
 # | confidence | mean over tokens of the largest attention weight | one forward | notebook 1 |
 # | positional, rare | share of tokens that look most at one offset, at one of the rarest tokens | one forward | notebook 2 |
 # | syntactic | the same at a related word, less the share at its usual offset | one forward | notebook 2 |
+# | first token, alignment | mean weight on the first token; share of looks at the translated word | one forward | here |
+# | votes | share of batches in which the head is nearest to its group's centre | one forward | notebook 4 |
+# | L1 gates | what is left of $g$ under a price on its size, all weights fixed | short training | here |
+# | how long L0 keeps it | how many of L0's prices leave $g$ open, plus how likely it is open | trainings | notebook 3 |
+# | probing | how far attention follows coreference, of the summarizer alone | one forward | notebook 5 |
 #
-# In the contests *L0's heads* are the heads that L0 chose, cut first and trained like their rivals, and *gradual* removes heads
-# by their gradient step by step. Among the models are also the summarizer of notebook 5 and the Llama-style decoder
-# (grouped-query) of notebook 4, which continues texts. A measure of yours (parameter `entries`) is taken of models whose
-# weights are there: published is each one's first training.
+# Gradient importance and the loss without the head are those of Michel et al. 2019
+# ([arXiv 1905.10650](https://arxiv.org/abs/1905.10650)); *gradient, signed* is attribution patching (Syed et al. 2023,
+# [arXiv 2310.10348](https://arxiv.org/abs/2310.10348)), relevance patching RelP (Jafari et al. 2025,
+# [arXiv 2508.21258](https://arxiv.org/abs/2508.21258)), AttnLRP of Achtibat et al. 2024
+# ([arXiv 2402.05602](https://arxiv.org/abs/2402.05602)). *Votes* are Ni et al.'s, on models that were never grouped.
+#
+# Two things are called after L0 in the contests: *L0 (trained)* chooses while it trains; *L0's heads* are the heads that it
+# chose, cut at once and trained on like those of its rivals. *Gradual* removes heads by their gradient step by step. Among
+# the models are also the summarizer of notebook 5 and the Llama-style decoder (grouped-query) of notebook 4, which continues
+# texts. A measure of yours (parameter `entries`) is taken of models whose weights are there: published is each one's first
+# training.
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
@@ -125,16 +130,16 @@ for job, table in zip(jobs, tables.values(), strict=True):
     run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
 first = next(iter(tables))
 heart, called = said.heart(tables[first], entered)
-digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", TRUTH: ".3f"}
+digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", TRUTH: ".1f"}
 sortable(heart, called, digits, f"{first[0]}: every head")
 
 # %% jupyter={"source_hidden": true}
 drawn = contest.tables.large(tables[first], (kind := tables[first].index[0][0]))
-shown = [name for name in compared(drawn) if drawn[name].notna().any()]
+shown = [name for name in compared(drawn) if drawn[name].notna().any() and name not in said.BESIDE]
 run.figure(
     figures.head_table_map(drawn.rename(columns=said.named), [said.named(name) for name in shown]),
     "head_table",
-    caption=f"One model's head table: every measure of every {kind} head, as ranks within the layer.",
+    caption=f"One model's head table: a measure of each family, every {kind} head, as ranks within the layer.",
     table=contest.tables.stored_as(jobs[0], seed),
     takeaway=said.head_map(drawn, shown),
     model=first[0],
@@ -144,24 +149,33 @@ run.figure(
 # %% [markdown]
 # ### One head, by hand
 #
-# The two formulas that the papers rank by, on the head of the first model that the loss needs most: a gate that stands open
-# gives the slope, the same gate closed the loss without the head. The library does both for all heads at once. Here both are
-# of one batch, in the table above and in the figure below of more sentences.
+# Two quantities behind the measures: the slope of the loss at the open gate (its size, per example, is gradient importance)
+# and the loss with the gate closed. Here both are of one batch, of the encoder head that the loss needs most, by hand and as
+# the library computes them for all heads at once; in the figure below and the table above they are of more sentences.
 
 # %%
 few, by_hand = run.settings["relevance"], bool(swept) and contest.runs.at_hand(swept[0])  # the model's weights are there
 if by_hand:
-    model, address = studied[first].model, tables[first][TRUTH].idxmax()
+    model, address = studied[first].model, drawn[TRUTH].idxmax()
     batch = next(iter(removal.batches(studied[first], "dev", few)))
-    opened = torch.ones((), requires_grad=True)
-    with heads.gate(model, {address: opened}):
-        loss = model(**batch).loss
-    (slope,) = torch.autograd.grad(loss, opened)
-    with heads.gate(model, {address: 0.0}), torch.no_grad():
-        rise = model(**batch).loss - loss
-    signed, without = worth.patching(model, [batch])[address], worth.leave_one_out(model, [batch]).loss[address]
-    print(f"by hand: gradient, signed {-slope:+.6f}; loss without the head {rise:+.6f} nats per token")
-    print(f"library: gradient, signed {signed:+.6f}; loss without the head {without:+.6f}")
+    opened, found = torch.ones((), requires_grad=True), []
+    for row in range(len(batch["labels"])):  # one sentence at a time, its loss summed over its tokens
+        sentence = {name: values[row : row + 1] for name, values in batch.items()}
+        with heads.gate(model, {address: opened}):
+            loss = model(**sentence).loss * (sentence["labels"] != -100).sum()
+        found += torch.autograd.grad(loss, opened)
+    slopes = torch.stack(found)
+    with torch.no_grad():
+        rise = -model(**batch).loss
+        with heads.gate(model, {address: 0.0}):
+            rise += model(**batch).loss
+    own = [slopes.sum() / (batch["labels"] != -100).sum(), slopes.abs().mean(), rise]
+    known = (
+        -worth.patching(model, [batch]),
+        worth.importance(model, [batch], norm=None),
+        worth.leave_one_out(model, [batch]).loss,
+    )
+    print(said.by_hand(address, own, [column[address] for column in known]))
 
 # %% jupyter={"source_hidden": true}
 if by_hand:
@@ -176,8 +190,8 @@ if by_hand:
 
 # %% [markdown]
 # What there is to predict: how much the loss rises with all heads of a kind off at once, and of how many single heads the
-# absence changes it at all, by their own intervals and (in brackets) after Holm's correction, as notebook 1 counts them. Where
-# fewer than half do, a correlation with the loss without a head is one with noise.
+# absence changes it at all, by their own intervals and (in brackets) after Holm's correction, as notebook 1 counts them.
+# Where fewer than half do, a correlation with the loss without a head is one with noise.
 
 # %% jupyter={"source_hidden": true}
 own = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed)
@@ -191,15 +205,15 @@ if own:
 # %% [markdown]
 # ## Do they agree?
 #
-# Rank correlation (Spearman) of each two measures on ranks within layers, one triangle per kind of attention; the mean over
-# trainings and, below it, its interval (over seeds within each model where each has several, otherwise over models). Nothing
-# is drawn against the loss without a head where too few heads change it. Layers of fewer than four heads are left out, so
-# that where the translation models have a shallow decoder, decoder self and cross heads come from other models. Head
-# tables are of the models that are pruned, the summarizer and the decoder, not of every model in the table above. The two
-# gradients are nearly one formula, and so are the two signed rules: one measure of each family is drawn, for what is new is
-# agreement between families. Many pairs are tested: how many are left by Holm's correction is said below. Relevance and
-# confidence have another correlation here than in notebook 1, over other models: the small one and the summarizer are among
-# them.
+# Rank correlation (Spearman) of each two measures on ranks within layers, encoder heads; the mean over models, of all their
+# trainings (decoder and cross heads: file `agreement_of_other_kinds`). White cells have an interval that holds zero: over
+# seeds within each model where each has several, otherwise over models. Like measures stand beside each other. Nothing is
+# drawn against the loss without a head where too few heads change it, nor *gradient, signed*, which does not agree with
+# itself on other sentences (below). Layers of fewer than four heads are left out. Head tables are of the models that are
+# pruned, the summarizer and the decoder, not of every model in the table above. The two gradients are nearly one formula, and
+# so are the two signed rules: one measure of each family is drawn, for what is new is agreement between families. Relevance
+# and confidence have another correlation here than in notebook 1, over other models: the small one and the summarizer are
+# among them.
 
 # %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
@@ -207,13 +221,22 @@ run.table(agreement, "agreement")
 in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(said.BESIDE) & agreement.shown.astype(bool)]
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 matrices = {kind: part.drop(columns="kind") for kind, part in in_words.groupby("kind", sort=False)}
+main = next(kind for kind in KINDS if kind in matrices)
 run.figure(
-    figures.agreement_matrix(matrices),
+    figures.agreement_matrix({main: matrices.pop(main)}),
     "agreement",
-    caption="How far measures rank heads alike, kind by kind (others of the same families: in the file).",
+    caption=f"How far measures rank {main} heads alike (other measures of the same families: in the file).",
     takeaway=said.agreement(agreement[agreement.index.isin(in_words.index)]),
     show=bool(contests),
 )
+if matrices:
+    run.figure(
+        figures.agreement_matrix(matrices),
+        "agreement_of_other_kinds",
+        caption="How far measures rank decoder and cross heads alike.",
+        takeaway=said.agreement(agreement[agreement.index.isin(in_words.index) & (agreement.kind != main)]),
+        show=False,
+    )
 by_rule = said.rules(agreement)
 print(by_rule, said.families(agreement), sep="\n")
 for other in ("confidence", "gradient, example"):
@@ -222,26 +245,22 @@ for other in ("confidence", "gradient, example"):
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
 #
-# Two outcomes that are expensive to measure: the loss without the head, and how long L0 keeps it. Which measure is cheap and
-# which is expensive is compared in [notebook 7](07_what_it_costs.ipynb): the seconds in the file `predictors` are of different
-# numbers of sentences.
+# The loss without the head is exact and expensive: a forward pass a head. Which measure is cheap is compared in [notebook
+# 7](07_what_it_costs.ipynb). Drawn are kinds of attention with an effect to predict, in three models or more if there are
+# such.
 #
-# Drawn is what can tell something: kinds of attention with an effect to predict in three models or more, if there are such.
-# The sentence below names the highest of those measures that need no pruning themselves.
 # *Gradient importance* is the size of the first-order term of leave-one-out, example by example. With its sign that term does
 # not predict the loss (*One head, by hand*: around the open gate the loss is flat), so that sizes predict it is no mere
-# arithmetic. Where a head's output is far from what the rest of the model makes of it, the loss is no straight line either.
+# arithmetic: they order heads within a layer, and can fail across layers, as there.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
-run.table(contest.tables.best(predictors), "best_predictors")
-within = said.telling(predictors).drop(columns="heads")
-within = within.assign(measure=within.measure.map(said.named), truth=within.truth.map(said.named), cost=float("nan"))
+within = said.telling(predictors)
 run.figure(
-    figures.predictors(within),
+    figures.predictors(within.assign(measure=within.measure.map(said.named), truth=within.truth.map(said.named))),
     "predictors",
-    caption="How well each measure predicts the loss without a head and how long L0 keeps it.",
+    caption="How well each measure predicts the loss without a head.",
     takeaway=said.predictors(predictors),
 )
 estimates, sure = said.first_order(predictors)
@@ -260,21 +279,38 @@ signed = contest.tables.reliability(halves).query("measure == 'gradient, signed'
 print(contest.tables.owed_to_sharing(shared, signed.rho[signed.kind.isin(shared.kind[shared.shown.astype(bool)])].mean()))
 
 # %% [markdown]
+# ## Within layers and across them
+#
+# All of this was within layers. Pruning cuts across them: it removes the heads of least worth wherever they are, so that a
+# measure also says how many heads each layer keeps. Below, how measures of encoder heads go with *how long L0 keeps a head*,
+# on ranks within layers and on ranks over all layers at once. A measure that is a share of its layer, or bounded like an
+# attention weight, says little of the layer; one in nats does.
+
+# %% jupyter={"source_hidden": true}
+if len(across := said.across(predictors)):
+    run.figure(
+        figures.stability(across.assign(measure=across.measure.map(said.named))),
+        "across_layers",
+        caption="How measures go with how long L0 keeps a head, within layers and across them.",
+        takeaway=said.parted(across),
+    )
+
+# %% [markdown]
 # ## Is a head's rank stable?
 #
-# Does a measure agree with itself on *other texts* (two halves of the sentences, same model)? On *the same number of head* of a
-# model trained with another seed? It should not: numbers mean nothing across seeds. And on heads that *do the same*, matched
-# one to one within each layer by where they look on the same sentences (the cosine of their word-level attention, less the mean
-# of its layer; beside it what the best matching with a model of random weights comes to)? A rank survives another seed if
-# matched heads agree well above the same number; the claim asks every pair of trainings for `0.5` (dashed) by LRP αβ, the
-# default rule; the other two stand beside it below. A pair counts once, even where its model is swept twice.
+# Does a measure agree with itself on *other sentences* (two halves of one dev set, same training)? On heads of *the same
+# index* in another training? It should not: indices mean nothing across seeds. And on heads that *do the same*, matched one
+# to one within each layer by where they look on the same sentences (the cosine of their word-level attention, less the mean
+# of its layer; beside it what the best matching with random weights comes to)? A rank survives another seed if matched heads
+# agree well above the same index; the claim asks every pair of trainings for `0.5` (dashed) by LRP αβ, the default rule. A
+# pair counts once, even where its model is swept twice. All measures and kinds: file `stability`.
 #
 # The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
 # sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them, and its root bounds how well anything can
 # correlate with the measure (if errors are independent; for ranks roughly). The bounds stand below the figure.
 
 # %% jupyter={"source_hidden": true}
-matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
+matches, matched = None, contest.tables.matches(studied, run.settings["comparison"]["matched"])
 pairs = contest.tables.across_seeds(tables, matched)
 run.table(pairs, "stability_pairs")
 parts = [contest.tables.reliability(halves), contest.tables.stability(pairs)]
@@ -282,9 +318,9 @@ stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
 run.table(stability, "stability")
 asked = next(one for one in claims.ledger() if one.id == "rank-survives").controlled[0].threshold
 run.figure(
-    figures.stability(stability.assign(measure=stability.measure.map(said.named)), asked),
+    figures.stability(said.steady(stability).assign(measure=lambda rows: rows.measure.map(said.named)), asked),
     "stability",
-    caption="How far each measure agrees with itself between halves of the text and between trainings.",
+    caption="How far measures agree with themselves between halves of the sentences and between trainings.",
     takeaway=said.stability(stability),
 )
 print(said.bounds(stability) if "bound" in stability else "")
@@ -303,42 +339,39 @@ else:
 # ## The contest, at once
 #
 # The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev
-# loss, minus that with random heads, along the number of heads that stay (numbers that L0 left at its prices, of the
-# Llama-style decoder three quarters, half and one quarter of its heads). Below the dotted line a choice is better than
-# chance. With one seed a mark stands at every number that was measured. With several the line is their mean and the band its
-# t interval: L0 left other numbers of heads at each seed, so that the mean is interpolated between the numbers of each seed,
-# with marks where all seeds have the same. *All kinds*: heads of all attention were in question, else encoder heads alone.
-# LRP αβ has no rule for the gated blocks of the Llama-style decoder.
+# loss, minus that with random heads, along how many heads stay (as many as L0 left at its prices; of the Llama-style decoder
+# three quarters, half and one quarter). Below the dotted line a choice is better than chance. A thin line is one training, a
+# thick one their mean, interpolated where L0 left other numbers of heads at each seed. *All kinds*: heads of all attention
+# were in question, else encoder heads alone, in panels of one scale. LRP αβ has no rule for the gated blocks of the
+# Llama-style decoder.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 at_once, beside = contest.tables.along(removed), contest.tables.along(removed, "random")
 run.table(beside, "removed_at_once_beside_random")
-drawn = beside[beside.criterion.isin([*said.DRAWN, *entered])].assign(
-    further=False, unit="rise of dev loss, minus that with random heads (nats per token)"
-)
+drawn, each = (said.shown(part, entered) for part in (beside, contest.tables.each_training(removed)))
 run.figure(
-    figures.contest(drawn.assign(criterion=drawn.criterion.map(said.named), model=drawn.model.replace(said.MODELS))),
+    figures.contest(drawn, "rise of dev loss, minus that with random heads (nats per token)", each),
     "removed_at_once",
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
     takeaway=said.at_once(at_once),
 )
+print(said.witness(beside))
 
 # %% [markdown]
 # ## The contest, trained on
 #
-# The figure on top; grey dots are single random draws. At the number of heads that L0 leaves at one price, with the same
-# further training for every criterion (notebook 3's plan): BLEU minus that of the control, which trained as long with all
-# heads. *L0 (trained)* chooses while it trains, and is what the claim calls L0's choice; its rivals train a fixed choice from
-# the first step. *L0's heads* tells the two apart: the heads that L0 chose, cut first and trained like the rivals, against
-# which notebook 3 and the sentence below hold the others. Many criteria are compared with one: before one of them counts as
-# better, its difference has to survive a correction for their number. Draws differ much within a training: intervals of
-# random heads count that.
+# The figure on top, whose grid shows where each criterion leaves its heads. As many heads stay as L0 leaves at one price,
+# with the same further training for every criterion (notebook 3's plan): BLEU minus that of the control, which trained as
+# long with all heads. *L0 (trained)* chooses while it trains, and is what the claim calls L0's choice; its rivals train a
+# fixed choice from the first step. *L0's heads*, cut at once, tells choice and training apart: against them notebook 3 and
+# the sentence below hold the others. Many criteria are compared with one: before one of them counts as better, its difference
+# has to survive a correction for their number. Draws differ much within a training: intervals of random heads count that.
 
 # %% jupyter={"source_hidden": true}
-result, counts = "no model of this run is pruned at a price.", ""
-advice = result
+result, guide, elsewhere = "no model of this run is pruned at a price.", "", ""
+advice, ranked = "", None
 if contests:
     whole = run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     whole = whole.reset_index(["model", "seed"]).reset_index(drop=True)
@@ -348,16 +381,21 @@ if contests:
     alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
     result, counts = said.trained_on(ranked, whole, of), said.rivals(alike)
-    advice = said.advice(ranked, paired, corrected)
+    advice, guide, shares = said.advice(ranked, paired, corrected), said.guide(ranked, paired), contest.tables.shares(tables)
+    shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
+    parted = said.layers(ranked, whole, paired, shares)
+    drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole)
     run.figure(
-        figures.ranking(said.beside_random(ranked, paired, whole), "BLEU minus the unpruned model trained as long"),
+        figures.ranking(*drawn, said.by_layer(ranked, whole), list(shares.mean())),
         "contest",
-        caption="BLEU of models pruned by each criterion to as many heads and trained on, beside every random draw.",
-        takeaway=result,
+        caption="BLEU of models pruned by each criterion to as many heads and trained on, beside every random draw, and the"
+        " encoder heads that each leaves by layer.",
+        takeaway=parted or result,
         resamples=repeats,
         show=False,
     )
-    display(Markdown(said.near_and_far(ranked, paired, whole)), Markdown(counts))
+    told = (result, said.near_and_far(ranked, paired, whole), counts, said.unexplained(ranked, whole, shares))
+    display(*map(Markdown, told))
 else:
     print(f"Not in this run: {result}")
 
@@ -406,7 +444,6 @@ if swept:
 
 # %% jupyter={"source_hidden": true}
 why = "The claim takes LRP αβ alone, the default: both others keep the sign of what they sum."
-judged = [one.verdict for one in claims.of_run(run.folder, run.corpus) if one.claim.chapter == run.name]
 other = next(track for track in layout.TRACKS if track != run.corpus)
 committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
 asked = {
@@ -417,14 +454,17 @@ asked |= {"confidence-predicts": "confidence does:"}
 profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
-opening = said.answer(agreement[agreement.index.isin(in_words.index)], stability, advice, judged)
-first = [opening, counts, said.choice(predictors, differ), f"{by_rule} {why}" if by_rule else "", natural]
-first = "\n\n".join(filter(None, first))
+texts, path = {"controlled": "generated", "natural": "natural"}, committed.table("contest")
+elsewhere = said.elsewhere(ranked, pd.read_csv(path), texts[other]) if ranked is not None and path.exists() else ""
+path = committed.table("predictors")
+loss_there = said.predictors(pd.read_csv(path)) if natural and path.exists() else ""
+first = said.answer(agreement[agreement.index.isin(in_words.index)], predictors, advice, elsewhere)
+more = (guide, said.ranks(stability, matches), f"{by_rule} {why}" if by_rule else "", f"{natural} {loss_there}".strip())
 closing = f"""
-{opening}
+{said.ranks(stability, matches)} {said.predictors(predictors)}
 
 *Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, intervals
 over few models or over test sentences; another seed also draws other text. The contest with further training has one number of
 heads ([all differences](../docs/differences.md)).
 """
-verdicts.fill("contest" if contests else "agreement", closing, first=first)
+verdicts.fill("contest" if contests else "agreement", closing, first=first, more="\n\n".join(filter(None, more)))

@@ -94,7 +94,11 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert row.rho == pytest.approx(rho(tables[ONE]["leave-one-out"], noise(5), "cross")) and row.models == 1
     assert ("encoder", "leave-one-out", "alignment") not in found.index
     sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
-    assert f"{sum(sure)} of {len(sure)} pairs" in said and 0 < sum(sure) < len(sure) and "goes with" in said
+    assert (
+        f"of {len(sure)} pairs {sum(sure)} have an interval above zero" in said
+        and 0 < sum(sure) < len(sure)
+        and "goes with" in said
+    )
     assert f"(2 models), {(found.loc['encoder'].low > 0.99).sum()} after Holm" in said
     assert "Left out" in said_of.agreement(found.reset_index().assign(shown=False))
 
@@ -118,15 +122,15 @@ def test_predictors():
     cost = found.sort_index().cost.loc["encoder", LOSS, within]  # times that of the gradient
     assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
     assert ("encoder", LOSS, within, LOSS) not in found.index and ("cross", SURVIVAL, within, "cp") not in found.index
-    best = max(found.sort_index().rho.loc["encoder", LOSS, within].drop(SURVIVAL).items(), key=lambda item: item[1])[0]
-    sure = found.low["encoder", LOSS, within, best] > 0
+    rhos = found.sort_index().rho.loc["encoder", LOSS, within].drop([SURVIVAL, "cp"])
     predicts = said_of.predictors(found.reset_index())
-    assert f"{said_of.named(LOSS)} by {said_of.named(best)} (" in predicts and ("with zero" in predicts) == (not sure)
-    index = pd.MultiIndex.from_product([["a", "b"], [1], ["encoder", "cross"]], names=["model", "seed", "kind"])
-    differ = pd.DataFrame({"heads": 4, "differ": [1, 1, 3, 3]}, index)
-    told, few = (said_of.choice(found.reset_index().assign(shown=shown), differ) for shown in (True, False))
-    assert (f"heads *{said_of.named(best)}* (" if sure else "heads none by its interval") in told and "told" not in told
-    assert "it cannot be told (fewer than half have an effect in all models but b)" in few
+    assert f"encoder self heads *{said_of.named(rhos.idxmax())}* {rhos.max():.2f} [" in predicts
+    assert said_of.named("cp") not in predicts and "Not tested" in predicts
+    across = said_of.across(found.reset_index())  # the best over all layers first, whatever it does within them
+    pooled_rho = found.sort_index().rho.loc["encoder", SURVIVAL, pooled].drop("cp")
+    assert across.measure.iloc[0] == pooled_rho.idxmax() and across.compared.value_counts().nunique() == 1
+    told = said_of.parted(across, ("confidence", "no measure"))
+    assert told.endswith(f"*confidence* {pooled_rho['confidence']:.2f} ({SURE:.2f}).") and not said_of.parted(across, ("none",))
     assert said_of.first_order(found.reset_index())[0].empty
     row = {"kind": "cross", "truth": LOSS, "heads": within, "models": 2, "shown": True, "rho": 0.5, "high": 0.9}
     lows = (("RelP, cp", 0.1), ("gradient, signed", -0.1), ("gradient, example", 0.2))
@@ -134,10 +138,9 @@ def test_predictors():
     estimates, surely = said_of.first_order(pd.DataFrame(rows))
     assert estimates[said_of.named("RelP, cp")].tolist() == ["0.50 [0.10, 0.90]"] and said_of.named("RelP, cp") in surely
     assert "signed" not in surely and "gradient importance in cross heads" in surely  # beside which they stand
-    three = found.reset_index().assign(models=3, shown=lambda rows: rows.truth != LOSS)
-    assert set(said_of.telling(three).truth) == {SURVIVAL} and set(said_of.telling(three).heads) == {within}
-    assert said_of.named(LOSS) not in said_of.predictors(three)
-    assert len(said_of.telling(three.assign(models=2))) == (three["heads"] == within).sum()  # nothing tells: all rows
+    three = found.reset_index().assign(models=3, shown=lambda rows: rows.kind == "cross")
+    assert set(said_of.telling(three).kind) == {"cross"} and set(said_of.telling(three).truth) == {LOSS}
+    assert set(said_of.telling(three.assign(models=2)).kind) == {"encoder", "cross"}  # nothing tells: all rows
     flat = contest.tables.predictors({ONE: table(0, votes=1.0)}, {})
     assert "votes" not in set(flat.measure)  # what does not vary foretells nothing
 
@@ -148,7 +151,7 @@ def test_reliability_of_two_halves():
         one, other = table(number), table(number + 10, cp=table(number).cp + 1, votes=0.5)
         halves[place] = pd.concat({0: one.drop(columns="functions"), 1: other.drop(columns="functions")}, names=["half"])
     found = contest.tables.reliability(halves).set_index(["kind", "measure"])
-    assert set(found.compared) == {"other texts, same model"} and (found.models == 2).all()
+    assert set(found.compared) == {contest.tables.OTHER_TEXT} and (found.models == 2).all()
     assert found.rho["encoder", "cp"] == found.rho["cross", "cp"] == pytest.approx(SURE)
     values = [rho(part.xs(0, level="half").confidence, part.xs(1, level="half").confidence) for part in halves.values()]
     row = found.loc[("encoder", "confidence")]
@@ -219,11 +222,11 @@ def test_stability_over_pairs_of_seeds():
     assert contest.tables.across_seeds(tables | twice, matched | both).equals(pairs)
     assert set(pairs.seeds) == {"1, 2", "1, 3", "2, 3"}
     found = contest.tables.stability(pairs)
-    assert "(least to largest of 3 pairs): LRP αβ 0" in said_of.stability(found)
+    assert "LRP αβ 0.37 (-0.20 to 1.00) over 3 pairs" in said_of.stability(found)
     found = found.set_index(["compared", "measure"])
     assert set(found.kind) == {"encoder"} and (found.models == 3).all()
     pairs = [tuple(tables[place].confidence.to_numpy()[:5] for place in pair) for pair in matched]
-    for compared, order in (("matched heads, other seed", [1, 2, 3, 4, 0]), ("same number, other seed", range(5))):
+    for compared, order in (("matched heads, other seed", [1, 2, 3, 4, 0]), ("same index, other seed", range(5))):
         values = [spearmanr(one, other[list(order)]).statistic for one, other in pairs]
         row = found.loc[(compared, "confidence")]
         assert [row.rho, row.low, row.high] == pytest.approx([np.mean(values), min(values), max(values)])
@@ -274,18 +277,22 @@ def test_every_criterion_against_l0_is_one_family():
     takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=3.0)
     assert "random heads by +0.0 (4 draws: -1.0 to +1.0)" in takeaway
     assert (
-        "Better than every draw of every training: *f*. Cannot be told from random heads (paired by training): *L0" in takeaway
+        "In each training better than all its random draws: *f*. Cannot be told from random heads (paired by training): *L0"
+        in takeaway
     )
     assert takeaway.startswith("With 3 of 8 encoder heads left (EN-RU news, 2 trainings), *f* changes BLEU by +3")
-    assert advice.startswith("*f* is better than L0 (+3.0 and +0.0 BLEU; EN-RU news, one number of heads, 2 trainings)")
-    assert told(random=0.0, cp=0.0)[1].startswith("no measure is shown to beat random heads; the best")
+    of = "**Pruned and trained on** (EN-RU news, 2 trainings),"
+    assert advice.startswith(f"{of} *f* is better than L0 (+3.00 [") and advice.endswith("; *a* and *b* are no better than random heads.")
+    assert told(random=0.0, cp=0.0)[1].startswith(f"{of} no measure is shown to beat random heads; the best")
     alone = {ONE: one}  # no interval over one training
     alone = [make(alone) for make in (lambda p: contest.tables.over_seeds(p, ("criterion", "test set")),
                                       contest.tables.against, contest.tables.against_l0)]  # fmt: skip
-    assert said_of.advice(*alone).startswith("nothing is decided by one training; the best by value is *relevance, cons")
+    assert said_of.advice(*alone).endswith(
+        "nothing is decided by one training; the best by value is *relevance, conservative*."
+    )
     near, advice = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})
     assert f"Within `0.25` BLEU of L0: *gradient importance* and *{said_of.named('cp')}*." in near
-    assert advice == "nothing is decided by one training; the best by value is gradient importance."  # no random heads
+    assert advice == f"{of} nothing is decided by one training; the best by value is gradient importance."  # no random heads
     heads = contest.tables.against_l0({("EN-RU news", n): one.replace({"cp": "L0's heads"}) for n in (1, 2)}, "L0's heads")
     assert heads.set_index("criterion").value.to_dict() == {"L0 (trained)": -2.0, "random": 0.0}
 
@@ -299,19 +306,82 @@ def test_an_interval_over_draws_is_never_narrower_than_the_draws_allow():
     assert np.isnan(contest.tables.nested(close[:2])[1])
 
 
-def test_the_answer_in_three_sentences():
-    pairs = pd.DataFrame({"kind": "encoder", "one": ["a", "b"], "other": "c", "rho": [0.5, 0.9], "low": [-0.1, 0.8],
+def test_the_answer_is_of_what_is_within_and_across_layers():
+    pairs = pd.DataFrame({"kind": "encoder", "one": ["a", "b"], "other": "c", "rho": [0.5, 0.92], "low": [-0.1, 0.8],
                           "high": [0.8, 0.95], "models": 4, "shown": True})  # fmt: skip
-    stable = [("other texts, same model", 0.9), ("matched heads, other seed", 0.3), ("same number, other seed", 0.01)]
-    stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder", measure="votes")
-    told = said_of.answer(pairs, stable, "nothing is decided.", ["seen", "inconclusive"])
-    assert "Well (median 0.70): of 2 pairs of encoder self measures 1 agree by their own interval, 1 after Holm." in told
-    texts = "Between texts well (median of all measures 0.90)"
-    assert f"{texts} and between seeds hardly (matched heads 0.30, same number 0.01)." in told
-    claimed = stable.assign(measure="alpha_beta", rho=stable.rho + 0.4)  # what the claim goes by stands beside the median
-    both = said_of.answer(pairs, pd.concat([stable, stable.assign(rho=0.1), claimed]), "", [])
-    assert "hardly (matched heads 0.30 (by relevance, LRP αβ 0.70), same" in both
-    assert told.endswith("**To prune:** nothing is decided. 1 of 2 claims are inconclusive.")
+    rows = [("gradient, example", 0.9), ("confidence", 0.1)]
+    across = pd.DataFrame([{"measure": name, "rho": rho, "low": rho, "high": rho} for name, rho in rows])
+    across = across.assign(kind="encoder", truth=SURVIVAL, heads="all heads", models=3)
+    told = said_of.answer(pairs, across, "A.", "", "B.")
+    assert told.startswith(
+        "**Within a layer measures agree well** (encoder self heads, median rank correlation 0.71 over 2 pairs"
+    )
+    assert "of 3 measures); b is nearly c (0.92). **Across layers they part**" in told and told.endswith(
+        "confidence by 0.10. A. B."
+    )
+    assert "they part" not in said_of.answer(pairs, across.assign(rho=0.5))
+    assert "layers" not in said_of.answer(pairs[:0], across[:0])
+
+
+def test_ranks_between_sentences_and_seeds():
+    stable = [(contest.tables.OTHER_TEXT, 0.9), ("matched heads, other seed", 0.3), ("same index, other seed", 0.01)]
+    stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder", measure=LOSS, low=0.1, high=0.9)
+    cosines = pd.DataFrame({"cosine": [0.2]}, pd.MultiIndex.from_tuples([("a", "encoder")], names=["model", "kind"]))
+    told = said_of.ranks(stable, cosines)
+    assert "Between halves of the sentences well (median of measures 0.90; loss without the head 0.90 [0.10, 0.90])" in told
+    assert "between seeds it cannot be said" in told and "their correlation 0.30, of equal index 0.01" in told
+    assert "between seeds hardly (" in said_of.ranks(stable, cosines + 0.5) and "seeds" not in said_of.ranks(stable)
+    more = stable[1:2].assign(measure="votes", rho=0.8)
+    assert said_of.steady(pd.concat([stable, more])).measure.unique().tolist() == [LOSS]  # one of those that are drawn
+
+
+def layered(**values):
+    """A contest of 2 of 8 heads in two layers: BLEU of each criterion, and how many heads it leaves in the first layer."""
+    part = contested(**{name: change for name, (change, _) in values.items()})
+    first = part.criterion.map({name: left for name, (_, left) in values.items()})
+    return part.assign(**{"heads": 2, "layer 1": first, "layer 2": 2 - first}).assign(
+        above=part.change, above_low=0.0, above_high=0.0
+    )
+
+
+def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
+    trained = {"L0 (trained)": (0.0, 2), "random": ([-4.0, -2.0], 1), "gradient, example": (0.1, 2), "confidence": (-3.0, 0)}
+    parts = {("a", seed): layered(**trained, **{LOSS: (-1.0, 2)}) for seed in (1, 2)}
+    ranked, whole = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.stacked(parts)
+    worth = pd.Series([3.0, 3.0, 1.0, 1.0], index(encoder=[2, 2]), name=LOSS)
+    tables = {("a", 1): worth.to_frame(), ("a", 2): worth.to_frame() + 1, ("b", 1): -worth.to_frame()}
+    shares = contest.tables.shares(tables)
+    assert shares.to_numpy().tolist() == pytest.approx(np.array([[0.75, 0.25], [8 / 12, 4 / 12]]))  # none of a negative sum
+    told = said_of.layers(ranked, whole, contest.tables.against(parts), shares)
+    assert told.startswith("*confidence* keep no head of layer 1, where 67 to 75 % of the single-head loss is")
+    assert told.endswith("*gradient importance* keeps 2 there, L0 2.")
+    assert said_of.layers(ranked, whole, contest.tables.against(parts), shares[:0]) == ""
+    kept = said_of.by_layer(ranked, whole)
+    assert kept.loc["confidence"].tolist() == [0, 2] and kept.loc["random"].tolist() == [1, 1]
+    assert "keeps most there (2 and 2), and changes BLEU by" in said_of.unexplained(ranked, whole, shares)
+    drawn = said_of.beside_random(ranked, contest.tables.against(parts), whole, 8)
+    assert (
+        len(drawn) == 12 and drawn.low.isna().all() and drawn.model.iloc[0].startswith("2 of 8 encoder heads left, 2 trainings")
+    )
+    alone = said_of.beside_random(ranked, contest.tables.against(parts), whole[whole.seed == 1])
+    assert alone.low.notna().sum() == 4  # one training has an interval over sentences, single draws have none
+    assert said_of.unpruned(ranked, whole).endswith("(50.0)")
+    turned = ranked.assign(value=-ranked.value, model="b")
+    assert "the order differs (rank correlation -1.00): *confidence* rises to +3.0" in said_of.elsewhere(
+        ranked, turned, "other"
+    )
+
+
+def test_a_second_witness_is_the_gradient_divided_by_that_of_its_layer():
+    names = ("gradient, example", "gradient, example, by layer", "alpha_beta")
+    rows = [("a, all kinds", name, heads, -number / 2) for number, name in enumerate(names) for heads in (4, 2)]
+    table = pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"])
+    assert "is +0.00 nats by gradient importance, -0.50 by the same divided" in said_of.witness(table)
+    assert said_of.witness(table[table.criterion != "alpha_beta"]) == ""
+    parts = {("a", 1): pd.concat([shot(h2=3.0), shot("random", 0, h2=1.0), shot("random", 1, h2=2.0)])}
+    each = contest.tables.each_training(parts)
+    assert each[["seed", "criterion", "heads", "change"]].to_numpy().tolist() == [[1, "cp", 2, 1.5]]
+    assert said_of.shown(table).scale.eq("a, all kinds").all() and len(said_of.shown(table)) == 4
 
 
 def test_p_values_over_seeds():
@@ -328,8 +398,8 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
     told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"On average *{said_of.named('alpha_beta')}* cost least in 1 of 2 settings." in told
-    assert told.endswith("No better than random: *confidence* (1 of 2), of all *confidence* (1 of 2).")
+    assert f"By *{said_of.named('alpha_beta')}* removal costs least in 1 of 2 settings." in told
+    assert told.endswith("No better than random: *confidence* (1 of 2), of those not drawn *relevance, conservative* (1 of 2).")
 
 
 def test_differences_are_paired_by_seed():
@@ -389,11 +459,12 @@ def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
 
 
 def test_a_closing_head_is_told_by_its_own_curve():
-    rises = pd.DataFrame({"head": ["a"] * 3, "gate": [1.0, 0.6, 0.0], "rise": [0.0, 0.01, 0.1], "slope": 0.02})
-    slopes = pd.DataFrame({"head": ["a", "a"], "slope": [0.5, -0.3]})
+    rises = pd.DataFrame({"head": ["a"] * 3, "gate": [1.0, 0.6, 0.0], "rise": [0.0, 0.01, 0.1], "promised": -0.02})
+    slopes = pd.DataFrame({"head": ["a", "a"], "promised": [-0.5, 0.3]})
     told = said_of.closing(rises, slopes)
     assert "costs 0.100 nats" in told and "promises -0.020: at the open gate the loss is flat" in told
-    assert told.endswith("slopes are +0.10 on average, 0.40 in size.")
+    both = [pd.concat([part, part.assign(head="b", **more)]) for part, more in ((rises, {"rise": 0.05}), (slopes, {}))]
+    assert "Across layers sizes of slopes can fail: b has" in said_of.closing(*both) and "fail" not in told
     assert "flat" not in said_of.closing(rises.assign(rise=[0.0, 0.06, 0.1]), slopes)
 
 

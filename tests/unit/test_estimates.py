@@ -110,7 +110,9 @@ def test_three_heads_are_shown_while_they_close():
     _, layer, head = own[TRUTH].idxmax()
     first = rises[rises["head"] == f"layer {layer + 1}, head {head + 1}"].set_index("gate")
     assert first.rise[0.0] == pytest.approx(own[TRUTH].max(), abs=1e-6) and rises["head"].nunique() == 3
-    size = steep.groupby("head").slope.apply(lambda values: values.abs().mean())
+    length = (batch["labels"] != -100).sum().item() / len(batch["labels"])
+    size = steep.groupby("head").promised.apply(lambda values: values.abs().mean() * length)
+    assert first.promised.iloc[0] == pytest.approx(steep.promised[steep["head"] == first["head"].iloc[0]].mean())
     assert size[first["head"].iloc[0]] == pytest.approx(own["gradient, example"][own[TRUTH].idxmax()], rel=1e-4)
 
 

@@ -6,13 +6,13 @@ Each refuses, in one sentence, a table that is empty, lacks a column, has a poin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from scipy.cluster.hierarchy import leaves_list, linkage
 
 from helpers import drawing
 from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, redrawable
@@ -23,7 +23,6 @@ from helpers.study import StudyError
 
 RANDOM = "random"  # the criterion that other ones are held against
 _GREY, _DARK = "#C4C4C4", "#555555"
-_TOGETHER = 5  # criteria in colour in one panel
 
 
 def _titled(kind: str, models: pd.Series, line: str = "\n") -> str:
@@ -41,16 +40,16 @@ def _titled(kind: str, models: pd.Series, line: str = "\n") -> str:
 
 @redrawable
 def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
-    """Rank correlations between measures, a lower triangle a kind of attention, all on one page.
+    """Rank correlations between measures, a lower triangle a kind of attention, like measures beside each other.
 
-    A measure's name stands left of its row and on top of its column. A line below a number is its interval, on
-    a scale from -1 (left in the cell) to 1 (right); a tick marks zero.
+    A measure's name stands left of its row and on top of its column. Cells whose interval holds zero are white, their numbers
+    grey.
 
     Parameters
     ----------
     tables : mapping of kind ("encoder", "decoder", "cross") -> DataFrame
         A row a pair of measures, in either order: one, other, rho (mean over models), low, high (nan where there is no
-        interval), models (how many; nan where it is not to be said). Measures stand in the order in which they come.
+        interval), models (how many; nan where it is not to be said).
     """
     if not tables:
         raise StudyError("There is nothing to draw: give a table of correlations of at least one kind of attention.")
@@ -61,16 +60,12 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
     tall = [0.3 + min(0.3, 7.2 / (3 * size + 3)) * len(matrix) for matrix, _ in pairs.values()]
     width = max(3.4, cell * size + 2 * label)
     figure, axes = plt.subplots(len(pairs), 1, squeeze=False, figsize=(width, sum(tall) + 0.6), height_ratios=tall)
-    for axis, (kind, (matrix, known)) in zip(axes.flat, pairs.items(), strict=True):
-        drawn = drawing.heat(axis, matrix.iloc[1:, :-1], cmap="RdBu_r", limits=(-1, 1))
-        for (row, column), (low, high) in known.items():
-            ink = drawing.ink(drawn.cmap(drawn.norm(matrix.iat[row, column])))
-            up = 0.12 if np.isfinite(low + high) else 0
-            said = drawing.short(matrix.iat[row, column])
-            axis.text(column, row - 1 - up, said, fontsize=7, ha="center", va="center", color=ink)
-            if up:
-                axis.plot([column + 0.45 * low, column + 0.45 * high], [row - 0.71] * 2, color=ink, lw=0.9)
-                axis.plot([column] * 2, [row - 0.79, row - 0.63], color=ink, lw=0.5)
+    for axis, (kind, (matrix, open_)) in zip(axes.flat, pairs.items(), strict=True):
+        drawn = drawing.heat(axis, matrix.mask(open_).iloc[1:, :-1], cmap="RdBu_r", limits=(-1, 1))
+        for row, column in zip(*np.nonzero(matrix.notna().to_numpy()), strict=True):
+            value = matrix.iat[row, column]
+            ink = "#8A8A8A" if open_.iat[row, column] else drawing.ink(drawn.cmap(drawn.norm(value)))
+            axis.text(column, row - 1, drawing.short(value), fontsize=7, ha="center", va="center", color=ink)
         for column, name in enumerate(matrix.columns[:-1]):
             axis.text(column - 0.45, column - 0.92, name, fontsize=7, va="center", gid="column")
         axis.set_xticks([])
@@ -78,119 +73,105 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
         axis.set(xlim=(-0.5, (width - label) / cell - 0.5), ylim=(len(matrix) - 1.5, -1.5))
         axis.set_title(_titled(kind, tables[kind].models, " "), loc="left", y=1, pad=2)
     bar = figure.colorbar(drawn, ax=axes, ticks=[-1, 0, 1], location="bottom", shrink=0.4, aspect=26, pad=0.01)
-    bar.set_label("rank correlation; lines: 95 % interval on the same scale", fontsize=7.5)
+    bar.set_label("rank correlation; white: its 95 % interval holds zero", fontsize=7.5)
     return figure
 
 
-def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[tuple[int, int], tuple[float, float]]]:
-    """Square matrix of correlations, nan but below the diagonal, and the intervals of its cells."""
+def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Square matrix of correlations, nan but below the diagonal, and whether the interval of each holds zero."""
     drawing.need(table, "one", "other", "rho", "low", "high", "models")
     table = table[table.one != table.other]
     drawing.need(table)
-    names = list(dict.fromkeys(table[["one", "other"]].to_numpy().ravel()))
-    matrix, ends = np.full((len(names), len(names)), np.nan), {}
-    for row in table.itertuples():
-        column, line = sorted((names.index(row.one), names.index(row.other)))
-        if (line, column) in ends:
-            raise StudyError(f"There is more than one row of {row.one} and {row.other}: give each pair once.")
-        matrix[line, column] = row.rho
-        ends[line, column] = row.low, row.high
-    return pd.DataFrame(matrix, names, names), {cell: known for cell, known in ends.items() if np.isfinite(matrix[cell])}
+    pairs = [frozenset(pair) for pair in zip(table.one, table.other, strict=True)]
+    if len(twice := [pair for pair in pairs if pairs.count(pair) > 1]):
+        one, other = sorted(twice[0])
+        raise StudyError(f"There is more than one row of {one} and {other}: give each pair once.")
+    both = pd.concat([table, table.rename(columns={"one": "other", "other": "one"})])
+    both = both.assign(open=(both.low <= 0) & (both.high >= 0))
+    square, holds = (both.pivot(index="one", columns="other", values=value) for value in ("rho", "open"))
+    apart = 1 - square.fillna(0).to_numpy(float)  # measures that were never compared are not near
+    order = list(square.index)
+    if len(order) > 2:
+        tree = linkage(apart[np.triu_indices(len(order), 1)], "average", optimal_ordering=True)
+        order = [order[place] for place in leaves_list(tree)]
+    below = np.tri(len(order), k=-1, dtype=bool)
+    return square.loc[order, order].where(below), holds.loc[order, order].eq(True) & below
 
 
 @redrawable
 def closing(rises: pd.DataFrame, slopes: pd.DataFrame):
-    """The loss while single heads close, with its slope at the open gate, beside the slopes of single examples.
+    """The loss while single heads close, with what its slope at the open gate promises, beside that of single examples.
 
     Parameters
     ----------
     rises : pandas.DataFrame
-        Rows: head (words), gate (1 open, 0 closed), rise (of the loss, nats a token), slope (of the loss at gate 1).
+        Rows: head (words), gate (1 open, 0 closed), rise (of the loss), promised (by the slope at gate 1); nats a token.
     slopes : pandas.DataFrame
-        Rows: head, slope (of one example's loss at gate 1, nats).
+        Rows: head, promised (by the slope of one example's loss, over the mean length; nats a token).
     """
-    drawing.need(rises, "head", "gate", "rise", "slope", once=("head", "gate"))
-    drawing.need(slopes, "head", "slope")
-    looks, (figure, (curve, dots)) = drawing.looks(dict.fromkeys(rises["head"])), plt.subplots(1, 2, figsize=(WIDTH, 2.7))
+    drawing.need(rises, "head", "gate", "rise", "promised", once=("head", "gate"))
+    drawing.need(slopes, "head", "promised")
+    looks, (figure, (curve, dots)) = drawing.looks(dict.fromkeys(rises["head"])), plt.subplots(1, 2, figsize=(WIDTH, 2.9))
     drawing.lines(curve, rises, "gate", "rise", "head", looks)
     for place, (name, look) in enumerate(looks.items()):
-        slope, own = rises.slope[rises["head"] == name].iloc[0], slopes.slope[slopes["head"] == name].to_numpy()
-        curve.plot([1, 0], [0, -slope], color=look["color"], ls="--", lw=1)
-        spread = np.linspace(-0.3, 0.3, len(own)) if len(own) > 1 else np.zeros(1)
+        promised, own = (table.promised[table["head"] == name] for table in (rises, slopes))
+        curve.plot([1, 0], [0, promised.iloc[0]], color=look["color"], ls="--", lw=1)
+        spread = np.linspace(-0.26, 0.26, len(own)) if len(own) > 1 else np.zeros(1)
         dots.plot(own, place + np.random.default_rng(0).permutation(spread), ".", color=look["color"], ms=3, alpha=0.6)
-        for value, said in ((own.mean(), "mean"), (np.abs(own).mean(), "mean size")):
-            dots.plot([value] * 2, [place - 0.4, place + 0.4], color="black", lw=1.4, ls="-" if said == "mean" else ":")
+        marks = {"mean": own.mean(), "mean size": own.abs().mean()}
+        for said, value in marks.items():
+            dots.plot([value] * 2, [place - 0.3, place + 0.3], color="black", lw=1.4, ls="-" if said == "mean" else ":")
+        told = ", ".join(f"{said} {value:.4f}" for said, value in marks.items())
+        dots.text(0.5, place - 0.33, told, transform=dots.get_yaxis_transform(), fontsize=7, ha="center", va="bottom")
     curve.set(xlabel="gate of one head (1 open, 0 closed)", ylabel="rise of dev loss (nats per token)", xlim=(1.03, -0.03))
-    dots.set(xlabel="slope of one sentence's loss at gate 1 (nats)", yticks=range(len(looks)), yticklabels=list(looks))
-    dots.set_xscale("symlog", linthresh=0.1)
-    dots.set_xticks([-1, -0.1, 0, 0.1, 1], ["-1", "-0.1", "0", "0.1", "1"])
+    dots.set(
+        xlabel="rise that a sentence's slope promises\n(nats per token)", yticks=range(len(looks)), yticklabels=list(looks)
+    )
+    dots.set_xscale("symlog", linthresh=0.01)
+    dots.set_xticks([-0.1, -0.01, 0, 0.01, 0.1], ["-0.1", "-0.01", "0", "0.01", "0.1"])
     dots.minorticks_off()
-    dots.invert_yaxis()
-    marks = {"slope at gate 1": {"color": _DARK, "marker": "", "ls": "--"}, "mean": {"color": "black", "marker": "", "ls": "-"}}
-    drawing.legend(figure, looks | marks | {"mean size": {"color": "black", "marker": "", "ls": ":"}})
+    dots.set_ylim(len(looks) - 0.5, -0.65)
+    marks = {"promised by the slope": {"color": _DARK, "marker": "", "ls": "--"}}
+    marks |= {"mean": {"color": "black", "marker": "", "ls": "-"}, "mean size": {"color": "black", "marker": "", "ls": ":"}}
+    drawing.legend(figure, looks | marks)
     return figure
 
 
 @redrawable
-def predictors(frame: pd.DataFrame, cheap: float = 0.1, per: str = ""):
+def predictors(frame: pd.DataFrame):
     """Which measures tell a truth: a panel a truth and kind of attention that has rows, a dot and interval a measure.
 
-    Measures are sorted by their mean over all panels, the best at the top; what a measure costs stands behind its name.
+    Measures are sorted by their mean over all panels, the best at the top.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Rows: kind, truth (such as "leave-one-out", "kept by L0"), measure, rho, low, high (nan where there is no interval),
-        models (how many), cost (seconds, or multiples of `per`; nan if not known).
-    cheap : float
-        Measures that cost at most this share of the dearest one are marked; none where no costs are known.
-    per : str
-        What cost 1 is, such as "gradient importance", where costs are not seconds.
+        models (how many); family, if it is given: measures of one have one colour.
     """
     once = ("kind", "truth", "measure")
-    drawing.need(frame, "kind", "truth", "measure", "rho", "low", "high", "models", "cost", once=once)
-    kinds, truths = drawing.kinds(frame.kind), list(dict.fromkeys(frame.truth))
-    known = set(zip(frame.truth, frame.kind, strict=True))
-    pairs = [pair for pair in product(truths, kinds) if pair in known]
-    columns = len(kinds) if len(pairs) == len(truths) * len(kinds) else 3
-    means = frame.groupby("measure").agg({"rho": "mean", "cost": "mean"}).sort_values("rho", ascending=False, kind="stable")
-    low_cost = means.cost <= cheap * means.cost.max()
-    names = {name: name if np.isnan(cost) else f"{name} ({_cost(cost, per)})" for name, cost in means.cost.items()}
-    titles = {
-        (truth, kind): f"{truth}:\n{_titled(kind, frame.models[(frame.truth == truth) & (frame.kind == kind)])}"
-        for truth, kind in pairs
-    }
-    said = {True: f"cost: at most {100 * cheap:g} % of the most expensive", False: "more, or not known"}
+    drawing.need(frame, "kind", "truth", "measure", "rho", "low", "high", "models", once=once)
+    known = frame.groupby(["truth", "kind"], sort=False).models
+    titles = {(truth, kind): f"{truth}:\n{_titled(kind, models)}" for (truth, kind), models in known}
+    means = frame.groupby("measure").rho.mean().sort_values(ascending=False, kind="stable")
     table = frame.assign(
         panel=[titles[key] for key in zip(frame.truth, frame.kind, strict=True)],
-        place=frame.measure.map(means.index.get_loc),
-        series=frame.measure.map(low_cost).map(said),
-        row=frame.measure.map(names),
-        value=frame.rho,
-    ).sort_values("place", kind="stable")
-    marks = {said[True]: {"color": MODELS[2], "marker": "D"}, said[False]: {"color": MODELS[0], "marker": "o"}}
-    more = {f"(×): times {per}": {"ls": ""}} if per else {}
+        place=frame.measure.map(means.index.get_loc), row=frame.measure, value=frame.rho,
+    ).sort_values("place", kind="stable")  # fmt: skip
+    entries = drawing.looks(table.family) if "family" in table else None
     figure, axes = drawing.dot_panels(
-        table if low_cost.any() else table.drop(columns="series"), marks if low_cost.any() else None, label="rank correlation",
-        titles=titles.values(), columns=columns, more=more if low_cost.any() else None, sharex=True,
+        table.rename(columns={"family": "series"}), entries, label="rank correlation", titles=list(titles.values()), columns=3,
+        sharex=True,
     )  # fmt: skip
     next(iter(axes.values())).set(xlim=(-1.05, 1.05), xticks=[-1, -0.5, 0, 0.5, 1])
     return figure
 
 
-def _cost(cost: float, per: str) -> str:
-    """Seconds as people say them, or a multiple."""
-    if per:
-        return f"{cost:.2g}×" if cost < 10 else f"{cost:.0f}×"
-    for size, unit in ((3600, "h"), (60, "min")):
-        if cost >= size:
-            return f"{cost / size:.2g} {unit}" if cost < 10 * size else f"{cost / size:.0f} {unit}"
-    return f"{cost:.2g} s" if cost < 10 else f"{cost:.0f} s"
-
-
 @redrawable
 def stability(frame: pd.DataFrame, asked: float | None = None):
-    """How far a measure agrees with itself: a panel a kind of attention, a group of dots a measure, a dot a comparison.
+    """How a correlation changes with what is compared: a panel a kind of attention, a row a measure, a dot a comparison.
+
+    Dots of a measure are joined by a line. Measures stand in the order in which they come.
 
     Parameters
     ----------
@@ -211,6 +192,11 @@ def stability(frame: pd.DataFrame, asked: float | None = None):
         table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(table.series), label="rank correlation",
         titles=[KIND_TITLES[kind] for kind in kinds], sharex=True, more=asked and {f"asked: {asked:g}": line},
     )  # fmt: skip
+    at, entries = drawing.places(table)[0], list(dict.fromkeys(table.series))
+    shift = 0.8 / len(entries) if table.duplicated(["kind", "row"]).any() else 0.0  # as `drawing.dots`
+    for (kind, name), rows in table.groupby(["kind", "row"]):
+        ups = [at["", name] + shift * (entries.index(series) - (len(entries) - 1) / 2) for series in rows.series]
+        axes[KIND_TITLES[kind]].plot(rows.value, ups, color=_GREY, lw=1.6, zorder=0.5)
     low = min(0.0, float(np.nanmin(frame[["rho", "low"]])))
     wide = low < -0.5
     for axis in axes.values():
@@ -225,104 +211,118 @@ def stability(frame: pd.DataFrame, asked: float | None = None):
 
 
 @redrawable
-def contest(frame: pd.DataFrame):
-    """What removal costs at each number of heads, by criterion: panels for models, with and without further training.
-
-    Up to four criteria share a panel. Of more, each panel of a row shows some in colour and the rest in grey. The criterion
-    "random" is dashed, with its band, in all panels.
+def contest(frame: pd.DataFrame, unit: str, trainings: pd.DataFrame | None = None):
+    """What removal costs at each number of heads, by criterion: a panel a model, a thick line the mean, a thin one a training.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: model, criterion, further (bool: trained further after removal), heads (left), change (of the score, against the
-        whole model or the control), low, high (nan where there is no interval), unit (of the change). Of several rows of one
-        criterion at one number of heads (draws, seeds) the mean is drawn with a band that holds 95 % of them. Only where
-        `measured` (bool), if it is given, a mark stands on the line.
+        Rows: model, scale (models of one have one y axis), criterion, heads (left), change.
+    unit : str
+        Of the change.
+    trainings : pandas.DataFrame, optional
+        Rows: model, seed, criterion, heads, change.
     """
-    drawing.need(frame, "model", "criterion", "further", "heads", "change", "low", "high", "unit")
-    frame = frame.assign(further=frame.further.astype(bool))
-    criteria = [name for name in dict.fromkeys(frame.criterion) if name != RANDOM]
-    looks = drawing.looks(criteria)
-    panels = [(title, further) for title in dict.fromkeys(frame.model) for further in sorted(set(frame.further))]
-    size = max(_TOGETHER, -(-len(criteria) // 4))
-    parts = [criteria[i : i + size] for i in range(0, len(criteria), size)] or [[]]
-    alone = frame.heads.nunique() == 1  # dots side by side instead of lines
-    across = len(parts) if len(parts) > 1 else max(len(set(frame.further)), min(2, len(panels)))
-    figure, axes = drawing.grid(
-        len(panels) * len(parts), across, min(3.6, WIDTH / across), 2.15,
-        sharex=("row" if len(parts) > 1 else False) if not alone else True,
-        sharey="row" if len(parts) > 1 else False,
-    )  # fmt: skip
-    random, others = {RANDOM: {"color": _DARK, "marker": "", "ls": "--"}}, {"color": _GREY, "lw": 0.8, "marker": ""}
-    for number, axis in enumerate(axes):
-        (title, further), coloured = panels[number // len(parts)], parts[number % len(parts)]
-        rows = frame[(frame.model == title) & (frame.further == further)]
-        found = drawing.summed(rows, ["criterion", "heads"], "change")
+    drawing.need(frame, "model", "scale", "criterion", "heads", "change", once=("model", "criterion", "heads"))
+    looks, titles = drawing.looks(frame.criterion), list(dict.fromkeys(frame.model))
+    figure, axes = drawing.grid(len(titles), 2, WIDTH / 2, 2.1)
+    ends = frame.merge(frame.groupby("model")["heads"].min().reset_index())  # where lines end
+    frame = frame.drop(columns=["low", "high"], errors="ignore")
+    for axis, title in zip(axes, titles, strict=True):
+        own = frame[frame.model == title]
         axis.axhline(0, **drawing.LEVEL)
-        if not alone:
-            grey = {name: others for name in criteria if name not in coloured}
-            drawing.lines(axis, found.drop(columns=["low", "high"]), "heads", "change", "criterion", grey)
-        shown = {RANDOM: random[RANDOM] | ({"marker": "_", "mec": _DARK} if rows.heads.nunique() == 1 else {})}
-        shown |= {name: looks[name] for name in coloured}
-        bare = shown if alone else {name: look | {"marker": ""} for name, look in shown.items()}
-        drawing.lines(axis, found, "heads", "change", "criterion", bare, band=not alone, dodge=0.15 * alone)
-        if not alone:  # what is interpolated has no marks
-            numbers = rows.heads[rows.measured] if "measured" in rows else rows.heads
-            marks = {name: look | {"ls": ""} for name, look in shown.items()}
-            own = found[found.heads.isin(numbers)].drop(columns=["low", "high"])
-            drawing.lines(axis, own, "heads", "change", "criterion", marks)
-        if number % len(parts) == 0:
-            trained = f", {'with' if further else 'no'} further training" if frame.further.nunique() > 1 else ""
-            axis.set_title(f"{title}{trained}", loc="left")
-            axis.set_ylabel(rows.unit.iloc[0] if len(rows) and frame.unit.nunique() > 1 else "")
-        axis.set_xlabel("heads left")
-    if alone:
-        axes[0].set(xlim=(frame.heads.max() + 1, frame.heads.max() - 1), xticks=[frame.heads.max()])
-    else:
-        for axis, (title, _) in zip(axes[:: len(parts)], panels, strict=True):  # each model has a number of heads of its own
-            heads = frame.heads[frame.model == title]
-            drawing.retained(axis, heads.max(), axis.get_xlabel())
-            axis.set_xlim(right=heads.min() - 0.04 * heads.max())
-    if frame.unit.nunique() == 1:
-        rows = axes[0].get_gridspec().nrows
-        figure.supylabel(fill(frame.unit.iloc[0], 30 * rows), fontsize=8.5)  # longer than a panel is tall
-    more = random if RANDOM in set(frame.criterion) else {}
-    drawing.legend(figure, looks | more | ({"criteria of the other columns": others} if len(parts) > 1 and not alone else {}))
+        bare = looks if own["heads"].nunique() == 1 else {name: look | {"marker": ""} for name, look in looks.items()}
+        drawing.lines(axis, own, "heads", "change", "criterion", bare)
+        each = () if trainings is None else trainings[trainings.model == title].groupby(["criterion", "seed"])
+        for (name, _), line in each:
+            axis.plot(line["heads"], line.change, color=looks[name]["color"], lw=0.6, alpha=0.7)
+        drawing.retained(axis, own["heads"].max(), "heads left")
+        axis.set_xlim(right=own["heads"].min() - 0.02 * own["heads"].max())
+        axis.set_title(title, loc="left")
+    for _, part in frame.groupby("scale"):
+        same = [axes[titles.index(title)] for title in dict.fromkeys(part.model)]
+        low, high = (pick(axis.get_ylim()[end] for axis in same) for end, pick in enumerate((min, max)))
+        for axis in same:
+            axis.set_ylim(low, high)
+    for axis, title in zip(axes, titles, strict=True):
+        last, (low, high) = ends[ends.model == title].sort_values("change"), axis.get_ylim()
+        gap, at = 0.09 * (high - low), -np.inf
+        for row in last.itertuples():  # from below, none upon another
+            at, colour = max(at + gap, row.change), looks[row.criterion]["color"]
+            line = {"arrowstyle": "-", "lw": 0.5, "color": colour, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 0}
+            axis.annotate(
+                row.criterion, (row.heads, row.change), (1.06, at), textcoords=axis.get_yaxis_transform(), va="center",
+                fontsize=7, color=colour, arrowprops=line,
+            )  # fmt: skip
+    figure.supylabel(fill(unit, 30 * axes[0].get_gridspec().nrows), fontsize=8.5)  # longer than a panel is tall
     return figure
 
 
 @redrawable
-def ranking(frame: pd.DataFrame, unit: str = "change (BLEU)"):
-    """Criteria at one number of heads, a panel a model, sorted: the largest value at the top, every random draw a grey dot.
+def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None = None, needed: Sequence[float] = ()):
+    """Criteria at one number of heads, the best at the top: a dot a training or draw, beside the heads that each keeps by
+    layer.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: criterion, model, value, low, high (nan where there is no interval); hollow (bool), if it is given: cannot be told
-        from random heads. Of the criterion "random" a row a draw.
+        A row a training of each criterion, of the criterion "random" a row a draw: criterion, model (a panel), value, low, high
+        (nan where there is no interval); hollow (bool), if it is given: cannot be told from random heads.
     unit : str
         Label of the x axis.
+    kept : pandas.DataFrame, optional
+        On criterion, a column a layer, the first one first: heads left.
+    needed : sequence of float, optional
+        Of each layer the share of what single heads cost, below its column.
     """
     drawing.need(frame, "criterion", "model", "value", "low", "high")
-    drawn = frame.criterion == RANDOM
-    drawing.need(frame[~drawn], once=("criterion", "model"))
-    means = frame[drawn].groupby("model").value.mean()
-    rows = means.rename("at").reset_index().assign(criterion=f"{RANDOM} heads", value=np.nan)
-    table = pd.concat([frame[~drawn].assign(at=frame.value), rows[rows.model.isin(frame.model[~drawn])]], ignore_index=True)
-    table = table.sort_values("at", ascending=False, kind="stable").assign(panel=lambda t: t.model, row=lambda t: t.criterion)
-    table["hollow"] = (table.hollow if "hollow" in table else pd.Series(False, table.index)).eq(True)
-    more = {"a random draw": {"color": _GREY, "ls": "", "marker": "o"}, "their mean": {"color": _DARK, "ls": "--"}}
-    told = {"cannot be told from random heads": {"ls": "", "marker": "o", "color": MODELS[0], "mfc": "white"}}
-    figure, axes = drawing.dot_panels(
-        table, level=None, label=unit, titles=list(dict.fromkeys(frame.model[~drawn])), columns=2, shared=False, sharex=True,
-        more=(more if drawn.any() else {}) | (told if table.hollow.any() else {}),
-    )  # fmt: skip
-    for title, axis in axes.items():
-        if title in means:
-            values = frame.value[drawn & (frame.model == title)]
-            place = drawing.places(table[table.panel == title])[0]["", f"{RANDOM} heads"]
-            axis.plot(values, [place] * len(values), ls="", marker="o", ms=4.5, color=_GREY, mec=_DARK, mew=0.4, zorder=3)
-            axis.axvline(means[title], color=_DARK, lw=1.0, ls="--", zorder=0)
+    drawing.need(frame[frame.criterion != RANDOM])
+    panels = list(dict.fromkeys(frame.model[frame.criterion != RANDOM]))
+    means = frame.groupby(["model", "criterion"]).value.mean().unstack(0)[panels]
+    order = means.sort_values(panels, ascending=False).index
+    grid = 0 if kept is None else max(1.6, 0.3 * len(kept.columns) + 0.2)
+    sizes = [(WIDTH - 2.1 - grid) / len(panels)] * len(panels) + [grid] * (grid > 0)
+    figure, axes = plt.subplots(
+        1, len(sizes), figsize=(WIDTH, 0.25 * len(order) + 1.4), sharey=True, squeeze=False, width_ratios=sizes
+    )
+    for title, axis in zip(panels, axes[0], strict=False):
+        axis.hlines(range(len(order)), 0, 1, transform=axis.get_yaxis_transform(), color="#EBEBEB", lw=0.7, zorder=0)
+        for place, name in enumerate(order):
+            rows = frame[(frame.model == title) & (frame.criterion == name)]
+            own = "white" if "hollow" in rows and rows.hollow.eq(True).any() else MODELS[0]
+            look = {"color": _DARK, "mfc": _GREY} if name == RANDOM else {"color": MODELS[0], "mfc": own}
+            up = np.linspace(-0.22, 0.22, len(rows)) if len(rows) > 1 else np.zeros(len(rows))
+            axis.errorbar(rows.value, place + up, xerr=drawing.whiskers(rows), ls="", marker="o", ms=4, elinewidth=1.1, **look)
+            if len(rows) > 1:
+                axis.plot([means.at[name, title]] * 2, [place - 0.38, place + 0.38], color="black", lw=1.6)
+        if RANDOM in order:
+            axis.axvline(means.at[RANDOM, title], color=_DARK, lw=1.0, ls="--", zorder=0)
+        axis.set_title(title, loc="left")
+        axis.set_xlabel(unit)
+        axis.tick_params(axis="y", length=0)
+    axes[0, 0].set_yticks(range(len(order)), [f"{name} heads" if name == RANDOM else name for name in order])
+    if kept is not None:
+        axis, values = axes[0, -1], kept.reindex(order).to_numpy(float)
+        said = [[drawing.short(value, 1) for value in row] for row in values]
+        drawing.heat(axis, values, said, "Blues", (0, np.nanmax(values)))
+        axis.set_title("heads left in layer", loc="left", pad=18)
+        axis.set_xticks(range(values.shape[1]), [f"{share:.0%}"[:-1] for share in needed] or [""] * values.shape[1], fontsize=7)
+        for layer in range(values.shape[1]):
+            where = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            axis.annotate(layer + 1, (layer, 1), (0, 3), ha="center", fontsize=8, **where)
+        if len(needed):
+            axis.set_xlabel("% of the loss without\nsingle heads", fontsize=8)
+            most = int(np.argmax(needed))
+            axis.add_patch(plt.Rectangle((most - 0.5, -0.5), 1, len(order), fill=False, ec=MODELS[1], lw=1.6, zorder=5))
+    axes[0, 0].set_ylim(len(order) - 0.5, -0.5)
+    axes[0, 0].tick_params(axis="y", which="minor", length=0)  # lines between the cells of the grid
+    looks = {"one training": {"color": MODELS[0], "ls": "", "marker": "o"}}
+    if "hollow" in frame and frame.hollow.eq(True).any():
+        looks["not told from random heads"] = {"color": MODELS[0], "ls": "", "marker": "o", "mfc": "white"}
+    if RANDOM in order:
+        looks |= {"one random draw": {"color": _DARK, "mfc": _GREY, "ls": "", "marker": "o"}}
+        looks |= {"mean of random draws": {"color": _DARK, "ls": "--"}}
+    drawing.legend(figure, looks | {"mean": {"color": "black", "ls": "", "marker": "|", "mew": 1.6, "ms": 8}})
     return figure
 
 

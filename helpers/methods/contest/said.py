@@ -12,20 +12,29 @@ from helpers.measures.ranks import rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import DECODER, ESTIMATES, SURVIVAL, UNIT
-from helpers.methods.contest.tables import TRAINED
+from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED
 from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, count, ends, interval, listed, number
 from helpers.scores import intervals
 
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
 FRONT = ("functions", TRUTH)
-BESIDE = ("cp", "RelP, cp", "gradient, token", "rare", "probing", "alignment", "first token")  # in the file of agreement alone
+BESIDE = (  # in files alone: twins of others, what few models have, and what does not agree with itself
+    "cp", "RelP, cp", "gradient, token", "gradient, signed", "rare", "probing", "alignment", "first token"
+)  # fmt: skip
+FAMILIES = {  # what measures look at
+    "gradient": ("gradient, example", "gradient, token", *ESTIMATES), "relevance": RULES, "size": ("output norm",),
+    "attention": ("confidence", "positional", "syntactic", "rare", "alignment", "first token"),
+}  # fmt: skip
+STABLE = ("alpha_beta", "attnlrp", "gradient, example", "output norm", TRUTH, "confidence", "positional", SURVIVAL)  # drawn
 FEW = 3  # models, below which an interval over models says nothing
 NAMED = 5  # measures in one sentence, at most
 MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
 VALUES = ["value", "low", "high"]
+WITHIN, ACROSS = "within layers", "across layers"
 LEVEL = 0.05  # of a test
 HIGH = 0.9  # a bound on correlations above which it binds little
+PARTED = 0.3  # of a correlation, from which on two measures part
 NEAR = 0.25  # BLEU, within which a choice of heads is as good as another
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
@@ -41,11 +50,16 @@ def heart(table: pd.DataFrame, entered: Sequence[str] = ()) -> tuple[pd.DataFram
     addresses = [f"{KIND_TITLES[kind]}, layer {layer + 1}, head {head + 1}" for kind, layer, head in table.index]
     known = [name for name in (*FRONT, *entered, GROUP, *HEART) if name in table and table[name].notna().any()]
     kept = table[known[: COLUMNS - 1]].assign(address=addresses)
-    kept = kept.sort_values(TRUTH, ascending=False, kind="stable") if TRUTH in kept else kept
+    if TRUTH in kept:  # encoder heads first
+        kept = kept.assign(**{TRUTH: 1000 * kept[TRUTH]}).sort_values(TRUTH, ascending=False, kind="stable")
+        kept = kept.sort_index(
+            level="kind", key=lambda kinds: kinds.map(list(KIND_TITLES).index), kind="stable", sort_remaining=False
+        )
     kept = kept.reset_index(drop=True)
     if "functions" in kept:
         kept["functions"] = kept.functions.fillna("").replace("", "–")
-    called = {name: "passes the test of" if name == "functions" else named(name) for name in kept if name != "address"}
+    own = {"functions": "passes the test of", TRUTH: f"{named(TRUTH)} (thousandths of a nat)"}
+    called = {name: own.get(name, named(name)) for name in kept if name != "address"}
     return kept, {"address": "head", **called}
 
 
@@ -64,8 +78,8 @@ def agreement(table: pd.DataFrame) -> str:
     most, least = (part.loc[end()] for end in (part.rho.idxmax, part.rho.idxmin))
     pairs = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
     over = f"{ends((part.models.min(), part.models.max()))} models" if part.models.max() > 1 else "over heads of one model"
-    said = f"{KIND_TITLES[kind].capitalize()} heads: {sure.sum()} of {len(part)} pairs agree by their 95 % interval"
-    said += f" ({over}), {left.sum()} after Holm; most {pairs[0]}, least {pairs[1]}. "
+    said = f"{KIND_TITLES[kind].capitalize()} heads: of {len(part)} pairs {sure.sum()} have an interval above zero ({over}),"
+    said += f" {left.sum()} after Holm; most alike are {pairs[0]}, least {pairs[1]}. "
     if not (of_truth.any() and part[of_truth].shown.all()):
         return f"{said}Left out: {named(TRUTH)}."
     with_truth = part[sure & of_truth].sort_values("rho", ascending=False)
@@ -80,29 +94,67 @@ def _pair(row: pd.Series) -> str:
 
 
 def telling(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.predictors` within layers what can tell something: of `FEW` models or more, with an effect to predict.
+    """Of `tables.predictors` within layers what can tell of a truth: of `FEW` models or more, with an effect to predict.
 
-    All rows where there are none such.
+    All rows of the truth where there are none such. With a column family, and of two measures that are nearly one the first.
     """
-    within = table[table["heads"] == "within layers"]
-    many = within.groupby(["kind", "truth"]).models.transform("max") >= FEW
+    within = table[(table["heads"] == "within layers") & (table.truth == TRUTH) & (table.measure != SURVIVAL)]
+    family = within.measure.map({name: family for family, names in FAMILIES.items() for name in names}).fillna("other")
+    within = within.assign(family=family)[~within.measure.isin(BESIDE) | within.measure.isin(ESTIMATES[:1])]
+    many = within.groupby("kind").models.transform("max") >= FEW
     found = within[many & within.shown.astype(bool)]
     return found if len(found) else within
 
 
+def _leading(part: pd.DataFrame, many: int = 3) -> str:
+    """The measures of highest correlation, as they follow, the first with its interval."""
+    first, *rest = part.nlargest(many, "rho").itertuples()
+    told = [f"*{named(first.measure)}* {interval(first.rho, first.low, first.high, '.2f')}"]
+    return listed([*told, *(f"*{named(row.measure)}* {number(row.rho, '.2f')}" for row in rest)])
+
+
 def predictors(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: the best measure for each truth and kind of attention that can tell, a sure one before others."""
-    found: dict[str, list[str]] = {}
-    for (truth, kind), part in telling(table).groupby(["truth", "kind"], sort=False):
-        cheap = part[~part.measure.isin([TRUTH, SURVIVAL])].assign(sure=part.low > 0).sort_values(["sure", "rho"])
-        if len(cheap):
-            row = cheap.iloc[-1]
-            rho = interval(row.rho, row.low, row.high, ".2f")
-            found.setdefault(truth, []).append(
-                f"{named(row.measure)} ({rho}){'' if row.sure else ', interval with zero,'} in {KIND_TITLES[kind]}"
-            )
-    parts = [f"{named(truth)} by {listed(each)}" for truth, each in found.items()]
-    return f"Highest within layers, not tested: {'; '.join(parts) or 'nothing'}{' heads' if parts else ''}."
+    """Of `tables.predictors`: the measures that go best with the loss without a head, for each kind that can tell."""
+    told = [f"{KIND_TITLES[kind]} heads {_leading(part)}" for kind, part in telling(table).groupby("kind", sort=False)]
+    return f"Highest with the {named(TRUTH)}, within layers: {'; '.join(told) or 'none'}. Not tested against each other."
+
+
+def across(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.predictors` how encoder heads' measures go with how long L0 keeps a head, within layers and across them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What `figures.stability` draws, the best across layers first; measure (key), kind, compared, rho, low, high, models.
+    """
+    part = table[(table.truth == SURVIVAL) & (table.kind == "encoder") & ~table.measure.isin(BESIDE)]
+    called = {"all heads": ACROSS, "within layers": WITHIN}
+    part = part.assign(compared=part["heads"].map(called))
+    best = part[part.compared == ACROSS].sort_values("rho", ascending=False, kind="stable").measure
+    part = part.assign(place=part.measure.map({name: at for at, name in enumerate(best)})).sort_values("place", kind="stable")
+    return part[["measure", "kind", "compared", "rho", "low", "high", "models"]]
+
+
+def parted(table: pd.DataFrame, names: Sequence[str] = (UNIT, "alpha_beta", "output norm", "confidence")) -> str:
+    """Of `across`: some measures across layers, and (in brackets) within them."""
+    rho = table.pivot(index="measure", columns="compared", values="rho").reindex(names).dropna(how="any")
+    told = [f"*{named(name)}* {number(row[ACROSS], '.2f')} ({number(row[WITHIN], '.2f')})" for name, row in rho.iterrows()]
+    return f"With {named(SURVIVAL)}, across layers (within them in brackets): {listed(told)}." if told else ""
+
+
+def witness(table: pd.DataFrame) -> str:
+    """Of `tables.along` beside random: what becomes of gradient importance when it is divided by that of its layer."""
+    part = table[table.model.str.endswith(EVERY)].groupby(["criterion", "model"], sort=False).change.mean()
+    names = [UNIT, f"{UNIT}, by layer", "alpha_beta"]
+    if not {*names} <= {*part.index.unique("criterion")}:
+        return ""
+    first = part[UNIT].index[0]
+    values = [number(part[name, first], "+.2f") for name in names]
+    return (
+        f"A second witness: with heads of {first} removed at once, the loss minus that with random heads is {values[0]} nats by"
+        f" gradient importance, {values[1]} by the same divided by its layer's, which ranks alike within layers, and"
+        f" {values[2]} by {named('alpha_beta')}, a share of its layer's (means over numbers of heads)."
+    )
 
 
 def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -131,29 +183,60 @@ def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def closing(rises: pd.DataFrame, slopes: pd.DataFrame) -> str:
-    """Of `tables.closing`: what the slope promises of the head that the loss needs most; sentences' slopes and sizes."""
-    closed, slope = rises[rises.gate == 0].set_index("head"), slopes.groupby("head", sort=False).slope
-    first, means = closed.iloc[0], [number(values.mean(), "+.2f") for _, values in slope]
-    sizes = [number(values.abs().mean(), ".2f") for _, values in slope]
+    """Of `tables.closing`: what the slope promises of the head that the loss needs most, and whether sizes order the heads."""
+    closed = rises[rises.gate == 0].set_index("head")
+    first, sizes = closed.iloc[0], slopes.groupby("head", sort=False).promised.apply(lambda own: own.abs().mean())
     early = rises[(rises["head"] == closed.index[0]) & (rises.gate > 0.5)].rise.max()
     shape = ": at the open gate the loss is flat, then it climbs" if 0 <= early < 0.25 * first.rise else ""
-    return (
-        f"Closed, {closed.index[0]} costs {number(first.rise, '.3f')} nats per token; its slope promises"
-        f" {number(-first.slope, '+.3f')}{shape}. Per sentence slopes are {listed(means)} on average, {listed(sizes)} in size."
-    )
+    said = f"Closed, {closed.index[0]} costs {number(first.rise, '.3f')} nats per token; its slope promises"
+    said += f" {number(first.promised, '+.3f')}{shape}."
+    if len(closed) > 1 and sizes.iloc[1] >= sizes.iloc[0] > 0 and closed.rise.iloc[1] < first.rise:
+        said += f" Across layers sizes of slopes can fail: {closed.index[1]} has the larger ({number(sizes.iloc[1], '.4f')}"
+        said += f" against {number(sizes.iloc[0], '.4f')}) and costs {number(closed.rise.iloc[1], '.3f')}."
+    return said
 
 
 def stability(table: pd.DataFrame) -> str:
-    """Of `tables.reliability` with `tables.stability`: how alike a measure is on other texts, and on another seed's heads."""
+    """Of `tables.reliability` with `tables.stability`: how alike a measure is on other sentences and another seed's heads."""
     kind = _main(table)
     part = table[table.kind == kind]
     said = [f"{name} {number(rho, '.2f')}" for name, rho in part.groupby("compared", sort=False).rho.median().items()]
     said = f"{KIND_TITLES[kind].capitalize()} heads, median correlation of a measure with itself: {listed(said)}."
-    rows = part[part.compared.str.startswith("matched") & part.measure.isin(RULES)]
-    told = [f"{named(row.measure).removeprefix('relevance, ')} {number(row.rho, '.2f')}" for row in rows.itertuples()]
-    told[:1] = [f"{first} ({number(rows.low.iloc[0], '.2f')} to {number(rows.high.iloc[0], '.2f')})" for first in told[:1]]
-    pairs = f" Matched, relevance (least to largest of {rows.models.max()} pairs): {', '.join(told)}."
-    return said + pairs if told else said
+    rows = part[part.compared.str.startswith("matched") & (part.measure == RULES[0])]
+    told = [f"{named(r.measure)} {number(r.rho, '.2f')} ({ends((r.low, r.high), '.2f')})" for r in rows.itertuples()]
+    return said + (f" Matched, by the claim's {told[0]} over {rows.models.max()} pairs." if told else "")
+
+
+def steady(table: pd.DataFrame) -> pd.DataFrame:
+    """Of the same what is drawn: `STABLE` measures of the first kind, the best on matched heads first."""
+    part = table[table.kind == _main(table)]
+    part = part[part.measure.isin(STABLE)] if part.measure.isin(STABLE).any() else part
+    rank = part[part.compared.str.startswith("matched")].set_index("measure").rho
+    return part.assign(place=-part.measure.map(rank).fillna(-1)).sort_values("place", kind="stable").drop(columns="place")
+
+
+def ranks(table: pd.DataFrame, matches: pd.DataFrame | None = None) -> str:
+    """Of the same and `tables.likeness`, in two sentences: are ranks stable between sentences, and between seeds?"""
+    kind = _main(table)
+    part = table[table.kind == kind].set_index("compared")
+    rho, said = part.groupby(level="compared", sort=False).rho.median(), []
+    if OTHER_TEXT in rho:
+        other = part.loc[[OTHER_TEXT]].set_index("measure")
+        but = [interval(*other.loc[TRUTH, ["rho", "low", "high"]], ".2f")] if TRUTH in other.index else []
+        said.append(
+            f"between halves of the sentences {_how(rho[OTHER_TEXT])} (median of measures {number(rho[OTHER_TEXT], '.2f')}"
+            + "".join(f"; {named(TRUTH)} {told}" for told in but) + ")"
+        )  # fmt: skip
+    own = rho[rho.index.str.startswith("matched")]
+    if len(own) and matches is not None:
+        cosines = matches.xs(kind, level="kind").cosine
+        same = "".join(f", of equal index {number(value, '.2f')}" for value in rho[rho.index.str.startswith("same")])
+        poor = cosines.max() < 0.5
+        said.append(
+            f"between seeds {'it cannot be said, for heads have few counterparts' if poor else _how(own.iloc[0])}"
+            f" (cosine of matched heads {ends(cosines, '.2f')}; their correlation {number(own.iloc[0], '.2f')}{same})"
+        )
+    return f"**Are ranks stable?** {listed(said)[0].upper()}{listed(said)[1:]}." if said else ""
 
 
 def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
@@ -164,19 +247,19 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     here = every[every.index.isin(drawn, level="criterion")]
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
     must = " (trained)" if best.index[0] == "L1 gates" else ""
-    said = f"On average *{named(str(best.index[0]))}*{must} cost least in {best.iloc[0]} of {best.sum()} settings."
-    better = {name: int((every[name] < every[name, UNIT]).sum()) for name in settings if UNIT in every[name]}
-    own = {name: better[name] for name in better if name != DECODER}
-    if own and better:
-        told = [f"{ends(own.values())} measure{'s' * (max(own.values()) > 1)} on translation models"] if own else []
-        told += [f"{better[DECODER]} on the {MODELS[DECODER].partition(' (')[0]}"] if DECODER in better else []
-        said += f" *{named(UNIT)}* is beaten by {listed(told)}."
+    said = f"By *{named(str(best.index[0]))}*{must} removal costs least in {best.iloc[0]} of {best.sum()} settings."
+    better = {name: every[name].index[every[name] < every[name, UNIT]] for name in settings if UNIT in every[name]}
+    times = pd.Series([one for name, found in better.items() if name != DECODER for one in found], dtype=object).value_counts()
+    often = times.index[times > sum(name != DECODER for name in better) / 2]
+    told = [f"{listed(f'*{named(name)}*' for name in often)} in most settings of translation"] if len(often) else []
+    told += [f"{len(better[DECODER])} of {len(every[DECODER]) - 1} on the Llama-style decoder"] if DECODER in better else []
+    said += f" Lower than by *{named(UNIT)}*: {', '.join(told)} (means, not tested)." if told else ""
     if RANDOM in means.index.get_level_values("criterion"):
         above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
         worse = every[every.to_numpy() >= above].index
         told = [
             f"{of}*{named(str(name))}* ({times} of {len(settings)})"
-            for part, of in ((worse[worse.isin(here.index)], ""), (worse, "of all "))
+            for part, of in ((worse[worse.isin(here.index)], ""), (worse[~worse.isin(here.index)], "of those not drawn "))
             for name, times in part.get_level_values("criterion").value_counts().head(1).items()
         ]
         said += f" No better than random: {', '.join(told)}." if told else ""
@@ -207,7 +290,7 @@ def _beside_random(here: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame
     most = found[found.criterion == RANDOM].groupby("seed").change.max()
     above = found[found.criterion != RANDOM].groupby(["criterion", "seed"]).change.min().unstack("seed")
     sure = [f"*{named(name)}*" for name in here.index.drop(RANDOM) if (above.loc[name] > most).all()]
-    said = f" Better than every draw of every training: {listed(sure)}."
+    said = f" In each training better than all its random draws: {listed(sure)}."
     alike = [f"*{named(name)}*" for name in hollow(here, paired)]
     return said + (f" Cannot be told from random heads (paired by training): {listed(alike)}." if alike else "")
 
@@ -220,13 +303,85 @@ def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
     return list(here.index[(low <= 0) & (high >= 0)])
 
 
-def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
-    """What `figures.ranking` draws of a contest: each random draw, and which criteria cannot be told from these."""
-    alike = hollow(ranked.set_index("criterion"), paired)
-    chosen = ranked[ranked.criterion != RANDOM].assign(hollow=lambda rows: rows.criterion.isin(alike))
-    draws = drawn[drawn.criterion == RANDOM].rename(columns={"change": "value"})[["model", "test set", "criterion", "value"]]
-    both = pd.concat([chosen, draws], ignore_index=True).assign(model=lambda rows: rows.model + ", " + rows["test set"])
-    return both.assign(criterion=both.criterion.map(named))[["criterion", "model", *VALUES, "hollow"]]
+def _first(ranked: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.stacked` of a contest its first model, all test sets."""
+    return drawn[drawn.model == ranked.model.iloc[0]]
+
+
+def by_layer(ranked: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
+    """Encoder heads that each criterion of a contest leaves, its first model: on criterion, a column a layer, a mean."""
+    own = _first(ranked, drawn)
+    own = own.filter(regex=r"^layer \d+$").dropna(axis=1, how="all").fillna(0).groupby(own.criterion, sort=False).mean()
+    return own.rename(index=named)
+
+
+def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> pd.DataFrame:
+    """What `figures.ranking` draws of a contest's first model: every training and draw, what cannot be told from the latter.
+
+    Parameters
+    ----------
+    of : int
+        How many heads there are; 0 leaves that out.
+    """
+    own, alike = _first(ranked, drawn), hollow(ranked.set_index("criterion"), paired)
+    alone = own.groupby("criterion").seed.transform("nunique") == 1
+    for end in ("low", "high"):  # over sentences: one training has no other
+        own = own.assign(**{end: own[end].where(alone & (own.criterion != RANDOM))})
+    left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, {count(own.seed.nunique(), 'training')}"
+    own = own.assign(model=left + "\n" + own.model + ", " + own["test set"], hollow=own.criterion.isin(alike))
+    return own.rename(columns={"change": "value"}).assign(criterion=own.criterion.map(named))[
+        ["criterion", "model", *VALUES, "hollow"]
+    ]
+
+
+def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """The x axis of a contest: what is subtracted, with its BLEU, mean over trainings and test sets."""
+    own = _first(ranked, drawn)
+    return f"BLEU minus that of the unpruned model trained as long ({number((own.bleu - own.change).mean(), '.1f')})"
+
+
+def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """What tells the criteria of a contest's first model apart: who keeps nothing of the layer where most of the loss is.
+
+    Parameters
+    ----------
+    shares : pandas.DataFrame
+        `tables.shares` of its trainings. Empty where there are none.
+    """
+    here, rivals = _rivals(ranked)
+    own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
+    if shares.empty or rivals.empty or not {"layer 1"} <= {*own}:
+        return ""
+    at = int(shares.mean().idxmax())
+    kept = own.fillna({f"layer {at + 1}": 0}).groupby("criterion")[f"layer {at + 1}"]
+    nothing = [name for name in rivals.index if kept.max()[name] == 0]
+    if not nothing:
+        return ""
+    worst = "; none of them is told from random heads" * ({*nothing} <= {*hollow(here, paired)})
+    said = f"{listed(f'*{named(name)}*' for name in nothing)} keep no head of layer {at + 1}, where"
+    said += f" {ends(shares[at], '%')} of the single-head loss is{worst}. *{named(rivals.index[0])}* keeps"
+    most = (ends(kept.get_group(name), ".0f") for name in (rivals.index[0], TRAINED))
+    return f"{said[0].upper()}{said[1:]} {' there, L0 '.join(most)}."
+
+
+def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """How far heads kept in that layer go with BLEU over the criteria of a contest, and a criterion that keeps most of them."""
+    here, rivals = _rivals(ranked)
+    kept = by_layer(ranked, drawn)
+    if shares.empty or kept.empty or len(rivals) < FEW:
+        return ""
+    column, called = f"layer {int(shares.mean().idxmax()) + 1}", rivals.rename(index=named)
+    rho, most = (
+        called.value.corr(kept[column].reindex(called.index), method="spearman"),
+        kept[column].reindex(called.index).idxmax(),
+    )
+    own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
+    own = own[own.criterion.map(named) == most]
+    return (
+        f"The layer is not all: over {len(rivals)} criteria heads kept in {column} go with BLEU by {number(rho, '.2f')} (rank"
+        f" correlation of means); *{most}* keeps most there ({listed(number(n, '.0f') for n in own[column])}), and changes"
+        f" BLEU by {listed(number(change, '+.1f') for change in own.change)}."
+    )
 
 
 def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
@@ -273,53 +428,74 @@ def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) 
         return "L0 has no rival in this run."
     best, low = rivals.index[0], (RANDOM, "low")
     called = "gradient importance" if best == UNIT else f"*{named(best)}*"
+    where = f"**Pruned and trained on** ({here.model.iloc[0]}, {count(int(here.seeds[TRAINED]), 'training')}),"
     if low not in paired or pd.isna(paired.loc[best, low]):
-        return f"nothing is decided by one training; the best by value is {called}."
+        return f"{where} nothing is decided by one training; the best by value is {called}."
     if paired.loc[best, low] <= 0:
-        return f"no measure is shown to beat random heads; the best by value is {called}."
+        return f"{where} no measure is shown to beat random heads; the best by value is {called}."
     row = corrected[corrected.criterion == best].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
     how = f"is {'better' if row.value > 0 else 'worse'} than L0" if row.p_holm < LEVEL else "cannot be told from L0"
-    both = listed(number(here.value[name], "+.1f") for name in (best, TRAINED))
-    where = f"{here.model.iloc[0]}, one number of heads, {count(int(here.seeds[TRAINED]), 'training')}"
-    return f"{called} {how} ({both} BLEU; {where})."
+    worse = [name for name in hollow(rivals, paired) if here.value[name] < here.value[RANDOM]]
+    none = f"; {listed(f'*{named(name)}*' for name in worse)} {'are' if len(worse) > 1 else 'is'} no better than random heads"
+    return f"{where} {called} {how} ({interval(*row[VALUES], '+.2f')} BLEU){none * bool(worse)}."
 
 
-def answer(agreement: pd.DataFrame, stability: pd.DataFrame, advice: str, verdicts: Sequence[str]) -> str:
-    """The question of the notebook answered in three sentences, and how many claims are decided.
+def guide(ranked: pd.DataFrame, paired: pd.DataFrame) -> str:
+    """Of the same: that what one head costs need not say what many cost, where its contest says so."""
+    here, rivals = _rivals(ranked)
+    if TRUTH not in hollow(rivals, paired):
+        return ""
+    change = interval(*here.loc[TRUTH, VALUES], "+.1f")
+    return f"**The {named(TRUTH)}** is itself no sure guide for removing many: {change} BLEU, not told from random heads."
+
+
+def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, text: str) -> str:
+    """The contest on other text, `tables.over_seeds` of both: how alike the orders are, and what rises and falls most."""
+    (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
+    names = [name for name in rivals.index if name in there.index]
+    if len(names) < FEW:
+        return ""
+    places = pd.DataFrame({"here": here.value[names].rank(), "there": there.value[names].rank()})
+    moved = places.there - places.here
+    told = [f"*{named(name)}* {verb} to {number(there.value[name], '+.1f')}"
+            for verb, name in (("rises", moved.idxmax()), ("falls", moved.idxmin()))]  # fmt: skip
+    rho = number(places.here.corr(places.there), ".2f")
+    drawn = f" (random heads {number(there.value[RANDOM], '+.1f')})" if RANDOM in there.index else ""
+    of = f"{there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')}"
+    return f"**On {text} text** ({of}) the order differs (rank correlation {rho}): {', '.join(told)}{drawn}."
+
+
+def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, *more: str) -> str:
+    """The question of the notebook answered: within layers, across them, and what else is said.
 
     Parameters
     ----------
-    agreement, stability : pandas.DataFrame
-        `tables.agreement` of what is drawn, and `tables.reliability` with `tables.stability`.
-    verdicts : sequence of str
-        Of this notebook's claims.
+    agreement, predictors : pandas.DataFrame
+        `tables.agreement` of what is drawn, and `tables.predictors`.
     """
     kind, said = _main(agreement), []
     part = agreement[agreement.kind == kind]
     if len(part):
-        (sure, left), middle = _sure(part), part.rho.median()
+        middle, most = part.rho.median(), part.loc[part.rho.idxmax()]
+        pair = [named(name).removeprefix("relevance, ") for name in (most.one, most.other)]
+        alike = f"; {pair[0]} is nearly {pair[1]} ({number(most.rho, '.2f')})" * bool(most.rho > HIGH)
         said.append(
-            f"**Do they agree?** {_how(middle).capitalize()} (median {number(middle, '.2f')}): of {len(part)} pairs of"
-            f" {KIND_TITLES[kind]} measures {sure.sum()} agree by their own interval, {left.sum() or 'none'} after Holm"
-            + f" ({ends(part.models, '.0f')} models can hardly pass it)" * (not left.sum())
-            + "."
+            f"**Within a layer measures agree {_how(middle)}** ({KIND_TITLES[kind]} heads, median rank correlation"
+            f" {number(middle, '.2f')} over {len(part)} pairs of {len({*part.one, *part.other})} measures){alike}."
         )
-    rho = stability[stability.kind == kind].groupby("compared", sort=False).rho.median()
-    own = {name: rho[rho.index.str.startswith(key)] for name, key in (("texts", "other"), ("seeds", "matched"), ("", "same"))}
-    same = "".join(f", same number {number(value, '.2f')}" for value in own.pop(""))
-    seeds = stability[(stability.kind == kind) & stability.compared.str.startswith("matched")]
-    claimed = seeds[seeds.measure == RULES[0]]
-    rule = "".join(f" (by {named(RULES[0])} {number(value, '.2f')})" for value in claimed.rho)
-    said_of = {"texts": "median of all measures {}", "seeds": f"matched heads {{}}{rule}{same}"}
-    told = [
-        f"between {name} {_how(part.iloc[0])} ({said_of[name].format(number(part.iloc[0], '.2f'))})"
-        for name, part in own.items()
-        if len(part)
-    ]
-    said += [f"**Are ranks stable?** {listed(told)[0].upper()}{listed(told)[1:]}."] if told else []
-    open_ = sum(verdict == "inconclusive" for verdict in verdicts)
-    said += [f"**To prune:** {advice}"] + [f"{open_} of {count(len(verdicts), 'claim')} are inconclusive."] * bool(open_)
-    return " ".join(said)
+    table = across(predictors)
+    rho = table[table.compared == ACROSS].set_index("measure").rho
+    if {UNIT, "confidence"} <= {*rho.index}:
+        part_ = (
+            "**Across layers they part**, and pruning"
+            if rho[UNIT] - rho["confidence"] > PARTED
+            else "**Across layers**, as pruning"
+        )
+        said.append(
+            f"{part_} cuts across layers: gradient importance goes with {named(SURVIVAL)} by"
+            f" {number(rho[UNIT], '.2f')}, confidence by {number(rho['confidence'], '.2f')}."
+        )
+    return " ".join([*said, *filter(None, more)])
 
 
 def _how(rho: float) -> str:
@@ -409,38 +585,31 @@ def head_map(table: pd.DataFrame, measures: Sequence[str]) -> str:
     often = firsts[firsts >= 2 / 3 * len(measures)].head(NAMED)
     often = often if len(often) else firsts.head(1)
     who = listed(f"layer {layer + 1} head {head + 1} by {times}" for (_, layer, head), times in often.items())
+    losses = [number(table[TRUTH][head], ".3f") for head in often.index] if TRUTH in table else []
+    cost = f" (alone off, {listed(losses)} nats)" * bool(losses)
     agree = rank_agreement(table[list(measures)], kind)
     mean = (agree.sum() - 1) / (agree.notna().sum() - 1)
     least = mean.idxmin()
     return (
-        f"First in their layers, of {len(measures)} measures: {who}. *{named(least)}* agrees least with the others (mean rank"
-        f" correlation {number(mean[least], '.2f')}, median of all {number(mean.median(), '.2f')})."
+        f"First in their layers, of {len(measures)} measures: {who}{cost}. *{named(least)}* agrees least with"
+        f" the others (mean rank correlation {number(mean[least], '.2f')}, median {number(mean.median(), '.2f')})."
     )
 
 
-def _few(criteria: Sequence[str]) -> str:
-    """The names of a few criteria, how many there are of more, and nothing of none."""
-    called = [f"*{named(name)}*" for name in criteria]
-    return listed(called) if 0 < len(called) <= NAMED else f"{len(called)} rivals" if called else ""
+def by_hand(address: tuple[str, int, int], own: Sequence, library: Sequence) -> str:
+    """A head's slope (nats a token), gradient importance (nats a sentence) and loss without it (nats a token), twice."""
+    rows = [f"{KIND_TITLES[address[0]]}, layer {address[1] + 1}, head {address[2] + 1}"]
+    for how, (slope, size, loss) in (("by hand", own), ("library", library)):
+        rows.append(f"{how}: slope {slope:+.6f}, its size per sentence {size:.6f}, loss without the head {loss:+.6f}")
+    return "\n".join(rows)
 
 
-def choice(table: pd.DataFrame, differ: pd.DataFrame) -> str:
-    """Of `tables.predictors`: which cheap measure to use, for every kind of attention; `tables.effects` says why for none."""
-    part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & ~table.measure.isin([TRUTH, SURVIVAL])]
-    said = []
-    for kind, rows in part.groupby("kind", sort=False):
-        sure, best = rows[rows.low > 0].sort_values("rho", ascending=False), "none by its interval"
-        if not rows.shown.all():
-            found = differ.xs(kind, level="kind").groupby("model", sort=False)[["heads", "differ"]].sum()
-            large = found.index[found.differ >= found["heads"] / 2]
-            enough = listed(large) if 0 < len(large) < len(found) else ""
-            best = f"it cannot be told (fewer than half have an effect in all models{f' but {enough}' if enough else ''})"
-        elif len(sure):
-            told = [number(rho, ".2f") for rho in (*sure.rho.head(1), *rows.rho.drop(sure.index[:1]).nlargest(1))]
-            best = f"*{named(sure.measure.iloc[0])}* ({', next '.join(told)})"
-        said.append(f"of {KIND_TITLES[kind]} heads {best}")
-    told = "; ".join(said) or "none was measured"
-    return f"**Which cheap measure** predicts the {named(TRUTH)} best by value? {told[:1].upper()}{told[1:]}."
+def shown(table: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
+    """Of `tables.along` or `tables.each_training` what `figures.contest` draws, in words; encoder heads have one scale."""
+    part = table[table.criterion.isin([*DRAWN, *entered])]
+    alone = part.model.str.endswith(EVERY) | (part.model == DECODER)
+    scale = part.model.where(alone, "encoder heads")
+    return part.assign(criterion=part.criterion.map(named), model=part.model.replace(MODELS), scale=scale)
 
 
 def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:

@@ -28,6 +28,7 @@ SMALL = 4  # heads of a layer, fewer of which are no ranking
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 TRUTHS = (TRUTH, runs.SURVIVAL)
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
+OTHER_TEXT = "other sentences, same model"
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 
 
@@ -196,7 +197,7 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
                 found.setdefault(measure, {})[trained] = _within_layers(one[measure], other[measure], kind)
         for measure, values in found.items():
             found_rho = over_models(values)
-            row = {"measure": measure, "kind": kind, "compared": "other texts, same model", **found_rho}
+            row = {"measure": measure, "kind": kind, "compared": OTHER_TEXT, **found_rho}
             for name, end in (("reliability", "rho"), ("reliability_low", "low"), ("reliability_high", "high")):
                 row[name] = float(stepped_up(found_rho[end]))
             rows.append(row | {"bound": float(np.sqrt(max(row["reliability"], 0.0)))})
@@ -336,7 +337,7 @@ def across_seeds(
             mine, theirs = large(tables[one], kind), large(tables[other], kind)
             for measure in _varied(mine, theirs):
                 alike = carried(theirs[measure], heads[heads.index.isin([kind], level="kind")])
-                for how, column in (("matched heads, other seed", alike), ("same number, other seed", theirs[measure])):
+                for how, column in (("matched heads, other seed", alike), ("same index, other seed", theirs[measure])):
                     rho = _within_layers(mine[measure], column, kind)
                     rows.append((one[0].removesuffix(EVERY), f"{one[1]}, {other[1]}", measure, kind, how, rho))
     return pd.DataFrame(rows, columns=["model", "seeds", "measure", "kind", "compared", "rho"])
@@ -355,20 +356,6 @@ def likeness(matched: Mapping[tuple[Trained, Trained], pd.DataFrame]) -> pd.Data
     return pd.concat(own).groupby(["model", "kind"], sort=False)[["cosine", "chance"]].mean()
 
 
-def best(predictors: pd.DataFrame, many: int = 3) -> pd.DataFrame:
-    """The measures that predict each truth best, by kind and by which heads are compared; the truths themselves left out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (truth, heads, kind, rank): measure, rho, low, high, models, cost.
-    """
-    cheap = predictors[~predictors.measure.isin(TRUTHS)].sort_values("rho", ascending=False, kind="stable")
-    groups = cheap.groupby(["truth", "heads", "kind"], sort=True)
-    ranked = cheap.assign(rank=groups.cumcount() + 1)
-    return ranked[ranked["rank"] <= many].set_index(["truth", "heads", "kind", "rank"]).sort_index()
-
-
 # --- the contest -----------------------------------------------------------------------------------------------------
 
 
@@ -379,7 +366,7 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
     -------
     pandas.DataFrame
         A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
-        above_low and above_high: what it is above L0's own run (likewise).
+        above_low and above_high: what it is above L0's own run (likewise); "layer 1" and on: encoder heads left there.
     """
     sweep = job["sweep"]
     columns = ["criterion", "draw", "test set", "heads", "bleu", "change", "low", "high", "above", "above_low", "above_high"]
@@ -407,8 +394,22 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
         own = counted(spec, split)
         bleu = scoring.bleu_interval(own, None, 1)[0]
         change, above = (scoring.bleu_interval(own, other, repeats) for other in held_against[split])
-        rows.append((criterion, draw, split, heads, bleu, *change, *above))
-    return pd.DataFrame(rows, columns=columns)
+        row = zip(columns, (criterion, draw, split, heads, bleu, *change, *above), strict=True)
+        kept = {
+            f"layer {at + 1}": len(left) for (kind, at), left in sorted(l0.runs.retained(spec).items()) if kind == "encoder"
+        }
+        rows.append({**dict(row), **kept})
+    return pd.DataFrame(rows)
+
+
+def shares(tables: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
+    """Share of each encoder layer in the summed losses without its single heads, on (model, seed), a column a layer from 0.
+
+    Trainings whose sum is not above zero have none.
+    """
+    found = {place: table[TRUTH][table.index.isin(["encoder"], level="kind")] for place, table in tables.items()}
+    found = {place: part.groupby(level="layer").sum() / part.sum() for place, part in found.items() if part.sum() > 0}
+    return pd.DataFrame(found).T
 
 
 def against_l0(parts: Mapping[Trained, pd.DataFrame], other: str = TRAINED) -> pd.DataFrame:
@@ -659,22 +660,38 @@ def closing(model, batches: Iterable[Mapping[str, Any]], table: pd.DataFrame) ->
     Returns
     -------
     rises : pandas.DataFrame
-        Rows: head (in words), gate, rise, slope: of the loss at gate 1; nats a token.
+        Rows: head (in words), gate, rise, promised (by the slope at gate 1); nats a token.
     slopes : pandas.DataFrame
-        Rows: head, slope (of one example's loss at gate 1, nats).
+        Rows: head, promised: by the slope of one example's loss, over the mean length of examples, so that their mean is what
+        `rises` has and the mean of their sizes is gradient importance over that length; nats a token.
     """
     held, kind = list(batches), table.index[0][0]
     own = table[table.index.isin([kind], level="kind")]
     most = own[TRUTH].idxmax()
     chosen = dict.fromkeys([most, own[runs.UNIT].drop(most).idxmax(), own[TRUTH].idxmin()])
     called = {address: f"layer {address[1] + 1}, head {address[2] + 1}" for address in chosen}
-    steep = worth.slopes(model, held, kind)[list(called)]
     rises = worth.along_gate(model, held, called, np.linspace(1, 0, 6))
-    addresses = list(zip(rises.kind, rises.layer, rises["head"], strict=True))
+    steep = worth.slopes(model, held, kind)[list(called)]
     tokens = sum(int((batch["labels"] != -100).sum()) for batch in held)
-    rises["slope"] = [steep[address].sum() / tokens for address in addresses]
+    promised = -steep * len(steep) / tokens
+    addresses = list(zip(rises.kind, rises.layer, rises["head"], strict=True))
+    rises = rises.assign(promised=[promised[address].mean() for address in addresses])
     rises["head"] = [called[address] for address in addresses]
-    return rises, steep.set_axis(list(called.values()), axis=1).melt(var_name="head", value_name="slope")
+    return rises, promised.set_axis(list(called.values()), axis=1).melt(var_name="head", value_name="promised")
+
+
+def each_training(parts: Mapping[Trained, pd.DataFrame], beside: str = RANDOM) -> pd.DataFrame:
+    """`removed`, each training's change minus that of one criterion at the same number of heads, mean of draws.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, seed, criterion, heads, change (nats a token).
+    """
+    found = stacked(parts).groupby(["model", "seed", "criterion", "heads"], sort=False).change.mean().reset_index()
+    level = found[found.criterion == beside].drop(columns="criterion").rename(columns={"change": "level"})
+    found = found[found.criterion != beside].merge(level, on=["model", "seed", "heads"])
+    return found.assign(change=found.change - found.level).drop(columns="level")
 
 
 def collected(jobs: Iterable[Mapping[str, Any]], make: Callable[[Mapping[str, Any]], Any]) -> dict[Trained, Any]:
