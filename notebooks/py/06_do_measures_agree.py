@@ -238,9 +238,7 @@ if matrices:
         show=False,
     )
 by_rule = said.rules(agreement)
-print(by_rule, said.families(agreement), sep="\n")
-for other in ("confidence", "gradient, example"):
-    print(said.unlike("alpha_beta", other, contest.tables.by_model(tables, "alpha_beta", other)))
+print(by_rule)
 
 # %% [markdown]
 # ## Which cheap measure predicts what happens?
@@ -263,10 +261,6 @@ run.figure(
     caption="How well each measure predicts the loss without a head.",
     takeaway=said.predictors(predictors),
 )
-estimates, sure = said.first_order(predictors)
-if len(estimates):
-    display(readable(estimates, caption="Estimates of the loss without a head, rank correlation with it within layers"))
-print(sure)
 
 # %% [markdown]
 # A measure and the loss without a head, both taken on the same sentences, share what is peculiar to these. Each is known on
@@ -289,7 +283,9 @@ print(contest.tables.owed_to_sharing(shared, signed.rho[signed.kind.isin(shared.
 # %% jupyter={"source_hidden": true}
 if len(across := said.across(predictors)):
     run.figure(
-        figures.stability(across.assign(measure=across.measure.map(said.named))),
+        figures.stability(
+            across.assign(measure=across.measure.map(said.named)), label="rank correlation with how long L0 keeps it"
+        ),
         "across_layers",
         caption="How measures go with how long L0 keeps a head, within layers and across them.",
         takeaway=said.parted(across),
@@ -394,7 +390,7 @@ if contests:
         resamples=repeats,
         show=False,
     )
-    told = (result, said.near_and_far(ranked, paired, whole), counts, said.unexplained(ranked, whole, shares))
+    told = (result, said.beyond_random(ranked, paired, whole), counts, said.unexplained(ranked, whole, shares))
     display(*map(Markdown, told))
 else:
     print(f"Not in this run: {result}")

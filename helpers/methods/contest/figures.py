@@ -168,7 +168,7 @@ def predictors(frame: pd.DataFrame):
 
 
 @redrawable
-def stability(frame: pd.DataFrame, asked: float | None = None):
+def stability(frame: pd.DataFrame, asked: float | None = None, label: str = "rank correlation"):
     """How a correlation changes with what is compared: a panel a kind of attention, a row a measure, a dot a comparison.
 
     Dots of a measure are joined by a line. Measures stand in the order in which they come.
@@ -180,6 +180,8 @@ def stability(frame: pd.DataFrame, asked: float | None = None):
         (what lines are: an interval, or from the least to the largest), which the legend says where it is given.
     asked : float, optional
         A correlation that a claim asks for, as a dashed line.
+    label : str
+        Of the x axis.
     """
     drawing.need(frame, "measure", "kind", "compared", "rho", "low", "high", once=("measure", "kind", "compared"))
     kinds = drawing.kinds(frame.kind)
@@ -189,7 +191,7 @@ def stability(frame: pd.DataFrame, asked: float | None = None):
         table["series"] += ranges.map({True: " (least to largest pair)", False: " (95 % interval)"})
     line = {"color": _DARK, "ls": "--", "lw": 0.9}
     figure, axes = drawing.dot_panels(
-        table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(table.series), label="rank correlation",
+        table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(table.series), label=label,
         titles=[KIND_TITLES[kind] for kind in kinds], sharex=True, more=asked and {f"asked: {asked:g}": line},
     )  # fmt: skip
     at, entries = drawing.places(table)[0], list(dict.fromkeys(table.series))
@@ -303,7 +305,7 @@ def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None
     axes[0, 0].set_yticks(range(len(order)), [f"{name} heads" if name == RANDOM else name for name in order])
     if kept is not None:
         axis, values = axes[0, -1], kept.reindex(order).to_numpy(float)
-        said = [[drawing.short(value, 1) for value in row] for row in values]
+        said = [[f"{value:.1f}".replace("0.0", "0") for value in row] for row in values]
         drawing.heat(axis, values, said, "Blues", (0, np.nanmax(values)))
         axis.set_title("heads left in layer", loc="left", pad=18)
         axis.set_xticks(range(values.shape[1]), [f"{share:.0%}"[:-1] for share in needed] or [""] * values.shape[1], fontsize=7)

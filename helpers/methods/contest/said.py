@@ -23,8 +23,8 @@ BESIDE = (  # in files alone: twins of others, what few models have, and what do
     "cp", "RelP, cp", "gradient, token", "gradient, signed", "rare", "probing", "alignment", "first token"
 )  # fmt: skip
 FAMILIES = {  # what measures look at
-    "gradient": ("gradient, example", "gradient, token", *ESTIMATES), "relevance": RULES, "size": ("output norm",),
-    "attention": ("confidence", "positional", "syntactic", "rare", "alignment", "first token"),
+    "gradient": ("gradient, example", *ESTIMATES), "relevance": RULES, "size": ("output norm",),
+    "attention": ("confidence", "positional", "syntactic"), "gates, votes": ("L1 gates", "votes"),
 }  # fmt: skip
 STABLE = ("alpha_beta", "attnlrp", "gradient, example", "output norm", TRUTH, "confidence", "positional", SURVIVAL)  # drawn
 FEW = 3  # models, below which an interval over models says nothing
@@ -35,7 +35,6 @@ WITHIN, ACROSS = "within layers", "across layers"
 LEVEL = 0.05  # of a test
 HIGH = 0.9  # a bound on correlations above which it binds little
 PARTED = 0.3  # of a correlation, from which on two measures part
-NEAR = 0.25  # BLEU, within which a choice of heads is as good as another
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
@@ -157,31 +156,6 @@ def witness(table: pd.DataFrame) -> str:
     )
 
 
-def first_order(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Of `tables.predictors`: how near estimates of the loss without a head come to it, beside gradient importance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a kind of attention, in words: which, how many models, and the rank correlation of each measure with its interval.
-    str
-        What predicts by its interval.
-    """
-    part = table[(table.truth == TRUTH) & (table["heads"] == "within layers") & table.measure.isin([*ESTIMATES, UNIT])]
-    if not part.measure.isin(ESTIMATES).any():
-        return pd.DataFrame(), "Estimates to the first order are not in this run: comparison.first_order leaves them out."
-    rows = []
-    for kind, found in part.groupby("kind", sort=False):
-        few = "" if found.shown.all() else " (too few heads with an effect: tells nothing)"
-        told = {named(row.measure): interval(row.rho, row.low, row.high, ".2f") for row in found.itertuples()}
-        row = {"attention": f"{KIND_TITLES[kind]}{few}", "n (models)": str(int(found.models.max())), **told}
-        rows.append({name: f'<span style="color:#999">{said}</span>' for name, said in row.items()} if few else row)
-    part = part[part.shown.astype(bool)]
-    sure = part[part.low > 0].assign(kind=part.kind.map(KIND_TITLES)).groupby("measure", sort=False).kind.agg(listed)
-    which = listed([f"{named(measure)} in {kinds} heads" for measure, kinds in sure.items()])
-    return pd.DataFrame(rows).fillna("–"), f"Above zero by their interval: {which}."
-
-
 def closing(rises: pd.DataFrame, slopes: pd.DataFrame) -> str:
     """Of `tables.closing`: what the slope promises of the head that the loss needs most, and whether sizes order the heads."""
     closed = rises[rises.gate == 0].set_index("head")
@@ -282,15 +256,17 @@ def _changes(here: pd.DataFrame, drawn: pd.DataFrame) -> str:
     return ", ".join(told)
 
 
-def _beside_random(here: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Which choices are better than every random draw of every training, and which cannot be told from random heads."""
-    if RANDOM not in here.index:
+def beyond_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Of a contest's first model, which choices are better than every random draw of their training, and which are not told
+    from random heads."""
+    here, rivals = _rivals(ranked)
+    if RANDOM not in here.index or rivals.empty:
         return ""
     found = drawn.merge(here[["model", "test set"]].drop_duplicates())
     most = found[found.criterion == RANDOM].groupby("seed").change.max()
     above = found[found.criterion != RANDOM].groupby(["criterion", "seed"]).change.min().unstack("seed")
     sure = [f"*{named(name)}*" for name in here.index.drop(RANDOM) if (above.loc[name] > most).all()]
-    said = f" In each training better than all its random draws: {listed(sure)}."
+    said = f"In each training better than all its random draws: {listed(sure)}."
     alike = [f"*{named(name)}*" for name in hollow(here, paired)]
     return said + (f" Cannot be told from random heads (paired by training): {listed(alike)}." if alike else "")
 
@@ -357,11 +333,12 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     nothing = [name for name in rivals.index if kept.max()[name] == 0]
     if not nothing:
         return ""
-    worst = "; none of them is told from random heads" * ({*nothing} <= {*hollow(here, paired)})
-    said = f"{listed(f'*{named(name)}*' for name in nothing)} keep no head of layer {at + 1}, where"
+    verb, alone = ("keep", "none of them is") if len(nothing) > 1 else ("keeps", "it is not")
+    worst = f"; {alone} told from random heads" * ({*nothing} <= {*hollow(here, paired)})
+    said = f"{listed(f'*{named(name)}*' for name in nothing)} {verb} no head of layer {at + 1}, where"
     said += f" {ends(shares[at], '%')} of the single-head loss is{worst}. *{named(rivals.index[0])}* keeps"
     most = (ends(kept.get_group(name), ".0f") for name in (rivals.index[0], TRAINED))
-    return f"{said[0].upper()}{said[1:]} {' there, L0 '.join(most)}."
+    return f"{said} {' there, L0 '.join(most)}."
 
 
 def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
@@ -370,11 +347,9 @@ def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame)
     kept = by_layer(ranked, drawn)
     if shares.empty or kept.empty or len(rivals) < FEW:
         return ""
-    column, called = f"layer {int(shares.mean().idxmax()) + 1}", rivals.rename(index=named)
-    rho, most = (
-        called.value.corr(kept[column].reindex(called.index), method="spearman"),
-        kept[column].reindex(called.index).idxmax(),
-    )
+    column, bleu = f"layer {int(shares.mean().idxmax()) + 1}", rivals.rename(index=named).value
+    left = kept[column].reindex(bleu.index)
+    rho, most = bleu.corr(left, method="spearman"), left.idxmax()
     own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
     own = own[own.criterion.map(named) == most]
     return (
@@ -403,16 +378,6 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     said = f"With {ends(left, '.0f')}{f' of {of}' * bool(of)} encoder heads left ({here.model.iloc[0]},"
     said += f" {count(int(here.seeds[TRAINED]), 'training')}), *{named(rivals.index[0])}* changes BLEU by"
     return f"{said} {interval(*rivals.iloc[0][VALUES], '+.1f')}, {_changes(here, drawn)}."
-
-
-def near_and_far(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of the same and `tables.against`: what is near L0, what is above every random draw, what cannot be told from these."""
-    here, rivals = _rivals(ranked)
-    if rivals.empty:
-        return ""
-    near = [f"*{named(name)}*" for name in here.index.drop(TRAINED) if abs(here.value[name] - here.value[TRAINED]) < NEAR]
-    said = f"Within `{NEAR:g}` BLEU of L0: {listed(near)}." if near else ""
-    return (said + _beside_random(here, paired, drawn)).strip()
 
 
 def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) -> str:
@@ -544,21 +509,6 @@ def rules(table: pd.DataFrame) -> str:
     part = table[(table.kind == "encoder") & table.one.isin(RULES) & (table.other == UNIT)]
     told = [f"{named(r.one).removeprefix('relevance, ')} {interval(r.rho, r.low, r.high, '.2f')}" for r in part.itertuples()]
     return f"Gradient importance and relevance of encoder heads, by rule: {', '.join(told)}." if told else ""
-
-
-def families(table: pd.DataFrame) -> str:
-    """Of `tables.agreement`: how alike measures of one family rank heads, of which one is drawn."""
-    pairs = {"the two gradients": (UNIT, "gradient, token"), "the two signed rules": ("attnlrp", "cp")}
-    part = table[table.kind == _main(table)].set_index(["one", "other"]).rho
-    told = [f"{name} {number(part[pair], '.2f')}" for name, pair in pairs.items() if pair in part]
-    kind = KIND_TITLES[_main(table)]
-    return f"One measure of each family is drawn; within families ({kind} heads): {listed(told)}." if told else ""
-
-
-def unlike(one: str, other: str, models: pd.Series) -> str:
-    """Of `tables.by_model`: that a mean is one of unlike models."""
-    told = ", ".join(f"{MODELS.get(name, name)} {number(rho, '.2f')}" for name, rho in models.items())
-    return f"The correlation of {named(one)} with {named(other)} is a mean of unlike models: {told}."
 
 
 def bounds(table: pd.DataFrame) -> str:

@@ -125,14 +125,6 @@ def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | Non
     return pd.DataFrame(rows)
 
 
-def by_model(tables: Mapping[Trained, pd.DataFrame], one: str, other: str, kind: str = "encoder") -> pd.Series:
-    """Rank correlation within layers of two measures on model, mean over its trainings."""
-    parts = {place: large(table, kind) for place, table in distinct(tables).items() if one in table and other in table}
-    found = {place: _within_layers(part[one], part[other], kind) for place, part in parts.items() if len(part)}
-    found = {(name.removesuffix(EVERY), seed): rho for (name, seed), rho in found.items()}
-    return pd.Series(found, dtype=float).dropna().groupby(level=0, sort=False).mean()
-
-
 def _shown(differ: pd.DataFrame | None, kind: str, trainings: Iterable[Trained]) -> bool:
     """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
     if differ is None:
@@ -251,7 +243,7 @@ def _both_ways(parts: Sequence[pd.DataFrame], measure: str, kind: str) -> tuple[
 
 
 def owed_to_sharing(table: pd.DataFrame, reliable: float = np.nan) -> str:
-    """In a sentence: by how much sharing sentences raises the correlation of gradient importance and of the other measures.
+    """In a sentence: by how much sharing sentences raises the correlation of gradients, estimates and the other measures.
 
     Parameters
     ----------
@@ -260,29 +252,21 @@ def owed_to_sharing(table: pd.DataFrame, reliable: float = np.nan) -> str:
     reliable : float, optional
         How far *gradient, signed* agrees with itself between halves of the sentences.
     """
-    found = table[table.shown.astype(bool)].set_index(["sentences", "kind", "measure"]).rho
+    found = table[table.shown.astype(bool) & table.sentences.isin([SAME, OTHER])]
     if found.empty:
         return "Nothing to compare: too few heads change the loss by their absence."
-    said, names = [], found.index.get_level_values("measure")
-    estimates = names.isin(runs.ESTIMATES)
-    gradients = names.str.startswith("gradient")
-    groups = {
-        "the two gradients": gradients & ~estimates,
-        "gradient, signed": gradients & estimates,
-        "relevance patching": ~gradients & estimates,
-        "the other measures": ~gradients & ~estimates,
-    }
-    for name, chosen in groups.items():
-        part = found[chosen]
-        if len(part):
-            same, other = (part.loc[one].mean() for one in (SAME, OTHER))
-            said.append(f"{name} {same:.2f} on the same and {other:.2f} on other sentences")
-    kinds, nothing = [KIND_TITLES[kind] for kind in found.index.unique("kind")], ""
-    signed = found[found.index.get_level_values("measure") == runs.ESTIMATES[0]].groupby("sentences").mean()
-    if len(signed) and signed[OTHER] < 0.2 < signed[SAME]:
+    signed, *patching = runs.ESTIMATES
+    groups = {signed: signed} | dict.fromkeys(patching, "relevance patching")
+    groups |= {name: "the two gradients" for name in found.measure if name.startswith("gradient") and name != signed}
+    means = (
+        found.groupby([found.measure.map(groups).fillna("the other measures"), "sentences"], sort=False).rho.mean().unstack()
+    )
+    said = [f"{name} {row[SAME]:.2f} on the same and {row[OTHER]:.2f} on other sentences" for name, row in means.iterrows()]
+    nothing, kinds = "", [KIND_TITLES[kind] for kind in found.kind.unique()]
+    if signed in means.index and means.at[signed, OTHER] < 0.2 < means.at[signed, SAME]:
         told = f" (its reliability between halves: {reliable:.2f})" if reliable == reliable else ""
         nothing = "Attribution patching (*gradient, signed*) predicts nothing on fresh sentences: its"
-        nothing = f"{nothing} {signed[SAME]:.2f} on the same half is noise that both share{told}. "
+        nothing = f"{nothing} {means.at[signed, SAME]:.2f} on the same half is noise that both share{told}. "
     return f"{nothing}Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
 
 
