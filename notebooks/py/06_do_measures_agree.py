@@ -455,7 +455,8 @@ elsewhere = said.elsewhere(ranked, pd.read_csv(path), texts[other]) if ranked is
 path = committed.table("predictors")
 loss_there = said.predictors(pd.read_csv(path)) if natural and path.exists() else ""
 first = said.answer(agreement[agreement.index.isin(in_words.index)], predictors, advice, elsewhere)
-more = (guide, said.ranks(stability, matches), f"{by_rule} {why}" if by_rule else "", f"{natural} {loss_there}".strip())
+once = f"**Removed at once**, nothing trained: {said.at_once(at_once)}" if len(at_once) else ""
+more = (guide, once, said.ranks(stability, matches), f"{by_rule} {why}" if by_rule else "", f"{natural} {loss_there}".strip())
 closing = f"""
 {said.ranks(stability, matches)} {said.predictors(predictors)}
 

@@ -310,9 +310,8 @@ def test_the_answer_is_of_what_is_within_and_across_layers():
     assert told.startswith(
         "**Within a layer measures agree well** (encoder self heads, median rank correlation 0.71 over 2 pairs"
     )
-    assert "of 3 measures); b is nearly c (0.92). **Across layers they part**" in told and told.endswith(
-        "confidence by 0.10. A. B."
-    )
+    assert "b is nearly c (0.92). **Across layers, where pruning chooses, they part**: " in told
+    assert told.endswith("0.90, confidence by 0.10. A. B.")
     assert "they part" not in said_of.answer(pairs, across.assign(rho=0.5))
     assert "layers" not in said_of.answer(pairs[:0], across[:0])
 

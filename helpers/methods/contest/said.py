@@ -114,7 +114,10 @@ def _leading(part: pd.DataFrame, many: int = 3) -> str:
 
 def predictors(table: pd.DataFrame) -> str:
     """Of `tables.predictors`: the measures that go best with the loss without a head, for each kind that can tell."""
-    told = [f"{KIND_TITLES[kind]} heads {_leading(part)}" for kind, part in telling(table).groupby("kind", sort=False)]
+    told = []
+    for kind, part in telling(table).groupby("kind", sort=False):
+        least = part.loc[part.rho.idxmin()]
+        told.append(f"{KIND_TITLES[kind]} heads {_leading(part)}, lowest *{named(least.measure)}* {number(least.rho, '.2f')}")
     return f"Highest with the {named(TRUTH)}, within layers: {'; '.join(told) or 'none'}. Not tested against each other."
 
 
@@ -143,16 +146,15 @@ def parted(table: pd.DataFrame, names: Sequence[str] = (UNIT, "alpha_beta", "out
 
 def witness(table: pd.DataFrame) -> str:
     """Of `tables.along` beside random: what becomes of gradient importance when it is divided by that of its layer."""
-    part = table[table.model.str.endswith(EVERY)].groupby(["criterion", "model"], sort=False).change.mean()
-    names = [UNIT, f"{UNIT}, by layer", "alpha_beta"]
-    if not {*names} <= {*part.index.unique("criterion")}:
+    part = table[table.model.str.endswith(EVERY)].groupby(["model", "criterion"], sort=False).change.mean()
+    own, names = (part.loc[part.index[0][0]] if len(part) else part), (UNIT, f"{UNIT}, by layer", "alpha_beta")
+    if not {*names} <= {*own.index}:
         return ""
-    first = part[UNIT].index[0]
-    values = [number(part[name, first], "+.2f") for name in names]
+    one, other, third = (number(own[name], "+.2f") for name in names)
     return (
-        f"A second witness: with heads of {first} removed at once, the loss minus that with random heads is {values[0]} nats by"
-        f" gradient importance, {values[1]} by the same divided by its layer's, which ranks alike within layers, and"
-        f" {values[2]} by {named('alpha_beta')}, a share of its layer's (means over numbers of heads)."
+        f"A second witness: with heads of {part.index[0][0]} removed at once, its loss minus random heads' is {one}"
+        f" nats by gradient importance, {other} by the same divided by its layer's, which ranks alike within layers, and {third}"
+        f" by {named('alpha_beta')}, a share of its layer's (means over numbers of heads)."
     )
 
 
@@ -301,13 +303,10 @@ def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     """
     own, alike = _first(ranked, drawn), hollow(ranked.set_index("criterion"), paired)
     alone = own.groupby("criterion").seed.transform("nunique") == 1
-    for end in ("low", "high"):  # over sentences: one training has no other
-        own = own.assign(**{end: own[end].where(alone & (own.criterion != RANDOM))})
+    own = own.assign(**{end: own[end].where(alone & (own.criterion != RANDOM)) for end in ("low", "high")})  # over sentences
     left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, {count(own.seed.nunique(), 'training')}"
-    own = own.assign(model=left + "\n" + own.model + ", " + own["test set"], hollow=own.criterion.isin(alike))
-    return own.rename(columns={"change": "value"}).assign(criterion=own.criterion.map(named))[
-        ["criterion", "model", *VALUES, "hollow"]
-    ]
+    own = own.assign(model=left + "\n" + own.model + ", " + own["test set"], hollow=own.criterion.isin(alike), value=own.change)
+    return own.assign(criterion=own.criterion.map(named))[["criterion", "model", *VALUES, "hollow"]]
 
 
 def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
@@ -319,10 +318,7 @@ def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
 def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shares: pd.DataFrame) -> str:
     """What tells the criteria of a contest's first model apart: who keeps nothing of the layer where most of the loss is.
 
-    Parameters
-    ----------
-    shares : pandas.DataFrame
-        `tables.shares` of its trainings. Empty where there are none.
+    `shares` are `tables.shares` of its trainings, empty where there are none.
     """
     here, rivals = _rivals(ranked)
     own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
@@ -342,20 +338,18 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
 
 
 def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
-    """How far heads kept in that layer go with BLEU over the criteria of a contest, and a criterion that keeps most of them."""
+    """How far heads kept in that layer go with BLEU over a contest's criteria, and the criterion that keeps most of them."""
     here, rivals = _rivals(ranked)
-    kept = by_layer(ranked, drawn)
-    if shares.empty or kept.empty or len(rivals) < FEW:
+    if shares.empty or len(rivals) < FEW:
         return ""
-    column, bleu = f"layer {int(shares.mean().idxmax()) + 1}", rivals.rename(index=named).value
-    left = kept[column].reindex(bleu.index)
-    rho, most = bleu.corr(left, method="spearman"), left.idxmax()
+    column = f"layer {int(shares.mean().idxmax()) + 1}"
     own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
-    own = own[own.criterion.map(named) == most]
+    kept = own.groupby("criterion")[column].mean()[rivals.index]
+    rho, most = kept.corr(rivals.value, method="spearman"), own[own.criterion == kept.idxmax()]
+    counts, changes = listed(number(n, ".0f") for n in most[column]), listed(number(change, "+.1f") for change in most.change)
     return (
         f"The layer is not all: over {len(rivals)} criteria heads kept in {column} go with BLEU by {number(rho, '.2f')} (rank"
-        f" correlation of means); *{most}* keeps most there ({listed(number(n, '.0f') for n in own[column])}), and changes"
-        f" BLEU by {listed(number(change, '+.1f') for change in own.change)}."
+        f" correlation of means); *{named(kept.idxmax())}* keeps most there ({counts}), and changes BLEU by {changes}."
     )
 
 
@@ -425,9 +419,8 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, text: str) -> str:
     told = [f"*{named(name)}* {verb} to {number(there.value[name], '+.1f')}"
             for verb, name in (("rises", moved.idxmax()), ("falls", moved.idxmin()))]  # fmt: skip
     rho = number(places.here.corr(places.there), ".2f")
-    drawn = f" (random heads {number(there.value[RANDOM], '+.1f')})" if RANDOM in there.index else ""
     of = f"{there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')}"
-    return f"**On {text} text** ({of}) the order differs (rank correlation {rho}): {', '.join(told)}{drawn}."
+    return f"**On {text} text** ({of}) the order differs (rank correlation {rho}): {', '.join(told)}."
 
 
 def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, *more: str) -> str:
@@ -446,20 +439,14 @@ def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, *more: str) -> str
         alike = f"; {pair[0]} is nearly {pair[1]} ({number(most.rho, '.2f')})" * bool(most.rho > HIGH)
         said.append(
             f"**Within a layer measures agree {_how(middle)}** ({KIND_TITLES[kind]} heads, median rank correlation"
-            f" {number(middle, '.2f')} over {len(part)} pairs of {len({*part.one, *part.other})} measures){alike}."
+            f" {number(middle, '.2f')} over {len(part)} pairs){alike}."
         )
     table = across(predictors)
     rho = table[table.compared == ACROSS].set_index("measure").rho
     if {UNIT, "confidence"} <= {*rho.index}:
-        part_ = (
-            "**Across layers they part**, and pruning"
-            if rho[UNIT] - rho["confidence"] > PARTED
-            else "**Across layers**, as pruning"
-        )
-        said.append(
-            f"{part_} cuts across layers: gradient importance goes with {named(SURVIVAL)} by"
-            f" {number(rho[UNIT], '.2f')}, confidence by {number(rho['confidence'], '.2f')}."
-        )
+        apart = ", where pruning chooses, they part" * bool(rho[UNIT] - rho["confidence"] > PARTED)
+        goes = f"{number(rho[UNIT], '.2f')}, confidence by {number(rho['confidence'], '.2f')}"
+        said.append(f"**Across layers{apart}**: gradient importance goes with how long L0 keeps a head by {goes}.")
     return " ".join([*said, *filter(None, more)])
 
 
