@@ -369,7 +369,7 @@ def test_a_second_witness_is_the_gradient_divided_by_that_of_its_layer():
     names = ("gradient, example", "gradient, example, by layer", "alpha_beta")
     rows = [("a, all kinds", name, heads, -number / 2) for number, name in enumerate(names) for heads in (4, 2)]
     table = pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"])
-    assert "is +0.00 nats by gradient importance, -0.50 by the same divided" in said_of.witness(table)
+    assert "is +0.00 nats by gradient importance, -0.50 by the same over its" in said_of.witness(table)
     assert said_of.witness(table[table.criterion != "alpha_beta"]) == ""
     parts = {("a", 1): pd.concat([shot(h2=3.0), shot("random", 0, h2=1.0), shot("random", 1, h2=2.0)])}
     each = contest.tables.each_training(parts)

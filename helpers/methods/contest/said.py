@@ -153,7 +153,7 @@ def witness(table: pd.DataFrame) -> str:
     one, other, third = (number(own[name], "+.2f") for name in names)
     return (
         f"A second witness: with heads of {part.index[0][0]} removed at once, its loss minus random heads' is {one}"
-        f" nats by gradient importance, {other} by the same divided by its layer's, which ranks alike within layers, and {third}"
+        f" nats by gradient importance, {other} by the same over its layer's, which ranks alike within layers, and {third}"
         f" by {named('alpha_beta')}, a share of its layer's (means over numbers of heads)."
     )
 
