@@ -714,7 +714,7 @@ elsewhere = notes.beyond(study.ROOT / "figures") if run.corpus == "controlled" e
 loss_elsewhere = elsewhere.pop("loss", None)
 also = f" Elsewhere {listed(f'{number(row[0])} ({name})' for name, row in elsewhere.items())}." if elsewhere else ""
 fewer = f"{carried[0].partition(', random')[0]}); {carried[1].partition(' (')[0]}"
-few_or_not = "Heads that change it:" if measured.shown(differ, "encoder") else "Too few heads change it for this to count:"
+few_or_not = "Heads that change it:" if measured.shown(differ, "encoder") else "Too few heads change it:"
 told = [
     f"""**Do relevance and confidence rank heads alike? {strong.capitalize()} by the default rule:
 {number(points["alpha_beta", "trained"])} (Spearman; random weights {number(points["alpha_beta", "random"])}).**{also}""",
@@ -747,12 +747,7 @@ in {rare} of {count(len(studied), "model")}.""",
 least = claims.least_worth("relevance-confidence", run.corpus)
 every = each.xs(each.index[0][0], level="model")
 closing = f"""
-- *Relevance and confidence*: the most relevant head of a layer is its most confident one in {same} of {
-    len(layers)
-} layers. What
-  "relevant" means depends on the rule: the signed ones rank heads as the default does at {
-    ends(mean.loc[summed, "alpha_beta"], ".2f")
-}.
+- *Relevance and confidence*: the most relevant head of a layer is its most confident one in {same} of {len(layers)} layers.
 - *A few heads*: the largest has twice an even share in {
     listed(f"{row.twice} ({named(rule).removeprefix('relevance, ')})" for rule, row in layers_of[["twice"]].sum().iterrows())
 } of {layers_of.size().iloc[0]} layers.
