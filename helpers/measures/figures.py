@@ -316,12 +316,14 @@ def sorted_heads(single: pd.DataFrame, out: int):
     figure, axis = plt.subplots(figsize=(WIDTH - 0.1, 2.9))
     axis.axvspan(0.5, out + 0.5, color="#EFEFEF", zorder=0)
     axis.axhline(0, **drawing.LEVEL)
-    told = []
+    told: list[tuple[str, str]] = []
     for kind, colour in zip(drawing.kinds(rows.index.unique("kind")), MODELS, strict=False):
         own = rows.loc[[kind]]
         for part, full in ((own[known[own.index]], True), (own[~known[own.index]], False)):
-            look = {"color": colour, "mfc": colour if full else "white", "marker": drawing.MARKERS[len(told)], "ms": 4}
-            axis.errorbar(part.place, part.loss, yerr=drawing.whiskers(part, "loss"), ls="", elinewidth=0.9, mew=0.9, **look)
+            look: dict[str, Any] = {"color": colour, "mfc": colour if full else "white", "marker": drawing.MARKERS[len(told)]}
+            axis.errorbar(
+                part.place, part.loss, yerr=drawing.whiskers(part, "loss"), ls="", ms=4, elinewidth=0.9, mew=0.9, **look
+            )
         told.append((f"{drawing.KIND_TITLES[kind]}-attention: {known[own.index].sum()} of {len(own)} change the loss", colour))
     _millinats(axis, "y", single.low)
     for line, (said, colour) in enumerate(told):
@@ -520,18 +522,17 @@ def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
     for y in range(1, len(keys), 2):
         axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
     for _, row in relations.iterrows():
-        y = keys.index((row.relation, row.direction))
-        y += step * (list(colours).index(row.model) - (len(colours) - 1) / 2)
+        place = keys.index((row.relation, row.direction)) + step * (list(colours).index(row.model) - (len(colours) - 1) / 2)
         value, low, high = (100 * row[f"above offset{end}"] for end in ("", ", low", ", high"))
-        look = {
+        look: dict[str, Any] = {
             "color": colours[row.model],
             "mec": colours[row.model],
             **[*_CASES.values()][0 if row.passes else 2 - row["passes +10"]],
         }
-        axis.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", elinewidth=1, **look)
+        axis.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="o", elinewidth=1, **look)
         if text := texts.get(row.model):
             printed = 100 * (row[f"printed accuracy, {text}"] - row[f"printed offset, {text}"])
-            axis.plot(printed, y, **(drawing.PRINTED | {"color": colours[row.model], "mfc": "none", "ms": 5.5}))
+            axis.plot(printed, place, **(drawing.PRINTED | {"color": colours[row.model], "mfc": "none", "ms": 5.5}))
     axis.axvline(0, color="#888888", lw=1, zorder=1)
     axis.axvline(100 * MARGIN, color="black", lw=1, zorder=1)
     for at, text, side in ((0, "baseline ", "right"), (100 * MARGIN, f" the line, +{100 * MARGIN:.0f}", "left")):
