@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.colors import Colormap
 from matplotlib.ticker import LogLocator
 
 from helpers import drawing
@@ -47,7 +48,7 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 
 def _head_map(
     axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2,
-    cmap: str = "viridis", colour: pd.Series | None = None,
+    cmap: str | Colormap = "viridis", colour: pd.Series | None = None,
 ):  # fmt: skip
     """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and #head."""
     colour, column, rank = (part.xs(kind, level="kind") for part in (column if colour is None else colour, column, rank))
@@ -313,7 +314,7 @@ def sorted_heads(single: pd.DataFrame, out: int):
     drawing.of_heads(single, "loss", "low", "high")
     rows = 1000 * single.sort_values("loss", kind="stable")
     rows["place"], known = range(1, len(rows) + 1), (rows.low > 0) | (rows.high < 0)
-    figure, axis = plt.subplots(figsize=(WIDTH - 0.1, 2.9))
+    figure, (axis,) = drawing.grid(1, 1, WIDTH - 0.1, 2.9)
     axis.axvspan(0.5, out + 0.5, color="#EFEFEF", zorder=0)
     axis.axhline(0, **drawing.LEVEL)
     told: list[tuple[str, str]] = []
