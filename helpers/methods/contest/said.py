@@ -115,7 +115,7 @@ def _leading(part: pd.DataFrame, many: int = 3) -> str:
 def predictors(table: pd.DataFrame) -> str:
     """Of `tables.predictors`: the measures that go best with the loss without a head, for each kind that can tell."""
     told = []
-    for kind, part in telling(table).groupby("kind", sort=False):
+    for kind, part in telling(table).dropna(subset="rho").groupby("kind", sort=False):
         least = part.loc[part.rho.idxmin()]
         told.append(f"{KIND_TITLES[kind]} heads {_leading(part)}, lowest *{named(least.measure)}* {number(least.rho, '.2f')}")
     return f"Highest with the {named(TRUTH)}, within layers: {'; '.join(told) or 'none'}. Not tested against each other."
@@ -345,6 +345,8 @@ def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame)
     column = f"layer {int(shares.mean().idxmax()) + 1}"
     own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
     kept = own.groupby("criterion")[column].mean()[rivals.index]
+    if kept.nunique() < 2 or rivals.value.nunique() < 2:
+        return ""
     rho, most = kept.corr(rivals.value, method="spearman"), own[own.criterion == kept.idxmax()]
     counts, changes = listed(number(n, ".0f") for n in most[column]), listed(number(change, "+.1f") for change in most.change)
     return (
