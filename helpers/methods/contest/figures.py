@@ -299,8 +299,10 @@ def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None
                 axis.plot([means.at[name, title]] * 2, [place - 0.38, place + 0.38], color="black", lw=1.6)
         if RANDOM in order:
             axis.axvline(means.at[RANDOM, title], color=_DARK, lw=1.0, ls="--", zorder=0)
-        axis.set_title(title, loc="left")
-        axis.set_xlabel(unit)
+        letters = int(14 * sizes[0])
+        axis.set_title("\n".join(fill(line, letters) for line in title.split("\n")), loc="left")
+        axis.set_xlabel(fill(unit, letters + 12 * (len(panels) == 1)))
+        axis.tick_params(axis="y", which="minor", length=0)  # lines between the cells of the grid
         axis.tick_params(axis="y", length=0)
     axes[0, 0].set_yticks(range(len(order)), [f"{name} heads" if name == RANDOM else name for name in order])
     if kept is not None:
@@ -317,7 +319,6 @@ def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None
             most = int(np.argmax(needed))
             axis.add_patch(plt.Rectangle((most - 0.5, -0.5), 1, len(order), fill=False, ec=MODELS[1], lw=1.6, zorder=5))
     axes[0, 0].set_ylim(len(order) - 0.5, -0.5)
-    axes[0, 0].tick_params(axis="y", which="minor", length=0)  # lines between the cells of the grid
     looks = {"one training": {"color": MODELS[0], "ls": "", "marker": "o"}}
     if "hollow" in frame and frame.hollow.eq(True).any():
         looks["not told from random heads"] = {"color": MODELS[0], "ls": "", "marker": "o", "mfc": "white"}
