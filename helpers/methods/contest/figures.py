@@ -299,9 +299,9 @@ def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None
                 axis.plot([means.at[name, title]] * 2, [place - 0.38, place + 0.38], color="black", lw=1.6)
         if RANDOM in order:
             axis.axvline(means.at[RANDOM, title], color=_DARK, lw=1.0, ls="--", zorder=0)
-        letters = int(14 * sizes[0])
+        letters = int(16.5 * sizes[0])
         axis.set_title("\n".join(fill(line, letters) for line in title.split("\n")), loc="left")
-        axis.set_xlabel(fill(unit, letters + 12 * (len(panels) == 1)))
+        axis.set_xlabel(fill(unit, letters))
         axis.tick_params(axis="y", which="minor", length=0)  # lines between the cells of the grid
         axis.tick_params(axis="y", length=0)
     axes[0, 0].set_yticks(range(len(order)), [f"{name} heads" if name == RANDOM else name for name in order])
