@@ -54,7 +54,7 @@ def lead(gained: pd.DataFrame, verdict: str, text: str) -> str:
         said = f"The group constraint helps {task}: BLEU changes by {ends} %, printed {printed}."
     cost = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else "does not detectably change it"
     rest = listed(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
-    rest = f" With the constraint alone (verdict in {task}: {verdict}) {rest}." if len(others) else f" (Verdict: {verdict}.)"
+    rest = f" By the constraint alone ({task}: *{verdict}*) {rest}." if len(others) else f" (Verdict: {verdict}.)"
     return f"**{said} One head per group {cost}.**{_lowered(first[first.method == PS], text)}{rest}"
 
 
@@ -73,7 +73,7 @@ def _beside_printed(row) -> str:
     """A gain of `tables.gains` beside the printed one: is there none, less, or can the interval not tell?"""
     told = f"({interval(row.gain, row.low, row.high, '+.1f')} %, printed {number(row.printed, '+.1f')})"
     if row.low <= 0 and row.high >= row.printed:
-        return f"cannot tell {told}"
+        return f"is undecided {told}"
     return f"gains by interval {told}" if row.low > 0 else f"does not gain as printed {told}"
 
 
