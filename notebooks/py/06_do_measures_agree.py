@@ -170,11 +170,8 @@ if by_hand:
         with heads.gate(model, {address: 0.0}):
             rise += model(**batch).loss
     own = [slopes.sum() / (batch["labels"] != -100).sum(), slopes.abs().mean(), rise]
-    known = (
-        -worth.patching(model, [batch]),
-        worth.importance(model, [batch], norm=None),
-        worth.leave_one_out(model, [batch]).loss,
-    )
+    alone = worth.leave_one_out(model, [batch]).loss
+    known = [-worth.patching(model, [batch]), worth.importance(model, [batch], norm=None), alone]
     print(said.by_hand(address, own, [column[address] for column in known]))
 
 # %% jupyter={"source_hidden": true}

@@ -313,11 +313,11 @@ def test_what_is_said_follows_the_numbers():
         "**The group constraint does not give a its printed +3.0 %: BLEU changes by +1.0 [+0.5, +2.0] %. One head per group"
     )
     assert told.startswith(
-        f"{answer} costs 8 %.** It lowers a of generated text by interval (all after Holm too). With the constraint"
+        f"{answer} costs 8 %.** It lowers a of generated text by interval (all after Holm too). By the constraint"
     )
     assert " alone (a: *inconclusive*) b is undecided (-1.0 [-2.0, +5.0] %, printed +4.0)" in told
     sure = gained.assign(high=gained.high.where(gained.method == GHT, -0.5), p_holm=[0.1] * 4 + [0.01, 0.1])
-    assert "It lowers all 2 tasks of natural text by interval (Holm: a alone). With" in said.lead(sure, "no", "natural")
+    assert "It lowers all 2 tasks of natural text by interval (Holm: a alone). By" in said.lead(sure, "no", "natural")
     assert said.lead(gained.assign(printed=1.5), "yes", "x").startswith(
         "**The group constraint helps a: BLEU changes by +1.0 ["
     )

@@ -105,7 +105,7 @@ def telling(table: pd.DataFrame) -> pd.DataFrame:
     return found if len(found) else within
 
 
-def _leading(part: pd.DataFrame, many: int = 3) -> str:
+def _leading(part: pd.DataFrame, many: int = 2) -> str:
     """The measures of highest correlation, as they follow, the first with its interval."""
     first, *rest = part.nlargest(many, "rho").itertuples()
     told = [f"*{named(first.measure)}* {interval(first.rho, first.low, first.high, '.2f')}"]
@@ -116,8 +116,7 @@ def predictors(table: pd.DataFrame) -> str:
     """Of `tables.predictors`: the measures that go best with the loss without a head, for each kind that can tell."""
     told = []
     for kind, part in telling(table).dropna(subset="rho").groupby("kind", sort=False):
-        least = part.loc[part.rho.idxmin()]
-        told.append(f"{KIND_TITLES[kind]} heads {_leading(part)}, lowest *{named(least.measure)}* {number(least.rho, '.2f')}")
+        told.append(f"{KIND_TITLES[kind]} heads {_leading(part)}")
     return f"Highest with the {named(TRUTH)}, within layers: {'; '.join(told) or 'none'}. Not tested against each other."
 
 
@@ -217,7 +216,7 @@ def ranks(table: pd.DataFrame, matches: pd.DataFrame | None = None) -> str:
 
 def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings, how many beat the
-    gradient in each, and which drawn one most often costs no less than random heads."""
+    gradient in each, and which of the drawn ones most often costs no less than random heads."""
     means = table.groupby(["model", "criterion"], sort=False).change.mean()
     every, settings = means.drop(RANDOM, level="criterion", errors="ignore"), list(means.index.unique("model"))
     here = every[every.index.isin(drawn, level="criterion")]
@@ -227,18 +226,14 @@ def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
     better = {name: every[name].index[every[name] < every[name, UNIT]] for name in settings if UNIT in every[name]}
     times = pd.Series([one for name, found in better.items() if name != DECODER for one in found], dtype=object).value_counts()
     often = times.index[times > sum(name != DECODER for name in better) / 2]
-    told = [f"{listed(f'*{named(name)}*' for name in often)} in most settings of translation"] if len(often) else []
+    told = [f"{listed(f'*{named(name)}*' for name in often)} in most of translation"] if len(often) else []
     told += [f"{len(better[DECODER])} of {len(every[DECODER]) - 1} on the Llama-style decoder"] if DECODER in better else []
-    said += f" Lower than by *{named(UNIT)}*: {', '.join(told)} (means, not tested)." if told else ""
+    said += f" Less than *{named(UNIT)}* (not tested): {', '.join(told)}." if told else ""
     if RANDOM in means.index.get_level_values("criterion"):
         above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
-        worse = every[every.to_numpy() >= above].index
-        told = [
-            f"{of}*{named(str(name))}* ({times} of {len(settings)})"
-            for part, of in ((worse[worse.isin(here.index)], ""), (worse[~worse.isin(here.index)], "of those not drawn "))
-            for name, times in part.get_level_values("criterion").value_counts().head(1).items()
-        ]
-        said += f" No better than random: {', '.join(told)}." if told else ""
+        worse = here[here.to_numpy() >= above[every.index.isin(here.index)]].index.get_level_values("criterion").value_counts()
+        told = [f"*{named(str(name))}* ({times} of {len(settings)})" for name, times in worse.head(1).items()]
+        said += f" No better than random: {told[0]}." if told else ""
     return said
 
 
@@ -531,7 +526,7 @@ def head_map(table: pd.DataFrame, measures: Sequence[str]) -> str:
     least = mean.idxmin()
     return (
         f"First in their layers, of {len(measures)} measures: {who}{cost}. *{named(least)}* agrees least with"
-        f" the others (mean rank correlation {number(mean[least], '.2f')}, median {number(mean.median(), '.2f')})."
+        f" the others ({number(mean[least], '.2f')}, median {number(mean.median(), '.2f')})."
     )
 
 
