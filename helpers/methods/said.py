@@ -13,7 +13,6 @@ from helpers import study
 from helpers.measures.removal import RANDOM, least
 from helpers.measures.table import TRUTH
 from helpers.methods.removal import ALIKE
-from helpers.publish import claims
 from helpers.reading import ends, interval, listed, number
 from helpers.study import layout
 
@@ -130,8 +129,11 @@ def yardsticks(folder: Path | None, model: str) -> dict[str, float]:
         removed: BLEU with all encoder heads removed and the rest trained on; cost: what that costs; never: what a model costs
         that was trained without them; sentences.
     """
-    table = claims.tables_in(folder)("01_relevance_and_confidence/bleu") if folder else None
-    rows = {} if table is None else table.set_index("model").bleu
+    path = folder and layout.Chapter(folder / "01_relevance_and_confidence").table("bleu")
+    if not path or not path.exists():
+        return {}
+    table = pd.read_csv(path)
+    rows = table.set_index("model").bleu
     names = (f"{model}, trained on", f"{model}, encoder heads removed, trained on", model, f"{model}, no encoder heads")
     if not all(name in rows for name in names):
         return {}

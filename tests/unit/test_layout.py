@@ -87,4 +87,4 @@ def test_no_caption_has_a_typed_number():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("run.figure", "run.animation"):
                 (said,) = [ast.unparse(part.value) for part in node.keywords if part.arg == "caption"]
-                assert not re.search(r"\d", re.sub(r"\{.*?\}|\bL0\b", "", said)), said
+                assert not re.search(r"\d", re.sub(r"\{.*?\}|\b(L0|F1)\b", "", said)), said
