@@ -203,12 +203,13 @@ def needed(share: float, of: int, passed: int, undecided: int) -> str:
 def rare(table: pd.DataFrame) -> str:
     """Of `measured.rare_table`: the best heads on each register, in any layer and in the first, beside the paper's."""
     told = []
-    for text, part in table.groupby([printed_text(str(title)) for title in table.index], sort=False):
+    texts = pd.Series([printed_text(str(title)) for title in table.index], table.index)
+    for text, part in table.groupby(texts, sort=False):
         row = part.iloc[0]
         top = ends(part["two rarest"], "%") if len(part) > 1 else interval(row["two rarest"], row.low, row.high, "%")
         paper = f"{'more than ' * (text == 'WMT')}{number(PRINTED_RARE[str(text)]['two'], '%')}"
-        name = f"{'news' if text == 'WMT' else 'subtitles'} {top}"
-        told.append(f"{name} in any layer, {ends(part['layer 1'], '%')} in layer 1 (paper: {paper})")
+        kinds = {next((kind for kind in ("news", "subtitles") if kind in str(title)), str(title)) for title in part.index}
+        told.append(f"{listed(sorted(kinds))} {top} in any layer, {ends(part['layer 1'], '%')} in layer 1 (paper: {paper})")
     return (
         f"best heads: {'; '.join(told)}; {int((table['two rarest'] > RAREST).sum())} of {count(len(table), 'model')} above"
         f" {number(RAREST, '%')}"
