@@ -495,7 +495,9 @@ def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
     best = pd.DataFrame({"score": [0.5, 0.4], "low": 0.45, "high": 0.52, "verdict": False, "offset": 0}, ["a", "b"])
     assert said.positional(best) == "0 of 2 models have a positional head; the best, of a, reaches 50 [45, 52] %"
     assert "the best looks at its own position for 40 to 50 %" in said.decoder(best.assign(**{"best at random": 0.1}))
-    table = pd.DataFrame({"two rarest": [0.2, 0.6, 0.48], "low": 0.1, "high": 0.7, "layer 1": 0.2}, ["a news", "b news", "c subtitles"])
+    table = pd.DataFrame(
+        {"two rarest": [0.2, 0.6, 0.48], "low": 0.1, "high": 0.7, "layer 1": 0.2}, ["a news", "b news", "c subtitles"]
+    )
     told = "best heads: news 20 to 60 % in any layer, 20 % in layer 1 (paper: more than 50 %); subtitles 48 [10, 70] % in any"
     assert said.rare(table) == f"{told} layer, 20 % in layer 1 (paper: 83 %); 1 of 3 models above 50 %"
     assert "best heads: EN-FR europarl 20 [10, 70] % in any" in said.rare(table.iloc[:1].set_axis(["EN-FR europarl"]))  # alone
