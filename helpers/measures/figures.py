@@ -598,6 +598,7 @@ def rare_shares(
         if title in printed and "one" not in printed[title]:
             at = 100 * printed[title]["two"]
             axis.annotate("", (1, at + 17), (1, at + 3), arrowprops={"arrowstyle": "->", "color": "black"})
+            axis.set_ylim(top=max(axis.get_ylim()[1], at + 20))  # where all heads lie far below it
         most = max(100 * max([RAREST, *(own["two"] for own in printed.values())]), table[["two_rarest", "high"]].max(axis=None))
         axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, most + 4))
     return figure

@@ -185,7 +185,7 @@ of_models = {title: l0.tables.over_trainings(found) for title, found in trained.
 # animation](../figures/controlled/03_l0_pruning/gate_closing_animation.gif)). The penalty pushes gates shut, and the stretched
 # distribution has mass at exactly closed and exactly open; nothing asks the gates that stay to be fully open. A model with many
 # *unsettled* gates (P(closed) between `0.05` and `0.95`) is not the one that binary evaluation scores. A head stays where fully
-# open is more likely than closed, that is log α above zero. At log α = 0 both have the probability `0.31` named above, so the
+# open is more likely than closed, that is log α above zero. At `log α = 0` both have the probability `0.31` named above, so the
 # picture's cut is there and not at a half.
 
 # %% jupyter={"source_hidden": true}

@@ -34,7 +34,7 @@
 # *By interval* says that a 95 % interval leaves out zero, each by itself; only verdicts (seen, partly, no, inconclusive, not
 # testable) are corrected, for all tests of this paper's claims (Holm). *Least important heads* are one head of each encoder
 # layer, by gradient importance. A *seed* is a model trained from its own random weights; a *setting* is a way to train on from
-# seed 1. *No links*: every word attends to itself.
+# the first seed. *No links*: every word attends to itself.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -255,8 +255,8 @@ if "masks" in parts:
     )
 
 # %% [markdown]
-# The claim is about the left end of the blue curve; the verdict on top asks about three heads per layer, in seed 1: heads were
-# masked in no other. The paper says so *in any training setting*: the same of the settings above, each against itself.
+# The claim is about the left end of the blue curve; the verdict on top asks about three heads per layer, in the first seed:
+# heads were masked in no other. The paper says so *in any training setting*: the same of the settings above, each against itself.
 
 # %% jupyter={"source_hidden": true}
 if "settings" in parts:

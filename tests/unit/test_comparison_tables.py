@@ -359,6 +359,8 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     alone = said_of.beside_random(ranked, contest.tables.against(parts), whole[whole.seed == 1])
     assert alone.low.notna().sum() == 4  # one training has an interval over sentences, single draws have none
     assert said_of.unpruned(ranked, whole).endswith("(50.0)")
+    more = pd.concat([whole, whole.assign(**{"test set": "other", "bleu": whole.bleu + 10})])
+    assert said_of.unpruned(ranked, more).endswith("(50.0 and 60.0)")
     turned = ranked.assign(value=-ranked.value, model="b")
     assert "the order differs (rank correlation -1.00): *confidence* rises to +3.0" in said_of.elsewhere(
         ranked, turned, "other"

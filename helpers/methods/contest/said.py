@@ -305,9 +305,10 @@ def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
 
 
 def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """The x axis of a contest: what is subtracted, with its BLEU, mean over trainings and test sets."""
+    """The x axis of a contest: what is subtracted, with its BLEU, mean over trainings, of each test set."""
     own = _first(ranked, drawn)
-    return f"BLEU minus that of the unpruned model trained as long ({number((own.bleu - own.change).mean(), '.1f')})"
+    plain = (own.bleu - own.change).groupby(own["test set"], sort=False).mean()
+    return f"BLEU minus that of the unpruned model trained as long ({listed(number(value, '.1f') for value in plain)})"
 
 
 def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shares: pd.DataFrame) -> str:
