@@ -331,10 +331,10 @@ else:
 
 # %% [markdown]
 # Its siblings: other sizes, or one other setting (setting `siblings`). *Small* (encoder `3 × 8`, decoder `1 × 2`: layers and
-# heads), *shallow decoder* (`1 × 2`) and *deep decoder* (`3 × 8`, with a shallower encoder) differ in size; in *zero start* encoder
-# attention adds nothing at the first step; *dropout* sets values inside the model to zero at random while it is trained; *short
-# pieces* have a vocabulary of few subwords, *rare names* many more surnames. Their BLEU, the BLEU that training with encoder
-# attention adds, and all counts are in the file `models_beside`.
+# heads), *shallow decoder* (`1 × 2`) and *deep decoder* (`3 × 8`, with a shallower encoder) differ in size; in *zero start*
+# encoder attention adds nothing at the first step; *dropout* sets values inside the model to zero at random while it is
+# trained; *short pieces* have a vocabulary of few subwords, *rare names* many more surnames. Their BLEU, the BLEU that
+# training with encoder attention adds, and all counts are in the file `models_beside`.
 
 # %% jupyter={"source_hidden": true}
 if siblings:

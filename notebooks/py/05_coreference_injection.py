@@ -256,7 +256,8 @@ if "masks" in parts:
 
 # %% [markdown]
 # The claim is about the left end of the blue curve; the verdict on top asks about three heads per layer, in the first seed:
-# heads were masked in no other. The paper says so *in any training setting*: the same of the settings above, each against itself.
+# heads were masked in no other. The paper says so *in any training setting*: the same of the settings above, each against
+# itself.
 
 # %% jupyter={"source_hidden": true}
 if "settings" in parts:
