@@ -20,14 +20,14 @@ GRADIENT = "gradient, example"
 
 
 def idle(differ: pd.DataFrame) -> str:
-    """Of `measured.effects_that_differ` on kind: how many heads of each type change nothing off alone, and where all do."""
+    """Of `measured.effects_that_differ` on kind: how many heads of each type change the loss off alone, and where all do."""
     kinds = {kind: f"{kind} " if len(differ) > 1 else "" for kind in differ.index}
     some, full = differ[differ.differ < differ["heads"]], differ[differ.differ == differ["heads"]]
     if some.empty:
         return f"Off alone, every one of {differ['heads'].sum()} heads changes the loss."
-    parts = [f"{row['heads'] - row.differ} of {row['heads']} {kinds[kind]}heads" for kind, row in some.iterrows()]
-    rest = f"; all {full['heads'].sum()} {listed(kinds[kind].strip() for kind in full.index)} heads do" if len(full) else ""
-    return f"Off alone, {listed(parts)} change nothing that can be measured{rest}."
+    parts = [f"{row.differ} of {row['heads']} {kinds[kind]}heads" for kind, row in some.iterrows()]
+    every = f"All {full['heads'].sum()} {listed(kinds[kind].strip() for kind in full.index)} heads do, but only "
+    return f"Which heads change the loss, off alone? {every * bool(len(full))}{listed(parts)}."
 
 
 def by_layer(single: pd.DataFrame, differ: pd.Series) -> str:
@@ -178,7 +178,7 @@ def better(results: pd.DataFrame, own: str, also: Sequence[str]) -> str:
     if rows["change low"][best] <= rows["change high"][own]:
         return ""
     cut, cost = int(results["heads"].max() - rows["heads"].iloc[0]), [number(-rows.change[name], ".1f") for name in (best, own)]
-    return f"*{best.capitalize()}* chooses better: {cut} heads cut by it cost {cost[0]} BLEU and not {cost[1]}."
+    return f"*{best.capitalize()}* chooses better there: {cut} heads cut by it cost {cost[0]} BLEU, not {cost[1]}."
 
 
 def _lost(row: pd.Series) -> str:

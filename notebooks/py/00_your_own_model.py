@@ -103,8 +103,8 @@ if not (text or pretrained):
 # - *confidence*: for each token the largest weight that it puts on one token, averaged over tokens. The end of the sentence is
 #   left out, as a row and as what is attended to.
 #
-# All are measured on dev text, costly ones on fewer sentences; what heads cost together is measured on test text. What heads
-# *do* is the matter of notebook 2. In a trusted Jupyter a click on a column's name sorts.
+# All are measured on dev text, costly ones on fewer sentences (n, below); what heads cost together is measured on
+# test text. What heads *do* is the matter of notebook 2. In a trusted Jupyter a click on a column's name sorts.
 
 # %%
 # made above: the model; batches of its dev text, `explained` the first of them; below `unseen`, batches of test text
@@ -115,18 +115,15 @@ worth = table["leave-one-out"]
 run.table(table, "head_table", sentences=few)
 total = len(table)
 shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
-kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered)  # no column of nothing
 single = leave_one_out(model, explained)
-ordered = 1000 * single.loc[worth.sort_values(ascending=False, kind="stable").index]  # as `heart` orders its rows
-kept = kept.assign(**{"leave-one-out": 1000 * kept["leave-one-out"]})
-kept = kept.assign(**{f"leave-one-out_{end}": ordered[end].to_numpy() for end in ("low", "high")})
+kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered, single)  # no column of nothing
 called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance"}
 forms = {name: ".2f" for name in (*shown[1:4], "attnlrp") if name in kept} | {"leave-one-out": "+.2f"}
 differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
 unsure, by_holm = (int((differ["heads"] - differ[counted]).sum()) for counted in ("differ", "differ_holm"))
-asked = f"{subject.title}: {total} heads; the rise of {unsure} cannot be told from zero ({by_holm} by Holm)"
+asked = f"{subject.title}: {total} heads; the rise of {unsure} cannot be told from zero ({by_holm} by Holm), n = {few}"
 ends_of = pd.concat([kept.head(5), kept.tail(5)]) if total > 10 else kept
-display(readable(ends_of.reset_index(drop=True), called, forms, caption=f"{asked}; the five largest and the five smallest"))
+display(readable(ends_of, called, forms, caption=f"{asked}; the five largest and the five smallest"))
 every = sortable(kept, called, forms, asked).data
 HTML(f"<details><summary>All {total} heads, to be sorted by any column</summary>{every}</details>")
 
@@ -345,6 +342,8 @@ else:
 first = f"**{said.idle(differ)}** {said.because(worth, won)} {better}".strip()
 together = f"**One at a time is not together.** {half.name} heads off at once raise the loss by {costs['together']}; each off"
 together += f" alone, by {costs['alone']} in sum (both on test text, {UNIT})."
+within = won[won.method == removal.ALIKE].sort_values("heads")
+within = [f"{row.beaten} of {row.draws} random draws with {row.heads} off" for row in within.itertuples()]
 spare = " This text hardly needs encoder attention: a model trained without it loses" if yard else ""
 spare += (
     f" {number(yard['never'], '.1f')} BLEU, one with them cut and the rest trained on {number(yard['cost'], '.1f')}."
@@ -352,8 +351,8 @@ spare += (
     else ""
 )
 closing = f"""
-Whoever has little time should choose heads by type first: what a single head costs tells types apart better than heads of
-one type, and says little about what heads cost together. {said.with_training(published)}
+Type decides most; within types the *loss without the head* costs less than {listed(within)}. {better} What single heads cost
+says little about what they cost together. {said.with_training(published)}
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). Heads that can stand in for each other
 all look idle one at a time.{spare} Cutting without further training asks more than pruning does, which lets the rest adapt

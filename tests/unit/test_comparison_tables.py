@@ -482,3 +482,16 @@ def test_a_model_with_several_seeds_is_told_with_the_seed():
     told = said_of.kinds(worth, pd.DataFrame({"differ": 6, "differ_holm": 4, "shown": True}, index))
     assert told["encoder self"][0].endswith("; 6 (Holm: 4) of 8")
     assert told.model.tolist() == ["a, seed 1", "a, seed 2", "b"]
+
+
+def test_a_loss_stands_beside_its_own_head_s_interval():
+    heads = index(encoder=[2, 2], cross=[2])
+    loss = pd.Series([0.003, -0.001, 0.02, 0.0, 0.1, 0.002], heads)
+    effects = pd.DataFrame({"loss": loss, "low": loss - 0.001, "high": loss + 0.001})
+    table = loss.to_frame(LOSS).assign(functions=None)
+    kept, called = said_of.heart(table, (), effects)
+    assert kept[LOSS].tolist() == [100, 20, 3, 2, 0, -1]  # of all kinds in one order, thousandths of a nat
+    assert ((kept[f"{LOSS}_low"] < kept[LOSS]) & (kept[LOSS] < kept[f"{LOSS}_high"])).all()
+    assert kept.address.iloc[0] == "cross, layer 1, head 1" and list(called) == ["address", LOSS]
+    apart, _ = said_of.heart(table)
+    assert apart[LOSS].tolist() == [20, 3, 0, -1, 100, 2]  # one kind after the other

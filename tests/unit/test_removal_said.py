@@ -25,9 +25,9 @@ def differ(single):
 
 def test_idle_heads_are_counted_by_type(single):
     assert said.idle(differ(single)) == (
-        "Off alone, 3 of 4 encoder heads change nothing that can be measured; all 4 cross heads do."
+        "Which heads change the loss, off alone? All 4 cross heads do, but only 1 of 4 encoder heads."
     )
-    assert said.idle(differ(single.loc[["encoder"]])) == "Off alone, 3 of 4 heads change nothing that can be measured."
+    assert said.idle(differ(single.loc[["encoder"]])) == "Which heads change the loss, off alone? 1 of 4 heads."
     assert said.idle(differ(single.loc[["cross"]])) == "Off alone, every one of 4 heads changes the loss."
 
 
@@ -127,6 +127,6 @@ def test_bleu_of_choices_stands_beside_draws():
         " best of 2 draws of the same types) and 24 (random heads)."
     )
     said_of = said.better(table, removal.LEAST, ["other"])
-    assert said_of == "*Other* chooses better: 4 heads cut by it cost 4.0 BLEU and not 8.0."
+    assert said_of == "*Other* chooses better there: 4 heads cut by it cost 4.0 BLEU, not 8.0."
     wide = table.assign(**{"change high": table["change high"] + 3})
     assert said.better(wide, removal.LEAST, ["other"]) == ""

@@ -38,27 +38,40 @@ PARTED = 0.3  # of a correlation, from which on two measures part
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
-def heart(table: pd.DataFrame, entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, str]]:
+def heart(
+    table: pd.DataFrame, entered: Sequence[str] = (), effects: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, dict[str, str]]:
     """A head table's main columns behind each head's address in words, and what people call them.
 
     Parameters
     ----------
     entered : sequence of str
         Measures of others, which stand before the study's own where there is no room for all.
+    effects : pandas.DataFrame on (kind, layer, head), optional
+        Of `worth.leave_one_out` on the same batches: the interval of the loss without the head. Heads of all kinds are then
+        in one order, else one kind stands after the other.
+
+    Returns
+    -------
+    pandas.DataFrame, dict
+        On (kind, layer, head), most loss first, that in thousandths of a nat; column -> name.
     """
     addresses = [f"{KIND_TITLES[kind]}, layer {layer + 1}, head {head + 1}" for kind, layer, head in table.index]
     known = [name for name in (*FRONT, *entered, GROUP, *HEART) if name in table and table[name].notna().any()]
     kept = table[known[: COLUMNS - 1]].assign(address=addresses)
-    if TRUTH in kept:  # encoder heads first
+    if TRUTH in kept:
         kept = kept.assign(**{TRUTH: 1000 * kept[TRUTH]}).sort_values(TRUTH, ascending=False, kind="stable")
+    if TRUTH in kept and effects is None:
         kept = kept.sort_index(
             level="kind", key=lambda kinds: kinds.map(list(KIND_TITLES).index), kind="stable", sort_remaining=False
         )
-    kept = kept.reset_index(drop=True)
+    elif effects is not None:
+        kept = kept.join(1000 * effects[["low", "high"]].add_prefix(f"{TRUTH}_"))
     if "functions" in kept:
         kept["functions"] = kept.functions.fillna("").replace("", "–")
     own = {"functions": "passes the test of", TRUTH: f"{named(TRUTH)} (thousandths of a nat)"}
-    called = {name: own.get(name, named(name)) for name in kept if name != "address"}
+    beside = {"address", f"{TRUTH}_low", f"{TRUTH}_high"}
+    called = {name: own.get(name, named(name)) for name in kept if name not in beside}
     return kept, {"address": "head", **called}
 
 
