@@ -393,8 +393,8 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str], floor: tu
         if len(mean) == 1:
             axis.errorbar(mean.index, mean, yerr=drawing.whiskers(rows, "bleu"), **(look | {"ls": "", "ms": 5, "zorder": 4}))
             said = name.replace(", ", ",\n")
-            look = {"color": look["color"], "arrowprops": {"arrowstyle": "-", "color": look["color"], "lw": 0.8}}
-            axis.annotate(said, (mean.index[0], mean.iloc[0]), (4, 9), textcoords="offset points", fontsize=8, **look)
+            look = {"color": look["color"], "ha": "right", "va": "top", "fontsize": 8}
+            axis.annotate(said, (mean.index[0], mean.iloc[0]), (-5, -3), textcoords="offset points", **look)
             continue
         axis.plot(mean.index, mean, color=look["color"], lw=1.2, zorder=2)
         ends[name] = (mean.iloc[-1], look["color"])
