@@ -125,6 +125,11 @@ print("the same as full_link:", bool(np.allclose(matrix, coreference.matrices.fu
 # the mention before only (the first to itself); with *no links* every word to itself. In the head of a model the matrix is one
 # of subwords, and stands where the attention weights stood: no parameter is added.
 
+#
+# Gold clusters come with the controlled dialogues; the rule resolver is our own. *Corrupted* clusters are gold ones with errors
+# made at random: some are split, some merged, some mentions missing. *Shuffled* clusters have the same mentions, assigned to
+# clusters at random: a resolver has to be better than these.
+
 # %% jupyter={"source_hidden": true}
 run.figure(
     figures.mechanism(),
@@ -140,7 +145,8 @@ run.figure(
     "matrices",
     caption="The coreference matrices of one dialogue.",
     takeaway=f"The first {len(pieces)} of {whole} tokens of a dialogue with {mentions} mentions in {len(clusters)} clusters."
-    " Rows are cut there, so that weights seen may add up to less than one. Tokens without links attend to themselves (grey).",
+    " Rows are cut there: weights seen may add up to less than one. Grey: tokens without links, or first mentions under"
+    " *previous* links, attend to themselves.",
 )
 text = run.table(tables.text_statistics(folder, ["dev", board.split], truth), "text")
 run.table(pd.read_csv(folder / "report.csv"), "report")
@@ -156,16 +162,13 @@ named[list(f1)] = named[list(f1)].round()  # what is written alike is best alike
 readable(named, forms=f1, best=dict.fromkeys(f1, "most"), caption=f"How good are the links? F1 in %, {count}")
 
 # %% [markdown]
-# Gold clusters come with the controlled dialogues; the rule resolver is our own. *Corrupted* clusters are gold ones with errors
-# made at random: some are split, some merged, some mentions missing. *Shuffled* clusters have the same mentions, assigned to
-# clusters at random: a resolver has to be better than these.
-
-# %% [markdown]
 # ## The summarizer
 #
 # All rows of this notebook start from one model and train the same number of further steps. `events` is the share of the
 # reference's events that a summary tells with the right people. The baselines are references whose people are guessed: at
-# random, the one who speaks where the deed is named, the names nearest before it.
+# random, the one who speaks where the deed is named, the names nearest before it. In the dialogues below, bold is the cluster
+# of the person in whom the two summaries first differ, as the resolver has it; *chosen* is the shortest of the dialogues that
+# gain most.
 
 # %% jupyter={"source_hidden": true}
 quality = tables.scores(board, [PLAIN])
@@ -198,17 +201,14 @@ if board.known_events:
     display(Markdown(said.example(right, said.change(over, MAIN, tables.EVENTS), apart)))
 
 # %% [markdown]
-# Bold: the cluster of the person in whom the two summaries first differ, as the resolver has it. *Chosen*: the shortest of
-# the dialogues that gain most.
-#
-# A summary that tells *what* was done but not *who* did it lacks just what a coreference matrix could give. A gain that ends
-# below *nearest name* is a gain over very little.
+# A summary that tells *what* was done but not *who* did it lacks just what a coreference matrix could give.
 #
 # ## Underused heads: does the ranking hold?
 #
 # Importance of encoder heads (Michel et al. 2019: mean over examples of the absolute derivative of the loss in the head's
 # gate, divided by the norm over its layer), after further training in other settings from the same start, and in models
-# trained from other random weights, if there are such: what agreement by chance looks like.
+# trained from other random weights, if there are such: what agreement by chance looks like. These cannot agree: the first head
+# of one has nothing to do with the first of another. ρ is the rank correlation of all heads with the plain model's.
 
 # %% jupyter={"source_hidden": true}
 settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
@@ -232,14 +232,12 @@ run.figure(
 )
 
 # %% [markdown]
-# ρ is the rank correlation of all heads with the plain model's. Models from other random weights cannot agree: the first head
-# of one has nothing to do with the first of another.
-#
 # ## Masking curves
 #
 # One to all heads of every layer off at inference, in the order of importance, in the reverse order, and at random. The last
 # point, all encoder heads off, says what encoder attention is worth to this model: where that is little, masking a few heads
-# costs little of necessity, and the paper's claim has not been put to the test.
+# costs little of necessity, and the paper's claim has not been put to the test. The claim is about the left end of the blue
+# curve; the verdict on top asks about three heads per layer, in the first seed: heads were masked in no other.
 
 # %% jupyter={"source_hidden": true}
 curves = None
@@ -255,9 +253,9 @@ if "masks" in parts:
     )
 
 # %% [markdown]
-# The claim is about the left end of the blue curve; the verdict on top asks about three heads per layer, in the first seed:
-# heads were masked in no other. The paper says so *in any training setting*: the same of the settings above, each against
-# itself.
+# The paper says so *in any training setting*: first the same of the settings above, each against itself. Then how well
+# importance predicts the rise of the loss with a head off. Importance is the size of the first-order term of that rise, example
+# by example. *Rise not above zero*: heads with which off, alone, the interval of the rise reaches zero.
 
 # %% jupyter={"source_hidden": true}
 if "settings" in parts:
@@ -279,13 +277,10 @@ named = {
     "all heads (nats)": "rank correlation",
     "within layers": "within layers",
 }
-named |= {"largest rise": "largest rise, nats", "heads that cost nothing": "no cost seen"}
+named |= {"largest rise": "largest rise, nats", "heads that cost nothing": "rise not above zero"}
 readable(ablated, named, {"largest rise": ".3f"}, caption="Importance beside the rise of the loss with one head off")
 
 # %% [markdown]
-# *No cost seen*: heads with which off, alone, the interval of the rise reaches zero. The table also says how well importance
-# predicts the rise. Importance is the size of the first-order term of that rise, example by example.
-#
 # ## Injection
 #
 # The least important heads attend by the full link matrix, in further training and in writing. The figure on top holds them
@@ -337,7 +332,12 @@ empty = {name: said.hollow(changed[name], one.worth, claims.least_worth("injecti
 # ## Where, how many, which matrix, or a layer of its own?
 #
 # *A layer of its own* is the alternative of 2021, extra computation for which no head is given up: after an encoder layer its
-# output H becomes $0.7\,H + 0.3\,M H$.
+# output H becomes $0.7\,H + 0.3\,M H$. It has no weights of its own either, and the paper's abstract and summaries do not
+# mention it.
+#
+# The paper says that higher layers work better, and that large clusters hamper *full* links, since a name has little weight in
+# the mean over many mentions: *adjacent* links would then gain more than full ones towards the bottom of the last two tables.
+# Heads that attend to themselves alone (*no links*) are the control for the matrix.
 
 # %% jupyter={"source_hidden": true}
 grouped = tables.by_group(board, {"heads and layers": parts.get("where", {}), "matrices": parts.get("matrices", {})})
@@ -345,7 +345,7 @@ if len(grouped):
     run.table(grouped, "where", resamples=repeats)
     upper, below = (f"{MAIN}, {part} layers" for part in ("upper", "middle"))
     pair = [upper] if {upper, below} <= {*board.rows} else []
-    layers = said.layers(grouped, tables.scores(board, pair, below) if pair else grouped[:0])
+    layers = said.layers(grouped, tables.scores(board, pair, below) if pair else grouped[:0], board)
     run.figure(
         figures.changes(said.placed(grouped, board), ["ROUGE-1", *board.metrics[3:]], title=once),
         "where",
@@ -372,12 +372,12 @@ if (near := f"{MAIN}, adjacent links") in parts.get("matrices", {}):
     display(Markdown(said.adjacent(paired)))
 
 # %% [markdown]
-# The paper says that higher layers work better, and that large clusters hamper *full* links, since a name has little weight in
-# the mean over many mentions: *adjacent* links would then gain more than full ones towards the bottom of the table. Heads that
-# attend to themselves alone (*no links*) are the control for the matrix. A layer of its own, which has no weights of its own
-# either, is a comparison that the paper's abstract and summaries do not mention.
-#
 # ## Do injected heads come to matter?
+#
+# Random and most important heads show whether it takes an *underused* head; shuffled links, or none, whether it takes
+# *coreference*: the rest of the model may come to use any head whose attention is fixed. The figure is of the loss with a head
+# off, the verdict of importance. The least important can only rise in rank, so ranks are told beside the settings of
+# *Underused heads*, which start from the same weights: what rises there is chance.
 
 # %% jupyter={"source_hidden": true}
 run.table(from_one(every), "before_after")
@@ -396,20 +396,16 @@ run.figure(
 matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["come-to-matter"]
 apart = tables.matter_more(every, value="loss_after") if len(more) else more
 run.table(from_one(apart), "loss_more")
-moved = said.rise(rises, apart)
+moved = said.rise(rises)
 display(Markdown(f"{moved[:1].upper()}{moved[1:]}." if moved else ""))
-display(Markdown(" ".join([ranks, said.matters(more, [row.side for row in matter.rows])])))
+display(Markdown(" ".join([ranks, said.matters(more, apart, [row.side for row in matter.rows])])))
 
 # %% [markdown]
-# Random and most important heads show whether it takes an *underused* head; shuffled links, or none, whether it takes
-# *coreference*: the rest of the model may come to use any head whose attention is fixed. The least important can only rise in
-# rank, so ranks are told beside the settings of *Underused heads*, which start from the same weights: what rises there is
-# chance.
-#
 # ## How good must the clusters be?
+#
+# Shuffled clusters say where mentions are, not which belong together: a resolver's links have to be better than these.
 
 # %% jupyter={"source_hidden": true}
-why = ""
 if "quality" in parts:
     curve = tables.quality_curve(board, parts["quality"], truth=truth)
     run.table(tables.beside_baselines(curve, board), "clusters", resamples=repeats)
@@ -422,12 +418,9 @@ if "quality" in parts:
     )
     for other in said.nearest(curve):
         gap = run.table(tables.scores(board, [MAIN], other.row), "clusters_as_good", resamples=repeats)
-        why = said.errors(curve, gap) if links != truth else ""
-        display(Markdown(why))
+        display(Markdown(said.errors(curve, gap) if links != truth else ""))
 
 # %% [markdown]
-# Shuffled clusters say where mentions are, not which belong together: a resolver's links have to be better than these.
-#
 # ## At inference alone
 #
 # A public summary of the paper reads as if the matrix were put in at inference alone. The table shows that first. Then it shows
@@ -488,9 +481,12 @@ found |= {f"{name.capitalize()} text": text for name, text in empty.items() if n
 helps = ruled["injection-helps"]
 paper = helps.rows[0].holm if helps.rows else float("nan")
 tests = sum(row.p == row.p for one in ruled.values() if one.claim.paper == helps.claim.paper for row in one.rows)
-answer = said.answer(own, over, links, behind, helps.verdict, paper, tests)
+told = single[:0] if track in empty else single  # of a text that says nothing of the method, the rest is details
+answer = said.answer(own, over, links, behind, helps.verdict, paper, tests, told)
 closing = f"""
-{said.bullets({"Injected heads": moved, "Clusters": why})}
+{said.short(own, over, single, links, behind, helps.verdict)}
+
+{said.bullets({"Injected heads": moved})}
 
 *Limits.* A small BART, *further training* in place of fine-tuning ([all differences](../docs/differences.md)).
 """

@@ -61,33 +61,45 @@ def controls(**changes):
 def test_the_answer_claims_what_intervals_say(gap, right, takes):
     over = over_seeds(**{MAIN: (0.5, 0.2, 0.9), SHUFFLED: (-0.2, -0.4, 0), "injected, random": (0.4, 0, 0.8)})
     own = controls(**{SHUFFLED: gap, "injected, random": gap})
-    told = said.answer(own, over, "rule", "5 seeds", "inconclusive", 0.086, 11)
+    alone = scores(**{MAIN: (0.8, 0.4, 1.1)})
+    told = said.answer(own, over, "rule", "5 seeds", "inconclusive", 0.086, 11, alone)
     assert told.startswith(
         "**Coreference links in the least important encoder heads help a little: ROUGE-1 +0.5 [+0.2, +0.9] (5 s"
     )
     assert right in told and takes in told
     assert told.endswith("choice gives +0.4.** After correction (Holm, adjusted p = 0.086, 11 tests): inconclusive.")
-    told = said.answer(own[:0], over.assign(change_low=-1, percent=2), "rule", "one seed", "no", float("nan"), 0)
+    more = scores(**{MAIN: (0.8, 0.4, 1.1), "injected, random": (0.7, 0, 1), RANDOM: (-0.1, -1, 1), said.OWN: (2.5, 2, 3)})
+    told = said.answer(own, over, "rule", "5 seeds", "seen", float("nan"), 0, more)
+    assert told.endswith("one random choice gives +0.4, a second -0.1 (seed 1; the first +0.7 there). A layer without"
+                         " parameters after every layer gains more than the heads: +2.5 against +0.8 (seed 1).**")  # fmt: skip
+    told = said.short(own, over, more, "rule", "5 seeds", "inconclusive")
+    assert ("if the links are right: +0.5" in told) == (gap[1] > 0) != ("Not shown" in told)
+    assert told.endswith("shuffled links -0.2." + " Not shown: that they must be *underused*." * (gap[1] < 0)
+                         + " A layer of its own after every layer gains more (+2.5, seed 1).")  # fmt: skip
+    told = said.answer(own[:0], over.assign(change_low=-1, percent=2), "rule", "one seed", "no", float("nan"), 0, alone)
     assert (
         told == "**Coreference links in the least important encoder heads are not seen to help: ROUGE-1 +0.5"
         " [-1.0, +0.9] (one seed).**"
     )
-    assert "heads help: " in said.answer(own, over.assign(percent=2), "rule", "", "seen", 0.01, 11)
+    assert "heads help: " in said.answer(own, over.assign(percent=2), "rule", "", "seen", 0.01, 11, alone)
 
 
 def test_two_draws_do_not_part_rank_from_layer():
-    over = over_seeds(**{MAIN: (0.5, 0.2, 0.9), "injected, highest": (-0.6, -0.9, -0.2)})
+    over = over_seeds(
+        **{MAIN: (0.5, 0.2, 0.9), "injected, highest": (-0.6, -0.9, -0.2), "injected, probing": (-0.4, -0.8, -0.01)}
+    )
     own = controls(
         **{"injected, random": (0.1, -0.2, 0.5), "injected, probing": (0.9, 0.4, 1.5), "injected, highest": (1.1, -0.6, 1.7)}
     )
-    alone, drawn = scores(**{RANDOM: (-0.1, -0.4, 0.3)}), {"injected, random": "ranks 3-5-2", RANDOM: "ranks 1-6-6"}
+    alone = scores(**{RANDOM: (-0.1, -0.4, 0.3), "injected, random": (0.7, 0, 1)})
+    drawn = {"injected, random": "ranks 3-5-2", RANDOM: "ranks 1-6-6"}
     told = said.chance(own, over, alone, drawn)
     assert told.startswith(
         "least important heads beat heads by probing by +0.9 [+0.4, +1.5] and are not apart from most important"
     )
-    assert "of ranks 3-5-2 gain as much (difference +0.1 [-0.2, +0.5]), of ranks 1-6-6 gain nothing (seed 1: -0.1 [" in told
-    assert told.endswith("Two draws cannot part rank from layer: what is seen is that the most important heads are a bad choice"
-                         " (-0.6 [-0.9, -0.2])")  # fmt: skip
+    assert "(difference +0.1 [-0.2, +0.5]; in seed 1 they gain +0.7), of ranks 1-6-6 gain nothing (seed 1: -0.1 [" in told
+    assert told.endswith("So few draws cannot part rank from layer; by interval, a bad choice are most important heads"
+                         " (-0.6 [-0.9, -0.2]) and heads by probing (-0.4 [-0.8, -0.01])")  # fmt: skip
     assert "gain less" in said.chance(own.assign(change_low=0.1), over, alone, drawn)
     assert said.chance(own[:0], over, alone[:0], {}) == ""
 
@@ -104,8 +116,13 @@ def test_findings_hold_the_gain_against_every_control():
     assert found["Links"].endswith("(minus shuffled: seen). Some of this is harm by the control: events change with"
                                    " shuffled links -0.8 [-1.3, -0.3]")  # fmt: skip
     assert found["Gold links"] == "they bring +1.9 [+1.3, +2.4], +1.3 [+0.9, +1.8] more than rule-resolver links"
+    assert found["Seed 1"].endswith("heads gain +0.8 [+0.4, +1.1]; the mean over seeds is +0.5")
     assert "with no links such a layer does nothing (M = identity gives H)" in found["A layer of its own"]
     assert said.elsewhere(alone.assign(change_low=0.1), own, over, "rule") == ""  # it may do no more than heads
+    layer = scores(**{said.UPPER: (0.2, -0.3, 0.8)}).set_index("row")
+    told = said.elsewhere(alone[:0], layer, over_seeds(**{said.UPPER: (0.3, -0.1, 0.7)}), "rule")
+    assert told.endswith("gains +0.3 [-0.1, +0.7] against plain; the heads are not told apart from it (heads minus layer +0.2"
+                         " [-0.3, +0.8])")  # fmt: skip
     assert said.bullets({"A": "b", "C": ""}) == "- *A:* b."
 
 
@@ -123,7 +140,7 @@ def test_a_hollow_track_has_its_number_and_draws_their_ranks():
     found = pd.DataFrame({"against": ["rule", "GUM, 3 documents"], "CoNLL": [90.0, 37.9]})
     told = said.hollow(natural, "0.3 ROUGE-1", 2, found)
     assert told.startswith(
-        "+0.0 [-0.6, +0.6] ROUGE-1 (3 seeds); all encoder attention is worth only 0.3 ROUGE-1 there (at least 2"
+        "0.0 [-0.6, +0.6] ROUGE-1 (3 seeds); all encoder attention is worth only 0.3 ROUGE-1 there (at least 2"
     )
     assert "reaches F1 38 on GUM" in told and "GUM" not in said.hollow(natural, "0.3", 2, found[:1])
     ranks = {"row": "injected, random", "layer": [0, 1, 0, 1], "seed": [1, 1, 2, 2], "rank_before": [3, 5, 3, 5]}
@@ -171,15 +188,16 @@ def test_from_which_quality_clusters_help_and_what_the_resolver_gets_wrong():
     assert "about as much as" in said.errors(known, gap.assign(change_high=0.5))
 
 
-def test_upper_layers_gain_more_only_where_their_difference_says_so():
+def test_upper_layers_gain_more_only_where_their_difference_says_so(monkeypatch):
     rows = {f"{MAIN}, {part} layers": (place, 0, 3) for place, part in enumerate(("lower", "upper"))}
+    board = SimpleNamespace(rows={row: {"run": {"control": {"heads": 2 * change[0]}}} for row, change in rows.items()})
+    monkeypatch.setattr(tables.runs, "addresses", lambda layer: [("encoder", layer, 0)])
     last = scores(a=(0.6, 0.3, 1.0))
-    told = said.layers(scores(**rows), last)
-    assert "+0.0 [+0.0, +3.0], +1.0 [+0.0, +3.0] (seed 1)" in told and told.endswith(
-        "+0.6 [+0.3, +1.0], this is the paper's way."
-    )
-    assert said.layers(scores(**rows), last.assign(change_low=-1)).endswith("not told apart.")
-    assert said.layers(scores(**{MAIN: (1, 0, 2)}), last[:0]).endswith("+1.0 [+0.0, +2.0] (seed 1).")
+    told = said.layers(scores(**rows), last, board)
+    assert "+0.0 [+0.0, +3.0], +1.0 [+0.0, +3.0] (seed 1)" in told
+    assert told.endswith("Layer 3 minus layer 1, paired: +0.6 [+0.3, +1.0], as the paper says.")
+    assert said.layers(scores(**rows), last.assign(change_low=-1), board).endswith("not told apart.")
+    assert said.layers(scores(**{MAIN: (1, 0, 2)}), last[:0], board).endswith("+1.0 [+0.0, +2.0] (seed 1).")
 
 
 def test_heads_come_to_matter_by_the_loss_without_them():
@@ -191,24 +209,25 @@ def test_heads_come_to_matter_by_the_loss_without_them():
     assert rises[rises.row == MAIN].set_index("layer").after.to_dict() == pytest.approx({0: 6, 1: 1, 2: 11})
     apart = tables.matter_more(every, value="loss_after")
     assert apart.more.tolist() == pytest.approx([0, 0.01])
-    told = said.rise(rises, apart.assign(low=[-0.001, 0.001], high=[0.001, 0.02]))
+    told = said.rise(rises)
     assert told.startswith("with one such head off the loss rises by 0.0 thousandths of a nat before injection, by 6.0 [")
-    assert told.endswith(
-        "minus no links, by layer: +0.0 [-1.0, +1.0], +10.0 [+1.0, +20.0]: clear in layer 2 alone (not in the verdict)"
-    )
-    assert said.rise(rises[rises.row == MAIN], apart) == ""
+    assert said.rise(rises[rises.row == MAIN]) == ""
     loss, ranks = said.moved(rises, every, pd.DataFrame({"seed": ["a", "b"], "rank_after": [7.0, 8.0]}))
     assert loss == "Mean over layers, thousandths of a nat (2 seeds): least important heads 0.0 → 6.0."
     assert ranks.startswith(
-        "By rank (1 is the most important of 8) least important heads go from 8.0 to 4.5, no links 6.0: not what"
+        "By rank (1 is the most important of 8) least important heads go from 8.0 to 4.5, no links 6.0 (about 57 %"
+        " of the rise needs no coreference): not what"
     )
     assert "no more than chance" in said.moved(rises, every, pd.DataFrame({"seed": ["a"], "rank_after": [4.0]}))[1]
-    assert said.moved(rises, every, every[:0])[1].endswith("no links 6.0.")
+    assert said.moved(rises, every, every[:0])[1].endswith("no links 6.0 (about 57 % of the rise needs no coreference).")
     more = pd.DataFrame({"control": NONE, "layer": range(3), "more": [0.2, 0.3, -0.1], "low": [0.1, -0.1, -0.2]})
-    told = said.matters(more, ["for", "open"])
-    assert told.endswith("1 of 3 layers, each by its own interval; corrected for all rows, 1 of these 2 remains.")
-    assert "than with no links in 2 of 3 layers." in said.matters(more.assign(low=float("nan")), ["open"])
-    assert not said.matters(more[:0].drop(columns="low"))  # a run without these controls
+    told = said.matters(more, apart.assign(low=[-0.001, 0.001]), ["for", "open", "open"])
+    assert told == ("By loss (drawn) they are above no links in layer 2. By importance (the verdict) they are above no links"
+                    " in layer 1, each by its own interval; corrected, 1 of these 3 remains (layer 1 against"
+                    " no links).")  # fmt: skip
+    none = float("nan")
+    assert "above no links in layers 1 and 2." in said.matters(more.assign(low=none), apart.assign(low=none), ["open"] * 3)
+    assert not said.matters(more[:0].drop(columns="low"), apart[:0])  # a run without these controls
 
 
 def test_what_masking_costs_and_how_alike_heads_rank():

@@ -245,6 +245,7 @@ def masking_curves(
     once, above = ("metric", "order", "number", "draw"), title
     drawing.need(frame, "metric", "order", "number", "draw", "value", "low", "high", once=once)
     frame = _chosen(frame, metrics)
+    frame = frame.assign(panel=frame.panel.str.replace(", points", ", %"))  # values, not changes
     if limit:
         first = frame[(frame.metric == "ROUGE-1") & (frame.number <= limit[0] + 1) & (frame.order == "lowest")]
         near = first.assign(panel=ENLARGED, value=first.change, low=first.change_low, high=first.change_high)

@@ -92,14 +92,19 @@ def wide(table: pd.DataFrame, value: str, caption: str, form: str = ".1f", what:
     lines = {what: list(dict.fromkeys(table.row))}
     for metric, part in table.groupby("metric", sort=False):
         part = part.drop_duplicates("row").set_index("row").reindex(lines[what])
-        lines[metric] = [interval(*numbers, form=form) for numbers in part[[value, *ends]].to_numpy()]
+        lines[metric] = [unsigned(interval(*numbers, form=form)) for numbers in part[[value, *ends]].to_numpy()]
     return readable(pd.DataFrame(lines | {what: [named(row) for row in lines[what]]}), caption=caption)
+
+
+def unsigned(said: str) -> str:
+    """A change in words without a sign where it is rounded to zero: "0.0 [-0.6, +0.6]"."""
+    return re.sub(r"^[+-](?=0\.0+($| ))", "", said)
 
 
 def change(table: pd.DataFrame, row: str, metric: str = "ROUGE-1", form: str = "+.1f", ends: bool = True) -> str:
     """A row's change with its interval, or without; "not measured" where it is not there."""
     found = table[(table.row == row) & (table.metric == metric)]
-    return interval(*found.iloc[0][ENDS if ends else ENDS[:1]], form=form) if len(found) else "not measured"
+    return unsigned(interval(*found.iloc[0][ENDS if ends else ENDS[:1]], form=form)) if len(found) else "not measured"
 
 
 def sides(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
@@ -122,18 +127,25 @@ def chance(own: pd.DataFrame, over: pd.DataFrame, alone: pd.DataFrame, drawn: Ma
     for row in (row for row in drawn if row in own.index or row in once.index):
         if row in own.index:
             low, high = own.change_low[row], own.change_high[row]
-            verb = "gain less" if low > 0 else "gain more" if high < 0 else "gain as much"
-            random.append(f"of {drawn[row]} {verb} (difference {interval(*own.loc[row, ENDS], '+.1f')})")
+            verb = "gain less" if low > 0 else "gain more" if high < 0 else "are not told apart"
+            first = f"; in seed 1 they gain {number(once.change[row], '+.1f')}" if row in once.index else ""
+            random.append(f"of {drawn[row]} {verb} (difference {interval(*own.loc[row, ENDS], '+.1f')}{first})")
         else:
             verb = "gain nothing" if once.change_low[row] <= 0 else "gain too"
             random.append(f"of {drawn[row]} {verb} (seed 1: {interval(*once.loc[row, ENDS], '+.1f')})")
     said += [f"random ones {', '.join(random)}"] if random else []
-    worst = over[(over.row == "injected, highest") & (over.metric == "ROUGE-1")]
-    bad = f": what is seen is that the most important heads are a bad choice ({change(over, 'injected, highest')})"
+    worse = over[(over.metric == "ROUGE-1") & (over.change_high < 0)].row
+    bad = listed(f"{named(row)} ({change(over, row)})" for row in reversed(rivals) if row in set(worse))
+    bad = f"; by interval, a bad choice are {bad}" if bad != "none" else ""
     if random:
-        lead = "Two draws cannot" if len(random) == 2 else "So few draws cannot"
-        said.append(f"{lead} part rank from layer{bad if len(worst) and worst.change_high.iloc[0] < 0 else ''}")
+        said.append(f"So few draws cannot part rank from layer{bad}")
     return "; ".join(said[:-1]) + (f". {said[-1]}" if random else said[-1] if said else "")
+
+
+def layer_gains(alone: pd.DataFrame) -> bool:
+    """Of `tables.scores`: does a layer of its own after every layer gain, by its interval, more than heads do?"""
+    part = alone[alone.metric == "ROUGE-1"].groupby("row")
+    return bool(part.change_low.first().get(OWN, -1) > part.change.first().get(MAIN, 0))
 
 
 def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: str) -> str:
@@ -142,7 +154,7 @@ def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: st
     `own` are rows of `tables.against_controls` in ROUGE-1, on their control.
     """
     part, told = alone[alone.metric == "ROUGE-1"].drop_duplicates("row").set_index("row"), []
-    if {OWN, MAIN} <= {*part.index} and part.change_low[OWN] > part.change[MAIN]:
+    if layer_gains(alone):
         gain = interval(*part.loc[OWN, ENDS], "+.1f")
         known = {f"with {links(by)}": MAIN, "with gold ones": with_links("gold")}
         lowest = {name: row for name, row in known.items() if row in part.index}
@@ -151,8 +163,10 @@ def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: st
                     f" the least important heads gain {others}); with no links such a layer does nothing (M = identity gives"
                     " H), so *plain* is that control; shuffled links have not been tried there")  # fmt: skip
     for row in (row for row in own.index if row.startswith("layer of its own")):
-        how = "does better" if own.change_high[row] < 0 else "does no better"
-        told.append(f"*{named(row)}*, over seeds, {how} than heads ({change(over, row)})")
+        gap, low, high = own.loc[row, ENDS]
+        how = "gain less than" if high < 0 else "gain more than" if low > 0 else "are not told apart from"
+        told.append(f"*{named(row)}*, over seeds, gains {change(over, row)} against plain; the heads {how} it (heads minus"
+                    f" layer {interval(gap, low, high, '+.1f')})")  # fmt: skip
     return "; ".join(told)
 
 
@@ -179,11 +193,14 @@ def underused(curves: pd.DataFrame) -> str:
     return said
 
 
-def answer(own: pd.DataFrame, over: pd.DataFrame, by: str, behind: str, verdict: str, paper: float, tests: int) -> str:
-    """Whether links help, whether it takes the right ones and unimportant heads.
+def answer(
+    own: pd.DataFrame, over: pd.DataFrame, by: str, behind: str, verdict: str, paper: float, tests: int, alone: pd.DataFrame
+) -> str:
+    """Whether links help, whether it takes the right ones, unimportant heads, or heads at all.
 
     Of `tables.against_controls` in ROUGE-1, on their control, and `tables.over_seeds` of `behind` ("5 seeds"), with links `by`;
     `verdict` is that of the claim, `paper` p of the gain after Holm's correction over `tests`, nan where that is not tested.
+    `alone` is `tables.scores` of seed 1.
     """
     main, row = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].iloc[0], with_links(f"{by}+shuffled")
     helps = main.change_low > 0
@@ -198,7 +215,13 @@ def answer(own: pd.DataFrame, over: pd.DataFrame, by: str, behind: str, verdict:
     if (random := "injected, random") in own.index:
         takes = "It takes" if own.change_low[random] > 0 else "Whether it takes"
         takes += f" unimportant heads{'' if own.change_low[random] > 0 else ' is open'}"
-        lead += f" {takes}: one random choice gives {change(over, random, ends=False)}."
+        lead += f" {takes}: one random choice gives {change(over, random, ends=False)}"
+        both = {random, "injected, random 2"} <= {*alone.row}
+        second, first = (change(alone, at, ends=False) for at in ("injected, random 2", random))
+        lead += f", a second {second} (seed 1; the first {first} there)." if both else "."
+    if layer_gains(alone):
+        lead += f" A layer without parameters after every layer gains more than the heads: {change(alone, OWN, ends=False)}"
+        lead += f" against {change(alone, MAIN, ends=False)} (seed 1)."
     tested = f" After correction (Holm, adjusted p = {number(paper, 'p')}, {tests} tests): {verdict}." if paper == paper else ""
     return f"**{lead}**{tested}"
 
@@ -220,7 +243,24 @@ def findings(
     if gold in own.index:
         value, low, high = -own.loc[gold, ENDS]
         found["Gold links"] = f"they bring {change(over, gold)}, {interval(value, high, low, '+.1f')} more than {links(by)}"
+    if "seeds" in over:
+        found["Seed 1"] = (
+            "*masking*, *where*, *clusters* and *at inference* are of seed 1 alone, where the least important heads"
+        )
+        found["Seed 1"] += f" gain {change(alone, MAIN)}; the mean over seeds is {change(over, MAIN, ends=False)}"
     return found | {"A layer of its own": elsewhere(alone, own, over, by)}
+
+
+def short(own: pd.DataFrame, over: pd.DataFrame, alone: pd.DataFrame, by: str, behind: str, verdict: str) -> str:
+    """The notebook's question answered in a few words: of what `answer` and `findings` are told from."""
+    low, row = own.change_low, with_links(f"{by}+shuffled")
+    helps = over[(over.row == MAIN) & (over.metric == "ROUGE-1")].change_low.iloc[0] > 0
+    said = f"Here {'a little' if helps else 'not seen'}{', if the links are right' if low.get(row, 0) > 0 else ''}:"
+    said += f" {change(over, MAIN, ends=False)} ROUGE-1 ({behind}; after correction {verdict})"
+    said += f"; shuffled links {change(over, row, ends=False)}." if row in own.index else "."
+    said += " Not shown: that they must be *underused*." if low.get("injected, random", 1) <= 0 else ""
+    more = f" A layer of its own after every layer gains more ({change(alone, OWN, ends=False)}, seed 1)."
+    return f"**Can underused heads be put to work?** {said}{more if layer_gains(alone) else ''}"
 
 
 def bullets(found: Mapping[str, str]) -> str:
@@ -261,23 +301,16 @@ def draws(every: pd.DataFrame) -> dict[str, str]:
     return told
 
 
-def rise(rises: pd.DataFrame, apart: pd.DataFrame) -> str:
-    """How much the loss comes to rise with an injected head off: of `tables.rises` and `tables.matter_more` of the loss."""
+def rise(rises: pd.DataFrame) -> str:
+    """How much the loss comes to rise with an injected head off: of `tables.rises`."""
     whole = rises[rises.layer == 0].set_index("row")
     others = [row for row in whole.index if row.startswith(f"{MAIN}, ")]
     if MAIN not in whole.index or not others:
         return ""
     after = {row: interval(*whole.loc[row, ["after", "after_low", "after_high"]], ".1f") for row in (MAIN, *others)}
-    told = (
-        f"with one such head off the loss rises by {number(whole.before[MAIN], '.1f')} thousandths of a nat before injection,"
-    )
     beside = listed(f"with {named(row).partition(', ')[2]} {after[row]}" for row in others)
-    told += f" by {after[MAIN]} after ({beside})"
-    part = apart[apart.control == others[0]]
-    sure = listed(f"{layer + 1}" for layer in part.layer[part.low > 0])
-    by = ", ".join(interval(*row, "+.1f") for row in 1000 * part[["more", "low", "high"]].to_numpy())
-    clear = f"clear in layer {sure} alone" if sure else "clear in none"
-    return f"{told}; minus {named(others[0]).partition(', ')[2]}, by layer: {by}: {clear} (not in the verdict)"
+    told = f"with one such head off the loss rises by {number(whole.before[MAIN], '.1f')} thousandths of a nat before injection"
+    return f"{told}, by {after[MAIN]} after ({beside})"
 
 
 def ranking(agreement: pd.DataFrame, same: pd.DataFrame, layers: int) -> str:
@@ -328,8 +361,7 @@ def placed(table: pd.DataFrame, board: tables.Board) -> pd.DataFrame:
     """Rows of `tables.by_group` in short, "layer 3 alone", "adjacent links": all are of the least important heads."""
     calls = {(group, MAIN): "full links, first words" if group == "matrices" else "each layer" for group in set(table.group)}
     for row in (row for row in dict.fromkeys(table.row) if row.startswith(f"{MAIN}, ") and row.endswith(" layers")):
-        at = sorted({address[1] + 1 for address in tables.runs.addresses(board.rows[row]["run"]["control"]["heads"])})
-        calls["heads and layers", row] = f"layer{'s' * (len(at) > 1)} {listed(at)} alone"
+        calls["heads and layers", row] = f"{_where(board, row)} alone"
     plain = table.row.map(named).str.removeprefix(f"{named(MAIN)}, ").str.replace("^a layer", "none: a layer", regex=True)
     plain = plain.str.replace("least important heads per layer", "in each layer")
     short = [calls.get(key, name) for key, name in zip(zip(table.group, table.row, strict=True), plain, strict=True)]
@@ -337,21 +369,26 @@ def placed(table: pd.DataFrame, board: tables.Board) -> pd.DataFrame:
     return table.assign(row=short, group=table.group.replace(groups), answer=table.row == MAIN)
 
 
-def layers(grouped: pd.DataFrame, last: pd.DataFrame) -> str:
+def layers(grouped: pd.DataFrame, last: pd.DataFrame, board: tables.Board) -> str:
     """Whether injection gains more in upper layers, as the paper has it: of `tables.by_group`.
 
-    `last` is `tables.scores` of the upper layers against those below.
+    `last` is `tables.scores` of the upper layers against those below, `board` says which these are.
     """
     part = grouped[grouped.metric == "ROUGE-1"].drop_duplicates("row").set_index("row")
     rows = [f"{MAIN}, {where} layers" for where in ("lower", "middle", "upper") if f"{MAIN}, {where} layers" in part.index]
     if len(rows) < 2 or last.empty:
         return f"Change of ROUGE-1, {named(MAIN)}: {change(grouped, MAIN)} (seed 1)."
     told, gap = ", ".join(interval(*part.loc[row, ENDS], "+.1f") for row in rows), last[last.metric == "ROUGE-1"].iloc[0]
-    sure = "this is the paper's way" if gap.change_low > 0 else "against the paper" if gap.change_high < 0 else "not told apart"
+    sure = "as the paper says" if gap.change_low > 0 else "against the paper" if gap.change_high < 0 else "not told apart"
+    below, upper = (_where(board, row) for row in rows[-2:])
     return (
-        f"Change of ROUGE-1 from lower to upper layers: {told} (seed 1). Upper minus those below, paired:"
+        f"Change of ROUGE-1 from lower to upper layers: {told} (seed 1). {upper.capitalize()} minus {below}, paired:"
         f" {interval(*gap[ENDS], '+.1f')}, {sure}."
     )
+
+
+def _where(board: tables.Board, row: str) -> str:
+    return _at(pd.Series(sorted({at[1] for at in tables.runs.addresses(board.rows[row]["run"]["control"]["heads"])})))
 
 
 def moved(rises: pd.DataFrame, every: pd.DataFrame, untouched: pd.DataFrame) -> tuple[str, str]:
@@ -361,8 +398,9 @@ def moved(rises: pd.DataFrame, every: pd.DataFrame, untouched: pd.DataFrame) -> 
     """
     whole, seeds = rises[rises.layer == 0].set_index("row"), every.seed.nunique()
     rows = [name for name in whole.index if not name.startswith(f"{MAIN}, ")]
-    told = "; ".join(f"{named(row)} {whole.before[row]:.1f} → {whole.after[row]:.1f}" for row in rows)
-    loss = f"Mean over layers, thousandths of a nat ({count(seeds, 'seed')}): {told}."
+    told = [f"{named(row)} {whole.before[row]:.1f} → {whole.after[row]:.1f}" for row in rows]
+    loss = f"Mean over layers, thousandths of a nat ({count(seeds, 'seed')}): {told[0]}." if told else ""
+    loss += f" Not drawn: {'; '.join(told[1:])}." if told[1:] else ""
     ranks = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean()
     if MAIN not in ranks.index:
         return loss, ""
@@ -372,6 +410,9 @@ def moved(rises: pd.DataFrame, every: pd.DataFrame, untouched: pd.DataFrame) -> 
         f"By rank (1 is the most important of {every['heads'].max():.0f}) {named(MAIN)} go from {ranks.rank_before[MAIN]:.1f}"
     )
     said += f" to {ranks.rank_after[MAIN]:.1f}{beside}"
+    rose = ranks.rank_before - ranks.rank_after
+    share = rose[others].mean() / rose[MAIN] if others and rose[MAIN] else 0
+    said += f" (about {number(share, '%')} of the rise needs no coreference)" if 0 < share < 1 else ""
     if untouched.empty:
         return loss, f"{said}."
     stay = untouched.groupby("seed").rank_after.mean()
@@ -379,18 +420,23 @@ def moved(rises: pd.DataFrame, every: pd.DataFrame, untouched: pd.DataFrame) -> 
     return loss, f"{said}: {chance} in {len(stay)} further trainings of seed 1 without injection ({ends(stay, '.1f')})."
 
 
-def matters(more: pd.DataFrame, judged: Sequence[str] = ()) -> str:
-    """In how many layers links make heads matter more than an empty matrix: of `tables.matter_more`, and as judged."""
+def matters(more: pd.DataFrame, apart: pd.DataFrame, judged: Sequence[str] = ()) -> str:
+    """Where links make heads matter more than other matrices: of `tables.matter_more`, of the loss too, and as judged."""
     if more.empty:
         return ""
-    alone, told = more.low.isna().all(), []
-    for control, part in more.groupby("control", sort=False):
-        higher = int((part.more > 0).sum() if alone else (part.low > 0).sum())
-        told.append(f"than with {named(control).partition(', ')[2]} in {higher} of {len(part)} layers")
-    sure = sum(side == "for" for side in judged)
-    by = "" if alone else ", each by its own interval"
-    by += f"; corrected for all rows, {sure} of these {len(judged)} remain{'s' * (sure == 1)}" if judged and not alone else ""
-    return f"Importance of the injected heads after training is higher {listed(told)}{by}." if told else ""
+    told, alone = [], more.low.isna().all()
+    for by, table in (("By loss (drawn)", apart), ("By importance (the verdict)", more)):
+        sure = table.assign(sure=table.low.fillna(table.more) > 0).groupby("control", sort=False)
+        where = [f"above {named(row).partition(', ')[2]} in {_at(part.layer[part.sure])}" for row, part in sure]
+        told.append(f"{by} they are {listed(where)}")
+    rest = [row for row, side in zip(more.itertuples(), judged, strict=False) if side == "for"]
+    left = f" (layer {rest[0].layer + 1} against {named(rest[0].control).partition(', ')[2]})" if len(rest) == 1 else ""
+    by = f"; corrected, {len(rest)} of these {len(judged)} remain{'s' * (len(rest) == 1)}{left}" if judged else ""
+    return f"{'. '.join(told)}{'' if alone else f', each by its own interval{by}'}."
+
+
+def _at(layers: pd.Series) -> str:
+    return f"layer{'s' * (len(layers) > 1)} {listed(layers + 1)}" if len(layers) else "no layer"
 
 
 def clusters(curve: pd.DataFrame, by: str) -> str:
