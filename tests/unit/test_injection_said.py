@@ -116,7 +116,7 @@ def test_findings_hold_the_gain_against_every_control():
     assert found["Links"].endswith("(minus shuffled: seen). Some of this is harm by the control: events change with"
                                    " shuffled links -0.8 [-1.3, -0.3]")  # fmt: skip
     assert found["Gold links"] == "they bring +1.9 [+1.3, +2.4], +1.3 [+0.9, +1.8] more than rule-resolver links"
-    assert found["Seed 1"].endswith("heads gain +0.8 [+0.4, +1.1]; the mean over seeds is +0.5")
+    assert found["Seed 1"].endswith("the gain is +0.8 [+0.4, +1.1], the mean over seeds +0.5")
     assert "with no links such a layer does nothing (M = identity gives H)" in found["A layer of its own"]
     assert said.elsewhere(alone.assign(change_low=0.1), own, over, "rule") == ""  # it may do no more than heads
     layer = scores(**{said.UPPER: (0.2, -0.3, 0.8)}).set_index("row")

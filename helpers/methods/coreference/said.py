@@ -216,9 +216,8 @@ def answer(
         takes = "It takes" if own.change_low[random] > 0 else "Whether it takes"
         takes += f" unimportant heads{'' if own.change_low[random] > 0 else ' is open'}"
         lead += f" {takes}: one random choice gives {change(over, random, ends=False)}"
-        both = {random, "injected, random 2"} <= {*alone.row}
-        second, first = (change(alone, at, ends=False) for at in ("injected, random 2", random))
-        lead += f", a second {second} (seed 1; the first {first} there)." if both else "."
+        first, second = (change(alone, at, ends=False) for at in (random, f"{random} 2"))
+        lead += f", a second {second} (seed 1; the first {first} there)." if "not measured" not in (first, second) else "."
     if layer_gains(alone):
         lead += f" A layer without parameters after every layer gains more than the heads: {change(alone, OWN, ends=False)}"
         lead += f" against {change(alone, MAIN, ends=False)} (seed 1)."
@@ -244,10 +243,8 @@ def findings(
         value, low, high = -own.loc[gold, ENDS]
         found["Gold links"] = f"they bring {change(over, gold)}, {interval(value, high, low, '+.1f')} more than {links(by)}"
     if "seeds" in over:
-        found["Seed 1"] = (
-            "*masking*, *where*, *clusters* and *at inference* are of seed 1 alone, where the least important heads"
-        )
-        found["Seed 1"] += f" gain {change(alone, MAIN)}; the mean over seeds is {change(over, MAIN, ends=False)}"
+        found["Seed 1"] = "alone stands behind *masking*, *where*, *clusters* and *at inference*; there the gain is"
+        found["Seed 1"] += f" {change(alone, MAIN)}, the mean over seeds {change(over, MAIN, ends=False)}"
     return found | {"A layer of its own": elsewhere(alone, own, over, by)}
 
 
