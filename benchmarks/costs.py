@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.common import COLUMNS, NAMES, named
+from benchmarks.common import SIZES as SHAPES
 from helpers import plan, study
 from helpers.measures.table import named as called
 from helpers.methods import contest, l0
@@ -58,11 +59,11 @@ PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it wha
     "alpha_beta": ("relevance, alpha_beta", "relevance of every target token, LRP αβ"),
     "leave-one-out": ("", "loss without the head"), TRAINED: ("", "L0, a whole training"),
 }  # fmt: skip
-TOGETHER = ("confidence", "positional", "syntactic")  # of one pass
+TOGETHER = ("confidence", "positional", "syntactic")  # read other text than the contest's; of one pass the first two
 ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encoder heads left -> its name in docs/measured.toml
     ("encoder pass", "removed"): "base_encoder_pass", ("encoder pass", "ceiling"): "base_encoder_ceiling",
     ("generation", "removed"): "base_generation", ("generation", "ceiling"): "base_generation_ceiling",
-    ("encoder pass", "masked"): "base_masked", ("generation", "masked"): "base_masked",
+    ("generation", "masked"): "base_masked",  # which is not split by call
 }  # fmt: skip
 
 RULES_TOLD = (
@@ -243,17 +244,24 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("what")
 
 
-def noise(found: Mapping[str, pd.DataFrame]) -> tuple[float, float]:
-    """The least and the largest quartile of a plain training step timed once more, as a multiple of itself: of last models."""
-    ratios = numbers(found, OVERHEADS, "ratio")
-    ratios = ratios[ratios["what"].str.endswith("once more (noise)")].drop_duplicates("benchmark", keep="last")
-    return float(ratios.low.min()), float(ratios.high.max())
+def additions(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The rows of `heart` that are about a training step, with how much longer it takes as cost, cost_low and cost_high.
 
-
-def additions(heart: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `heart` that are about a training step, with how much longer it takes as cost, cost_low and cost_high."""
+    Beside it, as again, again_low and again_high, the plain step of the same benchmark and model timed once more.
+    """
     ends, steps = ["cost", "cost_low", "cost_high"], heart[heart.plain == STEP]
-    return steps.assign(**(steps[ends] - 1))
+    noise = numbers(found, OVERHEADS, "ratio")
+    noise = noise[noise["what"].str.endswith("once more (noise)")].drop_duplicates("benchmark", keep="last")
+    noise = noise.set_index("benchmark").loc[[name for what, name, *_ in HEART if what in steps.index]].set_index(steps.index)
+    again = {"again": noise.value - 1, "again_low": noise.low - 1, "again_high": noise.high - 1}
+    return steps.assign(**(steps[ends] - 1), **again)
+
+
+def told_apart(steps: pd.DataFrame) -> str:
+    """Of `additions`: what costs more than the same step timed once more varies, by quartiles, and what does not."""
+    dear = steps.cost_low > steps.again_high
+    parts = {"not told from noise": [*steps.index[~dear]], "longer than noise": [*steps.index[dear]]}
+    return "; ".join(f"{said}: {listed(names)}" for said, names in parts.items() if names)
 
 
 def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
@@ -265,19 +273,23 @@ def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.Da
     Returns
     -------
     pandas.DataFrame
-        Seconds, [training, measure]; empty where no such table is stored or published.
+        Seconds, [training, measure]; empty where no such table is stored or published. Its `attrs` name the hardware.
     """
-    rows = {}
+    rows: dict[Any, Any] = {}
+    machines: dict[str, None] = {}
     for job in contest.runs.jobs(settings, names, seed) if names else ():
         table = next(contest.runs.recipes(job))
         if "sweep" not in job or not contest.runs.contest(job) or not table.made():
             continue
         took = pd.Series(study.read_json(table.results / "seconds.json"))
         price = settings["pruning"]["compared"][0]
-        took[TRAINED] = _making(l0.runs.run(job["sweep"]["runs"][f"L0 {price:g}"]))
+        took[TRAINED] = _made(l0.runs.run(job["sweep"]["runs"][f"L0 {price:g}"]))
         rows[job["name"], job["seed"]] = took.drop([*TOGETHER], errors="ignore").reindex([*PRICED])
+        machines[_made(table, "hardware")] = None
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=[*PRICED], dtype=float)
-    return frame.loc[[row for row in frame.index if row[0] == frame.index[0][0]]] if len(frame) else frame
+    frame = frame.loc[[row for row in frame.index if row[0] == frame.index[0][0]]] if len(frame) else frame
+    frame.attrs["hardware"] = [*machines]
+    return frame
 
 
 def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd.DataFrame:
@@ -295,7 +307,7 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd
     pandas.DataFrame
         On measure (`PRICED`): what, cost, cost_low, cost_high (median, least and most, of trainings or of lengths), seconds
         (median of trainings), short and long (cost at the shortest length and at the last up to 64
-        tokens), times and captum (as `heart`), over (what cost_low and cost_high are over).
+        tokens), times, captum and model (as `heart`), over (what cost_low and cost_high are over).
     """
     times = points[points.axis == "length"].pivot(index="what", columns="at", values="value")
     grown = times / times.loc[PRICED[UNIT][0]]
@@ -305,10 +317,10 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd
         over = "trainings" if measure in known else "lengths of sentences"
         if not of and measure not in known and what in heart.index:
             each, over = heart.loc[what, ["cost", "cost_low", "cost_high"]], "quartiles"
-        row = {"what": what, "cost": each.median(), "cost_low": each.min(), "cost_high": each.max()}
+        row = {"what": what.removesuffix(", syntax"), "cost": each.median(), "cost_low": each.min(), "cost_high": each.max()}
         row |= {"seconds": known[measure].median() if measure in known else np.nan}
         row |= dict(zip(("short", "long"), grown.loc[of, :64].iloc[[0, -1]] if of else (np.nan, np.nan), strict=True))
-        more = {name: heart[name].get(what, np.nan) for name in ("times", "captum")}
+        more = {name: heart[name].get(what, np.nan) for name in ("times", "captum", "model")}
         rows[measure] = row | more | {"over": over}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure").dropna(subset="cost")
 
@@ -324,13 +336,13 @@ def pruning(priced: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        measure, cost, cost_low, cost_high (as `priced`; none of random heads), value, low, high (BLEU against the unpruned
-        model), above (as `contested`).
+        measure, cost, cost_low, cost_high (as `priced`; none of random heads and syntax), value, low, high (BLEU against the
+        unpruned model), above (as `contested`).
     """
     ends = ["cost", "cost_low", "cost_high"]
     costs = priced[ends].reindex([*priced.index, *TOGETHER[1:], "random"])
     if "confidence" in priced.index:
-        costs.loc[[*TOGETHER]] = priced.loc["confidence", ends].to_numpy()
+        costs.loc[[*TOGETHER[:2]]] = priced.loc["confidence", ends].to_numpy()
     table = ranked[ranked.criterion.isin(costs.index)].drop_duplicates("criterion").rename(columns={"criterion": "measure"})
     return table.join(costs, on="measure")[["measure", *ends, "value", "low", "high", "above"]].reset_index(drop=True)
 
@@ -379,9 +391,11 @@ def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, heads: int) -> str:
     said = f"**{where}, {called(best)} is the cheapest measure shown to beat random heads** (BLEU {bleu[best]};"
     said += f" L0 {bleu.get(TRAINED, NOTHING)}, random {bleu['random']})."
     if len(less):
-        cost = ends((*less.cost_low, *less.cost_high), ".2g")
-        said += f" Cheaper ones, {listed(called(name) for name in less.index)} ({cost} of its cost), are not"
-        said += f" ({ends(less.value, '+.1f')})."
+        cost = ends((*less.cost_low, *less.cost_high), ".2f")
+        said += f" {listed(called(name) for name in less.index).capitalize()} ({cost} of its cost, by length) are not shown to"
+        said += f" ({', '.join(number(value, '+.1f') for value in less.value)})"
+        last = rows.index == TOGETHER[-1]
+        said += f"; syntactic ({number(rows.value[last].iloc[0], '+.1f')}) was not timed beside it." if last.any() else "."
     return said
 
 
@@ -417,10 +431,9 @@ def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
     columns |= {"short": f"at {at.min():.0f} tokens", "long": f"at {at[at <= 64].max():.0f} tokens"}
     columns |= {"times": "obvious way / ours", "captum": "Captum / ours"}
     forms = dict.fromkeys(("cost", "seconds", "times"), ".3g") | dict.fromkeys(("short", "long", "captum"), ".2g")
-    told = (
-        f"What measures cost: on the contest's {sentences} sentences (trainings, least to most), L0's in all; then by length of"
-    )
-    told += " sentences, in batches of two"
+    told = f"What measures cost: on the contest's {sentences} sentences, L0's in all (brackets: least to most of trainings, of"
+    told += " confidence of lengths); then by length of sentences, in batches of two; last two columns from other benchmarks"
+    told += f" ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}; confidence with syntax)"
     return f"{readable(priced.reset_index(drop=True), columns, forms, caption=told).data}\n\n{RULES_TOLD}"
 
 
@@ -432,11 +445,13 @@ def between(said: str) -> tuple[float, float]:
 
 def removing(papers: Mapping[tuple[str, str], tuple[float, float]]) -> tuple[str, str]:
     """What removed encoder heads save, in short and with the speed-ups: ends by (call, form), as of `ONCE`."""
-    saved = ends((1 - 1 / value for value in papers["generation", "removed"]), "%")
-    said = f"Removing the encoder heads that can go saves {saved} of generation time; masking them saves nothing."
+    (least, most), masked = papers["generation", "removed"], papers["generation", "masked"]
+    varies = "; masking" if least > masked[1] else ", no more than masking varies"
+    said = f"Removing the encoder heads that can go saves up to {number(1 - 1 / most, '%')} of generation time (least case"
+    said += f" {number(1 - 1 / least, '%')}{varies}: {ends((1 - 1 / value for value in masked), '+%')})."
     told = {f"{call}, {form}": ends(speeds, ".2f") for (call, form), speeds in papers.items()}
     fast = f"encoder pass {told['encoder pass, removed']}, generation {told['generation, removed']}"
-    return f"**{said}**", f"{said} Times as fast: {fast}, heads masked {told['generation, masked']}"
+    return f"**{said}**", f"{said} Bars, times as fast: {fast}, masked {told['generation, masked']}"
 
 
 def decoder(frame: pd.DataFrame) -> str:
@@ -473,16 +488,35 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
 
 
-def steepest(slopes: pd.DataFrame, points: pd.DataFrame) -> str:
-    """Of `growth`: exponents of what grows fastest with the length of sentences, over the last doubling; which are odd."""
+def machines(facts: pd.DataFrame, spent: pd.DataFrame, large: str) -> str:
+    """What was timed on which machine: benchmarks, models of the papers' size (`large`), and the contest (as of `spent`)."""
+    widths = listed(str(SHAPES[size]["width"]) for size in facts.index.unique("size"))
+    own = spent.attrs.get("hardware")
+    said = f"Benchmarks (width {widths} except where another is written): {listed(facts.hardware.unique())}; bars of *What do"
+    return f"{said} removed heads save?*: {large}{f'; times of the contest: {listed(own)}' if own else ''}."
+
+
+def operations(size: str, length: float) -> float:
+    """Multiplications of relevance of every target token: as many passes as tokens, each over all tokens of both sides.
+
+    Of layers alone, in one direction: of a token 4 w² for each attention, 2 w f for the feed-forward block, and 2 w L for each
+    attention's products with L tokens (w: width, f: its own width; a decoder's layer has two attentions).
+    """
+    width, inner = SHAPES[size]["width"], SHAPES[size]["feed_forward"]
+    each = 3 * (4 * width**2 + 2 * width * length) + 2 * 2 * width * inner
+    return length * length * SHAPES[size]["layers"] * each
+
+
+def steepest(slopes: pd.DataFrame, points: pd.DataFrame, size: str) -> str:
+    """Of `growth`: exponents of what grows fastest with the length of sentences, over the last doubling; as operations do."""
     long = slopes[slopes.axis == "length"].sort_values("last", ascending=False)
     steep = long[long["last"] >= 1]
     told = [f"{row.last:.1f} for {named(row.what)}" for row in steep.itertuples()]
-    most = number(points["at"][points.axis == "length"].max(), ".0f")
+    most = points["at"][points.axis == "length"].max()
+    due = np.log2(operations(size, most) / operations(size, most / 2))
     rest = f"; at most {long['last'][long['last'] < 1].max():.1f} for others" if len(steep) < len(long) else ""
-    said = f"Time grows with sentence length (last doubling, to {most} tokens)"
-    odd = [named(row.what) for row in steep[steep["last"] > 2.1].itertuples()]
-    return f"{said} to the power of {listed(told)}{rest}.{f' Above two, unexplained: {listed(odd)}.' if odd else ''}"
+    said = f"Time grows with length (last doubling, to {most:.0f} tokens)"
+    return f"{said} to the power of {listed(told)}{rest}. Relevance by counted operations: {due:.1f}."
 
 
 def savings(frame: pd.DataFrame) -> pd.DataFrame:
@@ -561,11 +595,12 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
         as that is stored or published; 0 if it needs nothing), things made (how many these are: trainings, and what is computed
         from them), missing (how many it still waits for); nan where nothing is recorded.
     """
-    rows, counted = {}, set()
+    rows: dict[str, Any] = {}
+    counted: set[study.Recipe] = set()
     for notebook, needs in list(plan.goals(settings, names, seed).items())[:-1]:  # it does not time itself
         things = plan.closure(needs).keys() - counted
         counted |= things
-        seconds = [took for took in map(_making, things) if took is not None]
+        seconds = [took for took in map(_made, things) if took is not None]
         rows[notebook] = {
             "executing": _executing(executed, notebook),
             "training": sum(seconds) if seconds or not things else float("nan"),
@@ -608,11 +643,11 @@ def alone(times: pd.DataFrame, executed: Path) -> str:
     return f"Executed one after another the notebooks took {number(took.sum() / 60, '.1f')} minutes{on}. " if len(took) else ""
 
 
-def _making(recipe: study.Recipe) -> float | None:
-    """Seconds that making a recipe took, by the store or, where it is published, by the index; None where it is neither."""
+def _made(recipe: study.Recipe, fact: str = "seconds") -> Any:
+    """What is said of making a recipe, by the store or, where it is published, by the index; None where it is neither."""
     if (recipe.folder / "made.json").exists():
-        return study.read_spec(recipe.folder / "made.json")["seconds"]
-    return published.index()[recipe.key]["seconds"] if published.offers(recipe, weights=False) else None
+        return study.read_spec(recipe.folder / "made.json").get(fact)
+    return published.index()[recipe.key][fact] if published.offers(recipe, weights=False) else None
 
 
 def _executing(executed: Path, notebook: str) -> float:

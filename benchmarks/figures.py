@@ -85,9 +85,9 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
 
 
 LABELS = {  # where the name of a measure stands: points to the right of its point and up, and which end touches
-    "gradient importance": (0, 12, "center"), "relevance, conservative": (0, -24, "center"),
-    "relevance, AttnLRP": (0, 21, "center"), "relevance, LRP αβ": (5, -8, "left"), "loss without the head": (-5, 7, "right"),
-    "L0 (trained)": (0, 19, "center"),
+    "gradient importance": (0, 12, "center"), "relevance, conservative": (0, -16, "center"),
+    "relevance, AttnLRP": (13, 0, "left"), "relevance, LRP αβ": (5, -8, "left"), "loss without the head": (-4, 27, "right"),
+    "L0 (trained)": (0, 14, "center"), "confidence": (21, 0, "left"), "positional": (17, 0, "left"),
 }  # fmt: skip
 RANDOM: dict[str, dict[str, Any]] = {"above": {"color": MODELS[0], "marker": "o"}, "not": {"color": MODELS[1], "marker": "s"}}
 
@@ -96,7 +96,7 @@ RANDOM: dict[str, dict[str, Any]] = {"above": {"color": MODELS[0], "marker": "o"
 def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     """What a measure costs, logarithmic, against what pruning by it changes, each named; random heads as a band.
 
-    Measures of one cost are of one pass: they stand side by side above a bracket from the least to the most that it costs.
+    Measures of one cost are of one pass: they stand a little apart, so that both whiskers are seen.
 
     Parameters
     ----------
@@ -108,30 +108,23 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     drawing.need(frame, "measure", "cost", "cost_low", "cost_high", "value", "low", "high", "above", once=("measure",))
     chosen = frame.dropna(subset="cost").sort_values("value").reset_index(drop=True)
     place, size = chosen.groupby("cost").cumcount(), chosen.groupby("cost")["cost"].transform("size")
-    chosen["at"] = chosen.cost * 1.13 ** (place - (size - 1) / 2)
+    chosen["at"] = chosen.cost * 1.06 ** (place - (size - 1) / 2)
     figure, axis = plt.subplots(figsize=(WIDTH, 3.4))
     grey: dict[str, Any] = {"color": "#555555", "fontsize": 7.5, "va": "center"}
-    foot = frame.low.min() - 0.7
     for row in frame[frame.measure == "random"].itertuples():
         axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
-        axis.text(0.995, row.value, "random heads", transform=axis.get_yaxis_transform(), ha="right", **grey)
+        axis.text(0.995, row.value, "random heads, 95 %", transform=axis.get_yaxis_transform(), ha="right", **grey)
     axis.axhline(0, color="grey", lw=0.9, ls=":", zorder=1)
     for row in chosen.itertuples():
-        look, side_by_side = RANDOM["above" if row.above else "not"], size[row.Index] - place[row.Index]
-        x = None if size[row.Index] > 1 else [[row.cost - row.cost_low], [row.cost_high - row.cost]]
+        look = RANDOM["above" if row.above else "not"]
+        x = np.maximum([[row.at - row.cost_low], [row.cost_high - row.at]], 0.0)  # of one that is moved aside
         y = [[row.value - row.low], [row.high - row.value]]
         axis.errorbar(row.at, row.value, y, x, ls="", ms=5.5, elinewidth=0.9, mec="white", mew=0.4, **look)
-        right, up, side = LABELS.get(row.measure, (5, 5, "left")) if x else (14 * side_by_side - 6, 0, "left")
+        right, up, side = LABELS.get(row.measure, (5, 5, "left"))
         told = {"textcoords": "offset points", "ha": side} | grey | {"color": look["color"]}
         axis.annotate(row.measure, (row.at, row.value), (right, up), **told)
-    for row in chosen[size > 1].drop_duplicates("cost").itertuples():
-        arrow = {"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "lw": 0.9, "color": "#555555"}
-        axis.annotate("", (row.cost_low, foot), (row.cost_high, foot), arrowprops=arrow)
-        said = "one pass for all of these: its cost by length of sentences"
-        axis.annotate(said, (row.cost_high, foot), (5, 0), textcoords="offset points", **grey)
-    axis.set_ylim(foot - 0.6)
     _log(axis, chosen.cost_low.min() / 1.3, chosen.cost_high.max())
-    axis.set(xlabel="times the cost of gradient importance (whiskers: least to most of the trainings)", ylabel=f"{unit} (95 %)")
+    axis.set(xlabel="times the cost of gradient importance (whiskers: least to most)", ylabel=f"{unit} (95 %)")
     entries = {"shown to beat random heads": RANDOM["above"], "not shown to": RANDOM["not"]}
     drawing.legend(figure, {name: look | {"ls": ""} for name, look in entries.items()})
     return figure
@@ -160,25 +153,36 @@ def removed(frame: pd.DataFrame, papers: Mapping[tuple[str, str], tuple[float, f
     papers : mapping of (call, form) -> (least, most)
         What models of the papers' size give, as bars.
     """
-    drawing.need(frame, "form", "model", "call", "length", "batch", "value")
+    drawing.need(frame, "form", "model", "call", "length", "batch", "value", "low", "high")
     calls = list(dict.fromkeys(call for call, _ in papers))
-    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 1.75), sharey=True, sharex=True)
+    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 2.0), sharey=True)
     for axis, call in zip(axes, calls, strict=True):
         for row, (form, (_, colour)) in enumerate(FORMS.items()):
-            low, high = papers[call, form]
-            axis.barh(row, high - low, 0.62, low, color=colour, alpha=0.35, lw=0)
-            axis.text(0.99, row, f"{low:.2f} to {high:.2f}", fontsize=7, color=colour, va="center", ha="right",
-                      transform=axis.get_yaxis_transform())  # fmt: skip
-            found = frame[(frame.call == call) & (frame.form == form)].value
-            axis.plot(found, [row] * len(found), ls="", marker="o", ms=3.5, mec="white", mew=0.4, color=colour)
+            if (call, form) in papers:
+                low, high = papers[call, form]
+                axis.barh(row, high - low, 0.8, low, color=colour, alpha=0.35, lw=0)
+                alone = "" if (calls[0], form) in papers else "\nnot split by call"
+                axis.text(1.02, row, f"{low:.2f} to {high:.2f}{alone}", fontsize=7, color=colour, va="center",
+                          transform=axis.get_yaxis_transform())  # fmt: skip
+            found = frame[(frame.call == call) & (frame.form == form)]
+            high, low = (found.high - found.value).clip(lower=0), (found.value - found.low).clip(lower=0)
+            axis.errorbar(found.value, row + np.linspace(-0.28, 0.28, len(found)), xerr=[low, high], ls="", marker="o", ms=3.5,
+                          mec="white", mew=0.4, elinewidth=0.7, color=colour)  # fmt: skip
         axis.axvline(1, **drawing.LEVEL)
+        most = max(frame.value[frame.call == call].max(), *(high for (name, _), (_, high) in papers.items() if name == call))
+        least = min(0.9, frame.value[frame.call == call].min())
+        axis.set_xlim(0.98 * least, 1.03 * most)  # quartiles of single cases go further
         axis.set(title=call, xlabel="times as fast as with all heads", ylim=(len(FORMS) - 0.5, -0.5))
         axis.set_yticks(range(len(FORMS)), [name for name, _ in FORMS.values()])
         axis.tick_params(axis="y", length=0)
-    axes[0].set_xlim(right=1.25 * axes[0].get_xlim()[1])  # room for the bars' numbers
     told = {"bars and numbers: 6+6 layers, width 512": {"color": "#999999", "marker": "s", "ls": "", "ms": 7, "alpha": 0.5}}
     told |= {
-        f"dots: {frame.model.iloc[0]}, medians, each length and batch": {"color": "#555555", "marker": "o", "ls": "", "ms": 3.5}
+        f"dots: {frame.model.iloc[0]}, each length and batch, with quartiles (cut at the edge)": {
+            "color": "#555555",
+            "marker": "o",
+            "ls": "",
+            "ms": 3.5,
+        }
     }
     drawing.legend(figure, told)
     return figure

@@ -20,8 +20,8 @@
 # Every measure of a head has a price, and so has every way to change one: a measure that takes a backward pass for every target
 # token will not be used on a whole corpus, and heads that are masked are not heads that are saved. First what it costs to
 # choose heads to prune, beside how well the choice does; then what removed heads save, how costs grow, and the whole study. Not
-# timed: votes, L1 gates, probing, output norm, alignment, and estimates of the loss to the first order. Times are of the
-# machines that are named; `make bench` measures yours.
+# timed: syntax beside the other measures, votes, L1 gates, probing, output norm, alignment, and estimates of the loss to the
+# first order. Times are of the machines that are named; `make bench` measures yours.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -73,7 +73,8 @@ if len(by_cost):
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
         key,
-        caption="Cost of a measure, times that of gradient importance, against BLEU after pruning encoder heads by it.",
+        caption="Cost of a measure, times that of gradient importance, against BLEU after pruning encoder heads by it."
+        " Syntax was not timed beside them.",
         takeaway=costs.times_as_long(priced, run.settings["relevance"]) + costs.better(by_cost),
         show=False,
     )
@@ -83,19 +84,20 @@ if len(by_cost):
 #
 # *Choosing heads* (the figure above): each measure was timed once in every training of the contest of notebook 6, one after the
 # other in one process, on the same sentences in the same batches; whiskers go from the least to the most of these trainings. L0
-# is what its training took. Confidence, positions and syntax read other text there: of them the figure shows how they compare
-# in *Growth*, below, over all lengths of sentences.
+# is what its training took. Confidence and positions read other text there: of them the figure shows how they compare
+# in *Growth*, below, over all lengths of sentences. Syntax needs parses as well and was not timed there.
 #
 # Everything else is timed by benchmarks, on models with random weights, which is the same arithmetic as with trained ones. All
 # ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the machine
-# hits both sides; shown are the median and, in brackets, the quartiles, of two repeats both values. Nothing is timed before a
-# *correctness gate*: the study's way and the obvious one must give the same numbers, and the first table below says how far
-# they were apart. The *obvious way* is what people write down first. *Relevance*: one target token at a time, one pass forward
-# and one back; the study's way shares one forward pass among all target tokens of a batch. *Gradient importance*: batches of
-# one. *Loss without the head*: a pass of the whole model for every head; the study's way computes what stands before a head
-# once. *Confidence, positions, syntax*: attention maps written to disk and read again; the study's way keeps sums while the
-# model runs. *Group constraint*: the protocol of the public code, K-means from scratch in every module. Obvious ways are this
-# project's own code as well: only Captum is somebody else's.
+# hits both sides (except in *Growth* and *A Llama-style decoder*, where medians are divided); shown are the median and, in
+# brackets, the quartiles, of two repeats both values. Nothing is timed before a *correctness gate*: the study's way and the
+# obvious one must give the same numbers, and the first table below says how far they were apart. The *obvious way* is what
+# people write down first. *Relevance*: one target token at a time, one pass forward and one back; the study's way shares one
+# forward pass among all target tokens of a batch. *Gradient importance*: batches of one. *Loss without the head*: a pass of
+# the whole model for every head; the study's way computes what stands before a head once. *Confidence, positions, syntax*:
+# attention maps written to disk and read again; the study's way keeps sums while the model runs. *Group constraint*: the
+# protocol of the public code, K-means from scratch in every module. Obvious ways are this project's own code as well: only
+# Captum is somebody else's.
 
 # %% jupyter={"source_hidden": true}
 columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
@@ -150,7 +152,8 @@ absent = costs.absent(costs.remarks(found))
 # A closed gate takes a head out of what the model computes, but not out of what the machine computes; removing the head cuts
 # its columns and rows out of the weights. First the case of pruning as it is done: encoder heads alone, as many left as Voita
 # et al. leave (ten of forty-eight). *Operations* are those of the full model over those of the smaller one: what is saved
-# beyond them is caches, threads and noise, and is not claimed.
+# beyond them is caches, threads and noise, and is not claimed. Of masked heads of the larger model one range is kept for both
+# calls.
 
 # %% jupyter={"source_hidden": true}
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
@@ -160,16 +163,17 @@ run.figure(
     figures.removed(saved[saved["map"] == "encoder"], papers),
     "removed",
     caption="What removed and masked encoder heads save of an encoder pass and of generation, and what operations allow.",
-    takeaway=f"{less_exactly} ({pages.measured('base_encoder_pass', 'hardware')}; bars).",
+    takeaway=f"{less_exactly}.",
 )
 
 # %% [markdown]
 # Next heads of all kinds, from an encoder-decoder and from a Llama-style decoder, evenly over the layers: single heads of the
-# one, whole groups with their key-value head of the other. The *cache* holds keys and values of heads of the decoder, so that
-# it shrinks with these alone, and with whole key-value heads. *Time of a prompt* is, of an encoder-decoder, its encoder pass
-# and the first step. With no head gone a model is timed against itself: how far that is from one is noise. Drawn are the larger
-# models; in the files are small ones, parameters, and two more orders, at random and by importance, which for random weights is
-# no guide to trained models.
+# one; of the other query heads group by group, so that the last group may be cut, and a key-value head goes with its last
+# query head. The *cache* holds keys and values of heads of the decoder: it shrinks with these alone, and what is left of it in
+# the Llama-style decoder is the share of key-value heads that are left. *Time of a prompt* is, of an encoder-decoder, its
+# encoder pass and the first step. With no head gone a model is timed against itself: how far that is from one is noise. Drawn
+# are the larger models; in the files are small ones, parameters, and two more orders, at random and by importance, which for
+# random weights is no guide to trained models.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
@@ -196,7 +200,8 @@ run.figure(
 # of them at a time, in batches of two sentences. The exponent is the slope on two logarithmic axes: at one, twice as large
 # costs twice as much, at two, four times. At small sizes most of the time goes into the fixed overhead of calls, so that only
 # the last doubling says something of larger ones (slopes fitted to all sizes are in the file). Relevance grows fastest, as
-# every target token needs a pass back of its own: as many passes as tokens, each over as many tokens. In batches this small
+# every target token needs a pass back of its own: as many passes as tokens, each over as many tokens, so that at least two is
+# expected of long sentences, and towards three where attention's own square takes over. In batches this small
 # relevance of short sentences looks cheap beside gradient importance, whose own time is overhead there; batches of the contest
 # are larger.
 
@@ -207,7 +212,7 @@ run.figure(
     figures.growth(slopes, points),
     "growth",
     caption="How the time of each measure grows with the size of everything, with exponents of the last doubling of length.",
-    takeaway=costs.steepest(slopes, points),
+    takeaway=costs.steepest(slopes, points, found["growth"]["size"].iloc[0]),
 )
 
 # %% [markdown]
@@ -232,13 +237,15 @@ run.figure(
 #
 # How much longer a training step takes with gates, constraints or injection than without. *L0 gates* stand on every head. The
 # *group constraint* (Ni et al.) makes heads of a group alike in their values (V) or attention maps (A). *Coreference* feeds
-# clusters to one or four heads of every layer. What is inside the range of the same step timed once more is not seen to cost
-# anything.
+# clusters to one or four heads of every layer. What is inside the range of the same step timed once more, in the same
+# benchmark, is not told from noise.
 
 # %% jupyter={"source_hidden": true}
-columns = {"what": "what", "cost": "longer step", "times": "obvious way / ours", "model": "model", "repeats": "repeats"}
-told = f"Longer training steps; the same step timed once more: {ends((end - 1 for end in costs.noise(found)), '+%')}"
-readable(costs.additions(heart), columns, {"cost": "+%", "times": ".2f"}, caption=told)
+columns = {"what": "what", "cost": "longer step", "again": "same step once more", "times": "obvious way / ours"}
+columns |= {"model": "model", "repeats": "repeats"}
+steps = costs.additions(heart, found)
+told = f"Longer training steps ({costs.told_apart(steps)})"
+readable(steps, columns, {"cost": "+%", "again": "+%", "times": ".2f"}, caption=told)
 
 # %% [markdown]
 # ## The whole study
@@ -266,13 +273,14 @@ readable(own.assign(**hours), columns, {"minutes": ".1f", "hours": ".1f"}, capti
 # %% jupyter={"source_hidden": true}
 kept = kept.groupby("what", sort=False).value.first()
 first = f"{prune} {costs.times_as_long(priced, run.settings['relevance'], brief=True)} {less}"
+where = costs.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
 closing = f"""
 **To choose encoder heads to prune** on text like this, gradient importance is enough, in batches rather than one sentence at a
 time. **Relevance** explains single predictions; on a long corpus its cost grows fast with the length of sentences (above).
 **Attention maps** need not lie on disk: they take {number(kept.max() / kept.min(), ".0f")} times the room of sums. **To save
 time**, cut heads out; a gate only masks them.
 
-*Limits.* One contest, one number of heads. Benchmarks have small models with random weights on one machine
-({facts.hardware.iloc[0]}): much of their time is the overhead of calls; larger models or a GPU differ. {absent}
+*Limits.* One contest, one number of heads. {where} Random weights; much of the time of small models is the overhead of calls;
+larger ones or a GPU differ. {absent}
 """
 answer.fill(key if len(by_cost) else "growth", closing, first, costs.details(priced, points, run.settings["relevance"]))
