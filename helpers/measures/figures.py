@@ -457,7 +457,8 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
         colour = COLOURS[example["function"]]
         where = " ".join([*filter(None, [example.get("model")]), f"layer {example['layer'] + 1} head {example['head'] + 1}"])
         said = f"{_CALLED.get(example['function'], example['function'])}, {example['label']}: {where}"
-        verdict = f"{100 * example['score']:.0f} %, needs {100 * example['needed']:.0f} %"
+        share = f"{100 * example['score']:.{int(0.995 <= example['score'] < 1)}f} %"  # no 100 % where one is missed
+        verdict = f"{share}, needs {100 * example['needed']:.0f} %"
         line[0].set_title(f"{said}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):
@@ -891,7 +892,7 @@ def over_training(table: pd.DataFrame):
     """
     colours = {_WORDS.get(name, name): colour for name, colour in COLOURS.items()}
     colours |= {"loss": "#444444", "with a function": "k", _ALONE: "#999999"}
-    counts = {"with a function": table["with functions"], _ALONE: table["cost"]}
+    counts = {"with a function": table["with functions"], _ALONE: table["cost"].where(table.loss < 5)}  # before: noise
     panels = {
         "dev loss": ("nats per token", {"loss": table.loss}, None),
         "best positional head": ("% of tokens", {"positional": 100 * table.positional}, 90),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ def alike(each: pd.DataFrame, seed: int) -> str:
     own = own[[title for title in own.index if own.index[0] + ", " not in title]]  # no siblings
     every = [*own, *(again := cases[own.index[0]]).drop(index=seed)]
     whole = listed(f"*{way(label)}*" for label in LABELS.values() if all(label in one for one in every))
-    whole += f" in all {len(every)} trainings" if len(every) > 1 else " in the one training"
+    whole += f" in all {len(every)} trainings of this size" if len(every) > 1 else " in the one training"
     if len(own) < 2:
         return f"one model, no comparison; {whole}"
     told = f"heads for {listed(map(len, own))} of {len(LABELS)} cases"
@@ -118,6 +119,18 @@ def alike(each: pd.DataFrame, seed: int) -> str:
         same = "the same ones" if len({*again}) == 1 else "not the same ones"
         told += f", against {listed(map(len, again))} for {len(again)} seeds of one model, {same}"
     return f"{verdict}: {told}; {whole}"
+
+
+def also(text: str, each: pd.DataFrame, beside: pd.DataFrame) -> str:
+    """Of cases named in `text` (`alike`): whether small models (`measured.by_training`) and siblings (`beside`) have them."""
+    told, few = "", dict[str, list[str]]()
+    small = each.cases[each.index.get_level_values("model").str.contains(", ")]
+    for relation, label in ((key[0], label) for key, label in LABELS.items() if f"*{way(label)}*" in text):
+        told += f", in {sum(label in cell.split(', ') for cell in small)} of {len(small)} small ones" * bool(len(small))
+        gains = beside[relation] if relation in beside else pd.Series(dtype=float)  # of the better direction
+        for model, gain in gains[gains < MARGIN - 1e-9].items():
+            few.setdefault(str(model).rpartition(", ")[2], []).append(f"{100 * gain:+.0f}")
+    return told + "".join(f", not with *{model}* ({listed(points)} points)" for model, points in few.items())
 
 
 def cases(table: pd.DataFrame, texts: Mapping[str, str], each: pd.DataFrame) -> str:
@@ -137,8 +150,8 @@ def cases(table: pd.DataFrame, texts: Mapping[str, str], each: pd.DataFrame) -> 
     if texts:
         theirs = pd.concat([there[text][table.model == title] for title, text in texts.items()])
         own, sure = above[theirs.index], passes[theirs.index]
-        both = f"{(sure & theirs).sum()} and {(own & theirs).sum()} are the paper's"
-        told.append(f"EN-RU: {sure.sum()} and {own.sum()} of {len(own)} (paper: {theirs.sum()} above; {both}).")
+        both = f"{(sure & theirs).sum()} and {(own & theirs).sum()} are among the paper's {theirs.sum()}"
+        told.append(f"Of {len(own)} EN-RU cases {sure.sum()} pass, {own.sum()} lie above; {both}.")
     labels = pd.Series([LABELS[key] for key in zip(table.relation, table.direction, strict=True)], table.index)
     share, of = above.groupby(labels, sort=False).mean(), table.model.nunique()
     for one, other in zip(list(LABELS.values())[::2], list(LABELS.values())[1::2], strict=True):
@@ -152,7 +165,7 @@ def cases(table: pd.DataFrame, texts: Mapping[str, str], each: pd.DataFrame) -> 
 
 
 def printed_above(table: pd.DataFrame) -> pd.DataFrame:
-    """Whether the paper's head lies above the line, a row a case of `measured.syntactic_relations`, a column a text."""
+    """Whether the paper's head lies at or above the line, a row a case of `measured.syntactic_relations`, a column a text."""
     texts = ("WMT", "OpenSubtitles")
     return pd.DataFrame({x: table[f"printed accuracy, {x}"] - table[f"printed offset, {x}"] for x in texts}) >= MARGIN - 1e-9
 
@@ -174,12 +187,18 @@ def matter(judged: Mapping[str, Any], follows: pd.DataFrame | None) -> str:
     more, stay = judged["relevant-functions"], judged["functions-stay"]
     if not more.number or not stay.number or follows is None:
         return "not in this run"
-    row = follows.iloc[0]
+    row, own = follows.iloc[0], follows[follows.model == follows.model.iloc[0]]  # a row a rule, of all models if any
+    if not row.layers:
+        return "no layer has heads with a function and heads without"
+    hits, of = own.top - own.top_none, (row.functional + row.others) / row.layers  # of: heads of a layer
+    having, luck = row.layers + row.left_out / of, (row.functional + row.left_out) / of
+    rules = f"by the other rules of relevance in {listed(f'{hit:.0f}' for hit in hits[1:])}; " * (len(hits) > 1)
     return (
-        f"in {row.top_none:.0f} of {row.top:.0f} layers the most relevant head has none; on average functional heads have more"
-        f" relevance than the others of their layer, by {more.number} of its mean (*{more.verdict}*,"
-        f" [notebook 1](01_relevance_and_confidence.ipynb)); pruning keeps them longest in {stay.number} (*{stay.verdict}*,"
-        f" [notebook 3](03_l0_pruning.ipynb))"
+        f"{'mostly' if 2 * hits.iloc[0] > having else 'seldom'}: in {hits.iloc[0]:.0f} of the {having:.0f}"
+        f" layers with a functional head the most relevant head is one ({luck:.1f} expected by chance),"
+        f" {row.top - having:.0f} layers have none; {rules}on average functional heads have more relevance than the others of their layer, by {more.number} of its mean (*{more.verdict}*,"
+        f" [notebook 1](01_relevance_and_confidence.ipynb)); pruning keeps them longest in"
+        f" {re.sub('^0 ', 'none ', stay.number)} significantly (*{stay.verdict}*, [notebook 3](03_l0_pruning.ipynb))"
     )
 
 
@@ -210,10 +229,8 @@ def rare(table: pd.DataFrame) -> str:
         paper = f"{'more than ' * (text == 'WMT')}{number(PRINTED_RARE[str(text)]['two'], '%')}"
         kinds = {next((kind for kind in ("news", "subtitles") if kind in str(title)), str(title)) for title in part.index}
         told.append(f"{listed(sorted(kinds))} {top} in any layer, {ends(part['layer 1'], '%')} in layer 1 (paper: {paper})")
-    return (
-        f"best heads: {'; '.join(told)}; {int((table['two rarest'] > RAREST).sum())} of {count(len(table), 'model')} above"
-        f" {number(RAREST, '%')}"
-    )
+    several, above = count(len(table), "model"), int((table["two rarest"] > RAREST).sum())
+    return f"best heads: {'; '.join(told)}; {above} of {several} above {number(RAREST, '%')}"
 
 
 def printed_text(title: str) -> str:
@@ -247,10 +264,17 @@ def decoder(own: pd.DataFrame) -> str:
 CLAIMS = {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
 
 
-def elsewhere(judged: Mapping[str, Any], text: str, profile: str, names: Mapping[str, str] = CLAIMS) -> str:
-    """Of the verdicts on a published run of other text, by claim: number and verdict of each in a line."""
+def sizes(frames: Mapping[str, pd.DataFrame]) -> str:
+    """Which models other text has (tables on (kind, layer, head) by "text, title"), and how many encoder layers and heads."""
+    heads = [frame.loc["encoder"].index for frame in frames.values()]
+    shapes = sorted({f"{one.unique('layer').size} × {one.unique('head').size}" for one in heads})
+    return f"{listed(title.partition(', ')[2] for title in frames)}, {listed(shapes)} encoder heads, one training each"
+
+
+def elsewhere(judged: Mapping[str, Any], text: str, which: str, names: Mapping[str, str] = CLAIMS) -> str:
+    """Of the verdicts on a published run of other text (`which` models), by claim: number and verdict of each in a line."""
     told = []
     for key, one in ((key, judged[key]) for key in names if judged[key].number):
         near = sum(row.side == "open" and row.value >= row.threshold for row in one.rows) if key == "syntax" else 0
         told.append(f"{names[key]} {one.number}{f' significantly, {near} more by estimate' * bool(near)} (*{one.verdict}*)")
-    return f"**{text.capitalize()} text** (small model, published run of profile {profile}): {'; '.join(told)}." if told else ""
+    return f"**{text.capitalize()} text** (published run of {which}): {'; '.join(told)}." if told else ""

@@ -214,7 +214,9 @@ def said_of_models(points: pd.DataFrame) -> str:
     top = own.share.nlargest(2).index
     lose = set(own.off.nlargest(2).index) == {*top}
     rest = own.drop(index=top)
-    told = f"*{top[0]}*" if len(top) < 2 else f"*{top[0]}* and *{top[1]}* ({ends(own.share[top], '%')})"
+    seeds = points.share[points.model.isin(top)]
+    which = ends(seeds, "%") + ", seeds included" * (len(seeds) > len(top))
+    told = f"*{top[0]}*" if len(top) < 2 else f"*{top[0]}* and *{top[1]}* ({which})"
     told = f"Heads with a function are most frequent in {told}" + ", which lose most without encoder attention" * lose
     if lose and len(rest) and rest.share[odd := rest.off.idxmax()] == rest.share.min():
         told += f"; *{odd}* loses next most and has fewest ({number(rest.share[odd], '%')})"

@@ -436,7 +436,8 @@ def test_every_relation_is_held_to_the_papers_rule():
     ways = "Object→verb lies above in 2 of 2 models, verb→object in none (another seed: 1)."
     told = said.cases(table, {"a": "WMT", "b": "OpenSubtitles"}, each)
     assert told == (
-        "1 of 4 cases pass (Holm, 5 %), 2 lie above the line. EN-RU: 1 and 2 of 4 (paper: 4 above; 1 and 2 are the paper's). "
+        "1 of 4 cases pass (Holm, 5 %), 2 lie above the line. Of 4 EN-RU cases 1 pass, 2 lie above; 1 and 2 are among the"
+        " paper's 4. "
         f"{ways}"
     )
     assert said.cases(table, {}, each[:2]).endswith("2 lie above the line. " + ways.replace(" (another seed: 1)", ""))
@@ -457,15 +458,32 @@ def test_whether_languages_are_alike_waits_for_seeds_that_agree():
     counts = "heads for 2 and 3 of 8 cases"
     assert said.alike(each, 1) == (
         f"not decided: {counts}, against 2 and 1 for 2 seeds of one model, not the same ones; *object→verb* in all 3 trainings"
+        " of this size"
     )
-    assert said.alike(each[:2], 1) == f"not alike: {counts}; *verb→subject* and *object→verb* in all 2 trainings"
+    beside = pd.DataFrame({"dobj": [0.4, 0.03]}, ["a", "a, b"])
+    assert said.also("*object→verb* in all", each, beside) == ", in 0 of 1 small ones, not with *b* (+3 points)"
+    ways = said.also("*object→verb*, *subject→verb*", each[:1], beside.assign(nsubj=[0.2, -0.09]))
+    assert ways == ", not with *b* (-9 and +3 points)"
+    assert said.also("*object→verb* in all", each[:1], beside[["dobj"]][:1]) == said.also(" in all", each, beside) == ""
+    assert said.alike(each[:2], 1) == f"not alike: {counts}; *verb→subject* and *object→verb* in all 2 trainings of this size"
     assert said.alike(each[:1], 1).startswith("one model, no comparison; *verb→subject* and *object→verb* in the one")
 
 
 def test_heads_that_matter_are_told_from_the_claims_that_ask():
     judged = {name: SimpleNamespace(number="n", verdict="seen") for name in ("relevant-functions", "functions-stay")}
-    follows = pd.DataFrame({"top": [24.0], "top_none": [12.0]})
-    assert said.matter(judged, follows).startswith("in 12 of 24 layers the most relevant head has none; on average functional")
+    judged["functions-stay"].number = "0 of 13 prunings"
+    follows = pd.DataFrame({"model": ["all models"] * 3 + ["a"], "top": 24.0, "top_none": [12.0, 14.0, 15.0, 1.0]})
+    follows = follows.assign(functional=27.0, others=93.0, layers=15.0, left_out=0.0)
+    told = said.matter(judged, follows)
+    assert told.startswith(
+        "mostly: in 12 of the 15 layers with a functional head the most relevant head is one (3.4 expected"
+        " by chance), 9 layers have none; by the other rules of relevance in 10 and 9; on average functional"
+    )
+    assert "longest in none of 13 prunings significantly (" in told
+    assert said.matter(judged, follows.assign(top_none=24.0)).startswith("seldom: in 0 of the 15")
+    whole = follows[:1].assign(left_out=8.0)  # a layer of heads that all have a function
+    assert "in 12 of the 16 layers" in said.matter(judged, whole) and "(4.4 expected by chance)" in said.matter(judged, whole)
+    assert said.matter(judged, follows.assign(layers=0.0)) == "no layer has heads with a function and heads without"
     assert said.matter(judged, None) == "not in this run"
 
 
@@ -511,6 +529,8 @@ def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
     seen = SimpleNamespace(number="2 of 8 cases", verdict="partly", rows=[near])
     told = said.elsewhere(dict.fromkeys(("positional", "syntax"), seen) | {"rare": SimpleNamespace(number="")}, "natural", "p")
     assert told.endswith("2 of 8 cases (*partly*); syntactic 2 of 8 cases significantly, 1 more by estimate (*partly*).")
+    places = pd.MultiIndex.from_product([["encoder"], range(6), range(8)], names=["kind", "layer", "head"])
+    assert said.sizes({"natural, a": pd.DataFrame({"score": 0.1}, places)}) == "a, 6 × 8 encoder heads, one training each"
     pd.DataFrame({"what": ["encoder heads, positional"], "value": 1.0, "n": 48.0}).to_csv(tmp_path / "a.csv")
     assert "has 1 of 48" in said.larger(tmp_path / "a.csv") and not said.larger(tmp_path / "b.csv")
     index = index.droplevel("model")

@@ -24,6 +24,8 @@ def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_
     figure = figures.hits_and_misses([head | {"hit": hit, "miss": None}])
     seen, empty = figure.axes
     assert seen.get_title("left") == "nsubj, v→s: layer 2 head 4, 40 %, needs 50 %: FAILS"
+    near = figures.hits_and_misses([head | {"score": 0.9953, "hit": hit, "miss": None}]).axes[0]
+    assert ", 99.5 %, needs" in near.get_title("left")
     assert texts(seen) == ["hit", *WORDS] and texts(empty)[0].startswith("no miss")
     (best,) = measured.best_of_models({"a": [head], "b": [head | {"score": 0.3, "needed": 0.2}]})
     assert best == head | {"score": 0.3, "needed": 0.2, "model": "b"}
