@@ -196,7 +196,8 @@ def matter(judged: Mapping[str, Any], follows: pd.DataFrame | None) -> str:
     return (
         f"{'mostly' if 2 * hits.iloc[0] > having else 'seldom'}: in {hits.iloc[0]:.0f} of the {having:.0f}"
         f" layers with a functional head the most relevant head is one ({luck:.1f} expected by chance),"
-        f" {row.top - having:.0f} layers have none; {rules}on average functional heads have more relevance than the others of their layer, by {more.number} of its mean (*{more.verdict}*,"
+        f" {row.top - having:.0f} layers have none; {rules}on average functional heads have more relevance than"
+        f" the others of their layer, by {more.number} of its mean (*{more.verdict}*,"
         f" [notebook 1](01_relevance_and_confidence.ipynb)); pruning keeps them longest in"
         f" {re.sub('^0 ', 'none ', stay.number)} significantly (*{stay.verdict}*, [notebook 3](03_l0_pruning.ipynb))"
     )
