@@ -394,11 +394,11 @@ failed = "In part" if any(several.values()) else "Does not hold"
 position = ends([best.xs("encoder", level="kind").score.max()], "%")
 told = f"""**Do heads do what the paper's do? {said.headline(verdict, relations, rule, several)}**
 
-- The best head looks at one offset for {position} of tokens (other seeds, sizes and text: up to
-{number(max(others), "%")}; paper: `90 %`), at one of the two rarest for
+- The best head looks at one offset for {position} of tokens (other models: up to {number(max(others), "%")};
+paper: `90 %`), at one of the two rarest for
 {ends([rare["two rarest"].max()], "%")} (paper: `83 %`{unclear}).
 - **Do heads that matter have functions?** {matter.partition(";")[0].capitalize()}.
-- **Languages and registers** (paper: alike): {models_alike.partition(", against")[0] or in_all}."""
+- **Languages and registers** (paper: alike): {models_alike.partition(":")[0] or in_all}."""
 more = f"""*How to read it.* A dot is the best head of a model (chosen on even sentences, scored on odd ones), with the
 interval of its difference to the baseline. Full: passes; ring: at or above the line by estimate alone; small and pale: below.
 Diamonds: the paper's heads, EN-RU, against the paper's own baselines. The best of as many heads with random weights lies
