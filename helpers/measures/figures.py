@@ -774,11 +774,11 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
         table = pd.DataFrame({"value": relative(column), "has": functions[title].map(bool)}).xs("encoder").astype(float)
         layers = table.groupby(level="layer")
         top, both = layers.value.transform("max") == table.value, layers.has.transform("nunique") == 2
-        names.append(f"{title}\n{table[both].index.unique('layer').size} of {layers.ngroups} layers have both")
+        names.append(f"with | without\n{title}\n{table[both].index.unique('layer').size} of {layers.ngroups} layers have both")
         for has, place, colour in ((1, at - 0.2, MODELS[2]), (0, at + 0.2, "#C9C9C9")):
             own = table[both & (table.has == has)]
             where = place + rng.uniform(-0.13, 0.13, len(own))
-            axis.scatter(where, own.value, s=20, color=np.where(top[own.index], "black", colour), ec="black", lw=0.4, zorder=2)
+            axis.scatter(where, own.value, s=24, color=colour, ec="black", lw=np.where(top[own.index], 1.8, 0.3), zorder=2)
             if len(own):
                 axis.hlines(own.value.mean(), place - 0.17, place + 0.17, color="black", lw=2, zorder=3)
                 axis.text(place - 0.18 if has else place + 0.18, own.value.mean(), f"{own.value.mean():.2f}", fontsize=7.5,
@@ -786,9 +786,9 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
     axis.axhline(1, **drawing.LEVEL)
     axis.set_xticks(range(len(names)), names)
     axis.set(ylabel="relevance / layer's average head", xlim=(-0.6, len(names) - 0.4), ylim=(0, None))
-    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.4}
+    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.3}
     entries = {"with a function": dot | {"color": MODELS[2]}, "without": dot | {"color": "#C9C9C9"}}
-    entries |= {"most relevant of its layer": dot | {"color": "black"}, "mean": {"color": "black", "lw": 2}}
+    entries |= {"most relevant of its layer": dot | {"mfc": "none", "mew": 1.8}, "mean": {"color": "black", "lw": 2}}
     drawing.legend(figure, entries | {"average head": drawing.LEVEL})
     return figure
 

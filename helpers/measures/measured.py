@@ -263,21 +263,21 @@ def truth_agreement(
     return correlations(pooled(truths), columns, kinds=kind, within_layer=True)
 
 
-def left_by_holm(part: pd.DataFrame, repeats: Mapping[str, float]) -> str:
-    """Which measures correlate with a truth (of `truth_agreement`) after Holm's correction, and whether that can be chance.
+def left_by_holm(part: pd.DataFrame, repeats: Mapping[str, float], truth: str) -> str:
+    """Which measures correlate with the `truth` (`truth_agreement`) after Holm's correction, and whether that can be chance.
 
     `repeats`: by what a rule is `called`, the agreement of its ranking with that from other sentences; below 0.5 it is none.
     """
     left = part[(intervals.holm(intervals.p_value(part.rho, part.low, part.high)) < 0.05) & (part.rho > 0)]
     left = left.sort_values("rho", ascending=False)
     if left.empty:
-        return "no measure does after Holm"
-    best = f"{called(left.index[0])} {'does' if len(left) == 1 else f'and {len(left) - 1} more do'} after Holm"
-    first = left.iloc[0]
-    said = f"only {best} ({interval(first.rho, first.low, first.high, '.2f')})"
+        return f"Of all measures none correlates with {truth} after Holm's correction."
+    best = f"{called(left.index[0])} {'correlates' if len(left) == 1 else f'and {len(left) - 1} more correlate'}"
+    first = interval(*left.iloc[0][["rho", "low", "high"]], ".2f")
+    said = f"Of all measures only {best} with {truth} after Holm's correction ({first})"
     chance = [repeats[name] for name in map(called, left.index) if repeats.get(name, 1) < 0.5]
     none = f"{said}; as rankings by it do not repeat on other sentences ({ends(chance, '.2f')}), we take it for chance"
-    return none if len(chance) == len(left) else said
+    return f"{none if len(chance) == len(left) else said}."
 
 
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:

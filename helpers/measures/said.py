@@ -25,10 +25,26 @@ def positional(best: pd.DataFrame) -> str:
 
 def admitted(truths: Mapping[str, pd.DataFrame], shown: bool) -> str:
     """Whether encoder heads change the loss (`worth.leave_one_out` by model) enough for notebook 06 to count correlations."""
-    median = ends([frame.loss.xs("encoder").median() for frame in truths.values()], ".4f")
-    told = f"the median one changes it by {median} nats"
-    few = "Too few encoder heads change the loss for this to count (notebook 06 asks for half and judges decoder heads)"
+    median = ends([frame.loss.xs("encoder").abs().median() for frame in truths.values()], ".4f")
+    told = f"the median head changes it, either way, by {median} nats"
+    few = "Too few encoder heads change the loss for this to count (notebook 06 asks for half, judges decoder heads)"
     return f"{'Half of the encoder heads or more change the loss' if shown else few}; {told}."
+
+
+def costliest(truths: Mapping[str, pd.DataFrame], title: str, shares: pd.DataFrame, cost: str = "") -> str:
+    """Where the costliest encoder heads are (`worth.leave_one_out` by model), and `relevance_columns` of one model's first."""
+    tops = {name: frame.loss.xs("encoder").nlargest(3) for name, frame in truths.items()}
+    early = [layer == 0 for top in tops.values() for layer in top.index.get_level_values("layer")]
+    layer, head = tops[title].index[0]
+    columns = {"alpha_beta": "LRP αβ", "attnlrp ratio": "AttnLRP", "cp ratio": "conservative"}
+    own = shares.xs("encoder").loc[layer][[*columns]].rename(columns=columns)
+    rank = own.abs().rank(ascending=False).loc[head]
+    told = listed(f"{own[rule][head]:.3f} by {rule} (rank {place:.0f})" for rule, place in rank.items())
+    return (
+        f"Of encoder heads the three costliest of each model are in {sum(early)} of {len(early)} cases in layer 1. The"
+        f" costliest of {title}, layer {layer + 1} head {head + 1} ({number(tops[title].iloc[0], '+.3f')} nats{cost}), has"
+        f" of its layer's relevance {told}; ranks by size, of {len(own)}."
+    )
 
 
 def carried(table: pd.DataFrame) -> list[str]:
@@ -42,10 +58,11 @@ def carried(table: pd.DataFrame) -> list[str]:
     return told
 
 
-def followed(each: pd.DataFrame) -> str:
-    """Of `ranks.follows_function` by (model, rule): in which models its difference lies above functions shuffled in layers."""
+def followed(each: pd.DataFrame) -> tuple[str, int]:
+    """Of `ranks.follows_function`: where a difference is above shuffled ones, its interval above 0; models by default rule."""
     own = each.drop(index="all models", level="model", errors="ignore")
-    clear = ((own.low > 0) & (own.difference > own.null_high + 1e-9)).unstack("rule").reindex(own.index.unique("model"))
+    above = own.difference > own.null_high + 1e-9
+    clear = ((own.low > 0) & above).unstack("rule").reindex(own.index.unique("model"))
     default, signed = clear["alpha_beta"], clear.drop(columns="alpha_beta")
     small = own.xs("alpha_beta", level="rule")[~default]
     no = []
@@ -63,7 +80,10 @@ def followed(each: pd.DataFrame) -> str:
             else "neither"
         )
         found.setdefault(by.removeprefix("relevance, "), []).append(str(model))
-    return "; ".join([*told, ", ".join(f"by {by} in {listed(models)}" for by, models in sorted(found.items()))])
+    told.append(", ".join(f"by {by} in {listed(models)}" for by, models in sorted(found.items())))
+    if half := [f"{named(rule).removeprefix('relevance, ')} in {model}" for model, rule in own.index[above & ~(own.low > 0)]]:
+        told.append(f"above shuffled ones only: {listed(half)}")
+    return "; ".join(told), int(default.sum())
 
 
 def corrected(rows: Iterable[Any], titles: Mapping[str, str]) -> str:

@@ -85,6 +85,12 @@ def share_by(subject, sentence: Mapping[str, Any], rule: str) -> float:
     return float(layer[sentence["head"]] / layer.sum())
 
 
+def share_over(found, sentence: Mapping[str, Any], way: str) -> str:
+    """Of the `lrp.Explained` of many sentences: the share of its layer of the head of `one_sentence`, by size, and its rank."""
+    size, head = found.series(way).xs("encoder").loc[sentence["layer"]].abs(), sentence["head"]
+    return f"{number(size[head] / size.sum(), '.1%')} (rank {size.rank(ascending=False)[head]:.0f} of {len(size)})"
+
+
 @torch.no_grad()
 def _busiest(subject, batch: Mapping[str, torch.Tensor]) -> tuple[float, int, tuple[str, int, int]]:
     """The most relevance that one encoder head carries of a whole predicted word; the word's place; the head."""

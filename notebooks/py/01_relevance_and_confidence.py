@@ -46,7 +46,7 @@ from helpers.corpora.describe import describe
 from helpers.measures import figures, measured, ranks
 from helpers.measures import said as notes
 from helpers.measures.lrp import RULES
-from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence, share_by
+from helpers.measures.sentence import ONE_SENTENCE, said_of_sentence, share_by, share_over
 from helpers.measures.table import named, shaped
 from helpers.methods import l0
 from helpers.publish import claims
@@ -206,22 +206,28 @@ address, even = (
     ("encoder", sentence["layer"], sentence["head"]),
     1 / len(sentence["heads"]["encoder"][sentence["layer"]].columns),
 )
-shares = [explained[first.title][rule].series(way)[address] for rule, way in (("alpha_beta", "step"), ("cp", "ratio"))]
+shares = [share_over(explained[first.title][rule], sentence, way) for rule, way in (("alpha_beta", "step"), ("cp", "ratio"))]
 beside = f"For this word LRP αβ gives this head {number(share_by(first, sentence, 'alpha_beta'), '.1%')} of its layer. Over"
-beside += f" {few} sentences it has {number(shares[0], '.1%')} by LRP αβ, {number(shares[1], '.1%')} by conservative"
-beside += f" (even: {number(even, '.1%')})."
+beside += f" {few} sentences it has {shares[0]} by LRP αβ, {shares[1]} by conservative, by size; even: {number(even, '.1%')}."
+if sentence["block"]:
+    word = abs(sentence["flow"][sentence["target"]][sentence["layer"] + 1]).argmax()  # as in the figure
+    looks = pd.Series(sentence["block"]["A"][sentence["head"]][word], sentence["source"])
+    sure = measured.FUNCTIONS.value(first, repeats=resamples)["confidence"].confidence[address]
+    beside += f" It puts {number(looks.max(), '.2f')} of its attention on {looks.idxmax().replace('▁', '')!r} here; its mean"
+    beside += f" confidence is {number(sure, '.2f')}."
 if run.corpus == "controlled" and title in accuracy and "agreement" in counted[title].index:
     met = [number(100 * counted[which].accuracy["agreement"], ".1f") for which in (title, first.title)]
     beside += f" Agreement has other ways: the model {without} meets {met[0]} % of its marks, the one with it {met[1]} %."
 display(Markdown(beside))
 
 # %% [markdown]
-# The sentence is, of some thirty short ones, the one in which a single head carries the largest share of a whole word;
-# elsewhere relevance flows past attention, from each word to itself. A Russian verb in the past tense agrees with its subject
-# in gender ('выхлебала' is "drank up", feminine, as the cow is), and here an encoder head brings the subject to the verb; by
-# then the decoder has written the subject, too. (␣ is a token that is a space alone.) The fast way
-# ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a batch at once; both signed rules below use it, the
-# default rule has its own ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)).
+# The sentence was chosen: of some thirty short ones, a single head carries most relevance of a whole word in it; elsewhere
+# relevance flows past attention, from each word to itself. A Russian verb in the past tense agrees with its subject in gender
+# ('выхлебала' is "drank up", feminine, as the cow is), and by this rule relevance passes from the verb to its subject through
+# this head. Whether the form needs the head only removal tells: by then the decoder has written the subject, too.
+# (␣ is a token that is a space alone.) The fast way ([signed.py](../helpers/measures/lrp/signed.py)) explains all tokens of a
+# batch at once; both signed rules below use it, the default rule has its own
+# ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)).
 #
 # ### Three rules
 #
@@ -253,7 +259,7 @@ kept = {
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
 conditioned = run.table(measured.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
 of_trained = conditioned.drop(index="random weights", level="model").groupby("rule", sort=False)
-safe = kept.groupby("rule", sort=False)[["source", "target", "attention", "bias"]].mean().fillna(0)
+safe = kept.groupby("rule", sort=False)[["source", "target", "attention", "bias"]].mean()
 safe = safe.join(of_trained.agg({"negative": "mean", "near_zero": "mean", "largest": "max"}))
 safe["unsafe"] = safe.negative + safe.near_zero
 safe["largest"] = [number(value, "%") if value <= 100 else "> 100 times the layer" for value in safe.largest]
@@ -481,10 +487,12 @@ each |= {
 }
 each = pd.DataFrame(each).T.rename_axis(["model", "rule"])
 run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS)
-followed = notes.followed(each)
+followed, in_models = notes.followed(each)
 signed_too = [interval(*each.loc[(each.index[0][0], rule), ["difference", "low", "high"]], ".2f") for rule in ("attnlrp", "cp")]
 chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
 idle = f"{follows['top_none']} of the {follows['top']} most relevant heads of a layer have none"
+drawn = f" In the {follows['layers']} layers drawn {follows['top'] - follows['top_none']} most relevant heads have one."
+drawn = "" if follows["left_out"] else drawn  # a layer whose heads all have one is not drawn
 does = measured.count_roles(functions).sum(axis=1)
 unseen = [which for which in ("positional", "rare") if not does[which]]
 only = f"; none of {does['heads']} heads is {listed(unseen).replace(' and ', ' or ').replace('rare', 'a rare-token head')}"
@@ -494,7 +502,7 @@ run.figure(
     "relevance_by_function",
     caption="Relevance of heads with and without a function, in layers that have both.",
     takeaway=f"In layers that have both, heads with a function are more relevant by {gain} of the average head (functions"
-    f" shuffled: {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}). But {idle} (by chance"
+    f" shuffled: {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}).{drawn} But {idle} (by chance"
     f" {follows['top'] - chance:.1f}).",
     table="follows_function",
     explained=few,
@@ -604,8 +612,7 @@ run.figure(
 )
 if held_out:
     repeats = last[first.title].rename(index=measured.called).to_dict()
-    left = measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats)
-    display(Markdown(f"Of all measures, those divided per token too, with BLEU ({first.title}) {left}."))
+    display(Markdown(measured.left_by_holm(told.loc[f"BLEU, {first.title}"], repeats, f"BLEU ({first.title})")))
 
 # %% jupyter={"source_hidden": true}
 own = real.loc[first.title].iloc[0]
@@ -615,7 +622,10 @@ print(
     f" each alone, {own['heads'] - own.differ_holm} of {own['heads']} show no effect after Holm"
     f" ({own['heads'] - own.differ} by their own interval)."
 )
+cost = ""
 if held_out:
+    worst = truths[first.title].loss.xs("encoder", drop_level=False).idxmax()
+    cost = f"; {interval(*without.loc[worst, ['bleu', 'low', 'high']], '.1f')} BLEU, n = {held_out}"
     costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
     encoders = costly.index.isin(["encoder"], level="kind").sum()
     costly = costly.rename(index={"cross": "cross-attention"}, level="kind")
@@ -635,6 +645,8 @@ if held_out:
             f" ({encoders} of them encoder heads); BLEU n = {held_out}, loss n = {few} sentences",
         )
     )
+
+display(Markdown(notes.costliest(truths, first.title, tables[first.title], cost)))
 
 # %% [markdown]
 # ## The text and the models (section 3)
@@ -714,15 +726,16 @@ elsewhere = notes.beyond(study.ROOT / "figures") if run.corpus == "controlled" e
 loss_elsewhere = elsewhere.pop("loss", None)
 also = f" Elsewhere {listed(f'{number(row[0])} ({name})' for name, row in elsewhere.items())}." if elsewhere else ""
 fewer = f"{carried[0].partition(', random')[0]}); {carried[1].partition(' (')[0]}"
-few_or_not = "Heads that change it:" if measured.shown(differ, "encoder") else "Too few heads change it:"
+change, enough = f"{real.differ_holm.sum()} of {real['heads'].sum()} heads change it", measured.shown(differ, "encoder")
+few_or_not = f"{change} significantly." if enough else f"Only {change} significantly: too few to judge."
 told = [
     f"""**Do relevance and confidence rank heads alike? {strong.capitalize()} by the default rule:
 {number(points["alpha_beta", "trained"])} (Spearman; random weights {number(points["alpha_beta", "random"])}).**{also}""",
     f"""**Do a few heads carry most of a layer? {fewer[:1].upper()}{fewer[1:]}.**""",
-    f"""**Have relevant heads a function? {follows["top"] - follows["top_none"]} of the {follows["top"]} most relevant
+    f"""**Do the relevant heads have a function? {follows["top"] - follows["top_none"]} of the {follows["top"]} most relevant
 have (by chance {chance:.1f}).**""",
     f"""**Does relevance predict the loss without a head? {predicts.capitalize()}: {number(by_all.rho["alpha_beta"])}.**
-{few_or_not} {real.differ_holm.sum()} of {real["heads"].sum()}.""",
+{few_or_not}""",
 ]
 largest = {rule: [number(row[name], "%") for name in ("largest", "largest, random")] for rule, row in shares.iterrows()}
 signed_rho = [rho[rule, "trained"] for rule in ("attnlrp", "cp")]
@@ -739,7 +752,7 @@ in {rare} of {count(len(studied), "model")}.""",
 {largest["alpha_beta"][1]}), by the signed rules {listed(largest[rule][0] for rule in ("attnlrp", "cp"))}
 ({listed(largest[rule][1] for rule in ("attnlrp", "cp"))}).""",
     f"""**Functions.** Heads with one are more relevant by {gain} of their layer's average head, by the signed rules
-{listed(signed_too)}. The difference lies above shuffled functions {followed}{only}.""",
+{listed(signed_too)}. The difference lies above shuffled functions, its own interval above 0, {followed}{only}.""",
     f"""**The loss.** Relevance {with_loss["alpha_beta"]}, gradient importance {with_loss["gradient, example"]}. {admitted}
 {f"On Europarl half do, and relevance correlates at {interval(*loss_elsewhere)}." if loss_elsewhere else ""}""",
     f"**At stake.** {stake}" if stake else "",
@@ -751,11 +764,12 @@ closing = f"""
 - *A few heads*: the largest has twice an even share in {
     listed(f"{row.twice} ({named(rule).removeprefix('relevance, ')})" for rule, row in layers_of[["twice"]].sum().iterrows())
 } of {layers_of.size().iloc[0]} layers.
-- *Functions*: heads with one are more relevant by {(every.low > 0).sum()} of {count(len(every), "rule")}.
-- *The loss without a head* correlates with confidence at {
-    with_loss["confidence"]
-} (Spearman); most encoder heads can be removed
-  alone at no measurable cost.
+- *Functions*: heads with one are more relevant, pooled, by {(every.low > 0).sum()} of {
+    count(len(every), "rule")
+}; by the default
+  rule in {in_models} of {count(len(studied), "model")}; {follows["top_none"]} of the {follows["top"]} most relevant have none.
+- *The loss without a head* (Spearman): relevance {with_loss["alpha_beta"]}, confidence {with_loss["confidence"]};
+  {"" if enough else "only "}{change}.
 
 *Limits.* {count(len(studied), "model")}, one training each; text is {"generated" if run.corpus == "controlled" else "natural"}.
 Where encoder attention is worth little, heads are no evidence (our threshold: {least:g} BLEU by removal{worth}).

@@ -154,12 +154,12 @@ def test_relevance_with_and_without_a_function():
     functions = {title: pd.Series([[] for _ in part], part.index) for title, part in relevance.items()}
     functions["EN-0"]["encoder", 0, 1] = [("nsubj", "v→s"), ("nsubj", "s→v"), ("rare", "rare")]
     (axis,) = whole(figures.relevance_by_function(relevance, functions)).axes
-    assert ticks(axis, "x") == [f"EN-{n}\n{1 - n} of 2 layers have both" for n in (0, 1)]
+    assert ticks(axis, "x") == [f"with | without\nEN-{n}\n{1 - n} of 2 layers have both" for n in (0, 1)]
     dots = [dots for dots in axis.collections if hasattr(dots, "get_sizes") and len(dots.get_sizes())]
     own = relative(relevance["EN-0"])["encoder"][0]
     assert [np.array(part.get_offsets())[:, 1].tolist() for part in dots[:2]] == [[own[1]], own.drop(1).tolist()]
-    black = np.concatenate([part.get_facecolors()[:, :3].sum(1) == 0 for part in dots[:2]])
-    assert black.sum() == 1 and np.concatenate([[own[1]], own.drop(1)])[black] == own.max()
+    ringed = np.concatenate([np.broadcast_to(part.get_linewidths(), len(part.get_offsets())) > 1 for part in dots[:2]])
+    assert ringed.sum() == 1 and np.concatenate([[own[1]], own.drop(1)])[ringed] == own.max()
 
 
 def test_heads_that_carry_half_of_a_layer_are_named():

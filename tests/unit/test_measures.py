@@ -582,10 +582,12 @@ def test_dominance_is_of_magnitudes():
 def test_what_holm_leaves_is_said_with_how_it_repeats():
     rho = pd.DataFrame({"rho": [0.9, 0.5, 0.4, -0.9], "low": [0.8, 0.01, 0.01, -1.0], "high": [1.0, 0.99, 0.79, -0.8]})
     rho = rho.set_axis(["cp step", "cp ratio", "alpha_beta", "mine"])
-    said = measured.left_by_holm(rho, {"conservative (per token)": 0.1})
+    said = measured.left_by_holm(rho, {"conservative (per token)": 0.1}, "it")
     chance = "as rankings by it do not repeat on other sentences (0.10), we take it for chance"
-    assert said == f"only conservative (per token) does after Holm (0.90 [0.80, 1.00]); {chance}"
-    assert measured.left_by_holm(rho.loc[["mine"]], {}) == "no measure does after Holm"
+    only = "Of all measures only conservative (per token) correlates with it after Holm's correction"
+    assert said == f"{only} (0.90 [0.80, 1.00]); {chance}."
+    none = measured.left_by_holm(rho.loc[["mine"]], {}, "it")
+    assert none == "Of all measures none correlates with it after Holm's correction."
 
 
 def test_a_correlation_beside_that_of_random_weights():
@@ -598,11 +600,12 @@ def test_a_correlation_beside_that_of_random_weights():
 
 def test_where_relevance_follows_function_is_said_by_model():
     rows = {("all models", "alpha_beta"): (1, 0.5, 0.2), ("a", "alpha_beta"): (1, 0.5, 0.2), ("b", "alpha_beta"): (1, 0.5, 1.5)}
-    rows |= {("a", "cp"): (1, -0.5, 0.2), ("b", "cp"): (1, 0.5, 0.2)}
+    rows |= {("a", "cp"): (1, -0.5, 0.2), ("b", "cp"): (1, 0.5, 0.2)}  # of a above shuffled ones, not above 0
     each = pd.DataFrame(rows, ["difference", "low", "null_high"]).T.rename_axis(["model", "rule"])
-    told = said.followed(each.assign(functional=1, layers=2))
-    assert told == (
-        "by the default rule in a, not in b (1 head in 2 layers, too few to tell); by both signed rules in b, by neither in a"
+    told, models = said.followed(each.assign(functional=1, layers=2))
+    assert models == 1 and told == (
+        "by the default rule in a, not in b (1 head in 2 layers, too few to tell); by both signed rules in b, by neither in a;"
+        " above shuffled ones only: conservative in a"
     )
     rows = [SimpleNamespace(label=name, side=side, p=p) for name, side, p in (("x", "for", 0), ("y", "open", 0.01))]
     told = said.corrected(rows, {"x": "X", "y": "Y"})
@@ -621,10 +624,21 @@ def test_what_a_few_heads_carry_is_said_by_rule():
 
 
 def test_what_the_loss_admits_is_said():
-    frame = pd.DataFrame({"loss": shares([0.0, 0.0002, 0.5])})
+    frame = pd.DataFrame({"loss": shares([0.0, -0.0002, 0.5])})
     told = [said.admitted({"a": frame}, shown) for shown in (True, False)]
-    assert told[0] == "Half of the encoder heads or more change the loss; the median one changes it by 0.0002 nats."
+    assert (
+        told[0] == "Half of the encoder heads or more change the loss; the median head changes it, up or down, by 0.0002 nats."
+    )
     assert told[1].startswith("Too few encoder heads change the loss for this to count")
+
+
+def test_the_costliest_heads_are_said_with_their_relevance():
+    frame = pd.DataFrame({"loss": shares([0.0, 0.1], [0.2, 0.3])})
+    column = shares([0.5, 0.5], [0.8, -0.1])
+    relevance = pd.DataFrame({"alpha_beta": column, "attnlrp ratio": column, "cp ratio": column})
+    told = said.costliest({"a": frame}, "a", relevance, "; x")
+    assert "in 1 of 3 cases in layer 1. The costliest of a, layer 2 head 2 (+0.300 nats; x)" in told
+    assert "-0.100 by LRP αβ (by size rank 2 of 2)" in told
 
 
 def test_runs_of_other_text_and_size_are_read(tmp_path):
