@@ -490,8 +490,7 @@ run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS
 followed, in_models = notes.followed(each)
 signed_too = [interval(*each.loc[(each.index[0][0], rule), ["difference", "low", "high"]], ".2f") for rule in ("attnlrp", "cp")]
 chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
-idle = f"{follows['top_none']} of the {follows['top']} most relevant heads of a layer have none"
-drawn = f" In the {follows['layers']} layers drawn {follows['top'] - follows['top_none']} most relevant heads have one."
+drawn = f"; {follows['top'] - follows['top_none']} of {follows['layers']} most relevant heads have one"
 drawn = "" if follows["left_out"] else drawn  # a layer whose heads all have one is not drawn
 does = measured.count_roles(functions).sum(axis=1)
 unseen = [which for which in ("positional", "rare") if not does[which]]
@@ -501,9 +500,9 @@ run.figure(
     figures.relevance_by_function(relevance, functions),
     "relevance_by_function",
     caption="Relevance of heads with and without a function, in layers that have both.",
-    takeaway=f"In layers that have both, heads with a function are more relevant by {gain} of the average head (functions"
-    f" shuffled: {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}).{drawn} But {idle} (by chance"
-    f" {follows['top'] - chance:.1f}).",
+    takeaway=f"In the {follows['layers']} layers that have both, heads with a function are more relevant by {gain} of the average"
+    f" head (functions shuffled: {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}){drawn}. Of all"
+    f" {follows['top']}, {follows['top_none']} have none (by chance {follows['top'] - chance:.1f}).",
     table="follows_function",
     explained=few,
 )
@@ -764,10 +763,10 @@ closing = f"""
 - *A few heads*: the largest has twice an even share in {
     listed(f"{row.twice} ({named(rule).removeprefix('relevance, ')})" for rule, row in layers_of[["twice"]].sum().iterrows())
 } of {layers_of.size().iloc[0]} layers.
-- *Functions*: heads with one are more relevant, pooled, by {(every.low > 0).sum()} of {
+- *Functions*: heads with one are more relevant by {(every.low > 0).sum()} of {
     count(len(every), "rule")
-}; by the default
-  rule in {in_models} of {count(len(studied), "model")}; {follows["top_none"]} of the {follows["top"]} most relevant have none.
+}, by the default rule in
+  {in_models} of {count(len(studied), "model")}; {follows["top_none"]} of the {follows["top"]} most relevant have none.
 - *The loss without a head* (Spearman): relevance {with_loss["alpha_beta"]}, confidence {with_loss["confidence"]};
   {"" if enough else "only "}{change}.
 

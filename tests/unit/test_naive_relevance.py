@@ -64,6 +64,9 @@ def test_another_rule_is_asked_about_the_same_sentence_and_word():
         share = sentence.share_by(subject, told, "alpha_beta")
     layer = pd.Series(found.values[1], found.heads)["encoder", 1]
     assert share == pytest.approx(layer[0] / layer.sum())
+    signed = pd.Series([0.5, -1.5, 1.0], pd.MultiIndex.from_product([["encoder"], [1], [0, 1, 2]]))
+    over = sentence.share_over(SimpleNamespace(series=lambda way: signed), told, "ratio")
+    assert over == "16.7 % (rank 3 of 3)"
 
 
 def test_a_word_is_its_tokens_and_the_sentence_says_where_its_relevance_stands():
