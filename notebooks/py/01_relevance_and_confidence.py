@@ -500,9 +500,9 @@ run.figure(
     figures.relevance_by_function(relevance, functions),
     "relevance_by_function",
     caption="Relevance of heads with and without a function, in layers that have both.",
-    takeaway=f"In the {follows['layers']} layers that have both, heads with a function are more relevant by {gain} of the average"
-    f" head (functions shuffled: {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}){drawn}. Of all"
-    f" {follows['top']}, {follows['top_none']} have none (by chance {follows['top'] - chance:.1f}).",
+    takeaway=f"In the {follows['layers']} layers that have both, heads with a function are more relevant by {gain} of the"
+    f" average head (functions shuffled: {number(follows['null_low'], '.2f')} to {number(follows['null_high'], '.2f')}){drawn}."
+    f" Of all {follows['top']}, {follows['top_none']} have none (by chance {follows['top'] - chance:.1f}).",
     table="follows_function",
     explained=few,
 )
