@@ -627,7 +627,7 @@ def test_what_the_loss_admits_is_said():
     frame = pd.DataFrame({"loss": shares([0.0, -0.0002, 0.5])})
     told = [said.admitted({"a": frame}, shown) for shown in (True, False)]
     assert (
-        told[0] == "Half of the encoder heads or more change the loss; the median head changes it, up or down, by 0.0002 nats."
+        told[0] == "Half of the encoder heads or more change the loss; the median head changes it, either way, by 0.0002 nats."
     )
     assert told[1].startswith("Too few encoder heads change the loss for this to count")
 
@@ -638,7 +638,7 @@ def test_the_costliest_heads_are_said_with_their_relevance():
     relevance = pd.DataFrame({"alpha_beta": column, "attnlrp ratio": column, "cp ratio": column})
     told = said.costliest({"a": frame}, "a", relevance, "; x")
     assert "in 1 of 3 cases in layer 1. The costliest of a, layer 2 head 2 (+0.300 nats; x)" in told
-    assert "-0.100 by LRP αβ (by size rank 2 of 2)" in told
+    assert "-0.100 by LRP αβ (rank 2)" in told
 
 
 def test_runs_of_other_text_and_size_are_read(tmp_path):
