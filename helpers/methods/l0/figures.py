@@ -12,6 +12,7 @@ import seaborn as sns
 from matplotlib.animation import FuncAnimation
 from matplotlib.collections import PatchCollection
 from matplotlib.ticker import MaxNLocator
+from scipy.stats import hypergeom
 
 from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, left, redrawable
@@ -146,13 +147,18 @@ def functions_left(table: pd.DataFrame):
             axis.text(0.5, 0.5, "no head had one", transform=axis.transAxes, ha="center", fontsize=8)
             continue
         share, chance = 100 * rows.stay / had, 100 * rows.expected / had
+        low, high = (100 * end / had for end in hypergeom.interval(0.95, rows.of, rows.had, rows["heads"]))
+        axis.bar(places, high - low, 0.5, low, color="#DDDDDD", zorder=0)
         axis.hlines(chance, places - 0.4, places + 0.4, color="#666666", lw=1.6)
         axis.plot(places, share, "o", color=MODELS[0], ms=6)
         for place, at, row in zip(places, share, rows.itertuples(), strict=True):
             top = max(at, 100 * row.expected / had) + 7
             axis.text(place, top, f"{row.stay}/{had}", ha="center", fontsize=7.5)
     look = {"heads with a function": {"color": MODELS[0], "marker": "o", "ls": ""}}
-    drawing.legend(figure, look | {"as many random heads": {"color": "#666666", "lw": 1.6}})
+    drawing.legend(
+        figure,
+        look | {"as many random heads": {"color": "#666666", "lw": 1.6}} | drawing.squares({"95 % of their draws": "#DDDDDD"}),
+    )
     return figure
 
 
@@ -294,11 +300,12 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
         Without it, heads of the last row whose P(g = 1) > P(g = 0) (footnote 7) at the stretch and temperature of the
         paper's code.
     steps : int
-        Columns, evenly spread from the first step to the last.
+        Columns, evenly spread to the last step; the first, at which all gates are alike, is left out.
     model : str
         Whose gates they are.
     """
-    chosen = drawing.spread_steps(traces, steps)
+    chosen = drawing.spread_steps(traces, steps + 1)
+    chosen = chosen[1:] or chosen
     layers = max(layer for trace in traces.values() for _, layer, _ in trace.columns) + 1
     figure, axes = plt.subplots(
         len(traces), len(chosen), squeeze=False, sharex=True, sharey=True,
@@ -374,7 +381,7 @@ def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
 
 @redrawable
 def hard_concrete(distributions: Sequence[Any]):
-    """Hard Concrete distributions of a gate (section 6.1, Fig. 6): density inside, probabilities of exactly 0 and 1 as bars.
+    """Hard Concrete distributions of a gate (section 6.1, Fig. 6): density inside, probabilities of exactly 0 and 1 as stems.
 
     Parameters
     ----------
@@ -383,23 +390,29 @@ def hard_concrete(distributions: Sequence[Any]):
     """
     figure, axes = drawing.grid(len(distributions), 3, 2.3, 2.25, sharex=True, sharey=True)
     for axis, gate in zip(axes, distributions, strict=True):
-        _distribution(axis, gate, f"log α = {float(gate.log_alpha.detach()):g}")
-    drawing.legend(figure, drawing.squares({"P(0), P(1): exactly closed or open": MODELS[1], "density between": MODELS[0]}))
+        _distribution(axis, gate, f"log α = {float(gate.log_alpha.detach()):g}", axis is axes[-1])
     return figure
 
 
-def _distribution(axis, gate: Any, location: str) -> None:
-    """One Hard Concrete distribution: density inside, probabilities of exactly 0 and 1 as bars."""
+def _distribution(axis, gate: Any, location: str, last: bool = True) -> None:
+    """One Hard Concrete distribution: density inside; probabilities of exactly 0 and 1 as stems, on an axis at the right."""
     inside = np.linspace(0, 1, 201)[1:-1]
     density = gate.density(gate.log_alpha.new_tensor(inside)).detach().numpy()
     axis.fill_between(inside, density, color=MODELS[0], alpha=0.25, lw=0)
     axis.plot(inside, density, color=MODELS[0], lw=1.2)
-    for at, mass in ((0, float(gate.p_closed().detach())), (1, float(gate.p_full().detach()))):
-        axis.bar(at, mass, 0.07, color=MODELS[1], zorder=3)
-    title = f"{location}, temperature {float(gate.temperature):g}\n".replace("-", "−")
-    title += f"P(0) = {float(gate.p_closed().detach()):.2f}, P(1) = {float(gate.p_full().detach()):.2f}"
-    axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), xticks=[0, 0.5, 1])
-    axis.set_ylabel("density; probability" if left(axis) else "")
+    masses = axis.twinx()
+    for at, mass, side in ((0, float(gate.p_closed().detach()), "left"), (1, float(gate.p_full().detach()), "right")):
+        masses.plot([at, at], [0, mass], "-", color=MODELS[1], lw=2, clip_on=False)
+        masses.plot(at, mass, "o", color=MODELS[1], ms=5, clip_on=False)
+        place = {"xytext": (6 if side == "left" else -6, 3), "textcoords": "offset points", "ha": side, "fontsize": 8}
+        masses.annotate(f"{mass:.2f}", (at, mass), color=MODELS[1], **place)
+    title = f"{location}, temperature {float(gate.temperature):g}".replace("-", "−")
+    axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), ylim=(0, 1.16), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+    axis.set_ylabel("density between" if left(axis) else "", color=MODELS[0])
+    masses.set(ylim=(0, 1.16), yticks=[0, 0.5, 1])
+    masses.set_ylabel("probability of exactly 0 or 1" if last else "", color=MODELS[1], fontsize=8)
+    sns.despine(ax=masses, left=True, right=False)
+    masses.tick_params(labelright=last)
 
 
 @redrawable
@@ -408,7 +421,6 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
     at = float(gate.log_alpha.detach())
     figure, (left_axis, right) = drawing.grid(2, 2, WIDTH / 2, 2.8)
     _distribution(left_axis, gate, f"log α = {at:+.1f}")
-    left_axis.set_ylim(0, 2.2)
     many = type(gate)(gate.log_alpha.new_tensor(list(locations)), gate.temperature)
     right.plot(locations, many.p_open().detach(), color=MODELS[2])
     right.plot(locations, many.value(binary=False).detach(), color="#777777", ls="--", lw=1)

@@ -74,20 +74,51 @@ def half(table: pd.DataFrame) -> str:
     return f"Lost with half of the heads or fewer: {listed(lost)}. {kept}{f'; never there: {listed(never)}' if never else ''}."
 
 
-def lead(table: pd.DataFrame, corpus: str, first: Mapping[str, pd.DataFrame], there: pd.DataFrame | None = None) -> str:
+def lead(table: pd.DataFrame, corpus: str, first: Mapping[str, pd.DataFrame], there: pd.DataFrame | None = None,
+         curves: Mapping[str, pd.DataFrame] | None = None, depths: Mapping[str, int] | None = None) -> str:  # fmt: skip
     """The answer, of `tables.half_left` of this run, of `tables.quality` with `tables.worth` of its models' first trainings,
-    and of `tables.half_left` of the other corpus."""
-    table = table[table.share.notna()]
+    of `tables.half_left` of the other corpus, of `tables.over_trainings` and of how many encoder layers each model has."""
+    table, there, depths = table[table.share.notna()], table[:0] if there is None else there, depths or {}
     if table.empty:
         return half(table)
-    top, (loss, few, whole) = table.iloc[0], PAPER
-    gone = f"{top.total - top['heads']:.0f} of {top.total:.0f} encoder heads go for {number(-top.change, '.1f')} BLEU"
-    said = [f"**On {TEXTS[corpus]} text (BLEU {top.bleu - top.change:.0f}) {gone}.**", never(first[table.index[0][0]])]
-    if pd.notna(at := top["at printed"]):
-        said.append(f"The paper's {whole - few} of {whole} cost {number(-at, '.1f')} BLEU here (interpolated; WMT: {loss:g}).")
-    if there is not None and len(there):
+    layers = {model: f"the {depths[model]}-layer model of {model}" if model in depths else model for model, _ in table.index}
+    name, top, least = table.index[0][0], table.iloc[0], table.iloc[table.total.argmin()]
+    gone = f"In {layers[name]} ({TEXTS[corpus]} text, BLEU {top.bleu - top.change:.0f}) {_gone(top)}"
+    if curves and least.total < top.total:  # how far this holds
+        own = curves[least.name[0]]
+        little = own[(own.method == NAMES["l0"]) & (own.change >= -LOSS) & (own.heads < own.total)].sort_values("heads")[:1]
+        few = [
+            f"{at.total - at.heads:.0f} of {at.total:.0f} cost {number(-at.change, '.1f')} and " for at in little.itertuples()
+        ]
+        more = f"{least.total - least['heads']:.0f} cost {number(-least.change, '.1f')}"
+        gone = f"{gone}; in {layers[least.name[0]]} {''.join(few)}{more}"
+    said = [f"**{gone}.**", never(first[name]), _printed(pd.concat([table, there]))]
+    if len(there):
         row, where = there.iloc[0], answer(there[:1], corpus).model[0].replace(",", " text,", 1)
         said.append(f"On {where}, {row.total - row['heads']:.0f} of {row.total:.0f} cost {number(-row.change, '.1f')}.")
+    return " ".join(filter(None, said))
+
+
+def _gone(row: pd.Series) -> str:
+    return f"{row.total - row['heads']:.0f} of {row.total:.0f} encoder heads go for {number(-row.change, '.1f')} BLEU"
+
+
+def _printed(table: pd.DataFrame) -> str:
+    """What the paper's share of heads costs; "in no model" where each loses more with as many gone, or with fewer."""
+    (loss, few, whole), at = PAPER, table["at printed"]
+    if pd.isna(at.iloc[0]):
+        return ""
+    told, cost = f"The paper's {whole - few} of {whole}", number(-at.iloc[0], ".1f")
+    if (at.fillna(table.change) < -loss).all():
+        return f"{told} for {loss:g} BLEU is reproduced in no model ({table.index[0][0]}: {cost}, interpolated)."
+    return f"{told} cost {cost} BLEU here (interpolated; WMT: {loss:g})."
+
+
+def short(table: pd.DataFrame, first: Mapping[str, pd.DataFrame], speeds: str = "") -> str:
+    """The first model's numbers of `lead`, and what is said of speed."""
+    if (table := table[table.share.notna()]).empty:
+        return half(table)
+    said = [f"{_gone(table.iloc[0])} ({table.index[0][0]}).", _printed(table), never(first[table.index[0][0]]), speeds]
     return " ".join(filter(None, said))
 
 
@@ -161,27 +192,27 @@ def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
     `judged`: the verdict's rows, which say how often that is so after Holm's correction."""
     if scratch.empty:
         return "No head map was trained from scratch."
-    significant = f", significantly (Holm) in {sum(row.side == 'against' for row in judged)}" if judged else ""
-    said = f"From scratch the same map is better on average in {(scratch.change < 0).sum()} of {len(scratch)}{significant}"
+    sure = [number(-row.value, "+.1f") for row in judged if row.side == "against"]
+    said = f"From scratch the same map is better on average in {(scratch.change < 0).sum()} of {len(scratch)}"
     said = f"{said} ({-scratch.change.max():+.1f} to {-scratch.change.min():+.1f} BLEU)"
-    return f"{said}, with {scratch.steps.max():,} steps to adapt, pruned at most {scratch.steps_pruned.max():,}."
+    said += f", significantly after Holm in {len(sure)}{f' ({listed(sure)})' if sure else ''}" if judged else ""
+    models = count(scratch.index.get_level_values(0).nunique(), "model")
+    steps = f"{scratch.steps.max():,} steps to adapt, pruned at most {scratch.steps_pruned.max():,}"
+    return f"{said}, with {steps} ({models}, one training a map)."
 
 
-def by_kind(table: pd.DataFrame, example: bool = True) -> str:
-    """Of `tables.kept_by_kind`: whether encoder heads go first and cross-attention heads last; with details and an example."""
+def by_kind(table: pd.DataFrame) -> str:
+    """Of `tables.kept_by_kind`: whether encoder heads go first, how many more cross-attention than decoder heads are left."""
     encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
     whole = (cross == 1) & (decoder == 1)
-    stay = [f"stay longest in {(cross > decoder).sum()}"]
-    stay += [f"tie with decoder heads in {ties}"] if (ties := ((cross == decoder) & ~whole).sum()) else []
-    if (sooner := cross < decoder).any():
-        row = table[sooner].iloc[0]
-        shares = f"{number(cross[row.name], '%')} against {number(decoder[row.name], '%')}"
-        told = f" ({row.model}, {row.total_kept} of {row.total} heads: {shares})" if example else ""
-        stay.append(f"go before decoder heads in {sooner.sum()}{told}")
-    none = f"; in {whole.sum()}, which the verdict leaves out, neither goes" if whole.any() and example else ""
-    unlike = "" if table["starts alike"].all() else "; only encoder attention starts from zero, so no order follows"
-    first = ((encoder < decoder) & (encoder < cross)).sum()
-    return f"Encoder heads go first in {first} of {len(table)} runs; cross-attention heads {listed(stay)}{none}{unlike}."
+    first, clear = ((encoder < decoder) & (encoder < cross)).sum(), {True: "clear", False: "not clear"}
+    said = f"Encoder heads go first in {first} of {len(table)} runs ({count(table.model.nunique(), 'training')})."
+    if not whole.all():
+        apart = (table.cross - table.decoder)[~whole]
+        said += f" Cross-attention minus decoder heads left: {', '.join(f'{x:+.0f}' for x in apart)} of {table.cross_total[0]}"
+        said += f"; in {count(int(whole.sum()), 'run')}, which the verdict leaves out, neither goes" if whole.any() else ""
+        said += f". Encoder-first is {clear[first == len(table)]}, cross-last {clear[(apart > 0).all()]}."
+    return said if table["starts alike"].all() else f"{said} Only encoder attention starts from zero, so no order follows."
 
 
 def functions(table: pd.DataFrame) -> tuple[str, str]:
@@ -191,6 +222,9 @@ def functions(table: pd.DataFrame) -> tuple[str, str]:
         return "No head has a function: nothing can be said of which stay.", ""
     sure, alone = (of_any.p_holm < SURE).sum(), (of_any.p < SURE).sum()
     found = f"{sure or 'None'} significantly after Holm, {alone} before" if alone else "None significantly, even uncorrected"
+    low, high = hypergeom.interval(0.95, of_any.of, of_any.had, of_any["heads"])
+    if not alone and of_any.stay.between(low, high).all():
+        found = "All lie within chance (grey)"
     told = []
     for model, rows in of_any.groupby("model", sort=False):
         gone, had = rows["heads"][rows.stay == 0], rows.had.max()
@@ -234,9 +268,9 @@ def kinds_elsewhere(chapter: layout.Chapter, corpus: str, least: float) -> str:
     worth = float("inf")
     if corpus == "natural" and summary.exists():
         worth = pd.read_csv(summary, index_col="what").value["worth of encoder attention, removed, europarl_test"]
-    hollow = f" (removing all encoder heads costs {worth:.1f} BLEU, the rule asks for {least:g})" if worth < least else ""
+    hollow = f" (not counted: encoder attention is worth too little there, {worth:.1f} BLEU where the rule asks {least:g})"
     where = f"On {TEXTS[corpus]} text ({listed(table.model.unique())})"
-    return f"{where} {listed(told or ['no order shows at any'])} of {len(table)} penalties{hollow}."
+    return f"{where} {listed(told or ['no order shows at any'])} of {len(table)} penalties{hollow if worth < least else ''}."
 
 
 def settle(settled: pd.DataFrame) -> str:
@@ -301,9 +335,17 @@ def gone_at_once(points: pd.DataFrame) -> str:
     name, below = best.value_counts().index[0], cells.lt(own[own.method == chance].groupby("heads").value.min(), axis=0)
     first, rest = best.index[best == name], best[best != name]
     at = first[len(first) // 2]
-    told = f"Removed at once, heads chosen by *{name}* keep most at {listed(first)} heads"
-    told = f"{told} (at {at}: {number(most[at])} BLEU, random {number(cells[chance][at])})"
-    told += "".join(f"; at {heads} *{one}* does ({number(most[heads])})" for heads, one in rest.items())
+    curves = [one for one in cells.columns if one.partition(",")[0] == name]
+    which = f"one of the {len(curves)} *{name}* curves keeps" if len(curves) > 1 else f"heads chosen by *{name}* keep"
+    together = len(first) > 2 and [*cells.index[: len(first)]] == [*first]
+    told = f"Removed at once, {which} most at {f'{first[0]} to {first[-1]}' if together else listed(first)} heads"
+    told = f"{told} (at {at}: {number(most[at])} BLEU, random on average {number(cells[chance][at])})"
+    here = own[own.panel == own.panel.iloc[0]].set_index("heads")
+    for heads, one in rest.items():
+        low = here[here.method.str.startswith(one)].loc[[heads]].sort_values("value").low.iloc[-1]
+        near = here.high[here.method.isin(curves)][heads].max() >= low
+        does = f"it and *{one}* ({{}}) have overlapping intervals" if near else f"*{one}* does ({{}})"
+        told += f"; at {heads} {does.format(number(most[heads]))}"
     worse = [f"*{one}* with {listed(below.index[below[one]])}" for one in cells if below[one].any()]
     return f"{told}.{f' Below all random draws: {listed(worse)}.' if worse else ''}"
 
