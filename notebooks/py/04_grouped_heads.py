@@ -145,7 +145,7 @@ share = run.table(tables.votes(translation[PS]).set_index(["kind", "layer", "hea
 run.figure(
     figures.votes(tables.of_sites(share, site)),
     "votes",
-    caption="The share of batches in which each head won the vote of its group, in two attentions, and which heads stay.",
+    caption="Share of batches in which each head won the vote of its group, and which stay; alone: the only head of its group.",
     takeaway=said.settled(share),
 )
 
@@ -443,7 +443,9 @@ heads are kept; right, heads and model grow wider (all numbers, levels among the
     over = run.table(tables.ladder_over_seeds(every, few), "ladder", resamples=repeats)
     over = over.rename(index=said.named, level="row")
     run.figure(
-        figures.ladder(over.reset_index().assign(unit="BLEU"), plan["translation"]["model"]["heads"], drawn and drawn[0]),
+        figures.ladder(
+            over.reset_index().assign(unit="BLEU"), plan["translation"]["model"]["heads"], drawn and drawn[0], groups
+        ),
         "ladder",
         caption="What grouping changes at several widths of a head, over trainings where there are several.",
         takeaway=said.ladder(over, said.FEW, plan["translation"]["model"]["heads"]),
@@ -453,7 +455,7 @@ heads are kept; right, heads and model grow wider (all numbers, levels among the
     told = "What GHT-PS loses more is the price of choosing late, method and training time not separated"
     own = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
     paid = said.price(without, over, own)
-    display(Markdown(f"{told}: {final}. {paid} {said.scarce(over, own)}".strip()))
+    display(Markdown(f"{told}: {final}. {paid} {said.scarce(over)}".strip()))
 
 # %% jupyter={"source_hidden": true}
 width = plan["translation"]["model"]["width"] // plan["translation"]["model"]["heads"]
@@ -474,7 +476,10 @@ if start:
 
 The same on a trained model of notebook 3: two further stages of {plan["converged_steps"]:,} steps for all, with the constraint
 (GHT), with the constraint and a vote between them that keeps {groups} heads per layer (GHT-PS), with the vote alone, and
-without anything. The model itself had {run.settings["training"]["steps"]:,} steps.""")
+without anything. The model itself had {run.settings["training"]["steps"]:,} steps. It translates other text, has
+{run.settings["model"]["layers"]} encoder layers (the models above: {plan["translation"]["model"]["layers"]}) and trains on at a
+learning rate of {plan["converged_rate"]:g} (above: {plan["translation"]["learning_rate"]:g}): what it loses does not compare
+with the cost above.""")
     )
     late = grouping.runs.from_converged(run.settings, start, seed)
     later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
@@ -521,7 +526,7 @@ keys and values for each head, once with shared ones from the start; all rows tr
         table="today",
         resamples=repeats,
     )
-    display(Markdown(said.today_vote(found)))
+    display(Markdown(f"{said.today_shared(found)} {said.today_vote(found)}".strip()))
 
 # %% [markdown]
 # ## In short
@@ -531,13 +536,15 @@ fit = "generated" if run.corpus == "controlled" else "natural"
 weight = said.strength(apart, groups, tables.first_scores(table).value)
 judged = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["constraint-translation"]
 worse = said.same_size(size) if size is not None else ""
+worse = ". ".join(part for part in (worse, said.at_printed(over)) if part)
 extra, path = [weight, worse, said.vote(without)], layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")
 answer = said.lead(gained, judged.verdict, fit)
 if run.corpus == "controlled" and path.exists():
     natural, why = said.elsewhere(pd.read_csv(path), claims.least_worth("constraint-translation", run.corpus))
     answer, extra = f"{answer}\n\n{natural}", [*extra, why]
-paper = judged.rows[0].holm if judged.rows else float("nan")
-details = said.bullets(changed, table_1["heads"], int(gained.seeds.min()), paper, extra)
+translated = gained[gained.method == GHT].p_holm.iloc[0]
+p = translated, judged.rows[0].holm if judged.rows else float("nan")
+details = said.bullets(changed, table_1["heads"], int(gained.seeds.min()), p, extra)
 closing = f"""
 {said.short(apart, groups, tables.first_scores(table).value, over, without, width)}
 

@@ -186,8 +186,13 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
     wide.loc[(4, PS), "against_start_high"] = 0.2
     assert said.ladder(wide, "few", 8) == f"{told} loses 2.0 and 2.0 more; at 4 the interval holds zero."
     few = wide.rename(index={"few": said.FEW}, level="row")
-    told = "As heads grow wider, *heads chosen before training* cost 5.0 at 2 (5 trainings) and 4.0 at 4 (1 training): no trend"
-    assert said.scarce(few, 2) == f"{told} that one training could show." and said.scarce(few, 4) == ""
+    told = "As heads grow wider, *heads chosen before training* cost 5.0 at 2 (5 trainings) and 4.0 at 4 (1 training)."
+    assert said.scarce(few) == told and said.scarce(few.loc[[4]]) == ""
+    both = said.scarce(few.assign(seeds=1))
+    assert both.endswith("; between widths of one training no trend can be told.")
+    told = "At the paper's head dimension, 64, one head per group changes BLEU by -6.0 [-7.0, +1.0] (1 training)"
+    paper = few.rename(index={4: 64}, level="head").assign(change_low=-7.0, change_high=1.0)
+    assert said.at_printed(paper) == told and said.at_printed(few) == said.at_printed(None) == ""
     for change, start, lead in ((1, -1, "Not the number"), (-1, 1, "Too few heads:"), (1, 1, "Neither is seen:")):
         assert said.ladder(wide.assign(change_high=change, against_start_high=start), "few", 8).startswith(lead)
     assert "for the last 1,600 of 4,000 steps" in said.late(4000, 0.6)
@@ -278,12 +283,22 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert told.startswith("L0 is worse than") and told.endswith("L0's heads in 0 of 1, better in 1.")  # no groups, pulled
     pulled = frame.rename(index={tight_one: f"GHT, weight x 10: {runs.ALIKE}"})
     row, plain = pulled.loc[("shared", f"GHT, weight x 10: {runs.ALIKE}")], pulled.loc[("shared", runs.ALIKE)]
-    assert row.change < plain.change and "together prepares them" in said.today(pulled)
-    pulled.loc[[("shared", runs.ALIKE)], "change"] = row.change - 1
-    told = (
-        f"Pulling heads together does not prepare them to share keys: {row.change:+.2f} against {row.change - 1:+.2f} without"
-    )
-    assert said.today(pulled).startswith(told) and f"(minus random groups {row.chance:+.3f} [" in said.today(pulled)
+    own = plain.copy()  # the pulled model before its heads share keys: its own price is no price of sharing
+    for value, how in ((row.value - plain.change + 0.1, "prepares"), (row.value - plain.change - 0.1, "does not prepare")):
+        own["value"] = value
+        priced = pd.concat([pulled, pd.DataFrame({("whole", "GHT, weight x 10"): own}).T.infer_objects()])
+        told = f"Pulling heads together {how} them to share keys: {row.value - value:+.2f} over its own model against"
+        assert said.today(priced).startswith(f"{told} {plain.change:+.2f} without the constraint")
+    pulled = priced
+    turned = {runs.NEIGHBOURS: 0.4, runs.ALIKE: 0.3, runs.TURNED_NEIGHBOURS: 0.2, runs.TURNED: 0.05}
+    later = pd.DataFrame({"change": turned, "chance": 0.002, "chance_low": -0.005, "chance_high": 0.011})
+    start = pd.DataFrame({"change": [0.5]}, [runs.FEW_PAIRS])
+    ways = pd.concat({"shared": later, "whole": start})
+    told = said.today_shared(ways)
+    assert "by -0.20 (neighbours) and -0.25 (groups), groups of alike heads by +0.002 [-0.005, +0.011]" in told
+    assert "-0.15 minus neighbours" in told and told.endswith("+0.05 to +0.40 over vanilla, sharing from the start to +0.50.")
+    assert said.today_shared(ways.drop(("shared", runs.TURNED))) == ""
+    assert f"(minus random groups {row.chance:+.3f} [" in said.today(pulled)
     priced = frame.rename(index={"L0 0": "L0 0.1"})
     assert "at as many heads (7 left): L0 " in said.today_worth(priced, worth)
     short = said.today_short(frame)  # rows nearest to the heads that grouped training keeps
@@ -313,21 +328,21 @@ def test_what_is_said_follows_the_numbers():
         "**The group constraint does not give a its printed +3.0 %: BLEU changes by +1.0 [+0.5, +2.0] %. One head per group"
     )
     assert told.startswith(
-        f"{answer} costs 8 %.** It lowers a of generated text by interval (all after Holm too). By the constraint"
+        f"{answer} costs 8 %**; it lowers a of generated text by interval (all after Holm too). By the constraint"
     )
     assert " alone (a: *inconclusive*) b is undecided (-1.0 [-2.0, +5.0] %, printed +4.0)" in told
     sure = gained.assign(high=gained.high.where(gained.method == GHT, -0.5), p_holm=[0.1] * 4 + [0.01, 0.1])
-    assert "It lowers all 2 tasks of natural text by interval (Holm: a alone). By" in said.lead(sure, "no", "natural")
+    assert "; it lowers all 2 tasks of natural text by interval (Holm: a alone). By" in said.lead(sure, "no", "natural")
     assert said.lead(gained.assign(printed=1.5), "yes", "x").startswith(
         "**The group constraint helps a: BLEU changes by +1.0 ["
     )
     open_one = said.lead(gained[gained.task.str.startswith("a")].assign(low=-9, high=5), "inconclusive", "x")
     assert open_one.startswith("**Whether the group constraint helps a cannot be told: ")
-    assert open_one.endswith("One head per group does not detectably change it.** (Verdict: inconclusive.)")
+    assert open_one.endswith("One head per group does not detectably change it**. (Verdict: inconclusive.)")
     bleu = pd.DataFrame([(-0.25, -0.4, -0.1), (-7, -8, -6)], [GHT, PS], said.ENDS)
     heads = pd.Series({VANILLA: 48, PS: 12})
-    lines = said.bullets(bleu, heads, 1, 0.2, ("Weak.", "", "", "Why.")).splitlines()
-    over = "(1 training; a verdict needs 3; p = 0.200 over all claims of the paper)"
+    lines = said.bullets(bleu, heads, 1, (0.1, 0.2), ("Weak.", "", "", "Why.")).splitlines()
+    over = "(1 training; a verdict needs 3; Holm: p = 0.100 in its table, 0.200 over all claims)"
     assert lines[0].endswith(f"-0.25 [-0.40, -0.10] {over}. Weak.")
     assert lines[1:] == ["- *One head per group* (12 of 48) costs 7.0 [6.0, 8.0] BLEU.", "- Why."]
     columns = ["row", *said.ENDS, "p_holm", "printed"]
@@ -366,9 +381,9 @@ def test_what_is_said_follows_the_numbers():
     told = "With 16 heads per layer GHT gains +1.3 [+0.4, +2.2] at 8 groups (p = 0.024) and nothing detectable at the other"
     assert said.more_heads(more, 16).startswith(told) and "at no number of groups" in said.more_heads(more[:1], 16)
     beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)  # GHT-PS minus it; told the other way round
-    assert said.same_size(beside) == "Minus GHT-PS, models of its size have *fewer layers* +4.0 [+3.0, +5.0] BLEU"
+    assert said.same_size(beside) == "Minus GHT-PS, models of about its size have *fewer layers* +4.0 [+3.0, +5.0] BLEU"
     sure = said.same_size(beside.assign(p_holm=0.01))
-    assert sure.startswith("No good way to make a model small: minus GHT-PS, models") and sure.endswith("(Holm)")
+    assert sure == "No good way to make a model small: in BLEU more than GHT-PS have *fewer layers* 4.0 [3.0, 5.0] (Holm)"
     assert said.same_size(beside[:0]) == "" and said.rivals(beside, "late") == "late."
     early = said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=-1), "late")
     told = (
@@ -378,14 +393,16 @@ def test_what_is_said_follows_the_numbers():
     assert "late. As few heads" in said.rivals(beside.assign(early=-2.0, early_low=-3, early_high=1), "late")
     others = pd.DataFrame([(1, 0, 2), (2, 1, 3), (5, 4, 6)], [runs.RANDOM, runs.GRADIENT, runs.L0], said.ENDS)
     drawn = pd.concat([beside, others])
+    assert "*L0* -5.0 [-6.0, -4.0] (Holm)" in said.rivals(drawn.assign(p_holm=[1, np.nan, 1, 0.01]), "late")
     told = "as many heads: *random heads removed* -1.0 [-2.0, +0.0], *gradient importance* -2.0 [-3.0, -1.0] and *L0* -5.0"
     assert told in said.rivals(drawn, "late") and "random" not in said.rivals(drawn.drop(runs.L0), "late")
     seeds = pd.DataFrame({"panel": ["translation: m", "summarization: test, ROUGE-1", "summarization: test, ROUGE-2"],
                           "method": PS, "seeds": 3, "change_mean": [-3.5, -0.3, -9], "change_low": [-5, -2, -9],
                           "change_high": [-2, 1, -9]})  # fmt: skip
     told, why = said.elsewhere(pd.concat([seeds.assign(method=GHT, change_mean=7), seeds]), 5)
-    changes = "BLEU by -3.5 [-5.0, -2.0] and ROUGE-1 of summaries by -0.3 [-2.0, +1.0]."
-    assert told == f"On natural text (3 trainings) GHT-PS changes {changes}" and "(at least 5 BLEU), was not trained." in why
+    changes = "GHT-PS BLEU by -3.5 [-5.0, -2.0] and ROUGE-1 of summaries by -0.3 [-2.0, +1.0]."
+    alone = "GHT changes BLEU by +7.0 [-5.0, -2.0], "
+    assert told == f"On natural text (3 trainings) {alone}{changes}" and "(at least 5 BLEU), was not trained." in why
     firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1]},
                           [VANILLA, PS, runs.NARROWER])  # fmt: skip
     many = pd.DataFrame({"value": [7.0, 4.0], "low": 6, "high": 8, "seeds": 5}, [PS, runs.RANDOM])
@@ -395,7 +412,7 @@ def test_what_is_said_follows_the_numbers():
     assert tables.of_one_size(firsts).seeds.tolist() == [1, 1, 1]
     cost = firsts.assign(speed=1.0)
     early = pd.concat([beside.assign(p_holm=0.01), others[:1].set_axis([runs.AT_START])])
-    assert said.sized(cost, early).endswith("(Holm); *heads chosen before training* -1.0 [-2.0, +0.0].")
+    assert said.sized(cost, early).endswith("(Holm); *heads chosen before training*: -1.0 [-2.0, +0.0] (Holm: Table 3).")
     assert said.sized(cost, None) == said.cost(cost) == said.sized(cost, others)
     means = pd.DataFrame({"value": [7.0, 9.0], "seeds": 5}, [VANILLA, PS])
     worth = pd.DataFrame({"metric": ["BLEU"], "whole": 84.7})
@@ -403,10 +420,12 @@ def test_what_is_said_follows_the_numbers():
     assert told.startswith("So vanilla has 7.0 BLEU as mean of 5 trainings, 9.0 in the first") and "84.7" in told
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
+    late = late.assign(value=70.1)
+    assert said.converged(late, 2, 8).endswith("With it and without: 70.1 and 70.1 BLEU.")
     told = (
-        "**No.** Keeping 2 of 8 heads per layer costs 9.0 [8.0, 10.0] BLEU with the constraint and 9.0 [8.0, 10.0] BLEU without"
+        "**Not here** (one training). Keeping 2 of 8 heads per layer costs 9.0 [8.0, 10.0] BLEU with the constraint and 9.0 ["
     )
-    assert said.converged(late, 2, 8).startswith(f"{told} it; the constraint alone changes BLEU by +0.1 [-0.1, +0.2], nothing")
+    assert said.converged(late, 2, 8).startswith(f"{told}8.0, 10.0] BLEU without it; the constraint alone changes BLEU by +0.1")
     told = [said.converged(late + more, 2, 8) for more in (-1, 20)]
     assert "alone costs 0.9" in told[0] and told[1].startswith("Keeping 2 of 8 heads per layer changes BLEU by +11.0")
     titles = ["random weights", GHT, f"{GHT}, weight x 10"]
@@ -414,18 +433,22 @@ def test_what_is_said_follows_the_numbers():
     apart = pd.DataFrame({"contrast": [0.1, 0.1, 0.5, 0.1, 0.9, 1.1]}, index)
     cost = pd.DataFrame({"parameters": [4.0, 3, 3], "speed": 1.0, "value": [9.0, 5, 6]}, [VANILLA, PS, runs.FEWER])
     assert said.cost(cost).endswith("its size fewer layers (6.0) has more.") and "control" not in said.cost(cost[:2])
+    more = pd.concat([cost.value, pd.Series({runs.AT_START: 7.0, runs.RANDOM: 1.0})])
+    assert said.cost(cost, more).endswith("of 3 controls of about its size fewer layers (6.0) and heads chosen before training"
+                                          " (7.0) have more.")  # fmt: skip
     assert said.cost(cost, cost.value + 1, " (means)").endswith("vanilla 10.0; of 1 controls of about its size"
                                                                 " fewer layers (7.0) has more (means).")  # fmt: skip
-    apart = apart.assign(same=0.1, other=-0.2, heads=8, moved=[0, 0, 0, 3, 0, 0])
+    apart = apart.assign(same=0.1, other=-0.2, heads=8, moved=[0, 0, 0, 3, 0, 0], chance=3.0, spread=0.5)
     apart.loc[(GHT, "cross", 1), ["same", "other"]] = 0.3, -0.4
     told = said.apart(apart, 2, 0.01, ("cross", 1))
     assert told.startswith("Drawn, GHT: +0.30 within groups, -0.40 between; mean of 2 attentions: +0.20 within groups, -0.30")
     assert told.endswith("Mean contrast: 0.30 at w = 0.01 (hardly groups) and 1.00 at 10 times w (groups), of 2.00 asked for.")
-    told = "group that K-means finds on random weights: 3 of 16 move in stage 1 of GHT, 0 at 10 times the weight (one training;"
-    assert said.deepened(apart).startswith(f"Heads mostly keep the {told}")
+    told = "With the constraint 3 (0 at 10 times the weight) of 16 heads leave the group of K-means on"
+    assert said.deepened(apart).startswith(f"{told} random weights, by chance 6: the constraint holds heads where they")
     beside = pd.concat({VANILLA: apart.loc["random weights"].assign(moved=5)}, names=["title"])
-    told = said.deepened(pd.concat([apart.assign(moved=[0, 0, 8, 8, 0, 0]), beside]))
-    assert told.startswith("Most heads leave the group") and "GHT, 10 without the constraint, " in told
+    told = said.deepened(pd.concat([apart, beside]))
+    assert "weights, without it 10, by chance 6: only the constraint holds heads where they were first put" in told
+    assert "not in every row fewer" in said.deepened(apart.assign(moved=[0, 0, 8, 8, 0, 0]))
     assert said.shown(apart, ("cross", 1)).startswith("Shown: cross-attention of layer 2, the clearest of 2. Contrast:")
     told = said.strength(apart, 2, pd.Series([1.0, 2.0, 3.0], [titles[2], f"{PS}, weight x 10", VANILLA]))
     assert told.startswith("At the study's weight heads hardly form groups: their cosine within minus between groups is 0.30, ")
@@ -451,8 +474,11 @@ def test_tightness_votes_and_scores_are_told():
     assert said.tighter(compact.assign(change_low=[0, 0.1, -3])).startswith("Tighter groups, at times more BLEU: 1 of 2")
     votes = pd.DataFrame({"kind": "cross", "layer": [0, 0, 0, 0, 1, 1], "group": [0, 0, 1, 1, 0, 0],
                           "share": [0.95, 0.05, 0.5, 0.5, 1.0, 0.0]})  # fmt: skip
-    assert said.settled(votes).startswith("In 2 of 3 groups one head wins over 90 % of batches: the vote is settled by weights")
-    assert said.settled(votes[2:4]) == "In 0 of 1 groups one head wins over 90 % of batches."
+    assert said.settled(votes).startswith(
+        "In 2 of 3 groups of more than one head one wins over 90 % of batches: the vote is settled by weights"
+    )
+    assert said.settled(votes[2:4]) == "In 0 of 1 groups of more than one head one wins over 90 % of batches."
+    assert said.settled(votes[2:5]) == said.settled(votes[2:4])  # a head alone in its group cannot lose
     assert tables.of_sites(votes, ("cross", 0)).layer.unique().tolist() == [0]  # it is the least decided one, too
     assert tables.of_sites(votes, ("cross", 1)).layer.unique().tolist() == [0, 1]
     rows = [("a: t, ROUGE-1", GHT, 1, "ROUGE-1"), ("a: t, ROUGE-2", GHT, 1, "ROUGE-2"), ("b: t", GHT, 1, "perplexity")]
@@ -505,6 +531,14 @@ def test_the_first_look_is_at_the_untrained_model():
     inside = [table[np.equal.outer(groups_after[s], groups_after[s])].mean() for s, table in after.items()]
     across = [table[np.not_equal.outer(groups_after[s], groups_after[s])].mean() for s, table in after.items()]
     assert np.mean(inside) > np.mean(across) + 0.5
+    one, other = np.array([0, 0, 0, 1]), np.array([0, 0, 0, 1])  # either the same head stands alone, or two move
+    stay, mean, spread = tables.moved(one, other, 2)
+    assert (
+        stay == 0
+        and tables.moved(1 - one, other, 2)[0] == 0
+        and mean == pytest.approx(1.5, abs=0.1)
+        and spread == pytest.approx(0.75, abs=0.1)
+    )
     site, matrices, labels, apart = tables.pictured({GHT: made[GHT]}, 2, GHT)
     assert matrices["random weights"] is not matrices[GHT] and site == apart.contrast[GHT].idxmax()
     assert (matrices[GHT] == after[site]).all() and (labels[GHT] == groups_after[site]).all()

@@ -84,7 +84,7 @@ def score_by_groups(frame: pd.DataFrame):
 
 
 @redrawable
-def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None):
+def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None, few: int = 0):
     """What each method changes against vanilla, by the heads that are kept (left, if run) and by the width of a head.
 
     Parameters
@@ -96,9 +96,12 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
         Of a layer: how many times a head the model is wide.
     kept : pandas.DataFrame, optional
         Of one training, as `score_by_groups` takes it, of one panel.
+    few : int
+        How many heads of a layer stay as they grow wider; 0 is not told.
     """
     drawing.need(frame, "head", "row", "change", "change_low", "change_high", "seeds", "unit")
-    wide = f"head dimension\n(model width {heads} times that)"
+    stay = f", {few} of {heads} heads kept (GHT: all)" if few else ""
+    wide = f"head dimension{stay}\n(model width {heads} times that)"
     parts = {wide: frame[frame.row != "vanilla"].rename(columns={"row": "method", "head": "along"})}
     if kept is not None:
         more = kept[kept.method != "vanilla"].assign(seeds=1).rename(columns={"groups": "along"})
@@ -455,7 +458,7 @@ def equal_size(frame: pd.DataFrame):
     """
     drawing.need(frame, "row", "value", "low", "high", "seeds", "heads", "parameters")
     own = frame[frame.row == PS].iloc[0]
-    group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "as many parameters, more heads")
+    group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "about as many parameters, more heads")
     group = np.where(frame.row == "vanilla", "all heads", group)
     series = np.where(frame.row == PS, PS, np.where(frame.row == "vanilla", "vanilla", "control"))
     said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} M parameters" for _, row in frame.iterrows()]
@@ -603,6 +606,8 @@ def votes(frame: pd.DataFrame):
     for axis, site in zip(axes, sites, strict=True):
         rows = frame[(frame.kind == site[0]) & (frame.layer == site[1])].sort_values(["group", "head"])
         axis.bar(range(len(rows)), rows.share, color=rows.group.map(colours), ec=np.where(rows.kept, "black", "none"), lw=1.6)
+        for place in np.flatnonzero(~rows.group.duplicated(keep=False)):  # it cannot lose
+            axis.text(place, 0.5, "alone", color="white", fontsize=7, rotation=90, ha="center", va="center")
         axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7, rotation=0 if len(rows) <= 12 else 90)
         axis.set(title=f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", ylim=(0, 1.05), yticks=[0, 0.5, 1])
         axis.set(xlabel="head", ylabel="share of batches\nthat it wins" if left(axis) else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ FEW = "heads chosen before training"
 REMOVED = "random heads removed"  # for good: "off" is what masks do
 FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
 SURE = 0.05
+PRINTED_HEAD = 64  # the paper's head dimension
 ENDS = ["change", "change_low", "change_high"]
 TURNED_ENDS = ("", "_high", "_low")  # of a change that is told as a loss
 TURNED = [f"change{end}" for end in TURNED_ENDS]
@@ -55,7 +56,7 @@ def lead(gained: pd.DataFrame, verdict: str, text: str) -> str:
     cost = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else "does not detectably change it"
     rest = listed(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
     rest = f" By the constraint alone ({task}: *{verdict}*) {rest}." if len(others) else f" (Verdict: {verdict}.)"
-    return f"**{said} One head per group {cost}.**{_lowered(first[first.method == PS], text)}{rest}"
+    return f"**{said} One head per group {cost}**{_lowered(first[first.method == PS], text)}.{rest}"
 
 
 def _lowered(few: pd.DataFrame, text: str) -> str:
@@ -66,7 +67,7 @@ def _lowered(few: pd.DataFrame, text: str) -> str:
     sure = less.task[less.p_holm < SURE]
     after = "all after Holm too" if len(sure) == len(less) else f"Holm: {listed(sure)}{' alone' * (len(sure) > 0)}"
     names = f"all {len(few)} tasks" if len(less) == len(few) else listed(less.task)
-    return f" It lowers {names} of {text} text by interval ({after})."
+    return f"; it lowers {names} of {text} text by interval ({after})"
 
 
 def _beside_printed(row) -> str:
@@ -77,13 +78,13 @@ def _beside_printed(row) -> str:
     return f"gains by interval {told}" if row.low > 0 else f"does not gain as printed {told}"
 
 
-def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, paper: float, more: Iterable[str], needs: int = 3) -> str:
+def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, p: Sequence[float], more: Iterable[str], needs: int = 3) -> str:
     """Changes of BLEU by method, of so many trainings, as a list; `more` goes on with the constraint, the price, and so on.
 
-    `paper` is p of the constraint in translation over all claims of the paper, nan where that is not tested.
+    `p` of the constraint in translation after Holm, in its table and over all claims of the paper; nan where not tested.
     """
     over = f"{count(seeds, 'training')}{'' if seeds >= needs else f'; a verdict needs {needs}'}"
-    over += "" if np.isnan(paper) else f"; p = {number(paper, 'p')} over all claims of the paper"
+    over += "" if np.isnan(p).any() else f"; Holm: p = {number(p[0], 'p')} in its table, {number(p[1], 'p')} over all claims"
     told = [f"*The constraint* changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."]
     told += [f"*One head per group* ({heads[PS]:.0f} of {heads[VANILLA]:.0f}) {_costs(bleu.loc[PS, ENDS])}"]
     first, second, *rest = more
@@ -124,10 +125,11 @@ def tighter(compact: pd.DataFrame) -> str:
 
 
 def settled(share: pd.DataFrame, most: float = 0.9) -> str:
-    """Of `tables.votes`: in how many groups one head wins nearly all batches."""
-    best = share.groupby(["kind", "layer", "group"]).share.max()
+    """Of `tables.votes`: in how many groups of more than one head one of them wins nearly all batches."""
+    found = share.groupby(["kind", "layer", "group"]).share.agg(["max", "size"])
+    best = found["max"][found["size"] > 1]  # a head alone in its group cannot lose
     sure = (best > most).sum()
-    told = f"In {sure} of {len(best)} groups one head wins over {number(most, '%')} of batches"
+    told = f"In {sure} of {len(best)} groups of more than one head one wins over {number(most, '%')} of batches"
     return f"{told}: the vote is settled by weights, hardly by the batch." if 2 * sure > len(best) else f"{told}."
 
 
@@ -212,23 +214,23 @@ def rivals(size: pd.DataFrame, late: str) -> str:
         said += f" {below if (size.early_high[names] < 0).all() else 'As few heads for all steps'} {rest}"
     chosen = [f"*{named(name)}* {_minus_own(size.loc[name])}" for name in (runs.RANDOM, GRADIENT, L0) if name in size.index]
     if len(chosen) == 3:
-        said += f" Minus {PS}, at as many heads: {listed(chosen)} BLEU (the first as many of each layer, after the constraint)."
+        said += f" Minus {PS}, BLEU at as many heads: {listed(chosen)} (the first as many of each layer, after the constraint)."
     return said
 
 
 def _minus_own(row: pd.Series) -> str:
     """A control of `tables.equal_size` minus GHT-PS: the table holds GHT-PS minus the control."""
-    return interval(*-row[TURNED], "+.1f")
+    return interval(*-row[TURNED], "+.1f") + " (Holm)" * bool(row.get("p_holm", 1) < SURE)
 
 
 def same_size(size: pd.DataFrame) -> str:
     """Of `tables.equal_size`: models that have its size from the start against GHT-PS; "" if none was trained."""
     names = [name for name in (runs.NARROWER, runs.FEWER) if name in size.index]
+    if names and "p_holm" in size and (size.p_holm[names] < SURE).all() and (size.change_high[names] < 0).all():
+        told = listed(f"*{name}* {interval(*-size.loc[name, TURNED], '.1f')}" for name in names)
+        return f"No good way to make a model small: in BLEU more than {PS} have {told} (Holm)"
     told = listed(f"*{name}* {_minus_own(size.loc[name])}" for name in names)
-    sure = names and "p_holm" in size and (size.p_holm[names] < SURE).all() and (size.change_high[names] < 0).all()
-    if sure:
-        return f"No good way to make a model small: minus {PS}, models of its size have {told} BLEU (Holm)"
-    return f"Minus {PS}, models of its size have {told} BLEU" if names else ""
+    return f"Minus {PS}, models of about its size have {told} BLEU" if names else ""
 
 
 def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -236,7 +238,7 @@ def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None
     told = same_size(size) if size is not None else ""
     if not told:
         return cost(table, bleu, over)
-    early = f"; *{FEW}* {_minus_own(size.loc[runs.AT_START])}" if runs.AT_START in size.index else ""
+    early = f"; *{FEW}*: {_minus_own(size.loc[runs.AT_START])} (Holm: Table 3)" if runs.AT_START in size.index else ""
     return f"{told}{early}."
 
 
@@ -246,15 +248,17 @@ def late(steps: int, share: float) -> str:
 
 
 def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
-    """Of the published table `seeds` of natural text: what GHT-PS changes by each task's first metric, and why no verdict
-    follows where a vanilla model must lose `least` BLEU with one head per layer."""
-    first = seeds[seeds.method == PS].drop_duplicates("panel").assign(task=lambda part: part.panel.str.partition(":")[0])
-    first = first.drop_duplicates("task")
+    """Of the published table `seeds` of natural text: what GHT and GHT-PS change by each task's first metric, and why no
+    verdict follows where a vanilla model must lose `least` BLEU with one head per layer."""
+    changes, seeds = ["change_mean", "change_low", "change_high"], seeds.assign(task=seeds.panel.str.partition(":")[0])
+    alone, first = (seeds[seeds.method == method].drop_duplicates("task") for method in (GHT, PS))
     names = ["BLEU" if row.task == subjects.TRANSLATION else f"{row.panel.rpartition(', ')[2]} of summaries"
              for row in first.itertuples()]  # fmt: skip
     told = [f"{name} by {interval(*row, '+.1f')}" for name, row in
-            zip(names, first[["change_mean", "change_low", "change_high"]].to_numpy(), strict=True)]  # fmt: skip
-    said = f"On natural text ({count(int(first.seeds.min()), 'training')}) {PS} changes {listed(told)}."
+            zip(names, first[changes].to_numpy(), strict=True)]  # fmt: skip
+    whole = alone[alone.task == subjects.TRANSLATION][changes].to_numpy()
+    said = f"{GHT} changes BLEU by {interval(*whole[0], '+.1f')}, " if len(whole) else ""
+    said = f"On natural text ({count(int(first.seeds.min()), 'training')}) {said}{PS} {listed(told)}."
     why = "*No verdict on natural text*: the model with one head per layer, by which the rule measures what attention is worth"
     return said, f"{why} (at least {least:g} BLEU), was not trained."
 
@@ -276,7 +280,8 @@ def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> 
         return f"This run has no {PS}."
     own, whole, bleu = table.loc[PS], table.loc[VANILLA], table.value if bleu is None else bleu
     controls = table.index[(table.parameters < whole.parameters) & ~table.index.str.startswith(PS)]
-    better = [f"{name} ({number(bleu[name], '.1f')})" for name in controls if bleu[name] > bleu[PS]]
+    controls = [*controls, *(name for name in (runs.AT_START, runs.RANDOM) if name in bleu.index)]
+    better = [f"{named(name)} ({number(bleu[name], '.1f')})" for name in controls if bleu[name] > bleu[PS]]
     have = "has" if len(better) == 1 else "have"
     beside = f"; of {len(controls)} controls of about its size {listed(better)} {have} more" if better else ""
     return (
@@ -316,13 +321,14 @@ def apart(table: pd.DataFrame, groups: int, weight: float, site: tuple[str, int]
 
 def deepened(table: pd.DataFrame) -> str:
     """Of `tables.pictured`: how many heads leave the group that K-means finds on random weights, with and without it."""
-    sums = table.groupby("title", sort=False)[["moved", "heads"]].sum()
-    moved, many = sums.moved, sums["heads"].iloc[0]
-    rest = [f"{moved[VANILLA]:.0f} without the constraint"] if VANILLA in moved else []
-    rest += [f"{moved[name]:.0f} at {name.partition(' x ')[2]} times the weight" for name in moved.index if " x " in name]
-    most = "Heads mostly keep" if 2 * moved[GHT] < many else "Most heads leave"
-    told = ", ".join([f"{moved[GHT]:.0f} of {many:.0f} move in stage 1 of {GHT}", *rest])
-    return f"{most} the group that K-means finds on random weights: {told} (one training; groups named alike)."
+    sums = table.groupby("title", sort=False)[["moved", "heads", "chance", "spread"]].sum().iloc[1:]
+    moved, many, kept = sums.moved, sums["heads"].iloc[0], sums.moved < sums.chance - 2 * sums.spread**0.5
+    more = [f"{moved[name]:.0f} at {name.partition(' x ')[2]} times the weight" for name in moved.index if " x " in name]
+    told = f"With the constraint {moved[GHT]:.0f}{f' ({listed(more)})' if more else ''} of {many:.0f} heads leave the group"
+    told += f" of K-means on random weights{f', without it {moved[VANILLA]:.0f}' if VANILLA in moved else ''}, by chance"
+    held = f"{'only ' * (not kept.get(VANILLA, True))}the constraint holds heads where they were first put"
+    held = held if kept.drop(VANILLA, errors="ignore").all() else "not in every row fewer than by chance"
+    return f"{told} {ends(sums.chance, '.0f')}: {held} (one training; groups paired to share most heads)."
 
 
 def shown(table: pd.DataFrame, site: tuple[str, int]) -> str:
@@ -438,15 +444,22 @@ def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
     return f"{how}: {few} cost {lost} BLEU at {width}; {PS} loses {more} more{open_ends}."
 
 
-def scarce(table: pd.DataFrame, width: int) -> str:
+def scarce(table: pd.DataFrame) -> str:
     """Of `tables.ladder_over_seeds`, rows called as `named` does: what few heads lose as they grow wider, and is it sure?"""
     wide = table.xs(FEW, level="row").sort_index()
-    wide = wide[wide.index >= width]
     if len(wide) < 2:
         return ""
     parts = [f"{number(-row.change, '.1f')} at {head:g} ({count(int(row.seeds), 'training')})" for head, row in wide.iterrows()]
-    trend = ": no trend that one training could show" if (wide.seeds == 1).any() else ""
+    trend = "; between widths of one training no trend can be told" if (wide.seeds == 1).sum() > 1 else ""
     return f"As heads grow wider, *{FEW}* cost {listed(parts)}{trend}."
+
+
+def at_printed(table: pd.DataFrame | None) -> str:
+    """Of `tables.ladder_over_seeds`: what one head per group does at the paper's head dimension; "" if that was not run."""
+    if table is None or (PRINTED_HEAD, PS) not in table.index:
+        return ""
+    row, lead = table.loc[(PRINTED_HEAD, PS)], f"At the paper's head dimension, {PRINTED_HEAD}, one head per group"
+    return f"{lead} {_costs(row[ENDS])} ({count(int(row.seeds), 'training')})"
 
 
 def chosen(table: pd.DataFrame) -> str:
@@ -465,11 +478,12 @@ def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
     if not {GHT, PS, NO_CONSTRAINT} <= {*flat.index}:
         return "This run has not all rows of a trained model that is grouped."
     vote, both, alone = (flat.loc[name, ENDS] for name in (NO_CONSTRAINT, PS, GHT))
+    levels = listed(number(flat.value[name], ".1f") for name in (PS, NO_CONSTRAINT))
     costs = [f"{_costs(both)} with the constraint", f"{_costs(vote).removeprefix('costs ')} without it"]
     changes = f"{_costs(alone)}{', nothing detectable' * bool(alone.change_low <= 0 <= alone.change_high)}"
-    lead = "**No.** " if both.change_high < 0 else ""
+    lead = "**Not here** (one training). " if both.change_high < 0 else ""
     said = f"{lead}Keeping {kept} of {heads} heads per layer {' and '.join(costs)}; the constraint alone {changes}"
-    return f"{said} (minus further training; one training, no random choice beside it)."
+    return f"{said} (minus further training; no random choice beside it). With it and without: {levels} BLEU."
 
 
 def today_constraint(table: pd.DataFrame) -> str:
@@ -494,10 +508,24 @@ def today(table: pd.DataFrame) -> str:
     if not pulled or runs.ALIKE not in shared.index:
         return rest
     row, plain = shared.loc[pulled[0]], shared.change[runs.ALIKE]
-    how = "does not prepare" if row.change > plain else "prepares"
-    said = f"Pulling heads together {how} them to share keys: {number(row.change, '+.2f')} against {number(plain, '+.2f')}"
+    more = row.value - table.value["whole", pulled[0].partition(":")[0]]  # its own model has a price, too
+    how = "does not prepare" if more > plain else "prepares"
+    said = f"Pulling heads together {how} them to share keys: {number(more, '+.2f')} over its own model against"
     chance = interval(row.chance, row.chance_low, row.chance_high, "+.3f")
-    return f"{said} without the constraint (minus random groups {chance}). {rest}"
+    return f"{said} {number(plain, '+.2f')} without the constraint (minus random groups {chance}). {rest}"
+
+
+def today_shared(table: pd.DataFrame) -> str:
+    """Of `tables.today`: what coming to share keys costs beside sharing from the start, and what rotation and choice bring."""
+    later, ways = table.loc["shared"], [runs.NEIGHBOURS, runs.ALIKE, runs.TURNED_NEIGHBOURS, runs.TURNED]
+    if not {*ways} <= {*later.index}:
+        return ""
+    later, (near, alike, *turned) = later[~later.index.str.contains(":")], later.change[ways]
+    chance, start = later.loc[runs.ALIKE, ["chance", "chance_low", "chance_high"]], table.change["whole", runs.FEW_PAIRS]
+    by = [number(value, "+.2f") for value in (turned[0] - near, turned[1] - alike, turned[1] - turned[0], start)]
+    said = f"Sharing later: rotation changes perplexity by {by[0]} (neighbours) and {by[1]} (groups), groups of alike heads by"
+    said += f" {interval(*chance, '+.3f')} minus random groups and, both rotated, by {by[2]} minus neighbours (no interval). At"
+    return f"{said} equal steps it comes to {ends(later.change, '+.2f')} over {VANILLA}, sharing from the start to {by[3]}."
 
 
 def _gates(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

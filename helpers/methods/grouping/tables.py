@@ -725,7 +725,8 @@ def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], 
     matrices, labels : dict of title -> array [heads, heads] or [heads]
     apart : pandas.DataFrame
         On (title, kind, layer): same, other (mean cosine of two heads of the same group, of different groups), contrast; heads,
-        and moved, how many of them stand in another group than at random weights, groups being paired to share most heads.
+        and moved, how many of them stand in another group than at random weights, groups being paired to share most heads;
+        chance and spread, mean and variance of that where heads are dealt at random to groups of the same sizes.
     """
     found: dict[str, tuple[dict, dict]] = {}
     for name, spec in specs.items():
@@ -736,11 +737,19 @@ def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], 
     apart = pd.DataFrame.from_dict(rows, orient="index", columns=["same", "other"]).assign(contrast=lambda t: t.same - t.other)
     pairs = [(found[title][1][tuple(at)], found["random weights"][1][tuple(at)]) for title, *at in rows]
     apart["heads"] = [len(after) for after, _ in pairs]
-    apart["moved"] = [int((_renamed(after, before, groups) != before).sum()) for after, before in pairs]
+    apart[["moved", "chance", "spread"]] = [moved(after, before, groups) for after, before in pairs]
     apart.index = pd.MultiIndex.from_tuples(apart.index, names=["title", "kind", "layer"])
     site = apart.contrast[clearest].idxmax()
     matrices, labels = ({title: part[place][site] for title, part in found.items()} for place in (0, 1))
     return site, matrices, labels, apart
+
+
+def moved(after: np.ndarray, before: np.ndarray, groups: int, draws: int = 1000) -> tuple[int, float, float]:
+    """How many heads move between two groupings [heads]; mean and variance of that where the first is dealt at random."""
+    shuffle = np.random.default_rng(0).permutation
+    dealt = [after, *(shuffle(after) for _ in range(draws))]
+    first, *rest = (int((_renamed(labels, before, groups) != before).sum()) for labels in dealt)
+    return first, float(np.mean(rest)), float(np.var(rest))
 
 
 def _renamed(labels: np.ndarray, known: np.ndarray, groups: int) -> np.ndarray:
