@@ -151,7 +151,8 @@ run.figure(
 #
 # Two quantities behind the measures: the slope of the loss at the open gate (its size, per example, is gradient importance)
 # and the loss with the gate closed. Here both are of one batch, of the encoder head that the loss needs most, by hand and as
-# the library computes them for all heads at once; in the figure below and the table above they are of more sentences.
+# the library computes them for all heads at once. The size is per sentence here (of one batch) and in the table above (of
+# all of them), per token in the figure below. The rise that a slope promises is minus the slope.
 
 # %%
 few, by_hand = run.settings["relevance"], bool(swept) and contest.runs.at_hand(swept[0])  # the model's weights are there
@@ -274,8 +275,8 @@ print(contest.tables.owed_to_sharing(shared, signed.rho[signed.kind.isin(shared.
 #
 # All of this was within layers. Pruning cuts across them: it removes the heads of least worth wherever they are, so that a
 # measure also says how many heads each layer keeps. Below, how measures of encoder heads go with *how long L0 keeps a head*,
-# on ranks within layers and on ranks over all layers at once. A measure that is a share of its layer, or bounded like an
-# attention weight, says little of the layer; one in nats does.
+# on ranks within layers and on ranks over all layers at once. A measure that is a share of its layer could be expected to
+# say little of the layer; which measures do lose it stands below the figure.
 
 # %% jupyter={"source_hidden": true}
 if len(across := said.across(predictors)):
@@ -323,7 +324,7 @@ if matched:
     matches = run.table(contest.tables.likeness(matched), "heads_matched")
     display(readable(matches, alike, dict.fromkeys(("cosine", "chance"), "z.2f"), caption=told))
     alike, chance = (ends(matches[name], ".2f") for name in ("cosine", "chance"))
-    print(f"Matched heads have a cosine of {alike} (random weights: {chance}): where it is low,")
+    print(f"Matched heads of all kinds have a cosine of {alike} (random weights: {chance}): where it is low,")
     print("a low correlation of ranks says as much of the matching as of the measure.")
 else:
     print("One seed: heads cannot be matched. Set seeds=2 or more.")
@@ -364,7 +365,7 @@ print(said.witness(beside))
 
 # %% jupyter={"source_hidden": true}
 result, guide, elsewhere = "no model of this run is pruned at a price.", "", ""
-advice, ranked = "", None
+advice, take, ranked = "", "", None
 if contests:
     whole = run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     whole = whole.reset_index(["model", "seed"]).reset_index(drop=True)
@@ -374,7 +375,8 @@ if contests:
     alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
     result, counts = said.trained_on(ranked, whole, of), said.rivals(alike)
-    advice, guide, shares = said.advice(ranked, paired, corrected), said.guide(ranked, paired), contest.tables.shares(tables)
+    advice, guide = said.advice(ranked, paired, corrected), said.guide(ranked, paired, alike)
+    take, shares = said.recommended(ranked, paired, said.across(predictors)), contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
     parted = said.layers(ranked, whole, paired, shares)
     drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole)
@@ -447,15 +449,17 @@ asked |= {"confidence-predicts": "confidence does:"}
 profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
-texts, path = {"controlled": "generated", "natural": "natural"}, committed.table("contest")
-elsewhere = said.elsewhere(ranked, pd.read_csv(path), texts[other]) if ranked is not None and path.exists() else ""
+texts, both = {"controlled": "generated", "natural": "natural"}, ("contest", "removed_and_trained_on")
+there = [pd.read_csv(path) for name in both if (path := committed.table(name)).exists()]
+elsewhere = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(both) else ""
 path = committed.table("predictors")
 loss_there = said.predictors(pd.read_csv(path)) if natural and path.exists() else ""
-first = said.answer(agreement[agreement.index.isin(in_words.index)], predictors, advice, elsewhere)
+ranks = said.ranks(stability, matches)
+first = said.answer(agreement[agreement.index.isin(in_words.index)], predictors, advice, ranks)
 once = f"**Removed at once**, nothing trained: {said.at_once(at_once)}" if len(at_once) else ""
-more = (guide, once, said.ranks(stability, matches), f"{by_rule} {why}" if by_rule else "", f"{natural} {loss_there}".strip())
+more = (guide, elsewhere, once, f"{by_rule} {why}" if by_rule else "", f"{natural} {loss_there}".strip())
 closing = f"""
-{said.ranks(stability, matches)} {said.predictors(predictors)}
+{take} {said.predictors(predictors)}
 
 *Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, intervals
 over few models or over test sentences; another seed also draws other text. The contest with further training has one number of

@@ -116,6 +116,10 @@ def closing(rises: pd.DataFrame, slopes: pd.DataFrame):
     for place, (name, look) in enumerate(looks.items()):
         promised, own = (table.promised[table["head"] == name] for table in (rises, slopes))
         curve.plot([1, 0], [0, promised.iloc[0]], color=look["color"], ls="--", lw=1)
+        last = rises[rises["head"] == name].nsmallest(1, "gate").iloc[0]
+        curve.annotate(
+            name, (last.gate, last.rise), (6, 0), textcoords="offset points", va="center", color=look["color"], fontsize=7
+        )
         spread = np.linspace(-0.26, 0.26, len(own)) if len(own) > 1 else np.zeros(1)
         dots.plot(own, place + np.random.default_rng(0).permutation(spread), ".", color=look["color"], ms=3, alpha=0.6)
         marks = {"mean": own.mean(), "mean size": own.abs().mean()}
@@ -123,7 +127,8 @@ def closing(rises: pd.DataFrame, slopes: pd.DataFrame):
             dots.plot([value] * 2, [place - 0.3, place + 0.3], color="black", lw=1.4, ls="-" if said == "mean" else ":")
         told = ", ".join(f"{said} {value:.4f}" for said, value in marks.items())
         dots.text(0.5, place - 0.33, told, transform=dots.get_yaxis_transform(), fontsize=7, ha="center", va="bottom")
-    curve.set(xlabel="gate of one head (1 open, 0 closed)", ylabel="rise of dev loss (nats per token)", xlim=(1.03, -0.03))
+    curve.set(xlabel="gate of one head (1 open, 0 closed)", ylabel="rise of dev loss (nats per token)", xlim=(1.03, -0.48))
+    curve.set_xticks(np.linspace(1, 0, 6))
     dots.set(
         xlabel="rise that a sentence's slope promises\n(nats per token)", yticks=range(len(looks)), yticklabels=list(looks)
     )
@@ -133,7 +138,7 @@ def closing(rises: pd.DataFrame, slopes: pd.DataFrame):
     dots.set_ylim(len(looks) - 0.5, -0.65)
     marks = {"promised by the slope": {"color": _DARK, "marker": "", "ls": "--"}}
     marks |= {"mean": {"color": "black", "marker": "", "ls": "-"}, "mean size": {"color": "black", "marker": "", "ls": ":"}}
-    drawing.legend(figure, looks | marks)
+    drawing.legend(figure, marks)
     return figure
 
 

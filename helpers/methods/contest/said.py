@@ -150,23 +150,31 @@ def across(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def parted(table: pd.DataFrame, names: Sequence[str] = (UNIT, "alpha_beta", "output norm", "confidence")) -> str:
-    """Of `across`: some measures across layers, and (in brackets) within them."""
+    """Of `across`: some measures across layers, and (in brackets) within them, and which of them lose by it."""
     rho = table.pivot(index="measure", columns="compared", values="rho").reindex(names).dropna(how="any")
     told = [f"*{named(name)}* {number(row[ACROSS], '.2f')} ({number(row[WITHIN], '.2f')})" for name, row in rho.iterrows()]
-    return f"With {named(SURVIVAL)}, across layers (within them in brackets): {listed(told)}." if told else ""
+    if not told:
+        return ""
+    lost = [f"*{named(name)}*" for name in rho.index[rho[WITHIN] - rho[ACROSS] > PARTED]]
+    lose = f" {listed(lost)} lose{'s' * (len(lost) == 1)} it across layers" if lost else " None loses it across layers"
+    lose += f" (models: {ends(table.models, '.0f')}; differences not tested)."
+    return f"With {named(SURVIVAL)}, across layers (within them): {listed(told)}.{lose}"
 
 
 def witness(table: pd.DataFrame) -> str:
-    """Of `tables.along` beside random: what becomes of gradient importance when it is divided by that of its layer."""
-    part = table[table.model.str.endswith(EVERY)].groupby(["model", "criterion"], sort=False).change.mean()
-    own, names = (part.loc[part.index[0][0]] if len(part) else part), (UNIT, f"{UNIT}, by layer", "alpha_beta")
-    if not {*names} <= {*own.index}:
+    """Of `tables.along` beside random: gradient importance over that of its layer, with all kinds and with encoder heads."""
+    means = table[table.criterion.isin(names := (UNIT, f"{UNIT}, by layer"))]
+    means = means.groupby(["model", "criterion"], sort=False).change.mean().unstack().reindex(columns=names).dropna()
+    every = next((model for model in means.index if model.endswith(EVERY)), "")
+    if (alone := every.removesuffix(EVERY)) not in means.index:
         return ""
-    one, other, third = (number(own[name], "+.2f") for name in names)
+    told = [" to ".join(number(value, "+.3f") for value in means.loc[model]) for model in (every, alone)]
+    kept = means[names[1]] / means[names[0]]
+    mainly = ": the scale that counts is mainly that between kinds of attention"
     return (
-        f"A second witness: with heads of {part.index[0][0]} removed at once, its loss minus random heads' is {one}"
-        f" nats by gradient importance, {other} by the same over its layer's, which ranks alike within layers, and {third}"
-        f" by {named('alpha_beta')}, a share of its layer's (means over numbers of heads)."
+        f"Divided by its layer's, which ranks alike within layers, gradient importance goes from {told[0]} nats where all"
+        f" kinds compete, from {told[1]} among encoder heads (loss minus random heads', {alone}, mean over numbers of heads)"
+        f"{mainly * bool(kept[every] < 0.5 and abs(kept[alone] - 1) < 0.1)}."
     )
 
 
@@ -209,21 +217,17 @@ def ranks(table: pd.DataFrame, matches: pd.DataFrame | None = None) -> str:
     part = table[table.kind == kind].set_index("compared")
     rho, said = part.groupby(level="compared", sort=False).rho.median(), []
     if OTHER_TEXT in rho:
-        other = part.loc[[OTHER_TEXT]].set_index("measure")
-        but = [interval(*other.loc[TRUTH, ["rho", "low", "high"]], ".2f")] if TRUTH in other.index else []
-        said.append(
-            f"between halves of the sentences {_how(rho[OTHER_TEXT])} (median of measures {number(rho[OTHER_TEXT], '.2f')}"
-            + "".join(f"; {named(TRUTH)} {told}" for told in but) + ")"
-        )  # fmt: skip
+        said.append(f"between halves of the sentences {_how(rho[OTHER_TEXT])} (median {number(rho[OTHER_TEXT], '.2f')})")
     own = rho[rho.index.str.startswith("matched")]
     if len(own) and matches is not None:
         cosines = matches.xs(kind, level="kind").cosine
-        same = "".join(f", of equal index {number(value, '.2f')}" for value in rho[rho.index.str.startswith("same")])
-        poor = cosines.max() < 0.5
-        said.append(
-            f"between seeds {'it cannot be said, for heads have few counterparts' if poor else _how(own.iloc[0])}"
-            f" (cosine of matched heads {ends(cosines, '.2f')}; their correlation {number(own.iloc[0], '.2f')}{same})"
-        )
+        same = "".join(f"; same index {number(value, '.2f')}" for value in rho[rho.index.str.startswith("same")])
+        rule = part.loc[[own.index[0]]].set_index("measure").rho.reindex(["alpha_beta"]).dropna()
+        first = "".join(f", {named(name)} {number(value, '.2f')}" for name, value in rule.items())
+        how = "partly" if 0.2 <= own.iloc[0] < 0.7 else _how(own.iloc[0])
+        of = f"matched {KIND_TITLES[kind]} heads {number(own.iloc[0], '.2f')}{first}{same}"
+        poor = f", though few match well (cosine {ends(cosines, '.2f')})" * bool(cosines.max() < 0.5)
+        said.append(f"between seeds {how} ({of}){poor}")
     return f"**Are ranks stable?** {listed(said)[0].upper()}{listed(said)[1:]}." if said else ""
 
 
@@ -277,8 +281,12 @@ def beyond_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     above = found[found.criterion != RANDOM].groupby(["criterion", "seed"]).change.min().unstack("seed")
     sure = [f"*{named(name)}*" for name in here.index.drop(RANDOM) if (above.loc[name] > most).all()]
     said = f"In each training better than all its random draws: {listed(sure)}."
-    alike = [f"*{named(name)}*" for name in hollow(here, paired)]
-    return said + (f" Cannot be told from random heads (paired by training): {listed(alike)}." if alike else "")
+    if alike := hollow(here, paired):
+        said += f" Cannot be told from random heads (paired by training): {listed(f'*{named(name)}*' for name in alike)}."
+    own = found.sort_values("seed").groupby("criterion").change
+    above = [name for name in alike if here.value[name] > here.value[RANDOM]]
+    each = [f"*{named(name)}* {', '.join(number(one, '+.1f') for one in own.get_group(name))}" for name in above]
+    return said + (f" Above random in mean, by training: {'; '.join(each)} BLEU." if each else "")
 
 
 def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
@@ -359,8 +367,9 @@ def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame)
     rho, most = kept.corr(rivals.value, method="spearman"), own[own.criterion == kept.idxmax()]
     counts, changes = listed(number(n, ".0f") for n in most[column]), listed(number(change, "+.1f") for change in most.change)
     return (
-        f"The layer is not all: over {len(rivals)} criteria heads kept in {column} go with BLEU by {number(rho, '.2f')} (rank"
-        f" correlation of means); *{named(kept.idxmax())}* keeps most there ({counts}), and changes BLEU by {changes}."
+        f"{'Much' if rho > 0.7 else 'Some' if rho > 0.3 else 'Little'} goes with {column}: over {len(rivals)} criteria heads"
+        f" kept there go with BLEU by {number(rho, '.2f')} (rank correlation of means), yet *{named(kept.idxmax())}* keeps most"
+        f" ({counts}) and changes BLEU by {changes}."
     )
 
 
@@ -405,33 +414,58 @@ def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) 
         return f"{where} no measure is shown to beat random heads; the best by value is {called}."
     row = corrected[corrected.criterion == best].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
     how = f"is {'better' if row.value > 0 else 'worse'} than L0" if row.p_holm < LEVEL else "cannot be told from L0"
-    worse = [name for name in hollow(rivals, paired) if here.value[name] < here.value[RANDOM]]
-    none = f"; {listed(f'*{named(name)}*' for name in worse)} {'are' if len(worse) > 1 else 'is'} no better than random heads"
-    return f"{where} {called} {how} ({interval(*row[VALUES], '+.2f')} BLEU){none * bool(worse)}."
+    alike = hollow(rivals, paired)
+    worse = [f"*{named(name)}*" for name in alike if here.value[name] < here.value[RANDOM]]
+    none = f"; {len(alike)} of {len(rivals)} criteria are not told from random heads" * bool(alike)
+    none += f", {listed(worse)} of lower mean" * bool(worse)
+    return f"{where} {called} {how} ({interval(*row[VALUES], '+.2f')} BLEU){none}."
 
 
-def guide(ranked: pd.DataFrame, paired: pd.DataFrame) -> str:
-    """Of the same: that what one head costs need not say what many cost, where its contest says so."""
+def guide(ranked: pd.DataFrame, paired: pd.DataFrame, alike: pd.DataFrame) -> str:
+    """Of the same and `tables.against_l0` of L0's heads: removal by the loss without a head, where random does as well."""
     here, rivals = _rivals(ranked)
     if TRUTH not in hollow(rivals, paired):
         return ""
-    change = interval(*here.loc[TRUTH, VALUES], "+.1f")
-    return f"**The {named(TRUTH)}** is itself no sure guide for removing many: {change} BLEU, not told from random heads."
+    other = alike[alike.criterion == TRUTH].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
+    neither = " decide neither" if other.low <= 0 <= other.high else " do not decide the first"
+    beside = [interval(*row, "+.1f") for row in (paired.loc[TRUTH, RANDOM].iloc[:3], other[VALUES])]
+    return (
+        f"**Removing by the {named(TRUTH)}** changes BLEU by {number(here.value[TRUTH], '+.1f')}; against random heads that is"
+        f" {beside[0]}, against *{NAMES['map']}* {beside[1]}: {count(int(here.seeds[TRUTH]), 'training')}{neither}."
+    )
 
 
-def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, text: str) -> str:
-    """The contest on other text, `tables.over_seeds` of both: how alike the orders are, and what rises and falls most."""
+def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, text: str) -> str:
+    """The contest on other text, `tables.over_seeds` of both: how alike the orders are, what is best and last there.
+
+    `drawn` are `tables.stacked` of the other text, for the range of its random draws.
+    """
     (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
     names = [name for name in rivals.index if name in there.index]
     if len(names) < FEW:
         return ""
-    places = pd.DataFrame({"here": here.value[names].rank(), "there": there.value[names].rank()})
-    moved = places.there - places.here
-    told = [f"*{named(name)}* {verb} to {number(there.value[name], '+.1f')}"
-            for verb, name in (("rises", moved.idxmax()), ("falls", moved.idxmin()))]  # fmt: skip
-    rho = number(places.here.corr(places.there), ".2f")
-    of = f"{there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')}"
-    return f"**On {text} text** ({of}) the order differs (rank correlation {rho}): {', '.join(told)}."
+    tests = other[other.model.eq(there.model.iloc[0])].pivot(index="criterion", columns="test set", values="value").loc[names]
+    rhos = [f"{number(one.corr(here.value[names], method='spearman'), '.2f')} on {test}" for test, one in tests.items()]
+    best, last, then = there.value[names].idxmax(), there.value[names].idxmin(), names[-1]
+    draws = drawn[drawn.criterion == RANDOM].merge(there[["model", "test set"]].drop_duplicates()).change
+    told = {"best": best, "last": last} | ({"last here": then} if then != last else {})
+    told = [f"{place} *{named(name)}* {number(there.value[name], '+.1f')}" for place, name in told.items()]
+    left = " encoder heads left and not ".join(number(part["heads"].iloc[0], ".0f") for part in (there, here))
+    return (
+        f"**On {text} text** ({there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')}, {left}) the order of"
+        f" {len(names)} criteria goes with this one by {listed(rhos)} (rank correlation): {', '.join(told)}; random heads"
+        f" {ends(draws, '+.1f')}."
+    )
+
+
+def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame) -> str:
+    """Of a contest and `across`: what to prune by and what not, with its scope, where both tables say so."""
+    here, rivals = _rivals(ranked)
+    rho = across[across.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"])
+    if UNIT not in rivals.index[:1] or "confidence" not in hollow(here, paired) or not rho.iloc[0] - rho.iloc[1] > PARTED:
+        return ""
+    scope = f"encoder heads of {here.model.iloc[0]}, {count(int(here.seeds[TRAINED]), 'training')}, one number of heads"
+    return f"**To prune cheaply** take gradient importance across layers, unnormalised; do not take confidence ({scope})."
 
 
 def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, *more: str) -> str:
@@ -445,12 +479,10 @@ def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, *more: str) -> str
     kind, said = _main(agreement), []
     part = agreement[agreement.kind == kind]
     if len(part):
-        middle, most = part.rho.median(), part.loc[part.rho.idxmax()]
-        pair = [named(name).removeprefix("relevance, ") for name in (most.one, most.other)]
-        alike = f"; {pair[0]} is nearly {pair[1]} ({number(most.rho, '.2f')})" * bool(most.rho > HIGH)
+        middle = part.rho.median()
         said.append(
             f"**Within a layer measures agree {_how(middle)}** ({KIND_TITLES[kind]} heads, median rank correlation"
-            f" {number(middle, '.2f')} over {len(part)} pairs){alike}."
+            f" {number(middle, '.2f')} over {len(part)} pairs)."
         )
     table = across(predictors)
     rho = table[table.compared == ACROSS].set_index("measure").rho

@@ -19,6 +19,7 @@ from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared
 from helpers.methods import coreference, grouping, l0
 from helpers.methods.contest import runs
+from helpers.reading import interval
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import layout
@@ -265,8 +266,13 @@ def owed_to_sharing(table: pd.DataFrame, reliable: float = np.nan) -> str:
     nothing, kinds = "", [KIND_TITLES[kind] for kind in found.kind.unique()]
     if signed in means.index and means.at[signed, OTHER] < 0.2 < means.at[signed, SAME]:
         told = f" (its reliability between halves: {reliable:.2f})" if reliable == reliable else ""
-        nothing = "Attribution patching (*gradient, signed*) predicts nothing on fresh sentences: its"
-        nothing = f"{nothing} {means.at[signed, SAME]:.2f} on the same half is noise that both share{told}. "
+        drops = table[table.shown.astype(bool) & (table.sentences == "difference") & (table.measure == signed)]
+        drops = [f"{KIND_TITLES[row.kind]} {interval(row.rho, row.low, row.high, '.2f')}" for row in drops.itertuples()]
+        nothing = "Attribution patching (*gradient, signed*) shows no prediction on fresh sentences"
+        nothing += (
+            f" ({means.at[signed, OTHER]:.2f}), and its {means.at[signed, SAME]:.2f} on the same ones may be shared noise{told}"
+        )
+        nothing += f"; difference: {'; '.join(drops)}. " if drops else ". "
     return f"{nothing}Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
 
 
