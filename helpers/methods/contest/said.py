@@ -448,8 +448,8 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, te
     rhos = [f"{number(one.corr(here.value[names], method='spearman'), '.2f')} on {test}" for test, one in tests.items()]
     best, last, then = there.value[names].idxmax(), there.value[names].idxmin(), names[-1]
     draws = drawn[drawn.criterion == RANDOM].merge(there[["model", "test set"]].drop_duplicates()).change
-    told = {"best": best, "last": last} | ({"last here": then} if then != last else {})
-    told = [f"{place} *{named(name)}* {number(there.value[name], '+.1f')}" for place, name in told.items()]
+    places = {"best": best, "last": last} | ({"last here": then} if then != last else {})
+    told = [f"{place} *{named(name)}* {number(there.value[name], '+.1f')}" for place, name in places.items()]
     left = " encoder heads left and not ".join(number(part["heads"].iloc[0], ".0f") for part in (there, here))
     return (
         f"**On {text} text** ({there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')}, {left}) the order of"
