@@ -273,7 +273,8 @@ def left_by_holm(part: pd.DataFrame, repeats: Mapping[str, float], truth: str) -
     if left.empty:
         return f"Of all measures none correlates with {truth} after Holm's correction."
     best = f"{called(left.index[0])} {'correlates' if len(left) == 1 else f'and {len(left) - 1} more correlate'}"
-    first = interval(*left.iloc[0][["rho", "low", "high"]], ".2f")
+    top = left.iloc[0]
+    first = interval(top.rho, top.low, top.high, ".2f")
     said = f"Of all measures only {best} with {truth} after Holm's correction ({first})"
     chance = [repeats[name] for name in map(called, left.index) if repeats.get(name, 1) < 0.5]
     none = f"{said}; as rankings by it do not repeat on other sentences ({ends(chance, '.2f')}), we take it for chance"

@@ -44,15 +44,15 @@ ROOMS = (
     Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3300),
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1200),
-    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 6340),
-    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 11_690),
+    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 6400),
+    Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 11_890),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs in seconds and operations", 565),
     Room(
         "helpers/publish",
         "claims and verdicts, pages, report, published runs, an hour of a GPU, one model summed up, this map",
         3730,
     ),
-    Room("benchmarks", "what everything costs, each behind a check that it is right", 4060),
+    Room("benchmarks", "what everything costs, each behind a check that it is right", 4100),
 )
 
 
@@ -80,15 +80,15 @@ class Budget(NamedTuple):
 
 BUDGETS = (
     Budget(
-        "tests", ("tests/**/*.py",), 18_000, 20_760,
+        "tests", ("tests/**/*.py",), 18_000, 20_930,
         "every formula against a slow twin that shares no line with it, on all families; bad input; the notebooks themselves",
     ),
     Budget(
-        "figures", ("helpers/drawing.py", "helpers/**/figures.py"), 1700, 3370,
+        "figures", ("helpers/drawing.py", "helpers/**/figures.py"), 1700, 3400,
         "one function a figure of the papers, each with the columns that it takes",
     ),
     Budget(
-        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3660,
+        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3680,
         "one function a table of the papers and of our controls, each with its columns and their units",
     ),
     Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),
@@ -99,7 +99,7 @@ BUDGETS = (
         "an hour of a GPU handed over in a few files, one model summed up",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 17_830,
+        "the core", ("helpers/**/*.py",), 8600, 18_040,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "decoders of today and from many key-value heads to few, a sentence for every wrong setting",
     ),

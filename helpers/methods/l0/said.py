@@ -208,8 +208,8 @@ def by_kind(table: pd.DataFrame) -> str:
     first, clear = ((encoder < decoder) & (encoder < cross)).sum(), {True: "clear", False: "not clear"}
     said = f"Encoder heads go first in {first} of {len(table)} runs ({count(table.model.nunique(), 'training')})."
     if not whole.all():
-        apart = (table.cross - table.decoder)[~whole]
-        said += f" Cross-attention minus decoder heads left: {', '.join(f'{x:+.0f}' for x in apart)} of {table.cross_total.iloc[0]}"
+        apart, total = (table.cross - table.decoder)[~whole], table.cross_total.iloc[0]
+        said += f" Cross-attention minus decoder heads left: {', '.join(f'{x:+.0f}' for x in apart)} of {total}"
         said += f"; in {count(int(whole.sum()), 'run')}, which the verdict leaves out, neither goes" if whole.any() else ""
         said += f". Encoder-first is {clear[first == len(table)]}, cross-last {clear[(apart > 0).all()]}."
     return said if table["starts alike"].all() else f"{said} Only encoder attention starts from zero, so no order follows."
