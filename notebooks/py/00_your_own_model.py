@@ -351,12 +351,11 @@ spare += (
     else ""
 )
 closing = f"""
-Type decides most; within types the *loss without the head* costs less than {listed(within)}. {better} What single heads cost
-says little about what they cost together. {said.with_training(published)}
+Type decides most; within types the *loss without the head* costs less than {listed(within)}. What single heads cost says little about what they cost together. {said.with_training(published)}
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). Heads that can stand in for each other
 all look idle one at a time.{spare} Cutting without further training asks more than pruning does, which lets the rest adapt
-(notebook 3). With few random draws the baseline's own spread is known roughly. Models are small, controlled text is generated.
+(notebook 3). Models are small, controlled text is generated.
 """
 columns = {"what": "what", "own": "loss rises by", "rise": "as many at random, mean [min, max]"}
 columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
