@@ -351,7 +351,8 @@ spare += (
     else ""
 )
 closing = f"""
-Type decides most; within types the *loss without the head* costs less than {listed(within)}. What single heads cost says little about what they cost together. {said.with_training(published)}
+Type decides most; within types the *loss without the head* costs less than {listed(within)}. What single heads cost
+says little about what they cost together. {said.with_training(published)}
 
 *Limits.* One model and one training; another training gives other heads (notebook 6). Heads that can stand in for each other
 all look idle one at a time.{spare} Cutting without further training asks more than pruning does, which lets the rest adapt
