@@ -599,14 +599,13 @@ by_all = told.loc["loss, all models"].sort_values("rho", ascending=False)
 real = differ.xs("encoder", level="kind")
 repeating = [name for name in [*columns, "gradient, example"] if name not in ("attnlrp step", "cp step")]
 best = by_all[by_all.index.isin(repeating)]
-overlap = " (intervals overlap; not tested)" if best.high.iloc[1:].max() >= best.low.iloc[0] else ""
+overlap = " (intervals overlap)" if best.high.iloc[1:].max() >= best.low.iloc[0] else ""
 admitted = notes.admitted(truths, measured.shown(differ, "encoder"))
 run.figure(
     figures.rank_correlations({truth: found.loc[repeating].rename(index=measured.called) for truth, found in agreed.items()}),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
-    takeaway=f"{measured.called(best.index[0]).capitalize()} has the highest value,"
-    f" {interval(*best.iloc[0][['rho', 'low', 'high']], '.2f')}{overlap}. {admitted}",
+    takeaway=f"Highest: {measured.called(best.index[0])}, {interval(*best.iloc[0][['rho', 'low', 'high']], '.2f')}{overlap}. {admitted}",
     explained=few,
 )
 if held_out:

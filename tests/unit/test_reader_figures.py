@@ -53,7 +53,7 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
 
 def test_the_penalty_of_a_gate_is_its_probability_of_being_open():
     gate = l0.HardConcrete(torch.tensor(1.0), 0.33)
-    density, price = l0.figures.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
+    density, price, *_ = l0.figures.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
     assert price.get_title() == f"penalty: {float(gate.p_open()):.2f} λ"
     assert price.lines[-1].get_ydata()[0] == pytest.approx(float(gate.p_open()))
     assert density.get_title().endswith(f"P(0) = {float(gate.p_closed()):.2f}, P(1) = {float(gate.p_full()):.2f}")
