@@ -605,7 +605,8 @@ run.figure(
     figures.rank_correlations({truth: found.loc[repeating].rename(index=measured.called) for truth, found in agreed.items()}),
     "truth_agreement",
     caption="How well each measure predicts what happens without a head.",
-    takeaway=f"Highest: {measured.called(best.index[0])}, {interval(*best.iloc[0][['rho', 'low', 'high']], '.2f')}{overlap}. {admitted}",
+    takeaway=f"Highest: {measured.called(best.index[0])}, {interval(*best.iloc[0][['rho', 'low', 'high']], '.2f')}{overlap}."
+    f" {admitted}",
     explained=few,
 )
 if held_out:
