@@ -49,6 +49,7 @@ def test_the_picture_says_every_verdict_and_splits_what_holds_partly(judged):
     assert len(axis.patches) == sum(len(one["sides"]) or 1 for one in told)
     assert [one for one in told if one["sides"]] == [one for one in told if one["verdict"] == "partly"]
     parts = [patch.get_width() for patch in axis.patches[: len(told[0]["sides"])]]
+    assert sum(parts) == pytest.approx(scoreboard._CELL)
     assert parts == pytest.approx([sum(parts) * many / sum(told[0]["sides"]) for many in told[0]["sides"]])
     plt.close(figure)
 
