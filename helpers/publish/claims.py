@@ -158,7 +158,6 @@ class Judged:
     brief: str
     number: str  # one number, with its interval if it has one
     over: str = ""  # of which row the number is, where there are several, and over what its interval
-    hollow: bool = False
     beside: str = ""  # the number of other rows that it is held against, where it is such a one
     asked: str = ""  # what it is held against, where that is no other row and not zero
     worth: str = ""  # of all attention that the claim is about, where the ledger asks for it
@@ -166,6 +165,11 @@ class Judged:
     undone: int = 0  # undecided rows that would be on either side without it
     noun: str = ""  # of what there are several rows
     rows: list[Row] = field(default_factory=list)
+
+    @property
+    def hollow(self) -> bool:
+        """Whether what the claim is about is worth too little here."""
+        return self.brief == "hollow"
 
 
 _STARTED_WITH = ("profile", "models", "pretrained", "seed", "overrides")
@@ -484,18 +488,18 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     if isinstance(told, Missing):
         shown = evidence_rows(told.shows, tables) if told.shows else None
         said = number(told.shows, shown, _headline(told.shows, tables) or [shown[0].label]) if shown else ""
-        return Judged(claim, track, "not testable", f"not yet: {told.missing}", told.brief, said, hollow=told.brief == "hollow")
+        return Judged(claim, track, "not testable", f"not yet: {told.missing}", told.brief, said)
     if not rows:
         return Judged(claim, track, "not testable", "not yet: not measured in this run", "not measured", "")
     worth, unit = _worth(told, tables), told.worth.unit if told.worth else ""
     said = "" if worth is None else f"{worth:.1f} {unit}"
     trainings = _trainings(told, _rows(told, tables))
-    verdict, brief, hollow = "not testable", "", False
+    verdict, brief = "not testable", ""
     if told.worth and worth is None:
         why, brief = "not yet: nothing says what all of that attention is worth", "no control"
     elif told.worth and worth < told.worth.least:
         why = f"hollow: all of that attention is worth {said} here, at least {told.worth.least:g} are needed"
-        brief, hollow = "hollow", True
+        brief = "hollow"
     elif trainings < told.needs:
         brief = "one training" if trainings == 1 else f"{trainings} trainings"
         why = f"not yet: {brief}, the rule needs {told.needs}"
@@ -513,7 +517,7 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     more = sides.count("for"), len(sides) - sides.count("open"), told.noun, rows
     row = next((row for row in rows if row.label in labels), None) if len(rows) > 1 else None
     over = "; ".join(filter(None, [called(row.label) if row else "", told.over]))
-    return Judged(claim, track, verdict, why, brief, shown, over, hollow, beside, asked, said, *more)
+    return Judged(claim, track, verdict, why, brief, shown, over, beside, asked, said, *more)
 
 
 # --- for readers -----------------------------------------------------------------------------------------------------

@@ -372,10 +372,10 @@ def claim(name: str) -> dict[str, Any]:
 
 
 def tally(track: str) -> dict[str, int]:
-    """How many claims have a verdict on a track; "all", "hollow", "alone for", "alone against"."""
+    """How many claims have a verdict on a track; "all", "alone for", "alone against"."""
     found = [one[track] for one in claims(track=track)]
     told = [one.verdict for one in found]
-    more = {brief: sum(one.brief == brief for one in found) for brief in ("alone for", "alone against", "hollow")}
+    more = {brief: sum(one.brief == brief for one in found) for brief in ("alone for", "alone against")}
     return {verdict: told.count(verdict) for verdict in VERDICTS} | {"all": len(told)} | more
 
 

@@ -94,7 +94,7 @@ BUDGETS = (
     Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),
     Budget("text", ("helpers/corpora/*.py", "helpers/records.py"), 2500, 3500, "parsers and resolvers, checked on gold text"),
     Budget(
-        "publishing", ("helpers/publish/**/*.py", "helpers/plan.py"), 1200, 4290,
+        "publishing", ("helpers/publish/**/*.py", "helpers/plan.py"), 1200, 4300,
         "a ledger of claims that computes verdicts, scoreboard, gallery, an explorer that runs a model, report, pages, costs, "
         "an hour of a GPU handed over in a few files, one model summed up",
     ),
