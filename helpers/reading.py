@@ -130,6 +130,12 @@ def readable(
     return Markdown(f"**{caption}**\n\n{written}" if caption else written)
 
 
+def folded(title: str, *parts: str | Markdown) -> Markdown:
+    """What most readers pass by, text and tables under a line that unfolds them."""
+    text = "\n\n".join(filter(None, (part if isinstance(part, str) else str(part.data) for part in parts)))
+    return Markdown(f"<details><summary>{title}</summary>\n\n{text}\n\n</details>" if text else "")
+
+
 def _shown(
     table: pd.DataFrame, columns: Mapping[str, str] | Sequence[str], forms: Mapping[str, str],
     best: Mapping[str, Literal["most", "least"]],

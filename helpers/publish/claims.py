@@ -30,6 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from helpers import study
 from helpers.measures.table import named as called
+from helpers.reading import folded
 from helpers.scores.intervals import fisher, holm, p_value
 from helpers.study import StudyError, layout
 
@@ -524,28 +525,23 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
 
 
 def box(judged: Sequence[Judged]) -> str:
-    """Verdicts of one notebook's claims as Markdown: claim, printed, number, verdict and why; their rules folded below."""
+    """Verdicts of one notebook's claims as Markdown: claim, printed, number and verdict; why, and their rules, folded below."""
     head = "| claim | printed | here | verdict |\n|---|---|---|---|\n"
     lines, rules = [], []
     for one in judged:
         over = (f" beside {one.beside}" if one.beside else "") + (f" ({one.over})" if one.over and one.number else "")
         lines.append(
-            f"| {one.claim.claim} ({one.claim.section}) | {one.claim.printed} | {one.number or '–'}{over} "
-            f"| **{one.verdict}**: {one.why} |"
+            f"| {one.claim.claim} ({one.claim.section}) | {one.claim.printed} | {one.number or '–'}{over} | **{one.verdict}** |"
         )
-        rules.append(f"- {one.claim.claim} *{one.claim.rule}{' ' + one.claim.limits if one.claim.limits else ''}*")
-    return head + "\n".join(lines) + "\n\n" + folded("The rules that decide", "\n".join(rules))
-
-
-def folded(title: str, text: str) -> str:
-    """Markdown that a reader unfolds."""
-    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+        limits = f" {one.claim.limits}" if one.claim.limits else ""
+        rules.append(f"- {one.claim.claim} **{one.verdict}**: {one.why}.\n  *Rule: {one.claim.rule}{limits}*")
+    return head + "\n".join(lines) + "\n\n" + folded("Why, and the rules that decide", "\n".join(rules)).data
 
 
 class Box:
     """The answer on top of a notebook, shown empty where it is made and filled at the end.
 
-    First what it comes to, then the key figure with what it says, then details and the verdicts.
+    First what it comes to, then the key figure with what it says, then the verdicts and folded details.
     """
 
     def __init__(self, run: study.Run) -> None:
@@ -565,7 +561,7 @@ class Box:
         first : str
             The answer in plain words, above the figure.
         more : str
-            Details, between the figure and the verdicts, if the notebook has any.
+            Details, folded below the verdicts, if the notebook has any.
 
         Raises
         ------
@@ -573,7 +569,8 @@ class Box:
             If the run has not saved the figure.
         """
         self._first.update(Markdown(first))
-        self._details.update(Markdown("\n\n".join(filter(None, (more, self._judged())))))
+        more = folded("The answer in detail", more).data if more else ""
+        self._details.update(Markdown("\n\n".join(filter(None, (self._judged(), more)))))
         if key:
             name = layout.tidy(key)
             picture = self._run.chapter.picture(name, "png")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from helpers.drawing import WIDTH
 
-FIGURES, COLUMNS, ROWS, WORDS, TAKEAWAY, CODE, FIRST = 8, 7, 12, 150, 45, 20, 120
+FIGURES, COLUMNS, ROWS, WORDS, TAKEAWAY, CODE, FIRST = 8, 7, 12, 150, 40, 20, 90
+METHOD = 25  # lines of a cell with the tag "method", in which the method is shown as code
+OPENING, ALL = 130, 1800  # words above the answer, and of all prose that is not folded, tables left out
 
 
 def outputs(notebook) -> Iterator[tuple[str, str]]:
@@ -37,9 +39,21 @@ def letters(pdf: Path) -> float:
     return min(map(float, re.findall(rb"/F\S* ([\d.]+) Tf", drawn))) * min(1, WIDTH / wide)
 
 
+def prose(notebook) -> list[int]:
+    """Words of each cell that are read without unfolding anything, those of tables left out."""
+    told = []
+    for cell in notebook.cells:
+        texts = [cell.source] if cell.cell_type == "markdown" else []
+        texts += [str(output.get("data", {}).get("text/markdown", "")) for output in cell.get("outputs", [])]
+        open_ = re.sub(r"<details>.*?</details>", "", "\n".join(texts), flags=re.S)
+        bare = re.sub(r"\]\([^)]*\)", "]", open_)
+        told.append(sum(len(line.split()) for line in bare.splitlines() if not line.startswith("|")))
+    return told
+
+
 def visible(notebook) -> int:
-    """Lines of code that a reader passes by, besides parameters, the run's beginning and the box."""
-    given = {"parameters", "injected-parameters"}
+    """Lines of code that a reader passes by, besides parameters, the run's beginning, the box and the method."""
+    given = {"parameters", "injected-parameters", "method"}
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and not given & set(cell.metadata.get("tags", []))]
     cells = [cell for cell in cells if not cell.metadata.get("jupyter", {}).get("source_hidden")]
     own = [cell.source for cell in cells if not re.search(r"study\.begin\(|claims\.Box\(", cell.source)]
@@ -70,6 +84,16 @@ def faults(notebook) -> list[str]:
         found += [f"a table of {line.count('|') - 1} columns" for line in wide if line.count("|") - 1 > COLUMNS]
         rows = [line for line in text.splitlines() if kind == "markdown" and line.startswith("| ")]
         found += [f"a table of {len(rows) - 2} rows: {text[:60]}"] if len(rows) - 2 > ROWS else []
+    told = prose(notebook)
+    opening = next((at for at, cell in enumerate(notebook.cells) if "claims.Box(" in cell.source), 0)
+    if (words := sum(told[:opening])) > OPENING:
+        found.append(f"{words} words above the answer")
+    if sum(told) > ALL:
+        found.append(f"{sum(told)} words")
+    for cell in notebook.cells:
+        long = sum(bool(line.strip()) for line in cell.source.splitlines())
+        if "method" in cell.metadata.get("tags", []) and long > METHOD:
+            found.append(f"{long} lines of method")
     if (lines := visible(notebook)) > CODE:
         found.append(f"{lines} lines of visible code")
     last = next((text for kind, text in reversed(shown) if kind == "markdown"), "")

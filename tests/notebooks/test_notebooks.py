@@ -263,22 +263,29 @@ def shown(text):
 
 
 FAULTS = {
-    "": {}, "a takeaway of 46 words": {"takeaway": 46}, "a table of 13 rows": {"rows": 13}, "9 figures": {"figures": 9},
-    "21 lines of visible code": {"code": 21}, "a table of 8 columns": {"columns": 8}, "an answer of 121 words": {"first": 121},
+    "": {}, "a takeaway of 41 words": {"takeaway": 41}, "a table of 13 rows": {"rows": 13}, "9 figures": {"figures": 9},
+    "21 lines of visible code": {"code": 21}, "a table of 8 columns": {"columns": 8}, "an answer of 91 words": {"first": 91},
+    "131 words above the answer": {"opening": 131}, "1801 words": {"words": 1801}, "26 lines of method": {"method": 26},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_a_reader_complains_of(fault):
-    given = {"takeaway": 45, "rows": 12, "columns": 7, "code": 20, "figures": 8, "first": 120} | FAULTS[fault]
+    given = {"takeaway": 40, "rows": 12, "columns": 7, "code": 20, "figures": 8, "first": 90, "opening": 130, "words": 1800}
+    given |= {"method": 25} | FAULTS[fault]
     line, new = "| a " * given["columns"] + "|", nbformat.v4.new_code_cell
     table = "\n".join([line, line.replace(" a ", " :--- "), *[line] * given["rows"]])
     pair, hidden = [shown(""), shown("> " + "word " * given["takeaway"])], {"jupyter": {"source_hidden": True}}
     rest = [*pair * (given["figures"] - 1), shown(table), shown("word " * 30)]
     cells = [
+        nbformat.v4.new_markdown_cell("word " * given["opening"]),
         new("claims.Box(run)", outputs=[shown("word " * given["first"]), *pair, shown("| claim |\n| :--- |\n| x |")]),
         nbformat.v4.new_markdown_cell("## 1"),
     ]
     cells += [new("x\n" * 50, metadata=hidden), new("x = 1\n\n" * given["code"], outputs=rest)]
+    cells += [new("x = 1\n" * given["method"], metadata={"tags": ["method"]})]
+    more = given["words"] - sum(reader.prose(nbformat.v4.new_notebook(cells=cells)))
+    unseen = "<details><summary>More</summary>\n\n" + "word " * 50 + "\n\n</details>"
+    cells += [nbformat.v4.new_markdown_cell("word " * more + unseen)]
     found = reader.faults(nbformat.v4.new_notebook(cells=cells))
     assert {one[: len(fault)] for one in found} == ({fault} if fault else set())
