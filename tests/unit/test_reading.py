@@ -133,7 +133,7 @@ def test_the_box_is_filled_with_the_answer_then_the_key_figure_then_what_it_says
     _, said = calling(box.fill, "key", "Last words.", first="It does.", more="Details.")
     first, details, *rest = said  # each updates its own place
     assert (first, rest) == ("It does.", ["png", "> It rises.", "Last words."])
-    assert details.startswith("Details.") and "| claim |" in details and "<details>" in details
+    assert details.index("| claim |") < details.index("<details>") and details.endswith("\n\nDetails.\n\n</details>")
     with pytest.raises(StudyError, match="no figure 'other'"):
         box.fill("other")
 
