@@ -15,7 +15,6 @@ from torch.nn import functional as F
 
 from helpers import study
 from helpers.corpora.describe import Arc
-from helpers.corpora.describe import arcs_of as arcs_of
 from helpers.corpora.parsing import RELATIONS
 from helpers.heads import Site, compat, index, sites
 from helpers.measures.reducers import Reducer, View, check_finite, evaluating, given, one_pass, view

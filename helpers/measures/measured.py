@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from helpers import study
+from helpers.corpora.describe import arcs_of
 from helpers.heads import Site, index, record
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import (
@@ -24,7 +25,6 @@ from helpers.measures.functions import (
     Positional,
     Rare,
     Syntactic,
-    arcs_of,
     best_heads,
     confidence,
     roles,

@@ -15,6 +15,7 @@ import torch
 
 import helpers.methods.contest.runs  # noqa: F401  whose measures it registers
 from helpers import corpora, study
+from helpers.corpora.describe import arcs_of
 from helpers.corpora.tokens import collate
 from helpers.heads import Site, record
 from helpers.heads.families import ADDRESS
@@ -291,7 +292,7 @@ def _attention(subject: subjects.Subject, heads: Sequence[tuple], count: int) ->
     for number in chosen:
         pair = subject.sentences[number]
         target = pair.target.split()
-        arcs = [arc for dependent, head, relation in _arcs(pair) for arc in _both(dependent, head, relation)]
+        arcs = [arc for dependent, head, relation in arcs_of([pair])[0] for arc in _both(dependent, head, relation)]
         shown.append({"source": list(pair.words), "target": target, "arcs": arcs})
         maps.append(_maps(subject, number, target))
     missing = [head for head in heads if head not in maps[0]] if maps else []
@@ -306,15 +307,11 @@ def examples(pairs: Sequence[corpora.Pair], count: int) -> list[int]:
     seen: set[str] = set()
     new = []
     for i in fit:
-        relations = {relation for _, _, relation in _arcs(pairs[i])}
+        relations = {relation for _, _, relation in arcs_of(pairs[i : i + 1])[0]}
         if relations - seen:
             new.append(i)
         seen |= relations
     return sorted(dict.fromkeys([*new, *fit]), key=lambda i: i not in new)[:count]
-
-
-def _arcs(pair: corpora.Pair) -> list[tuple[int, int, str]]:
-    return functions.arcs_of([pair])[0]
 
 
 def _both(dependent: int, head: int, relation: str) -> list[list]:

@@ -9,6 +9,7 @@ import torch
 
 from helpers import heads, measures, study
 from helpers.corpora import tokens
+from helpers.corpora.describe import arcs_of
 from helpers.methods import contest, grouping, l0
 from helpers.methods.contest.runs import CLOSES, SURVIVAL, l1_gates, voted
 from helpers.runs import outputs, subjects, training
@@ -85,7 +86,7 @@ def test_head_table_of_a_swept_model(job, subject):
     table, halves, seconds = contest.runs.tables(job)
     assert table.index.equals(heads.index(subject.model))
     few = list(subject.batches(2048, 4))
-    text = {"arcs": measures.functions.arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
+    text = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
     names = {*contest.runs.STORED, *contest.runs.FIRST} - {measures.table.GROUP}  # no head shares its keys here
     wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=names, **text)
     assert names - {"votes", "L1 gates", "probing"} <= set(wanted) and not table[contest.runs.ESTIMATES[0]].isna().any()

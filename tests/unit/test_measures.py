@@ -13,6 +13,7 @@ import torch
 
 from helpers import heads, measures
 from helpers.corpora import Pair
+from helpers.corpora.describe import arcs_of
 from helpers.measures import functions, measured, said
 from helpers.measures.lrp import BySentence
 from helpers.measures.reducers import one_pass, view
@@ -256,7 +257,7 @@ def test_arcs_by_hand():
         Pair("", "", ("she", "left"), (1, -1), ("nsubj", "root")),
         Pair("", "", ("oh",), (-1,), ("advmod",)),  # an odd parse: a root with a relation
     ]
-    assert functions.arcs_of(pairs) == [[(0, 1, "nsubj"), (2, 1, "dobj")], [(0, 1, "nsubj")], []]
+    assert arcs_of(pairs) == [[(0, 1, "nsubj"), (2, 1, "dobj")], [(0, 1, "nsubj")], []]
 
 
 @pytest.mark.parametrize("base, n", [(1, 5), (7, 10), (29, 100)])

@@ -17,9 +17,9 @@ import torch
 
 from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
+from helpers.corpora.describe import arcs_of
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import lrp, removal
-from helpers.measures.functions import arcs_of
 from helpers.measures.reducers import evaluating
 from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
