@@ -75,6 +75,8 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
     explained = [Need(recipe) for recipe in measured.relevance_recipes(settings, list(own_models.values()))]
     functions = [Need(recipe) for recipe in measured.function_recipes(settings, list(own_models.values()))]
+    ways = {"rule": "alpha_beta", "first": settings["relevance"]}
+    functions += [Need(measured.EXPLAINED.recipe(made, **ways)) for made in own_models.values()]
     retained = [Need(recipe) for sweep in sweeps for recipe in l0.tables.recipes(sweep)]
     late = grouping.runs.start(settings, names, seed)
     jobs, own = contest.runs.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
@@ -84,7 +86,6 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
     again = contest.runs.again(settings, names, seed) if leads else {}
     tables = [Need(contest.runs.tabled(described)) for described, _ in again.values()]
-    tables += [Need(measured.KINDS_OFF.recipe(made, first=settings["relevance"])) for _, made in again.values()]
     contests = [Need(recipe) for job, first in once for recipe in contest.runs.recipes(job, first)]
     return {
         "00_your_own_model": [*models(names[:1], weights=True)],

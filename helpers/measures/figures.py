@@ -76,28 +76,6 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def cross_alignment(frames: Mapping[str, pd.DataFrame]):
-    """Of every cross head the share aligned with the token fed in and with the one about to be written: a panel a model.
-
-    Parameters
-    ----------
-    frames : mapping of title -> DataFrame on (kind, layer, head) with fed and predicted (shares)
-    """
-    figure, axes = drawing.grid(len(frames), 4, WIDTH / min(4, max(2, len(frames))), 2.5, sharex=True, sharey=True)
-    colours = drawing.layer_colours(max(frame.index.get_level_values("layer").max() for frame in frames.values()) + 1)
-    for axis, (title, frame) in zip(axes, frames.items(), strict=True):
-        for layer, part in frame.groupby(level="layer"):
-            axis.plot(100 * part.fed, 100 * part.predicted, "o", ms=4.5, color=colours[layer], mec="black", mew=0.3)
-        axis.plot([0, 100], [0, 100], **drawing.LEVEL)
-        axis.set(title=title, xlim=(-4, 104), ylim=(-4, 104), xlabel="% with the token\nfed in")
-        axis.set_ylabel("% with the token\nabout to be written" if left(axis) else "")
-    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.3}
-    entries = {f"layer {place + 1}": dot | {"color": colour} for place, colour in enumerate(colours)}
-    drawing.legend(figure, entries | {"as often one as the other": drawing.LEVEL})
-    return figure
-
-
-@redrawable
 def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str, unsure: pd.Series):
     """Heat maps of ranks, a panel a measure: layers down, heads across, all panels sorted by the measure `order`.
 
@@ -167,24 +145,33 @@ def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
     axis.set_title("Spear-\nman", loc="right", fontsize=7, pad=2)
 
 
-_CALLED = {"rare": "rare-token"}
+_CALLED = {"rare": "rare-token", "none": "no function"}
 _WORDS = _CALLED | {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
-_OPEN = "interval of (head − baseline) reaches below +10"  # dashed: dots of the best heads have another test, corrected
+_OPEN = "uncertain: the interval reaches below the line"  # dashed: dots of the best heads have another test, corrected
 
 
 @redrawable
-def function_map(functions: Mapping[str, pd.Series], surely: Mapping[str, pd.Series] | None = None):
+def function_map(functions: Mapping[str, pd.Series], surely: Mapping[str, pd.Series], relevance: Mapping[str, pd.Series]):
     """Encoder heads: a panel a model, a row a layer, a chip a function of a head with the head's number and what it does.
+
+    The most relevant head of a layer has a star; where it has no function it has a chip as well, a grey one.
 
     Parameters
     ----------
     functions : mapping of title -> Series on (kind, layer, head) of lists of (function, label)
         Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
-    surely : mapping, optional
+    surely : mapping
         The same for those whose interval passes the test too; others have a dashed edge.
+    relevance : mapping of title -> Series on (kind, layer, head)
     """
     shown = {title: column.xs("encoder", level="kind") for title, column in functions.items()}
-    chips = {title: column.explode().dropna() for title, column in shown.items()}
+    tops = {title: set(relevance[title].xs("encoder").groupby(level="layer").idxmax()) for title in shown}
+    chips = {
+        title: column.map(lambda does: does or [("none", "")])[
+            [bool(does) or place in tops[title] for place, does in column.items()]
+        ].explode()
+        for title, column in shown.items()
+    }
     most = max([2, *(int(part.groupby(level="layer").size().max()) for part in chips.values() if len(part))])
     layers = max(column.index.get_level_values("layer").max() for column in shown.values()) + 1
     figure, axes = drawing.grid(len(shown), 2, WIDTH / 2, 0.17 * layers + 0.35, sharey=True)
@@ -194,65 +181,73 @@ def function_map(functions: Mapping[str, pd.Series], surely: Mapping[str, pd.Ser
         taken = dict.fromkeys(range(layers), 0)
         for (layer, head), (function, label) in column.items():
             colour, place = COLOURS[function], taken[layer]
-            open_ = surely is not None and (function, label) not in surely[title]["encoder", layer, head]
+            open_ = function != "none" and (function, label) not in surely[title]["encoder", layer, head]
             dashed = {"fc": "white", "ec": colour, "ls": (0, (3, 1.5)), "lw": 1.2}
             look: dict[str, Any] = dashed if open_ else {"fc": colour, "lw": 0}
             axis.add_patch(plt.Rectangle((place + 0.03, layer - 0.4), 0.94, 0.8, **look))
-            axis.text(place + 0.5, layer, f"{head + 1} {label}", ha="center", va="center", fontsize=7,
+            star = "★ " * ((layer, head) in tops[title])
+            axis.text(place + 0.5, layer, f"{star}{head + 1} {label}".strip(), ha="center", va="center", fontsize=7,
                       color="black" if open_ else drawing.ink(colour))  # fmt: skip
             taken[layer] += 1
             seen |= {function, _OPEN} if open_ else {function}
-        heads = column.index.nunique(), len(shown[title])
+        heads = shown[title].map(bool).sum(), len(shown[title])
         axis.set(xlim=(0, most), ylim=(-0.6, layers - 0.4), xticks=[], ylabel="layer" if left(axis) else "")
-        axis.set_title(f"{title}: {heads[0]} of {heads[1]} heads")
+        axis.set_title(f"{title}: {heads[0]} of {heads[1]} heads have a function")
         axis.set_yticks(range(layers), range(1, layers + 1))
         axis.tick_params(length=0)
         sns.despine(ax=axis, left=True, bottom=True)
     entries = drawing.squares({_WORDS.get(name, name): COLOURS[name] for name in COLOURS if name in seen})
+    entries |= {"most relevant head of its layer": {"color": "black", "marker": "*", "ls": "", "ms": 6}}
     entries |= {_OPEN: {"color": "#555555", "ls": "--", "lw": 1.2}} if _OPEN in seen else {}
     figure.set_figheight(figure.get_figheight() + 0.2 * drawing.legend(figure, entries))
     return figure
 
 
-_OFFSETS, _FAR = {-1: "−1", 1: "+1", 0: "0, the token itself"}, "further off"
+_OFFSETS = {-1: ("one back", MODELS[0]), 1: ("one ahead", MODELS[1]), 0: ("the token itself", MODELS[2])}
+_FAR = ("further off", "#C9C9C9")
 
 
 @redrawable
-def positional_shares(frames: Mapping[str, pd.DataFrame], untrained: Mapping[str, pd.DataFrame]):
-    """Share of tokens at a head's most frequent offset: a column a model, a dot an encoder head, by layer from left to right.
+def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapping], printed: Mapping[str, str]):
+    """Every encoder head at one offset (above) and on rare tokens (below): a column a model, a dot a head, by layer.
 
     Parameters
     ----------
-    frames, untrained : mapping of title -> DataFrame on (kind, layer, head) with score and offset
-        Of trained models, and of some of them with random weights (grey).
+    frames, untrained : mapping of title -> {"positional": frame, "rare": frame} on (kind, layer, head)
+        Of trained models (score and offset; two_rarest), and of some of them with random weights.
+    printed : mapping of title -> what the paper reports for rare tokens on text of that register, written into its column
     """
-    figure, (axis,) = drawing.grid(1, 1, WIDTH, 2.6)
-    dot: dict[str, Any] = {"ls": "", "marker": "o", "mec": "white", "mew": 0.4}
-    looks = {name: dot | {"color": colour} for name, colour in zip(_OFFSETS.values(), MODELS, strict=False)}
-    looks |= {_FAR: dot | {"color": "#C9C9C9"}}
-    for column, (title, frame) in enumerate(frames.items()):
-        own = frame.xs("encoder", level="kind")
-        places, called = column - 0.4 + np.linspace(0, 0.5, len(own)), own.offset.map(_OFFSETS).fillna(_FAR)
-        for name in list(looks)[::-1]:  # neighbours above all others
-            axis.plot(places[called == name], 100 * own.score[called == name], ms=4, **looks[name])
-        for layer, across in pd.Series(places).groupby(own.index.get_level_values("layer")).mean().items():
-            axis.text(across, -1.5, f"{layer + 1}", ha="center", va="top", fontsize=7, color="#555555")
-        if title in untrained:
-            own = 100 * untrained[title].score.xs("encoder", level="kind")
-            axis.plot(column + 0.18 + np.linspace(0, 0.22, len(own)), own, "x", color="#777777", ms=2.5, mew=0.6)
-        else:
-            axis.text(column + 0.15, 4, "random\nweights:\nnot run", fontsize=7, color="#777777")
-    axis.axhline(100 * POSITIONAL, color="#888888", lw=0.8, ls="--")
-    sizes = [frame.xs("encoder", level="kind").index.to_frame().nunique() for frame in frames.values()]
-    sizes = [f"({size['layer']} × {size['head']} heads)" for size in sizes]
-    named_ = [f"{title}\n{size}".replace(", ", ",\n") for title, size in zip(frames, sizes, strict=True)]
-    axis.set_xticks(range(len(frames)), named_)
-    axis.tick_params(axis="x", length=0, pad=11)
-    axis.text(-0.49, -1.5, "layer", ha="right", va="top", fontsize=7, color="#555555")
-    axis.set(ylabel="% of tokens at one offset", ylim=(0, 100), xlim=(-0.5, len(frames) - 0.5))
-    entries = {f"offset {name}": look for name, look in looks.items()}
-    entries |= {"random weights": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}}
-    drawing.legend(figure, entries | {f"test, {100 * POSITIONAL:.0f} %": {"color": "#888888", "lw": 0.8, "ls": "--"}})
+    figure, axes = plt.subplots(2, 1, figsize=(WIDTH, 4.7), sharex=True)
+    panels = {"positional": ("score", POSITIONAL, "positional: % of tokens that look at one offset"),
+              "rare": ("two_rarest", RAREST, "rare tokens: % of tokens that look at one of the two rarest")}  # fmt: skip
+    for axis, (name, (column, needed, title)) in zip(axes, panels.items(), strict=True):
+        for at, model in enumerate(frames):
+            for by_name, start, look in ((frames, -0.42, None), (untrained, 0.2, {"color": "#777777", "marker": "x", "s": 8})):
+                if model not in by_name:
+                    axis.text(at + 0.31, 4, "random\nweights:\nnot run", fontsize=7, color="#777777", ha="center")
+                    continue
+                own = by_name[model][name].xs("encoder", level="kind")
+                places = start + at + np.linspace(0, 0.22 if look else 0.54, len(own))
+                known = own.offset if name == "positional" else pd.Series(COLOURS["rare"], own.index)
+                colours = [_OFFSETS.get(x, _FAR)[1] if name == "positional" else x for x in known]
+                axis.scatter(places, 100 * own[column], lw=0.6 if look else 0.4,
+                             **(look or {"color": colours, "ec": "white", "s": 20}))  # fmt: skip
+                for layer, across in pd.Series(places).groupby(own.index.get_level_values("layer")).mean().items():
+                    if not look:
+                        axis.text(across, -2, f"{layer + 1}", ha="center", va="top", fontsize=7, color="#555555")
+            if name == "rare" and model in printed:
+                axis.text(at - 0.15, 100 * needed + 3, printed[model], ha="center", fontsize=7)
+        axis.axhline(100 * needed, color="black", lw=0.9, ls="--")
+        axis.text(len(frames) - 0.52, 100 * needed + 3, f"needed: {100 * needed:.0f} %", ha="right", fontsize=7.5)
+        axis.text(-0.5, -2, "layer", ha="right", va="top", fontsize=7, color="#555555")
+        axis.set_title(title, loc="left")
+        axis.set(ylabel="% of tokens", ylim=(0, 104), xlim=(-0.5, len(frames) - 0.5))
+        axis.tick_params(axis="x", length=0, pad=11)
+    axes[-1].set_xticks(range(len(frames)), [title.replace(", ", ",\n") for title in frames])
+    axes[0].tick_params(labelbottom=False)
+    dot = {"ls": "", "marker": "o"}
+    entries = {f"above: {name}": dot | {"color": colour} for name, colour in (*_OFFSETS.values(), _FAR)}
+    drawing.legend(figure, entries | {"heads with random weights": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}})
     return figure
 
 
@@ -456,10 +451,11 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
     for line, example in zip(axes, examples, strict=True):
         colour = COLOURS[example["function"]]
         where = " ".join([*filter(None, [example.get("model")]), f"layer {example['layer'] + 1} head {example['head'] + 1}"])
-        said = f"{_CALLED.get(example['function'], example['function'])}, {example['label']}: {where}"
+        relation = example["function"] in RELATIONS
+        said = way(example["label"]) if relation else f"{_CALLED.get(example['function'], 'positional')}, {example['label']}"
         share = f"{100 * example['score']:.{int(0.995 <= example['score'] < 1)}f} %"  # no 100 % where one is missed
         verdict = f"{share}, needs {100 * example['needed']:.0f} %"
-        line[0].set_title(f"{said}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
+        line[0].set_title(f"{said}: {where}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):
             axis.set_axis_off()
@@ -499,6 +495,52 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 
 
 # --- what heads do ---------------------------------------------------------------------------------------------------
+
+
+@redrawable
+def functions_found(cases: pd.DataFrame):
+    """How far the best heads lie from what the tests ask: a row a function, a dot a model, in the row's colour where it passes.
+
+    Parameters
+    ----------
+    cases : pandas.DataFrame
+        `helpers.measures.measured.functions_found`.
+    """
+    rows, own = list(dict.fromkeys(cases.case)), cases[~cases.printed]
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 0.3 * len(rows) + 1.2)
+    for y, name in enumerate(rows):
+        if y % 2:
+            axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
+        here = cases[cases.case == name]
+        colour, dots = COLOURS[here.function.iloc[0]], here[~here.printed]
+        lanes = y + np.linspace(-0.24, 0.24, len(dots)) if len(dots) > 1 else [y]
+        full = [colour if passes else "white" for passes in dots.passes]
+        axis.scatter(100 * dots.beyond, lanes, s=34, c=full, ec=colour, lw=1.4, zorder=3)
+        for row in here[here.printed].itertuples():
+            axis.plot(100 * row.beyond, y, **(drawing.PRINTED | {"ms": 5.5, "mfc": "none"}))
+            if row.least:
+                axis.annotate(
+                    "",
+                    (100 * row.beyond + 8, y),
+                    (100 * row.beyond + 1.5, y),
+                    arrowprops={"arrowstyle": "->", "color": "black"},
+                )
+        said = f"{dots.passes.sum()} of {len(dots)}"
+        axis.text(1.02, y, said, transform=axis.get_yaxis_transform(), va="center", fontsize=8.5,
+                  fontweight="bold" if dots.passes.any() else "normal")  # fmt: skip
+    axis.axvline(0, color="black", lw=1, zorder=1)
+    axis.text(0, -0.62, "what the test asks", ha="center", va="bottom", fontsize=8)
+    axis.text(1.02, -0.62, "models pass", transform=axis.get_yaxis_transform(), va="bottom", fontsize=8)
+    axis.set_yticks(range(len(rows)), rows)
+    axis.tick_params(axis="y", length=0)
+    axis.set(ylim=(len(rows) - 0.5, -0.5), xlabel="best head: points below or above what the test asks")
+    dot = {"color": "#555555", "marker": "o", "ls": "", "ms": 6}
+    entries = {"passes": dot, "does not pass": dot | {"mfc": "white", "mew": 1.4}}
+    entries |= (
+        {"the paper's best heads, EN-RU (arrow: or more)": drawing.PRINTED | {"mfc": "none"}} if len(own) < len(cases) else {}
+    )
+    drawing.legend(figure, entries)
+    return figure
 
 
 _FULL = {"ms": 6}
@@ -546,62 +588,6 @@ def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
     entries |= {name: {"color": "#555555", "marker": "o", "ls": "", **look} for name, look in _CASES.items()}
     paper = {"the paper's best head (EN-RU)": drawing.PRINTED | {"color": "#555555"}}
     drawing.legend(figure, entries | (paper if texts else {}))
-    return figure
-
-
-@redrawable
-def rare_shares(
-    frames: Mapping[str, pd.DataFrame], printed: Mapping[str, Mapping[str, float]] | None = None,
-    untrained: Mapping[str, float] | None = None,
-):  # fmt: skip
-    """Share of query tokens on one of the two rarest tokens, every encoder head, by layer; chance and the test as lines.
-
-    Parameters
-    ----------
-    frames : mapping of title -> DataFrame on (kind, layer, head)
-        two_rarest, two_rarest_low, two_rarest_high, rarest, chance_two (shares).
-    printed : mapping of title -> shares "two", and "one" of the rarest token alone, optional
-        Of the paper's head, in layer 1, on text of that register; without "one" it says only "more than".
-    untrained : mapping of title -> share, optional
-        Of the best head with random weights.
-    """
-    table = pd.concat({title: frame.xs("encoder") for title, frame in frames.items()}, names=["panel"]).reset_index()
-    wide = 0.7 / (table["head"].max() + 1)
-    table["at"] = table.layer + 1 + (table["head"] - (table["head"].max()) / 2) * wide
-    table = table.rename(columns={"two_rarest_low": "low", "two_rarest_high": "high"})
-    table[["two_rarest", "low", "high", "rarest"]] *= 100
-    shown = [table.assign(value=table.two_rarest, what="two rarest")]
-    shown.append(table.assign(value=table.rarest, what="the rarest alone", low=np.nan, high=np.nan))
-    entries = {
-        "two rarest": {"color": COLOURS["rare"], "ls": "", "ms": 4},
-        "the rarest alone": {"color": "black", "marker": "_", "ls": "", "mec": "black", "mew": 1},
-    }
-    test, printed, untrained = {"color": "#888888", "lw": 0.8, "ls": "--"}, printed or {}, untrained or {}
-    random = {"color": "#888888", "lw": 0.8, "ls": "-."}
-    more: dict[str, Any] = {
-        "two rarest": entries["two rarest"] | {"marker": "o"},
-        "chance, two rarest": drawing.LEVEL,
-        "test, 50 %": test,
-    }
-    more |= {"best head, random weights": random} if untrained else {}
-    more |= {"the paper's head (arrow: more than)": drawing.PRINTED} if printed else {}
-    figure, axes = drawing.line_panels(
-        pd.concat(shown), "at", "value", "what", entries, label="layer", unit="% of query tokens", more=more, sharey=True
-    )
-    for title, axis in axes.items():
-        axis.axhline(100 * frames[title].xs("encoder").chance_two.iloc[0], **drawing.LEVEL)
-        axis.axhline(100 * RAREST, **test)
-        if title in untrained:
-            axis.axhline(100 * untrained[title], **random)
-        for name, share in printed.get(title, {}).items():
-            alone = {"marker": "_", "ms": 9, "mew": 1.6} if name == "one" else {}
-            axis.plot(1, 100 * share, **(drawing.PRINTED | alone))
-        if title in printed and "one" not in printed[title]:
-            at = 100 * printed[title]["two"]
-            axis.annotate("", (1, at + 17), (1, at + 3), arrowprops={"arrowstyle": "->", "color": "black"})
-            axis.set_ylim(top=max(axis.get_ylim()[1], at + 20))  # where all heads lie far below it
-        most = max(100 * max([RAREST, *(own["two"] for own in printed.values())]), table[["two_rarest", "high"]].max(axis=None))
-        axis.set(xticks=range(1, table.layer.max() + 2), ylim=(0, most + 4))
     return figure
 
 
@@ -876,89 +862,3 @@ def rank_correlations(frames: Mapping[str, pd.DataFrame]):
 
 
 # --- training, models ------------------------------------------------------------------------------------------------
-
-
-_ALONE = "removal alone costs over 0.01 nats"
-
-
-@redrawable
-def over_training(table: pd.DataFrame):
-    """What heads do, and how many do something, against training steps, a panel a measure.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        `helpers.measures.snapshots.over_training`: a row a step.
-    """
-    colours = {_WORDS.get(name, name): colour for name, colour in COLOURS.items()}
-    colours |= {"loss": "#444444", "with a function": "k", _ALONE: "#999999"}
-    counts = {"with a function": table["with functions"], _ALONE: table["cost"].where(table.loss < 5)}  # before: noise
-    panels = {
-        "dev loss": ("nats per token", {"loss": table.loss}, None),
-        "best positional head": ("% of tokens", {"positional": 100 * table.positional}, 90),
-        "best syntactic heads": ("points above the baseline", {_WORDS[name]: 100 * table[name] for name in RELATIONS}, 10),
-        f"encoder heads, of {int(table.heads.max())}": ("heads", counts, None),
-    }
-    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 2.1)
-    for axis, (title, (unit, curves, threshold)) in zip(axes, panels.items(), strict=True):
-        for name, values in curves.items():
-            axis.plot(table.index, values, ".-", ms=4, lw=1.2, color=colours[name], label=name)
-        if threshold is not None:
-            axis.axhline(threshold, color="#888888", lw=0.8, ls="--")
-            axis.text(
-                0.06,
-                threshold,
-                f"{threshold:+d}" if threshold < 50 else f"{threshold} %",
-                transform=axis.get_yaxis_transform(),
-                va="center",
-                size=7,
-                backgroundcolor="w",
-            )
-        axis.set_xscale("symlog", linthresh=100)  # step 0 has no place on a logarithmic axis
-        axis.set_xlim(0, table.index.max() * 1.3)
-        axis.set_xticks([0, 100, 1000, 10_000], ["0", "100", "1k", "10k"], fontsize=7)
-        axis.set(title=title, ylabel=unit, xlabel="training steps (log scale, 0 added)")
-        if len(curves) > 1:
-            axis.legend(fontsize=7, handlelength=1.2, loc="lower right" if threshold else "upper center")
-        if not threshold and len(curves) > 1:
-            axis.set_ylim(-0.2, 1.6 * max(values.max() for values in curves.values()) + 1)
-    return figure
-
-
-@redrawable
-def beside(table: pd.DataFrame):
-    """How many encoder heads have a function by what the model loses without encoder attention: a dot a training.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows: model (called so at its dot), off, low, high (rise of the loss without encoder attention, nats a token), share
-        (of encoder heads with a function), further (bool: another seed, hollow and without a name of its own).
-    """
-    figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.2)
-    again = dict(zip(dict.fromkeys(table.model[table.further]), MODELS, strict=False))
-    table = table.assign(share=100 * table.share, colour=table.model.map(again).fillna("#555555"))
-    for row in table.itertuples():
-        look = {"mec": row.colour, "mfc": "white" if row.further else row.colour}
-        axis.errorbar(row.off, row.share, xerr=[[row.off - row.low], [row.high - row.off]], fmt="o", ms=6, lw=0.8,
-                      color=row.colour, **look)  # fmt: skip
-    axis.set(xlabel="rise of the loss without encoder attention, nats per token", ylabel="% of encoder heads with a function")
-    axis.margins(0.08, 0.14)
-    axis.set_ylim(bottom=-3)
-    figure.draw_without_rendering()
-    pad = np.array([[-5, -5], [5, 5]])
-    taken = [axis.transData.transform([(row.low, row.share), (row.high, row.share)]) + pad for row in table.itertuples()]
-    sides = (("high", 6, 0, "left"), ("off", 0, 9, "center"), ("off", 0, -9, "center"), ("low", -6, 0, "right"))
-    for row in table[~table.further].itertuples():
-        for end, right, up, across in sides:  # the first at which the name covers no dot and no other name
-            text = axis.annotate(row.model, (getattr(row, end), row.share), (right, up), textcoords="offset points",
-                                 fontsize=7.5, ha=across, va="center", color=row.colour)  # fmt: skip
-            box = text.get_window_extent().get_points()
-            covers = any((box[0] < other[1]).all() and (other[0] < box[1]).all() for other in taken)
-            if not covers or end == sides[-1][0]:
-                taken.append(box)
-                break
-            text.remove()
-    hollow = {"color": "#555555", "marker": "o", "ls": "", "mfc": "white", "mew": 1.3}
-    drawing.legend(figure, {"the same model, another seed": hollow} if table.further.any() else {})
-    return figure

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import Markdown
 
 from helpers import study
 from helpers.corpora.describe import arcs_of
@@ -29,6 +31,7 @@ from helpers.measures.functions import (
     confidence,
     roles,
     to_words,
+    way,
 )  # fmt: skip
 from helpers.measures.lrp import RULES, BySentence, conservation, explain
 from helpers.measures.ranks import correlation, correlations
@@ -37,8 +40,8 @@ from helpers.measures.sentence import ONE_SENTENCE, single
 from helpers.measures.table import named
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.models import inputs
-from helpers.reading import ends, interval
-from helpers.runs import training
+from helpers.reading import ends, interval, readable
+from helpers.runs import subjects, training
 from helpers.scores import intervals, scoring
 
 # Table 1 of the paper, EN-RU, %: best head and offset baseline on WMT, then on OpenSubtitles
@@ -428,6 +431,20 @@ def syntactic_relations(found: Mapping[str, pd.DataFrame], untrained: Mapping[st
     ]
 
 
+def beside_printed(relations: pd.DataFrame, texts: Mapping[str, str]) -> Markdown:
+    """Points above the baseline of every case of `syntactic_relations`, of EN-RU models (title -> text) beside the paper's."""
+    names = [way(LABELS[key]) for key in zip(relations.relation, relations.direction, strict=True)]
+    columns: dict[str, Any] = {}
+    for title, text in texts.items():
+        own = relations.assign(case=names)[relations.model == title].set_index("case")
+        for end in ("", ", low", ", high"):
+            columns[f"{title}{end}"] = 100 * own[f"above offset{end}"]
+        columns[f"paper, {text}"] = 100 * (own[f"printed accuracy, {text}"] - own[f"printed offset, {text}"])
+    shown = [name for name in columns if not name.endswith((", low", ", high"))]
+    table = pd.DataFrame(columns).rename_axis("case")
+    return readable(table, ["case", *shown], dict.fromkeys(shown, "+.0f"), caption="Points above the baseline, best head")
+
+
 def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
     """The best rare-token head of every model and of its layer 1 (layers and heads from 1), that of random weights, chance."""
     rows = {}
@@ -444,6 +461,53 @@ def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
         }  # fmt: skip
     whole = dict.fromkeys(("layer", "head", "heads", "tokens", "sentences"), int)
     return pd.DataFrame(rows).T.infer_objects().astype(whole)
+
+
+def published_scores(folder: Path, text: str) -> dict[str, dict[str, pd.DataFrame]]:
+    """Positional and rare-token scores that a published run keeps in its folder of tables, by "text, title"."""
+    index, found = ["kind", "layer", "head"], {}
+    for path in sorted(folder.glob("positional_*.csv")):
+        name = path.stem.partition("_")[2]
+        if (beside := path.with_name(f"rare_{name}.csv")).exists():
+            both = {"positional": path, "rare": beside}
+            found[f"{text}, {subjects.title(name)}"] = {what: pd.read_csv(one, index_col=index) for what, one in both.items()}
+    return found
+
+
+def functions_found(
+    best: pd.DataFrame, relations: pd.DataFrame, rare: pd.DataFrame, passes: Mapping[str, Sequence[bool]], texts: Sequence[str]
+) -> pd.DataFrame:  # fmt: skip
+    """How far the best head of every function and model lies from what its test asks, beside what the paper prints.
+
+    Parameters
+    ----------
+    best, relations, rare : pandas.DataFrame
+        `positional_table` of encoder heads by model, `syntactic_relations`, `rare_table`.
+    passes : mapping of "positional", "syntax" and "rare" -> whether each of their rows passes, by the claims' rules
+    texts : sequence of str
+        Texts of the paper's Table 1 whose numbers are added.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each: function; case (for people); model; beyond (share minus what is asked); passes; printed (of the paper, of
+        which `model` is the text); least (whether it says only that this much is reached).
+    """
+    rows = [("positional", "one fixed offset", *row, False, False)
+            for row in zip(best.index, best.score - POSITIONAL, passes["positional"], strict=True)]  # fmt: skip
+    rows += [("positional", "one fixed offset", text, 0.0, True, True, True) for text in texts[:1]]
+    for key, label in LABELS.items():
+        own = (relations.relation == key[0]) & (relations.direction == key[1])
+        beyond = (relations["above offset"] - MARGIN)[own]
+        models = zip(relations.model[own], beyond, pd.Series(passes["syntax"], relations.index)[own], strict=True)
+        rows += [(key[0], way(label), *row, False, False) for row in models]
+        for text in texts if own.any() else ():
+            head, offset = PRINTED[key][0 if text == "WMT" else 2 :][:2]
+            rows.append((key[0], way(label), text, (head - offset) / 100 - MARGIN, True, True, False))
+    rows += [("rare", "two rarest tokens", *row, False, False)
+             for row in zip(rare.index, rare["two rarest"] - RAREST, passes["rare"], strict=True)]  # fmt: skip
+    rows += [("rare", "two rarest tokens", x, PRINTED_RARE[x]["two"] - RAREST, True, True, x == "WMT") for x in texts]
+    return pd.DataFrame(rows, columns=["function", "case", "model", "beyond", "passes", "printed", "least"])
 
 
 class _Keep:

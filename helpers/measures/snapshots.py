@@ -194,33 +194,18 @@ def said_of_training(table: pd.DataFrame) -> str:
     return f"Above the line: {'; '.join(told)}. So counts depend on when training stops."
 
 
-def scattered(table: pd.DataFrame, each: pd.DataFrame, off: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
-    """Rows of the figure: of the models of `beside`, and of further seeds (`measured.by_training`, `kinds_off`)."""
-    names = [str(model).removeprefix(f"{table.index[0]}, ") for model in table.index]
-    own = table[["encoder off", "encoder off, low", "encoder off, high"]].set_axis(["off", "low", "high"], axis=1)
-    own = own.assign(model=names, share=table["with functions"] / table["heads"], further=False)
-    called = dict(zip(table.index, names, strict=True))
-    more = [
-        dict(zip(("off", "low", "high"), kinds.loc["encoder", ["loss", "low", "high"]], strict=True))
-        | {"model": called[title], "further": True, "share": each["with functions"][title, seed] / each["heads"][title, seed]}
-        for (title, seed), kinds in off.items() if title in called
-    ]  # fmt: skip
-    return pd.concat([own, pd.DataFrame(more, columns=own.columns)], ignore_index=True) if more else own
-
-
-def said_of_models(points: pd.DataFrame) -> str:
-    """Of `scattered`: whether models that lose more without encoder attention have more heads with a function."""
-    own = points[~points.further].set_index("model")
-    top = own.share.nlargest(2).index
-    lose = set(own.off.nlargest(2).index) == {*top}
-    rest = own.drop(index=top)
-    seeds = points.share[points.model.isin(top)]
-    which = ends(seeds, "%") + ", seeds included" * (len(seeds) > len(top))
-    told = f"*{top[0]}*" if len(top) < 2 else f"*{top[0]}* and *{top[1]}* ({which})"
-    told = f"Heads with a function are most frequent in {told}" + ", which lose most without encoder attention" * lose
-    if lose and len(rest) and rest.share[odd := rest.off.idxmax()] == rest.share.min():
-        told += f"; *{odd}* loses next most and has fewest ({number(rest.share[odd], '%')})"
-    return f"{told}. Depth, heads and settings change together: no cause is shown."
+def said_of_models(table: pd.DataFrame) -> str:
+    """Of `beside`: whether models that lose more without encoder attention have more heads with a function."""
+    share = table["with functions"] / table["heads"]
+    share.index = [f"*{str(model).removeprefix(f'{table.index[0]}, ')}*" for model in table.index]
+    off = table["encoder off"].set_axis(share.index)
+    top = share.nlargest(2).index
+    lose = ", which lose most without encoder attention" * (set(off.nlargest(2).index) == {*top})
+    which = f"{listed(top)} ({ends(share[top], '%')})"
+    return (
+        f"Heads with a function are most frequent in {which}{lose}, and least in {share.idxmin()}. Sizes and settings change"
+        " together, so no cause is shown."
+    )
 
 
 def said_of_study(studied: Sequence[Any], beam: int) -> str:

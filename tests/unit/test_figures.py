@@ -102,39 +102,31 @@ def test_heads_are_sorted_by_relevance_and_coloured_by_confidence():
 def test_functions_share_the_cell_of_a_head():
     heads = column([2, 2], 0)
     roles = pd.Series([[], [("rare", "rare"), ("nsubj", "v→s")], [], []], heads.index)
-    figure = whole(figures.function_map({"one": roles}))
-    shown = {(p.get_x() // 1, round(p.get_y() + 0.4), to_rgb(p.get_facecolor())) for p in figure.axes[0].patches}
-    assert shown == {(place, 0, to_rgb(drawing.COLOURS[name])) for place, name in enumerate(("rare", "nsubj"))}
-    assert [text.get_text() for text in figure.axes[0].texts] == ["2 rare", "2 v→s"]
-    assert figure.axes[0].get_title() == "one: 1 of 4 heads"
     surely = pd.Series([[], [("rare", "rare")], [], []], heads.index)
-    drawn = whole(figures.function_map({"one": roles}, surely={"one": surely})).axes[0].patches
-    dashed = {to_rgb(patch.get_edgecolor()) for patch in drawn if patch.get_linewidth()}
-    assert dashed == {to_rgb(drawing.COLOURS["nsubj"])}
+    relevance = pd.Series([0.1, 0.9, 0.9, 0.1], heads.index)
+    axis = whole(figures.function_map({"one": roles}, {"one": surely}, {"one": relevance})).axes[0]
+    assert [text.get_text() for text in axis.texts] == ["★ 2 rare", "★ 2 v→s", "★ 1"]  # of layer 2 none has a function
+    assert axis.get_title() == "one: 1 of 4 heads have a function"
+    found = {(p.get_x() // 1, round(p.get_y() + 0.4)): p for p in axis.patches}
+    drawn = {place: to_rgb(p.get_edgecolor() if p.get_linewidth() else p.get_facecolor()) for place, p in found.items()}
+    wanted = {(0, 0): "rare", (1, 0): "nsubj", (0, 1): "none"}
+    assert drawn == {place: to_rgb(drawing.COLOURS[name]) for place, name in wanted.items()}
+    assert [place for place, p in found.items() if p.get_linewidth()] == [(1, 0)]  # dashed: not surely
 
 
-def test_every_head_has_a_dot_at_its_most_frequent_offset():
+def test_every_head_has_a_dot_at_its_most_frequent_offset_and_at_rare_tokens():
     trained, random = (pd.DataFrame({"score": column([2, 2], seed), "offset": [-1, 0, 5, -1]}) for seed in (0, 1))
-    axis = whole(figures.positional_shares({"a": trained, "b": random}, {"a": random})).axes[0]
-    found = {(line.get_color(), line.get_marker()): line.get_ydata().tolist() for line in axis.lines[:5]}  # of the first model
-    assert found[drawing.MODELS[0], "o"] == (100 * trained.score.iloc[[0, 3]]).tolist() and found[drawing.MODELS[1], "o"] == []
-    assert found["#C9C9C9", "o"] == [100 * trained.score.iloc[2]] and found["#777777", "x"] == (100 * random.score).tolist()
-    assert [text.get_text().replace("\n", " ") for text in axis.texts] == [
-        "1",
-        "2",
-        "1",
-        "2",
-        "random weights: not run",
-        "layer",
-    ]
-
-
-def test_cross_heads_stand_by_what_they_align_with():
-    heads = column([2, 2], 0)
-    frame = pd.DataFrame({"fed": heads, "predicted": 1 - heads})
-    axis = whole(figures.cross_alignment({"a": frame, "b": frame})).axes[0]
-    assert axis.lines[0].get_xdata().tolist() == (100 * frame.fed.iloc[:2]).tolist()
-    assert axis.lines[1].get_ydata().tolist() == (100 * frame.predicted.iloc[2:]).tolist()
+    both = [{"positional": one, "rare": one.assign(two_rarest=one.score / 2)} for one in (trained, random)]
+    figure = whole(figures.offsets_and_rare({"a": both[0], "b": both[1]}, {"a": both[1]}, {"a": "paper: 83 %"}))
+    above, below = figure.axes
+    dots, crosses = above.collections[:2]  # of the first model
+    assert dots.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score)
+    assert crosses.get_offsets()[:, 1].tolist() == pytest.approx(100 * random.score)
+    back, itself, far, again = map(to_rgb, dots.get_facecolors()[:, :3])
+    assert back == again == to_rgb(drawing.MODELS[0]) and itself == to_rgb(drawing.MODELS[2]) and far == to_rgb("#C9C9C9")
+    assert below.collections[0].get_offsets()[:, 1].tolist() == pytest.approx(50 * trained.score)
+    told = [text.get_text().replace("\n", " ") for text in below.texts]
+    assert told.count("1") == 2 and {"paper: 83 %", "random weights: not run", "needed: 50 %", "layer"} <= {*told}
 
 
 def test_the_first_layer_stands_out_with_its_most_relevant_head():

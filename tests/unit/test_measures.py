@@ -14,7 +14,7 @@ import torch
 from helpers import heads, measures
 from helpers.corpora import Pair
 from helpers.corpora.describe import arcs_of
-from helpers.measures import functions, measured, said
+from helpers.measures import figures, functions, measured, said
 from helpers.measures.lrp import BySentence
 from helpers.measures.reducers import one_pass, view
 from helpers.study import StudyError
@@ -432,60 +432,84 @@ def test_every_relation_is_held_to_the_papers_rule():
     ways = frame.set_axis(pd.MultiIndex.from_tuples([("dobj", UP), ("dobj", DOWN)], names=frame.index.names))
     table = measured.syntactic_relations({"a": ways, "b": ways}, {"a": ways, "b": ways})
     table = table.assign(passes=[True, False, False, False])
-    places = pd.MultiIndex.from_tuples([("a", 1), ("b", 1), ("a", 2)], names=["model", "seed"])
-    each = pd.DataFrame({"cases": ["o→v", "o→v", "v→o, o→v"], "heads": 8, "with functions": 1}, places)
-    ways = "Object→verb lies above in 2 of 2 models, verb→object in none (another seed: 1)."
-    told = said.cases(table, {"a": "WMT", "b": "OpenSubtitles"}, each)
-    assert told == (
-        "1 of 4 cases pass (Holm, 5 %), 2 lie above the line. Of 4 EN-RU cases 1 pass, 2 lie above; 1 and 2 are among the"
-        " paper's 4. "
-        f"{ways}"
-    )
-    assert said.cases(table, {}, each[:2]).endswith("2 lie above the line. " + ways.replace(" (another seed: 1)", ""))
+    assert said.cases(table) == "Direction matters: *object→verb* lies above the line in every model, *verb→object* in none."
+    assert said.cases(table[:1].assign(**{"passes +10": False})) == "0 of 1 cases lie above it."
     assert said.directions(table) == (
-        "The best head lies below the baseline in 2 of 4 cases (paper, EN-RU: none). Both directions lie above the line in"
-        " 0 of 2 pairs of model and relation, one in 2, none in 0; in the paper both in 2 of 2."
+        "Both directions lie above the line in 0 of 2 pairs of model and relation; in the paper's EN-RU models in 2 of 2."
     )
-    other = {"positional head": 0, "rare-token head": 2}
-    assert said.headline("partly", table, "3 needed, out of reach even if", other) == (
-        "Syntax in part: 1 of 4 cases pass, 3 needed (2 above the line by estimate). No positional head and 2 rare-token heads."
+    assert "the best verb→object head of a is right for 70 % of words, and the fixed offset for 75 %" in said.no_better(table)
+    assert not said.no_better(table[table["passes +10"]])
+    assert said.least(table) == 4 and said.least(table.assign(**{"printed accuracy, WMT": 0.0})) == 2
+    points = str(measured.beside_printed(table, {"a": "WMT"}).data)
+    assert "| object→verb | +10 [+5, +15] | +32 |" in points and points.count("| verb→") == 1
+
+
+def test_functions_are_found_where_the_best_head_passes():
+    place = {"relation": "dobj", "direction": UP, "above offset": 0.3}
+    relations = pd.DataFrame([place | {"model": name} for name in "ab"])
+    best = pd.DataFrame({"score": [0.5, 0.95]}, ["a", "b"])
+    rare = pd.DataFrame({"two rarest": [0.4, 0.45]}, ["a", "b"])
+    passes = {"positional": [False, False], "syntax": [True, True], "rare": [False, False]}
+    found = measured.functions_found(best, relations, rare, passes, ["WMT"])
+    own, paper = found[~found.printed], found[found.printed]
+    assert own.beyond.tolist() == pytest.approx([-0.4, 0.05, 0.2, 0.2, -0.1, -0.05]) and own.passes.sum() == 2
+    assert paper.beyond.tolist() == pytest.approx([0, 0.22, 0]) and paper.least.tolist() == [True, False, True]
+    assert (
+        said.found(found) == "2 of 2 syntactic cases pass. No head of any model passes for one fixed offset or for rare tokens."
     )
+    stay = SimpleNamespace(number="0 of 13 prunings", verdict="inconclusive")
+    follows = {"layers": 15, "top": 24, "top_none": 12, "functional": 27, "others": 93, "left_out": 0}
+    told = said.answer(found, 1, follows, stay)
+    assert told.startswith(
+        "**Only in part: syntactic heads, but no positional and no rare-token heads.** In 2 of 2 cases, each"
+    )
+    assert "Only *object→verb* passes in every model." in told and "is mostly one of them" in told
+    assert told.endswith("Pruning does not confirm that they matter more.")
+    every = {name: [True, False] for name in passes}
+    found = measured.functions_found(best, relations, rare, every, [])
+    assert said.found(found).endswith("For one fixed offset 1 of 2 models pass. For rare tokens 1 of 2 models pass.")
+    nothing = follows | {"layers": 0, "top_none": 24}
+    told = said.answer(found, 1, nothing, SimpleNamespace(number="", verdict="not testable"))
+    assert told.startswith("**Yes, there are heads of all three kinds.**") and told.endswith("In every model passes: none.")
+    none = measured.functions_found(best, relations, rare, dict.fromkeys(passes, [False] * 2), [])
+    assert said.answer(none, 1, follows | {"top_none": 20}, stay).startswith("**No, of none of the three kinds.**")
+    assert said.works({"a": True, "b": False}) == "A head passes for a; for b even the best one fails."
+    assert said.works({"a": True}) == "A head passes for a."
+    axis = figures.functions_found(measured.functions_found(best, relations, rare, passes, ["WMT"])).axes[0]
+    assert [text.get_text() for text in axis.texts if " of " in text.get_text()] == ["0 of 2", "2 of 2", "0 of 2"]
+    assert [dots.get_offsets()[:, 0].tolist() for dots in axis.collections][1] == pytest.approx([20, 20])
 
 
 def test_whether_languages_are_alike_waits_for_seeds_that_agree():
     places = [("a", 1), ("b", 1), ("a, small", 1), ("a", 2)]
-    each = pd.DataFrame({"cases": ["v→s, o→v", "o→v, v→o, v→s", "", "o→v"]}, pd.MultiIndex.from_tuples(places))
+    each = pd.DataFrame({"cases": ["v→s, o→v", "o→v, v→o, v→s", "o→v", "o→v"]}, pd.MultiIndex.from_tuples(places))
     each.index.names = ["model", "seed"]
-    counts = "heads for 2 and 3 of 8 cases"
-    assert said.alike(each, 1) == (
-        f"not decided: {counts}, against 2 and 1 for 2 seeds of one model, not the same ones; *object→verb* in all 3 trainings"
-        " of this size"
+    assert said.seeds(each, 1) == (
+        "*object→verb* has a head in all 4 trainings, every other case in some of them or none. The 2 seeds of a have heads for"
+        " 2 and 1 of the 8 cases, and not for the same ones. So we cannot tell whether languages and registers differ."
     )
-    beside = pd.DataFrame({"dobj": [0.4, 0.03]}, ["a", "a, b"])
-    assert said.also("*object→verb* in all", each, beside) == ", in 0 of 1 small ones, not with *b* (+3 points)"
-    ways = said.also("*object→verb*, *subject→verb*", each[:1], beside.assign(nsubj=[0.2, -0.09]))
-    assert ways == ", not with *b* (-9 and +3 points)"
-    assert said.also("*object→verb* in all", each[:1], beside[["dobj"]][:1]) == said.also(" in all", each, beside) == ""
-    assert said.alike(each[:2], 1) == f"not alike: {counts}; *verb→subject* and *object→verb* in all 2 trainings of this size"
-    assert said.alike(each[:1], 1).startswith("one model, no comparison; *verb→subject* and *object→verb* in the one")
+    assert said.seeds(each[:2], 1).endswith("Models of other languages and registers have heads for other cases.")
+    assert said.seeds(each[:1], 1) == "*verb→subject* and *object→verb* have a head in the one training."
+    assert said.settled(each.assign(cases="")).startswith("no case has a head in all 4 trainings")
 
 
-def test_heads_that_matter_are_told_from_the_claims_that_ask():
-    judged = {name: SimpleNamespace(number="n", verdict="seen") for name in ("relevant-functions", "functions-stay")}
-    judged["functions-stay"].number = "0 of 13 prunings"
-    follows = pd.DataFrame({"model": ["all models"] * 3 + ["a"], "top": 24.0, "top_none": [12.0, 14.0, 15.0, 1.0]})
-    follows = follows.assign(functional=27.0, others=93.0, layers=15.0, left_out=0.0)
-    told = said.matter(judged, follows)
-    assert told.startswith(
-        "mostly: in 12 of the 15 layers with a functional head the most relevant head is one (3.4 expected"
-        " by chance), 9 layers have none; by the other rules of relevance in 10 and 9; on average functional"
+def test_heads_that_matter_are_told_from_relevance_and_from_the_claim_on_pruning():
+    row = {"layers": 15, "top": 24, "top_none": 12, "functional": 27, "others": 93, "left_out": 0}
+    told = said.matter(row)
+    assert told.startswith("In 12 of the 15 layers that have a head with a function") and "(3.4 expected by chance)" in told
+    whole = said.matter(row | {"left_out": 8})  # a layer of heads that all have a function
+    assert "In 12 of the 16 layers" in whole and "(4.4 expected by chance)" in whole
+    assert said.matter(row | {"layers": 0}).startswith("No layer has both") and not said.difference(row | {"layers": 0})
+    assert "by 0.64 [0.38, 0.92] of the layer's" in said.difference(row | {"difference": 0.64, "low": 0.38, "high": 0.92})
+    stay = SimpleNamespace(number="0 of 13 prunings", verdict="inconclusive")
+    assert said.kept(stay).startswith(
+        "Pruning does not confirm that they matter: significantly more of them than by chance are"
     )
-    assert "longest in none of 13 prunings significantly (" in told
-    assert said.matter(judged, follows.assign(top_none=24.0)).startswith("seldom: in 0 of the 15")
-    whole = follows[:1].assign(left_out=8.0)  # a layer of heads that all have a function
-    assert "in 12 of the 16 layers" in said.matter(judged, whole) and "(4.4 expected by chance)" in said.matter(judged, whole)
-    assert said.matter(judged, follows.assign(layers=0.0)) == "no layer has heads with a function and heads without"
-    assert said.matter(judged, None) == "not in this run"
+    assert "left in none of 13 prunings" in said.kept(stay)
+    assert said.kept(SimpleNamespace(number="2 of 2 prunings", verdict="seen")).startswith("Pruning confirms that they matter")
+    assert not said.kept(SimpleNamespace(number="", verdict="not testable"))
+    counts = pd.DataFrame({"a": {"none": 46, "heads": 48}})
+    assert said.counted(counts, counts.assign(a=48)).startswith("By estimate 2 of 48 encoder heads have a function, and none")
 
 
 def test_every_training_has_its_functions_side_by_side():
@@ -509,23 +533,18 @@ def test_examples_have_the_numbers_of_the_table_where_the_head_is_the_same():
 
 
 def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
-    assert said.needed(9 / 16, 32, 12, 5) == "18 needed, out of reach even if all 5 undecided passed"
-    assert "within reach" in said.needed(9 / 16, 32, 12, 6) and said.needed(9 / 16, 32, 18, 1) == "18 needed"
     best = pd.DataFrame({"score": [0.5, 0.4], "low": 0.45, "high": 0.52, "verdict": False, "offset": 0}, ["a", "b"])
-    assert said.positional(best) == "0 of 2 models have a positional head; the best, of a, reaches 50 [45, 52] %"
     assert "the best looks at its own position for 40 to 50 %" in said.decoder(best.assign(**{"best at random": 0.1}))
-    table = pd.DataFrame(
-        {"two rarest": [0.2, 0.6, 0.48], "low": 0.1, "high": 0.7, "layer 1": 0.2}, ["a news", "b news", "c subtitles"]
+    rare, none = pd.DataFrame({"two rarest": [0.2, 0.48]}), {"positional": [False, False], "rare": [False, False]}
+    assert said.others(best, rare, none) == (
+        "The best head looks at one offset for 50 % of tokens, and the best one for rare tokens at the two rarest for 48 %:"
+        " no model passes either test."
     )
-    told = "best heads: news 20 to 60 % in any layer, 20 % in layer 1 (paper: more than 50 %); subtitles 48 [10, 70] % in any"
-    assert said.rare(table) == f"{told} layer, 20 % in layer 1 (paper: 83 %); 1 of 3 models above 50 %"
-    assert "best heads: EN-FR europarl 20 [10, 70] % in any" in said.rare(table.iloc[:1].set_axis(["EN-FR europarl"]))  # alone
+    assert said.others(best, rare, none | {"rare": [True, False]}).endswith("0 of 2 for one offset and 1 of 2 for rare tokens.")
     index = pd.MultiIndex.from_tuples([("m", "cross", 0, 0), ("m", "cross", 1, 0)], names=["model", "kind", "layer", "head"])
     every = pd.DataFrame({"predicted": [0.1, 0.9], "fed": [0.5, 0.02]}, index)
-    told = (
-        "90 % with the token about to be written, 2 % with that fed in; 1 of 2 heads align more with that fed in, most m layer"
-    )
-    assert f"{told} 1 head 1 (50 against 10 %)" in said.cross(every[1:], every)
+    told = said.cross(every[1:], every)
+    assert "for 90 % of tokens" in told and "fed in for 2 %; of 2 heads 1 look more at the latter." in told
     near = SimpleNamespace(side="open", value=11.0, threshold=10.0)
     seen = SimpleNamespace(number="2 of 8 cases", verdict="partly", rows=[near])
     told = said.elsewhere(dict.fromkeys(("positional", "syntax"), seen) | {"rare": SimpleNamespace(number="")}, "natural", "p")

@@ -23,7 +23,7 @@ def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_
     head = {"function": "nsubj", "label": "v→s", "layer": 1, "head": 3, "score": 0.4, "needed": 0.5, "passes": False}
     figure = figures.hits_and_misses([head | {"hit": hit, "miss": None}])
     seen, empty = figure.axes
-    assert seen.get_title("left") == "nsubj, v→s: layer 2 head 4, 40 %, needs 50 %: FAILS"
+    assert seen.get_title("left") == "verb→subject: layer 2 head 4, 40 %, needs 50 %: FAILS"
     near = figures.hits_and_misses([head | {"score": 0.9953, "hit": hit, "miss": None}]).axes[0]
     assert ", 99.5 %, needs" in near.get_title("left")
     assert texts(seen) == ["hit", *WORDS] and texts(empty)[0].startswith("no miss")
