@@ -142,6 +142,17 @@ def settled(each: pd.DataFrame) -> str:
     )
 
 
+def without(beside: pd.DataFrame) -> str:
+    """Of `snapshots.beside`: models of other sizes and settings in which no encoder head has a function."""
+    none = beside.index[beside["with functions"] == 0]
+    names = listed(f"*{str(model).rpartition(', ')[2]}*" for model in none)
+    return (
+        f"Of models with other sizes and settings {names} {'has' if len(none) == 1 else 'have'} no such head."
+        if len(none)
+        else ""
+    )
+
+
 def cases(table: pd.DataFrame) -> str:
     """Of `measured.syntactic_relations`: which relations go one way in every model, and the other way in none."""
     labels = pd.Series([LABELS[key] for key in zip(table.relation, table.direction, strict=True)], table.index)

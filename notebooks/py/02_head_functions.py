@@ -308,7 +308,8 @@ each = run.table(measured.by_training(found, tables, seed), "functions_by_traini
 columns = {"model": "model", "seed": "seed", "with functions": "heads with a function", "heads": "of"}
 columns |= {"cases": "cases above the line"}
 of_size = ~each.index.get_level_values("model").str.contains(", ")
-display(Markdown(said.seeds(each, seed)), readable(each[of_size][:6], columns))
+beside = snapshots.beside(run.settings, [first.name, *siblings], seed) if siblings else pd.DataFrame({"with functions": []})
+display(Markdown(f"{said.seeds(each, seed)} {said.without(beside)}"), readable(each[of_size][:6], columns))
 more = []
 if run.settings["snapshots"] and leads:
     recipe = snapshots.followed(first.run.spec, run.settings["snapshots"], few, repeats)
@@ -319,7 +320,6 @@ if run.settings["snapshots"] and leads:
         f"*While {first.title} is trained*, of each relation the better direction. {snapshots.said_of_training(over_training)}"
     )
 if siblings:
-    beside = snapshots.beside(run.settings, [first.name, *siblings], seed)
     run.table(beside, "models_beside", split="dev", over=intervals.SENTENCES)
     columns = {"model": "model", "encoder": "encoder", "decoder": "decoder", "bleu": "BLEU"}
     columns |= {"encoder off": "loss added without encoder attention", "with functions": "heads with a function", "heads": "of"}

@@ -490,6 +490,9 @@ def test_whether_languages_are_alike_waits_for_seeds_that_agree():
     )
     assert said.seeds(each[:2], 1).endswith("Models of other languages and registers have heads for other cases.")
     assert said.seeds(each[:1], 1) == "*verb→subject* and *object→verb* have a head in the one training."
+    beside = pd.DataFrame({"with functions": [2, 0]}, ["a", "a, short pieces"])
+    assert said.without(beside) == "Of models with other sizes and settings *short pieces* has no such head."
+    assert not said.without(beside[:1])
     assert said.settled(each.assign(cases="")).startswith("no case has a head in all 4 trainings")
 
 
