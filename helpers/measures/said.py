@@ -322,11 +322,6 @@ def others(best: pd.DataFrame, rare: pd.DataFrame, passes: Mapping[str, Iterable
     )
 
 
-def printed_text(title: str) -> str:
-    """Which text of the paper is of the register of a model."""
-    return "OpenSubtitles" if "subtitles" in title else "WMT"
-
-
 def cross(best: pd.DataFrame, every: pd.DataFrame) -> str:
     """Of the best cross head of each model and all of them (`Alignment.frame`): which source token they align with."""
     fed = every.fed > every.predicted

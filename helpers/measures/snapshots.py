@@ -175,22 +175,13 @@ CALLED = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "
 
 
 def said_of_training(table: pd.DataFrame) -> str:
-    """In a sentence from which step on the best head of each relation lies above the line (`over_training`)."""
-    told, never = [], []
+    """In a sentence at which steps the best head of each relation lies above the line (`over_training`)."""
+    told = []
     for relation, name in CALLED.items():
-        above = table[relation] >= MARGIN - 1e-9
-        turns = [f"{step:,}" for step in table.index[above != above.shift(fill_value=False)]]
-        if not turns:
-            never.append(name)
-        elif len(turns) > 1:
-            ways = [f"{'back at' if place % 2 else 'lost at'} {step}" for place, step in enumerate(turns, 1)][1:]
-            told.append(", ".join([f"{name} heads first at {turns[0]}", *ways]))
-        elif not above.iloc[:-1].any():
-            before, last = (f"{100 * value:+.0f}" for value in table[relation].iloc[-2:])
-            told.append(f"{name} heads at the last look alone ({before} → {last} points)")
-        else:
-            told.append(f"{name} heads from step {turns[0]} on")
-    told += [f"{listed(never)} heads never"] * bool(never)
+        above = table.index[table[relation] >= MARGIN - 1e-9]
+        on = len(above) > 0 and len(above) == (table.index >= above[0]).sum()  # and never below again
+        steps = f"from step {above[0]:,} on" if on else f"at {listed(f'{step:,}' for step in above)}"
+        told.append(f"{name} heads {steps if len(above) else 'never'}")
     return f"Above the line: {'; '.join(told)}. So counts depend on when training stops."
 
 
