@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.colors import Colormap
+from matplotlib.colors import Colormap, LogNorm
 from matplotlib.ticker import LogLocator
 
 from helpers import drawing
@@ -76,37 +76,40 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def rank_maps(columns: Mapping[str, pd.Series], kind: str, order: str, unsure: pd.Series):
-    """Heat maps of ranks, a panel a measure: layers down, heads across, all panels sorted by the measure `order`.
+def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series):
+    """All heads in their places, a column a measure, a block of layers a type of attention: coloured by the measure.
 
     Parameters
     ----------
     columns : mapping of measure -> Series on (kind, layer, head)
-        Ranked within layers, 1 for the largest; the smaller rank where some are equal. Of `order` values are written
-        (thousandths of their unit) and not ranks.
-    kind : str
-    order : str
-        One of the measures.
+        Drawn as per cent of the measure's largest head, on a logarithmic scale.
     unsure : Series on (kind, layer, head), bool
-        Heads whose value of `order` cannot be told from zero: grey in its panel.
+        Heads whose value of the first measure cannot be told from zero: grey there.
     """
-    ranks = {
-        name: column.groupby(level=["kind", "layer"]).rank(ascending=False, method="min") for name, column in columns.items()
-    }
-    most = max(column.xs(kind).max() for column in ranks.values())
-    figure, axes = drawing.grid(len(ranks), 4, *_size(ranks, kind))
-    shades = plt.get_cmap("viridis").with_extremes(under="#D9D9D9")
-    for axis, (name, column) in zip(axes, ranks.items(), strict=True):
-        limits, own = (1, max(2, most)), name == order
-        said, digits = (1000 * columns[name], 2) if own else (column, 1)
-        colour = column.mask(unsure, 0) if own else column  # below the scale: grey
-        drawn = _head_map(axis, said, columns[order], kind, limits, digits, cmap=shades, colour=colour)
-        title = f"{named(name)}, millinats" if own else named(name)
-        axis.set(title=title, xlabel=f"heads, sorted by {named(order)}", ylabel="layer" if left(axis) else "")
-    figure.suptitle(f"{drawing.KIND_TITLES[kind]}-attention", fontsize=9, fontweight="bold")
-    figure.set_figwidth(min(WIDTH - 0.2, figure.get_figwidth() + 0.7))  # its labels stand out on either side
-    drawing.bar(figure, drawn, axes, "rank in layer (1: largest)", range(1, int(most) + 1))
-    figure.axes[-1].invert_yaxis()
+    kinds = drawing.kinds(unsure.index.unique("kind"))
+    layers = {kind: unsure[kind].index.unique("layer").size for kind in kinds}
+    figure, axes = plt.subplots(
+        len(kinds), len(columns), figsize=(WIDTH - 0.3, 0.24 * sum(layers.values()) + 0.5 * len(kinds) + 0.4), squeeze=False,
+        height_ratios=list(layers.values()),
+    )  # fmt: skip
+    scale, shades = LogNorm(1, 100), plt.get_cmap("viridis_r")
+    for place, (name, column) in enumerate(columns.items()):
+        percent = (100 * column / max(column.max(), 1e-12)).clip(lower=1)
+        for axis, kind in zip(axes[:, place], kinds, strict=True):
+            table = percent[kind].unstack("head")[::-1]
+            drawn = drawing.heat(axis, table, cmap=shades, limits=(None, None))
+            drawn.set_norm(scale)
+            if not place:
+                grey = unsure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool)
+                axis.imshow(np.where(grey, 1.0, np.nan), cmap="Greys", vmin=0, vmax=5, aspect="auto", zorder=0.2)
+                axis.set_ylabel(f"{drawing.KIND_TITLES[kind]}\nlayer")
+            shown = range(table.shape[1]) if table.shape[1] <= 16 else ()
+            axis.set_xticks(shown, [table.columns[at] + 1 for at in shown])
+            axis.set_yticks(range(len(table)), [layer + 1 for layer in table.index])
+        axes[0, place].set_title(named(name))
+        axes[-1, place].set_xlabel("head")
+    drawing.bar(figure, drawn, axes, "% of the largest head", (1, 10, 100))
+    figure.axes[-1].set_yticks((1, 10, 100), ("1 or less", "10", "100"))
     return figure
 
 
@@ -324,9 +327,10 @@ def sorted_heads(single: pd.DataFrame, out: int):
     _millinats(axis, "y", single.low)
     for line, (said, colour) in enumerate(told):
         axis.text(0.02, 0.95 - 0.09 * line, said, color=colour, transform=axis.transAxes, va="top", fontsize=8.5)
-    axis.text(out / 2 + 0.5, 0.02, f"the {out} that go", transform=axis.get_xaxis_transform(), ha="center", fontsize=8)
+    axis.text(out / 2 + 0.5, 0.02, f"the {out} that cost least", transform=axis.get_xaxis_transform(), ha="center", fontsize=8)
     axis.set(
-        xlabel="heads, sorted; hollow: the interval holds zero", ylabel="loss without the head\n(rise, millinats per token)"
+        xlabel="heads, sorted; hollow: no effect that we can tell from zero",
+        ylabel="rise of the loss without the head\n(millinats per token)",
     )
     axis.set_xlim(0, len(rows) + 1)
     return figure
@@ -365,32 +369,23 @@ def one_by_one(frame: pd.DataFrame, marked: int):
 
 
 @redrawable
-def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str], floor: tuple[float, str] | None = None):
+def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
     """What is left of a model without some of its heads, by each way to choose them: a dot a draw, a line through the mean.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        Rows: method (the choice first), heads (left, of `total`), bleu, low, high. A method with one number of heads is a
-        point with its name.
+        Rows: method (the choice first), heads (left, of `total`), bleu, low, high.
     drawn : sequence of str
         Methods that are drawn at random: hollow, without intervals.
-    floor : (bleu, name), optional
-        A level to compare with.
     """
     drawing.need(points, "method", "heads", "bleu", "low", "high")
     figure, axis = plt.subplots(figsize=(WIDTH - 0.3, 3.1))
-    ticks, ends = sorted(points["heads"][points.method == points.method.iloc[0]].unique(), reverse=True), {}
+    ticks, ends = sorted(points["heads"].unique(), reverse=True), {}
     looks = drawing.looks([points.method.iloc[0], *drawn, *points.method])
     for at, (name, look) in enumerate(reversed(looks.items())):
         rows = points[points.method == name]
         mean = rows.groupby("heads").bleu.mean().sort_index(ascending=False)
-        if len(mean) == 1:
-            axis.errorbar(mean.index, mean, yerr=drawing.whiskers(rows, "bleu"), **(look | {"ls": "", "ms": 5, "zorder": 4}))
-            said = name.replace(", ", ",\n")
-            look = {"color": look["color"], "ha": "right", "va": "top", "fontsize": 8}
-            axis.annotate(said, (mean.index[0], mean.iloc[0]), (-5, -3), textcoords="offset points", **look)
-            continue
         axis.plot(mean.index, mean, color=look["color"], lw=1.2, zorder=2)
         ends[name] = (mean.iloc[-1], look["color"])
         whole, rows = rows["heads"] == total, rows.assign(lane=rows.groupby("heads").cumcount())
@@ -401,9 +396,6 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str], floor: tu
             )
         else:
             axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
-    if floor is not None:
-        axis.axhline(floor[0], color="black", lw=1, ls="--", zorder=1)
-        ends[floor[1]] = floor[0], "black"
     _named_ends(axis, ticks[-1], ends, 6.5)
     axis.set(xlim=(ticks[0] + 0.05 * total, ticks[-1] - 0.05 * total), xticks=ticks, ylim=(-3, None))
     axis.set(xlabel=f"heads left (of {total})", ylabel="BLEU")

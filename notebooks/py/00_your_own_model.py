@@ -12,10 +12,18 @@
 # ---
 
 # %% [markdown]
-# # 0 · Heads of your own model
+# # 0 · Which heads does your model need?
 #
-# Which heads can a model spare? This notebook asks it of one small model of the study, or of yours ([at the
-# end](#Use-it-on-yours)): off one head at a time, off many at once, and cut for good, each beside random heads.
+# [Notebook 1: relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
+# [figures](../figures/README.md)
+#
+# Michel et al. ([2019](https://arxiv.org/abs/1905.10650), sections 3.2 and 4.1) switched off one attention head at a time.
+# They found that a trained translation model hardly misses most of its heads. To choose many heads at once they took the
+# gradient, which one backward pass gives for all heads.
+#
+# This notebook does both on any model. Then it asks: do these numbers tell you which heads you can cut *together*? It shows how
+# to check a choice before you trust it. The example is a small translation model of this study;
+# [yours](#Cut-the-heads,-and-use-it-on-your-model) takes one command.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -39,19 +47,11 @@ run = study.begin("00_your_own_model", globals())
 answer = claims.Box(run)
 print(run.summary(), sources(run), sep="\n")
 
-# %% [markdown]
-# [Notebook 1, relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
-# [figures](../figures/README.md) · functions: [measures/table.py](../helpers/measures/table.py),
-# [measures/worth.py](../helpers/measures/worth.py), [methods/removal.py](../helpers/methods/removal.py),
-# [heads/surgery.py](../helpers/heads/surgery.py), [runs/passages.py](../helpers/runs/passages.py)
-
 # %% jupyter={"source_hidden": true}
 import copy
 import tempfile
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import torch
 from IPython.display import HTML, display
 
@@ -62,14 +62,14 @@ from helpers.measures.table import named, shaped
 from helpers.measures.worth import leave_one_out
 from helpers.methods import contest, removal, said
 from helpers.methods.contest.said import heart
+from helpers.methods.said import UNIT
 from helpers.models import inputs, parameters
-from helpers.reading import interval, listed, number, readable, sortable
+from helpers.reading import folded, interval, number, readable, sortable
 from helpers.runs import passages, subjects
 from helpers.scores import intervals
 
 drawing.style()
 few, entered = run.settings["relevance"], contest.enter(entries)
-UNIT = "millinats per token"
 if text:
     subject = passages.of_file(pretrained, text, many=4 * few, few=few)
     dev, explained, unseen = subject.dev, subject.few, subject.test
@@ -88,125 +88,140 @@ if not (text or pretrained):
     print(f"It is {made} of {'generated' if run.corpus == 'controlled' else 'natural'} sentences, English to {to}.")
 
 # %% [markdown]
-# ## The head table
+# ## Two ways to measure what a head is worth
 #
-# One row per head; each column is one measure. In code layers and heads count from zero.
+# Give every head $h$ a gate $g_h$: a number that multiplies what the head puts out. Normally all gates are one.
 #
-# - *loss without the head* (`leave-one-out`): how much the loss rises when that head alone is off (multiplied by zero), in
-#   millinats (`0.001` nats) per target token, as everywhere below. Where its 95 % interval, over sentences, holds zero, the
-#   head changes nothing that can be measured; as many tests find some effect by chance, counts *by Holm* correct for their
-#   number;
-# - *gradient importance* (`gradient, example`): mean size of the derivative of an example's loss (nats) by the head's gate;
-# - *relevance*: share of its layer's part in the predicted logit, traced back through the layers by layer-wise relevance
-#   propagation (LRP); notebook 1 explains its rules, αβ (never negative) and AttnLRP (signed: shares below zero or above one).
-#   A third rule, *conservative*, and further measures are in the saved table;
-# - *confidence*: for each token the largest weight that it puts on one token, averaged over tokens. The end of the sentence is
-#   left out, as a row and as what is attended to.
+# - *Loss without the head* closes one gate: how much does the loss rise when $g_h = 0$? It needs a forward pass for every head.
+#   We give it in millinats (thousandths of a nat) per target token.
+# - *Gradient importance* asks how steeply the loss changes at $g_h = 1$. It is the mean of $|\partial L / \partial g_h|$ over
+#   sentences, where $L$ is a sentence's loss. One backward pass gives it for all heads.
 #
-# All are measured on dev text, costly ones on fewer sentences (n, below); what heads cost together is measured on
-# test text. What heads *do* is the matter of notebook 2. In a trusted Jupyter a click on a column's name sorts.
+# A single call measures both for all heads, beside relevance and confidence (notebook 1). It reads text that was held out from
+# training; a choice of heads is tried on other text later.
 
 # %%
-# made above: the model; batches of its dev text, `explained` the first of them; below `unseen`, batches of test text
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
 worth = table["leave-one-out"]
+
+# %% [markdown]
+# What the call does for one head fits into a cell. A hook stands before the output projection of the attention, because there
+# the outputs of all heads still lie side by side. The head is the one that the model misses most.
+
+# %% tags=["method"]
+kind, layer, head = worth.idxmax()
+site = next(site for site in heads.sites(model) if (site.kind, site.layer) == (kind, layer))
+first = 0 if model.config.is_encoder_decoder else 1  # a model that continues texts has nothing to predict the first token from
+
+
+def gated(projection, given):
+    outputs = list(given[0].split(site.head_dim, dim=-1))  # a part for each head
+    outputs[head] = gate * outputs[head]
+    return torch.cat(outputs, dim=-1), *given[1:]
+
+
+def losses(batch):  # L of each sentence: cross-entropy in nats, summed over its target tokens
+    labels = batch["labels"][:, first:]
+    logits = model(**inputs(batch)).logits[:, : labels.shape[1]]
+    return torch.nn.functional.cross_entropy(logits.transpose(1, 2), labels, reduction="none").sum(-1)
+
+
+hook = model.get_submodule(site.out_name).register_forward_pre_hook(gated)
+rise, importance = 0, 0
+for batch in explained:
+    gate = torch.ones(len(batch["labels"]), 1, 1, device=model.device, requires_grad=True)  # one for each sentence
+    loss = losses(batch)
+    importance += torch.autograd.grad(loss.sum(), gate)[0].abs().sum()  # |dL / dg| at g = 1
+    gate = torch.zeros(1, device=model.device)
+    rise += (losses(batch) - loss).sum().item()  # L at g = 0, minus L at g = 1
+hook.remove()
+rise = rise / sum((batch["labels"][:, first:] != -100).sum() for batch in explained)  # of a target token
+importance = importance / sum(len(batch["labels"]) for batch in explained)  # of a sentence
+project = table.loc[(kind, layer, head), ["leave-one-out", "gradient, example"]]
+torch.testing.assert_close([float(rise), float(importance)], project.tolist(), rtol=1e-3, atol=1e-5)
+print(f"{site.out_name}, head {head}: {1000 * rise:.1f} millinats, {importance:.3f} nats; the project says the same (to 0.1 %)")
 
 # %% jupyter={"source_hidden": true}
 run.table(table, "head_table", sentences=few)
 total = len(table)
-shown = ["leave-one-out", "gradient, example", lrp.rules(model)[0], "confidence", *entered]
 single = leave_one_out(model, explained)
-kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered, single)  # no column of nothing
+kept, called = heart(table, entered, single)
 called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance"}
-forms = {name: ".2f" for name in (*shown[1:4], "attnlrp") if name in kept} | {"leave-one-out": "+.2f"}
+forms = {column: ".2f" for column in ("gradient, example", lrp.rules(model)[0], "confidence", "attnlrp") if column in kept}
+forms |= {"leave-one-out": "+.2f"}
 differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
-unsure, by_holm = (int((differ["heads"] - differ[counted]).sum()) for counted in ("differ", "differ_holm"))
-asked = f"{subject.title}: {total} heads; the rise of {unsure} cannot be told from zero ({by_holm} by Holm), n = {few}"
-ends_of = pd.concat([kept.head(5), kept.tail(5)]) if total > 10 else kept
-display(readable(ends_of, called, forms, caption=f"{asked}; the five largest and the five smallest"))
-every = sortable(kept, called, forms, asked).data
-HTML(f"<details><summary>All {total} heads, to be sorted by any column</summary>{every}</details>")
+sure, by_holm = int(differ.differ.sum()), int(differ.differ_holm.sum())
+shown = {column: called[column] for column in ("address", "leave-one-out", "gradient, example", *entered[:2])}
+ends_of = kept if total <= 6 else kept.iloc[[0, 1, 2, -3, -2, -1]]
+told = {column: forms[column] for column in shown if column in forms}
+display(readable(ends_of, shown, told, caption="The heads that are missed most, and least"))
+every = sortable(kept, called, forms, f"{subject.title}: measured on {few} sentences; brackets: 95 % over sentences").data
+HTML(f"<details><summary>All {total} heads, with more measures: a click on a column sorts</summary>{every}</details>")
 
 # %% [markdown]
-# The figure on top draws that column. As maps, a type of attention each: a panel is a measure, a cell a head (`#` is its
-# number). Rows keep the order of the loss without the head, which the first panel prints (grey: its interval holds zero); the
-# others give ranks within the layer, `1` and darkest for the largest: one that agrees brightens from left to right. Brackets
-# of the correlations are over heads, drawn anew within layers.
+# ## Which of these effects are sure?
+#
+# The map on top shows every head in its place, a row for each layer. A cell is darker the larger its head's value is beside the
+# largest of all. Grey heads are those whose effect we cannot tell from zero. Here the same losses are sorted, with their 95 %
+# intervals over sentences. Where an interval holds zero (hollow), the order of the heads is noise.
 
 # %% jupyter={"source_hidden": true}
 run.figure(
-    figures.sorted_heads(single, total // 2),
-    "sorted_heads",
-    caption="How much the loss rises without each head, off alone, sorted.",
-    takeaway=f"{subject.title}, dev text: each head off alone, with 95 % intervals over sentences. {unsure} of {total} cannot"
-    f" be told from zero ({by_holm} by Holm). Shaded: the {total // 2} of the smallest *loss without the head*, which go.",
+    figures.head_map(
+        {column: table[column] for column in ("leave-one-out", "gradient, example")}, (single.low <= 0) & (single.high >= 0)
+    ),
+    "head_map",
+    caption="The loss without each head and its gradient importance, all heads in their places.",
+    takeaway=f"{said.where(single, differ)} Grey: no effect that we can tell from zero.",
     table="head_table",
     sentences=few,
     show=False,
 )
-unclear = (single.low <= 0) & (single.high >= 0)
-for kind in table.index.unique("kind"):
-    alike = ranks.correlations(worth, dict(table[shown[1:]].items()), kinds=kind, within_layer=True)
-    with_loss = listed(
-        f"{named(m).removeprefix('relevance, ')} {interval(*row[['rho', 'low', 'high']], '.2f')}" for m, row in alike.iterrows()
+run.figure(
+    figures.sorted_heads(single, total // 2),
+    "sorted_heads",
+    caption="How much the loss rises without each head, off alone, sorted.",
+    takeaway=f"{sure} of {total} heads change the loss when they alone are off; corrected for testing so many (Holm),"
+    f" {by_holm} do.",
+    table="head_table",
+    sentences=few,
+)
+measures_of = {column: table[column] for column in ("gradient, example", lrp.rules(model)[0], "confidence")}
+alike = {k: ranks.correlations(worth, measures_of, kinds=k, within_layer=True) for k in differ.index}
+rows = differ.assign(
+    **{m: [interval(*alike[k].loc[m, ["rho", "low", "high"]], ".2f") for k in differ.index] for m in measures_of}
+)
+rows = rows.assign(what=[f"{drawing.KIND_TITLES[k]}, {rows['heads'][k]} heads" for k in rows.index]).reset_index(drop=True)
+agree = {"what": "type of attention", "differ": "change the loss", "differ_holm": "corrected (Holm)"}
+agree |= {column: f"Spearman with {named(column)}" for column in measures_of}
+display(
+    folded(
+        "More: how far gradients, relevance and confidence rank heads as the loss does",
+        "Spearman correlations with the loss without the head, within layers. Brackets are 95 % intervals over heads,"
+        " drawn anew within layers. A correlation with heads that change nothing is mostly one with noise.",
+        readable(rows, agree),
     )
-    few_heads = table.loc[kind].groupby("layer").size().max() < 4
-    run.figure(
-        figures.rank_maps(dict(table[shown].items()), kind, "leave-one-out", unclear),
-        f"heads_{kind}",
-        caption=f"Measures of every {drawing.KIND_TITLES[kind]}-attention head, as ranks within its layer.",
-        takeaway="Layers of so few heads have no ranking to speak of."
-        if few_heads
-        else f"{said.by_layer(single.loc[kind], differ.loc[kind])}. Spearman with it: {with_loss}.",
-        table="head_table",
-        sentences=few,
-    )
+)
 
 # %% [markdown]
-# One head's attention: that of the head with the largest loss without it, on a first sentence. Each row spreads its weight
-# over the columns; here dark is much weight (darkest: all of the row's). A row of a decoder is named by the token that it
-# predicts, one ahead of the token that it reads. `␣` is a piece that is only a space, `</s>` the end of the sentence.
+# The head that is missed most looks at one sentence like this. A row is a token that the decoder is about to write; dark cells
+# are the tokens that the head looks at.
 
 # %% jupyter={"source_hidden": true}
-kind, layer, head = worth.idxmax()
-example = subject.attention(worth.idxmax()) if text else sentences.attention(subject, worth.idxmax())
+example = subject.attention((kind, layer, head)) if text else sentences.attention(subject, (kind, layer, head))
 run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head with the largest loss without it.",
-    takeaway=f"Without head {head + 1} of layer {layer + 1} ({drawing.KIND_TITLES[kind]}-attention) the loss rises by"
-    f" {number(1000 * worth.max(), '.0f')} {UNIT}. {said.looked(example)}",
+    takeaway=f"Without this head the loss rises by {number(1000 * worth.max(), '.0f')} {UNIT}. {said.looked(example)}".strip(),
 )
 
 # %% [markdown]
-# ## Which heads can go?
+# ## Do heads cost the same together as one by one?
 #
-# A quarter and half of all heads are off at once, those with the smallest loss without the head, without any further
-# training. The baseline that a choice has to beat is as many heads at random, in twenty draws: from all heads (*random*) and,
-# where there are several types of attention, as many of each type as the choice took (*random, same types*). To beat *random*
-# a choice must know something; to beat *random, same types*, more than which type of attention the model can spare. Twenty
-# draws allow no p below `1/21`.
-
-# %%
-beside = removal.beside_random(model, unseen, worth)
-
-# %% jupyter={"source_hidden": true}
-run.table(beside, "beside_random", over=intervals.SENTENCES)
-won = removal.against_random(beside)
-stays = said.who_stays(worth, total // 2) if removal.ALIKE in set(beside.method) else ""
-run.figure(
-    figures.beside_random(beside),
-    "beside_random",
-    caption="The loss without the heads of the smallest loss without the head (line), beside as many heads drawn at random.",
-    takeaway=f"{said.beside_types(won)} {stays}",
-    table="beside_random",
-)
-
-# %% [markdown]
-# ## One at a time is not together
-#
-# Heads go off one after the other, the smallest loss without the head first. What they cost together stands beside the sum of
-# what each costs alone, both on the same test text, which the order was not chosen on.
+# One head's loss says what is lost if all others stay. Two heads that stand in for each other both look idle, until both are
+# gone. So we switch heads off one after the other, those that cost least first, and keep them off. Beside that stands the sum
+# of what each of them costs alone. Both are measured on test text, which the order was not chosen on.
 
 # %%
 curve = removal.one_by_one(model, unseen, worth, repeats=run.settings["bootstrap"])
@@ -219,59 +234,108 @@ run.figure(
     figures.one_by_one(curve, int(half.name)),
     "one_by_one",
     caption="What heads cost off all at once, beside the sum of what each costs off alone.",
-    takeaway=f"{half.name} heads off at once raise the loss by {costs['together']} {UNIT}; each off alone, by"
-    f" {costs['alone']} in sum. Heads that stand in for each other look idle one at a time.",
+    takeaway=f"{half.name} heads off at once cost {costs['together']} {UNIT}; their single costs add up to {costs['alone']}.",
     table="one_by_one",
 )
 
 # %% [markdown]
-# ## Cut for good
+# ## Is the choice better than random heads?
 #
-# For translation models: a quarter, half and three quarters of all heads are cut, nothing is trained afterwards, and BLEU is
-# counted on test text. Hollow points are random draws, three at each number of heads; lines go through means. Filled points
-# have intervals over sentences, often smaller than the mark. Gradient importance is a second choice beside the loss without
-# the head. The dashed line, if there is one, is from notebook 1 and its whole test text.
+# A choice must beat as many heads drawn at random. But which random heads? A model can often spare one type of attention more
+# than another, and a choice that only knows the type beats heads drawn from everywhere. Therefore we also draw as many heads of
+# each type as the choice took. Beating these takes more than knowing the type.
+#
+# Nothing is trained here. Each kind of draw is made twenty times, so p, the chance that a random draw is as good, is at least
+# `1/21`.
+
+# %%
+beside = removal.beside_random(model, unseen, worth)
 
 # %% jupyter={"source_hidden": true}
-in_bleu, better, published = "", "", said.reference(run)
+run.table(beside, "beside_random", over=intervals.SENTENCES)
+won = removal.against_random(beside)
+run.figure(
+    figures.beside_random(beside),
+    "beside_random",
+    caption="The loss without the heads of the smallest loss without the head (line), beside as many heads drawn at random.",
+    takeaway=said.beside(won),
+    table="beside_random",
+)
+columns = {"what": "heads off, beside", "own": f"the choice costs, {UNIT}", "rise": "random heads cost, mean [min, max]"}
+columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
+costly = won.assign(**{column: 1000 * won[column] for column in ("own", "own_low", "own_high", "rise", "low", "high")})
+costly["what"] = [f"{row.heads} of {total}, {row.method}" for row in won.itertuples()]
+readable(costly, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=said.surely(won))
+
+# %% [markdown]
+# ## What does cutting cost in translation quality?
+#
+# A translation model can be asked for BLEU. We cut a quarter, half and three quarters of all heads, train nothing afterwards,
+# and translate test text. Gradient importance now chooses too. Hollow points are single random draws, and lines go through
+# means.
+
+# %% jupyter={"source_hidden": true}
+published = said.reference(run)
 yard = {} if text else said.yardsticks(published, subject.title)
+better = ""
 if not text:
     split, beam, also = subject.tests[0], run.settings["beam"], {"gradient importance": table["gradient, example"]}
     results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"], first=2 * few, also=also)
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
-    in_bleu, better = (say(results, removal.LEAST, list(also)) for say in (said.at_half, said.better))
-    named_floor = "all encoder heads cut,\nthe rest trained on"
+    better = said.better(results, list(also))
     run.figure(
-        figures.left_of_it(results, total, (removal.RANDOM, removal.ALIKE), (yard["removed"], named_floor) if yard else None),
+        figures.left_of_it(results[results.method != removal.ENCODER], total, (removal.RANDOM, removal.ALIKE)),
         "removed",
-        caption="BLEU after heads are cut by two choices, beside random heads and models without encoder heads.",
-        takeaway=in_bleu,
+        caption="BLEU after heads are cut by two choices, beside random heads.",
+        takeaway=said.at_half(results, list(also)),
         table="removed",
         split=split,
         beam=beam,
     )
+    beyond = (
+        f"To cut all encoder heads and train the rest on costs {number(yard['cost'], '.1f')} BLEU (notebook 1)." if yard else ""
+    )
+    display(folded("More: intervals, and random heads of any type", said.in_detail(results, list(also)), beyond))
 else:
     print("Not in this run: BLEU, which needs a translation model.")
 
 # %% [markdown]
-# ## Save it, and use it without us
+# ## Cut the heads, and use it on your model
 #
-# The model without the half of its heads of the smallest loss without the head, saved: cut heads are gone from the weights,
-# rows of the query, key and value projections and columns of the output projection. `heads.load` reads the folder; so does
-# transformers alone, by `trust_remote_code=True` where the configuration cannot say what is left (one short file in the folder
-# then holds the classes). Below a fresh process in which this project cannot be imported loads the folder and generates. A
-# family whose heads cannot be cut out says so.
+# `heads.gate` switches heads off inside a `with` block, to look before you cut. `heads.remove` cuts them for good: their rows
+# and columns are gone from the weights. The saved folder needs nothing of this project; transformers loads it alone.
 #
 # ```python
-# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")  # the whole model again
-# worth = table["leave-one-out"]  # of its head table, made as under "Use it on yours"
-# heads.remove(model, worth.nsmallest(len(worth) // 2).index)
+# from helpers import heads, measures, models
+# from helpers.corpora import tokens
+# from helpers.records import Pair
+#
+# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                # a Hub name or a folder
+# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]        # yours: a ranking needs several hundred
+# source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)  # or a Hugging Face collator's, with labels
+#
+# table = measures.head_table(model, batches)
+# choice = table["gradient, example"].nsmallest(20).index
+# with heads.gate(model, dict.fromkeys(choice, 0.0)):                         # look ...
+#     model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
+# heads.remove(model, choice)                                                 # ... and cut
 # heads.save(model, "pruned")
-# # ... anywhere else, without this project:
-# from transformers import AutoModelForSeq2SeqLM  # or AutoModelForCausalLM
+#
+# from transformers import AutoModelForSeq2SeqLM                              # anywhere, without this project
 # model = AutoModelForSeq2SeqLM.from_pretrained("pruned", trust_remote_code=True)
-# model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
 # ```
+#
+# This runs on Marian, BART, mBART, Pegasus and T5, and on models that continue texts: GPT-2, OPT, Llama, Mistral, Qwen, Gemma,
+# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). This whole notebook runs on yours too, a translation model with sentence
+# pairs or any other with a text file:
+#
+# ```
+# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p models de-news
+# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
+# ```
+#
+# Below, half of the heads of the model above are cut. A fresh process that cannot import this project loads what was saved.
 
 # %% jupyter={"source_hidden": true}
 try:
@@ -290,84 +354,27 @@ else:
         alone = removal.in_plain_transformers(Path(folder) / "pruned", given, **options)[0]
         here = pruned.generate(**given, **options)[0].tolist()
     with torch.no_grad():
-        first, second = (trial(**batch).logits for trial in (pruned, again))
+        one, other = (trial(**batch).logits for trial in (pruned, again))
     read, decode = [subject.tokenizer.batch_decode] * 2 if text else [subject.source.decode_all, subject.target.decode_all]
     print(f"heads: {total} -> {len(heads.index(again))}; parameters {parameters(model):,} -> {parameters(again):,}")
-    print(
-        f"logits equal when loaded again: {torch.equal(first, second)}; generated alike without this project: {alone == here}"
-    )
+    print(f"logits equal when loaded again: {torch.equal(one, other)}; generated alike without this project: {alone == here}")
     print(f"of {read(given['input_ids'].tolist())[0]!r} it makes {decode([alone])[0]!r}")
-    left = [f"{drawing.KIND_TITLES[kind]} {layer + 1}: {len(stay)}" for (kind, layer), stay in heads.kept(again).items()]
-    print("heads left by layer:", ", ".join(left))
 
 # %% [markdown]
-# To look before cutting, `heads.gate(model, {("encoder", 0, 3): 0.0})` switches a head off inside a `with` block. Whether heads
-# should be chosen by this column, by a price on gates or by others is the matter of notebooks 3 and 6.
-#
-# ## Use it on yours
-#
-# The other notebooks tell the story of three papers on models of their own. What they measure and do works on any Marian, BART,
-# mBART, Pegasus or T5 model, and on models that continue texts (GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi, GPT-NeoX), fresh
-# from the Hub or fine-tuned in a folder ([exceptions](../docs/matrix.md)). This is enough:
-#
-# ```python
-# from helpers import heads, measures, models
-# from helpers.corpora import tokens
-# from helpers.records import Pair
-#
-# model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                      # a Hub name or a folder
-# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]              # yours; one shows that it runs,
-#                                                                                   # a ranking needs several hundred
-# source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)        # or a Hugging Face collator's, with labels
-#
-# table = measures.head_table(model, batches)                                       # every measure of every head
-# worth = table["leave-one-out"]                                                    # shown as: loss without the head
-# heads.remove(model, worth.nsmallest(20).index)                                    # smaller projections, not masks
-# heads.save(model, "pruned")                                                       # config, weights, map of kept heads
-# model = heads.load("pruned")                                                      # the same logits again
-# ```
-#
-# This notebook does the same: for a translation model with the sentence pairs that `models` names, for a model that continues
-# texts with a text file. It loads a model's weights; the others only read saved results.
-#
-# ```
-# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p models de-news
-# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
-# ```
-#
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-first = f"**{said.idle(differ)}** {said.because(worth, won)} {better}".strip()
-together = f"**One at a time is not together.** {half.name} heads off at once raise the loss by {costs['together']}; each off"
-together += f" alone, by {costs['alone']} in sum (both on test text, {UNIT})."
-within = won[won.method == removal.ALIKE].sort_values("heads")
-within = [f"{row.beaten} of {row.draws} random draws with {row.heads} off" for row in within.itertuples()]
-spare = " This text hardly needs encoder attention: a model trained without it loses" if yard else ""
-spare += (
-    f" {number(yard['never'], '.1f')} BLEU, one with them cut and the rest trained on {number(yard['cost'], '.1f')}."
-    if yard
-    else ""
-)
+with_bleu = f" With half of the heads cut, {better} chose better here than single losses." * bool(better)
 closing = f"""
-Type decides most; within types the *loss without the head* costs less than {listed(within)}. What single heads cost
-says little about what they cost together. {said.with_training(published)}
+Rank heads by gradient importance, which needs a single backward pass.{with_bleu} Then switch your choice off all at once, on
+text that it was not made on, beside random heads of the same types. Cut only if it clearly wins.
 
-*Limits.* One model and one training; another training gives other heads (notebook 6). Heads that can stand in for each other
-all look idle one at a time.{spare} Cutting without further training asks more than pruning does, which lets the rest adapt
-(notebook 3). Models are small, controlled text is generated.
+*Limits.* {said.limits("" if text else run.corpus, yard)} {said.with_training(published)}
 """
-columns = {"what": "what", "own": "loss rises by", "rise": "as many at random, mean [min, max]"}
-columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
-what = [f"{row.heads} of {total} heads off, beside {row.method}" for row in won.itertuples()]
-asked = f"Those of the smallest loss without the head beside random heads ({UNIT})"
-shown = won.assign(what=what, **{name: 1000 * won[name] for name in ("own", "own_low", "own_high", "rise", "low", "high")})
-compared = readable(shown, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=asked).data
-beyond = f" To cut *all* encoder heads and train the rest on costs {number(yard['cost'], '.1f')} (notebook 1)." if yard else ""
-more = (
-    together,
-    f"**In BLEU.** {in_bleu}{beyond}" if in_bleu else "",
-    claims.folded("Beside random heads, in numbers", compared),
-)
-answer.fill("sorted_heads", closing, first, "\n\n".join(filter(None, more)))
+first = f"{said.needed(differ)} {said.together(half)} So try a choice all at once, and beside random heads, before you cut."
+answer.fill("head_map", closing, f"{first}{with_bleu}", said.surely(won))
+
+# %% [markdown]
+# Modules behind this notebook: [measures/table.py](../helpers/measures/table.py),
+# [measures/worth.py](../helpers/measures/worth.py), [methods/removal.py](../helpers/methods/removal.py),
+# [heads/surgery.py](../helpers/heads/surgery.py), [runs/passages.py](../helpers/runs/passages.py).

@@ -200,30 +200,29 @@ def test_figures_call_measures_what_people_do():
     assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called[:-1]
     rho = pd.DataFrame({"rho": 0.5, "low": 0.0, "high": 1.0}, names)
     assert ticks(figures.rank_correlations({"one": rho}).axes[0]) == called
-    maps = figures.rank_maps({name: column([2, 2], 0) for name in names}, "encoder", "cp step", column([2, 2], 0) > 9)
-    assert [axis.get_title() for axis in maps.axes[:4]] == [called[0], f"{called[1]}, millinats", *called[2:]]
-    assert maps.axes[0].get_xlabel() == f"heads, sorted by {called[1]}"
 
 
-def test_heads_are_ranked_within_their_layers_and_those_without_effect_are_grey():
-    one, other = pd.Series([3.0, 1.0, 2.0, 5.0, 5.0], column([3, 2], 0).index), column([3, 2], 1)
+def test_heads_stand_in_their_places_and_those_without_effect_are_grey():
+    one = pd.Series([3.0, 0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
     unsure = pd.Series([True, False, False, True, False], one.index)
-    figure = whole(figures.rank_maps({"other": other, "one": one}, "encoder", "other", unsure))
-    first, axis, *_, bar = figure.axes
-    ranks = {0: {0: 1, 1: 3, 2: 2}, 1: {0: 1, 1: 1}}
-    for layer, shown in enumerate(said(axis)):
-        order = other["encoder"][layer].sort_values(ascending=False).index
-        assert shown == [(ranks[layer][head], head + 1) for head in order]
-        grey = [rank == 0 for rank in first.images[0].get_array()[1 - layer].compressed()]
-        assert grey == [unsure["encoder", layer, head] for head in order]
-    assert figure.get_suptitle() == "encoder self-attention" and bar.get_ylim()[0] > bar.get_ylim()[1], "1 is on top"
+    axis, other, *_ = whole(figures.head_map({"alpha_beta": one, "other": one}, unsure)).axes
+    assert axis.get_title() == "relevance, LRP αβ" and ticks(axis) == ["2", "1"] and ticks(axis, "x") == ["1", "2", "3"]
+    assert axis.images[0].get_array().filled(0) == pytest.approx(np.array([[100, 500 / 6, 0], [50, 1, 100 / 3]]))
+    assert np.isfinite(axis.images[1].get_array().astype(float).filled(NAN)).tolist() == [
+        [True, False, False],
+        [True, False, False],
+    ]
+    assert len(other.images) == 1
 
 
 def test_heads_off_alone_are_sorted_and_those_that_go_are_shaded():
     frame = pd.DataFrame({"loss": [0.003, -0.001, 0.002, 0.1, 0.05]}, column([3, 2], 0).index)
     frame = frame.assign(low=frame.loss - 0.0025, high=frame.loss + 0.0025)
     axis = whole(figures.sorted_heads(frame, 2)).axes[0]
-    assert [text.get_text() for text in axis.texts] == ["encoder self-attention: 3 of 5 change the loss", "the 2 that go"]
+    assert [text.get_text() for text in axis.texts] == [
+        "encoder self-attention: 3 of 5 change the loss",
+        "the 2 that cost least",
+    ]
     full, hollow = (dict(zip(*line.lines[0].get_data(), strict=True)) for line in axis.containers)
     assert hollow == {1: -1, 2: 2} and full == pytest.approx({3: 3, 4: 50, 5: 100})
     assert axis.patches[0].get_extents().transformed(axis.transData.inverted()).x1 == pytest.approx(2.5)
@@ -236,10 +235,8 @@ def test_together_and_alone_are_named_at_their_ends():
     assert {text.get_text() for text in axis.texts} == {"all off together", "sum of each off alone", "100", "4"}
 
 
-def test_choices_are_drawn_beside_draws_and_levels():
+def test_choices_are_drawn_beside_draws():
     rows = [(name, left, bleu, NAN, NAN) for left in (8, 4) for name, bleu in (("least", 9), ("drawn", 5), ("drawn", 7))]
-    points = table("method heads bleu low high", *rows, ("none", 5, 1, 0, 2))
-    axis = whole(figures.left_of_it(points, 8, ("drawn",), (6.5, "elsewhere"))).axes[0]
+    axis = whole(figures.left_of_it(table("method heads bleu low high", *rows), 8, ("drawn",))).axes[0]
     assert axis.get_xlim() == (8.4, 3.6) and drawn(axis, ORANGE)[0][1].tolist() == [6, 6]
-    assert {text.get_text() for text in axis.texts} == {"least", "drawn", "none", "elsewhere"}
-    assert [line.get_ydata() for line in axis.lines if line.get_linestyle() == "--"] == [[6.5, 6.5]]
+    assert {text.get_text() for text in axis.texts} == {"least", "drawn"}

@@ -23,20 +23,27 @@ def differ(single):
     return effects_that_differ({("m", 1): single}).droplevel(["model", "seed"])
 
 
-def test_idle_heads_are_counted_by_type(single):
-    assert said.idle(differ(single)) == (
-        "Which heads change the loss, off alone? All 4 cross heads do, but only 1 of 4 encoder heads."
+def test_heads_that_change_the_loss_are_counted_by_type(single):
+    assert said.needed(differ(single)).startswith(
+        "**All cross heads, and 1 of 4 encoder heads.** Each of these changes the loss"
     )
-    assert said.idle(differ(single.loc[["encoder"]])) == "Which heads change the loss, off alone? 1 of 4 heads."
-    assert said.idle(differ(single.loc[["cross"]])) == "Off alone, every one of 4 heads changes the loss."
+    assert said.needed(differ(single.loc[["encoder"]])).startswith("**1 of 4 heads.** Each")
+    assert said.needed(differ(single.loc[["cross"]])).startswith("**All 4 heads.** Each")
+    none = single.loc[["encoder"]].assign(low=-1.0, high=1.0)
+    assert said.needed(differ(none)).startswith("**None of 4 heads.**")
+    assert said.where(none, differ(none)) == "Of no encoder head can we tell that it changes the loss."
 
 
-def test_layers_without_an_effect_are_named(single):
-    frame = differ(single)
-    assert said.by_layer(single.loc["encoder"], frame.loc["encoder"]) == (
-        "1 of 4 heads change the loss (1 by Holm), 1 in layer 1, none in layer 2, whose order is noise"
-    )
-    assert said.by_layer(single.loc["cross"], frame.loc["cross"]) == "All 4 heads change the loss (4 by Holm)"
+def test_the_layer_with_most_effects_is_named(single):
+    assert said.where(single, differ(single)) == "Layer 1 has 1 of the 1 encoder heads that change the loss."
+    assert said.where(single.loc[["cross"]], differ(single.loc[["cross"]])).startswith("Every head changes")
+
+
+def test_heads_cost_more_together_only_where_intervals_lie_apart():
+    half = pd.Series({"alone": 0.01, "alone_low": 0.005, "alone_high": 0.02, "together": 0.1, "together_low": 0.05}, name=4)
+    assert "off at once, the 4 heads that cost least cost about 10 times the sum" in said.together(half)
+    assert "cost far more than the sum" in said.together(half.replace(0.01, -0.01))
+    assert "no more than" in said.together(half.replace(0.05, 0.01))
 
 
 def won(own, alike, random, off=3):
@@ -48,23 +55,17 @@ def won(own, alike, random, off=3):
     return removal.against_random(rows)
 
 
-def test_the_type_of_heads_is_the_reason_only_where_it_is():
-    mostly = said.because(LOSS, won(0.1, 0.2, 1.0))
-    assert mostly.startswith("Of the 3 with the smallest *loss without the head* 3 are encoder heads, which is most of why")
-    assert "(100 against 1,000 millinats per token)" in mostly and "100 against 200: less than 3 of 3 draws" in mostly
-    assert "part of why" in said.because(LOSS, won(0.1, 0.9, 1.0)) and "why" not in said.because(LOSS, won(0.1, 1.0, 1.0))
-    worse = said.because(LOSS, won(2.0, 1.0, 1.0))
-    assert "no less than 3 random ones" in worse and "why" not in worse and "0 of 3 draws (one-sided p 1.000)" in worse
+def test_the_choice_stands_beside_random_heads_of_any_type_and_of_the_same():
     table = won(0.1, 0.2, 1.0)
-    assert "same types" not in said.because(LOSS, table[table.method == removal.RANDOM])
-
-
-def test_random_draws_of_the_same_types_share_most_heads():
-    assert said.who_stays(LOSS, 3) == ("A draw shares 2 of 3 encoder heads on average: the contest is about which 1 of 4 stay.")
-    assert said.who_stays(LOSS, 4).endswith("the contest is about the others.")
-    assert said.beside_types(won(0.1, 0.2, 1.0)) == (
-        "The choice (line) costs 100 [90, 110] with 3 off; one-sided p beside *random, same types*: 0.250."
+    assert said.beside(table) == (
+        "With 3 heads off, the choice costs 100 millinats per token; random heads of the same types cost 200 on average and"
+        " random heads of any type cost 1,000 on average."
     )
+    assert said.surely(table) == (
+        "The choice beside random heads of the same types: with 3 off it costs less than 3 of 3 draws (perhaps luck)"
+    )
+    alone = said.surely(table[table.method == removal.RANDOM].assign(p=0.04))
+    assert "same types" not in alone and alone.endswith("(hardly luck)")
 
 
 def test_what_a_head_looks_at_is_said_of_this_sentence_alone():
@@ -72,11 +73,11 @@ def test_what_a_head_looks_at_is_said_of_this_sentence_alone():
                "looks": "predicted token", "looked at": "source token attended to"}  # fmt: skip
     weights = np.zeros((6, 6))
     weights[range(6), [0, 2, 3, 2, 4, 5]] = 1
-    assert said.looked(example | {"weights": weights}).endswith(
-        "it follows the translation, not the position: skips *the*, goes back from *c* to *b* at `r3`."
+    assert said.looked(example | {"weights": weights}) == (
+        "It follows the translation, not the position: here it skips *the* and goes back from *c* to *b* at `r3`."
     )
-    assert said.looked(example | {"weights": weights[::-1]}) == "Here 100 % of a row's weight is on one token."
-    assert said.looked(example | {"weights": np.eye(6)}).endswith("it goes in order.")
+    assert said.looked(example | {"weights": weights[::-1]}) == ""
+    assert said.looked(example | {"weights": np.eye(6)}) == "Here it goes in order."
 
 
 def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
@@ -96,8 +97,10 @@ def test_yardsticks_are_differences_of_the_same_training(tmp_path):
     path.parent.mkdir(parents=True)
     names = ["M", "M, no encoder heads", "M, trained on", "M, encoder heads removed, trained on"]
     pd.DataFrame({"model": names, "sentences": 50, "bleu": [88.0, 87.0, 89.0, 70.0]}).to_csv(path, index=False)
-    assert said.yardsticks(tmp_path, "M") == {"removed": 70, "cost": 19, "never": 1, "sentences": 50}
+    assert said.yardsticks(tmp_path, "M") == {"cost": 19, "never": 1}
     assert said.yardsticks(tmp_path, "other") == {}
+    assert said.limits("controlled", {"never": 1.0}).endswith("encoder attention: a model trained without it loses 1.0 BLEU.")
+    assert said.limits("natural", {}).endswith("Its text is natural.") and said.limits("", {}).endswith("(notebook 6).")
 
 
 def test_choices_with_further_training_are_told_from_random_by_their_intervals(tmp_path):
@@ -106,8 +109,9 @@ def test_choices_with_further_training_are_told_from_random_by_their_intervals(t
     columns = pd.MultiIndex.from_product([["random"], ["difference", "low", "high"]])
     index = pd.Index([said.TRUTH, said.GRADIENT], name="criterion")
     for low, expected in (
-        ((-1, 1), "cannot be told from random heads; gradient importance can"),
-        ((1, 1), "beats random heads ("),
+        ((-1, 1), "gradient importance beats random encoder heads, but the loss without the head cannot be told from random ("),
+        ((1, 1), "the loss without the head and gradient importance beat random encoder heads ("),
+        ((-1, -1), "after cutting, the loss without the head and gradient importance cannot be told from random ("),
     ):
         pd.DataFrame([(2, low[0], 4), (2, low[1], 4)], index, columns).to_csv(path)
         assert expected in said.with_training(tmp_path)
@@ -122,11 +126,13 @@ def test_bleu_of_choices_stands_beside_draws():
             (method, heads, 90 - cost * scale, -cost * scale, -cost * scale - 1, -cost * scale + 1) for method, cost in costs
         ]
     table = pd.DataFrame(rows, columns=columns)
-    assert said.at_half(table, removal.LEAST, ["other"]) == (
-        "With 4 heads left BLEU falls by 8.0 [7.0, 9.0] (loss without the head), 4.0 [3.0, 5.0] (other), 6.0 [5.0, 7.0] (the"
-        " best of 2 draws of the same types) and 24 (random heads)."
+    assert said.at_half(table, ["other"]) == (
+        "Cutting half of the heads costs 4.0 BLEU if other chooses and 8.0 BLEU if the loss without the head chooses; the best"
+        " random draw of the same types costs 6.0."
     )
-    said_of = said.better(table, removal.LEAST, ["other"])
-    assert said_of == "*Other* chooses better there: 4 heads cut by it cost 4.0 BLEU, not 8.0."
+    assert said.in_detail(table, ["other"]).startswith(
+        "With 4 heads left BLEU falls by 8.0 [7.0, 9.0] by the loss without the head, 4.0 [3.0, 5.0] by other, 6 to 12 by"
+    )
+    assert said.better(table, ["other"]) == "other"
     wide = table.assign(**{"change high": table["change high"] + 3})
-    assert said.better(wide, removal.LEAST, ["other"]) == ""
+    assert said.better(wide, ["other"]) == ""
