@@ -97,7 +97,7 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series):
         percent = (100 * column / max(column.max(), 1e-12)).clip(lower=1)
         for axis, kind in zip(axes[:, place], kinds, strict=True):
             table = percent[kind].unstack("head")[::-1]
-            drawn = drawing.heat(axis, table, cmap=shades, limits=(None, None))
+            drawn = drawing.heat(axis, table, cmap=shades)
             drawn.set_norm(scale)
             if not place:
                 grey = unsure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool)

@@ -327,8 +327,8 @@ else:
 # ```
 #
 # This runs on Marian, BART, mBART, Pegasus and T5, and on models that continue texts: GPT-2, OPT, Llama, Mistral, Qwen, Gemma,
-# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). This whole notebook runs on yours too, a translation model with sentence
-# pairs or any other with a text file:
+# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). The whole notebook runs on yours too: on a translation model with sentence
+# pairs, or on a model that continues texts with a text file:
 #
 # ```
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p models de-news
