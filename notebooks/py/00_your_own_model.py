@@ -52,6 +52,7 @@ import copy
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import torch
 from IPython.display import HTML, display
 
@@ -145,7 +146,7 @@ print(f"{site.out_name}, head {head}: {1000 * rise:.1f} millinats, {importance:.
 run.table(table, "head_table", sentences=few)
 total = len(table)
 single = leave_one_out(model, explained)
-kept, called = heart(table, entered, single)
+kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered, single)  # no column of nothing
 called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance"}
 forms = {column: ".2f" for column in ("gradient, example", lrp.rules(model)[0], "confidence", "attnlrp") if column in kept}
 forms |= {"leave-one-out": "+.2f"}
@@ -204,8 +205,8 @@ display(
 )
 
 # %% [markdown]
-# The head that is missed most looks at one sentence like this. A row is a token that the decoder is about to write; dark cells
-# are the tokens that the head looks at.
+# The head that is missed most reads one sentence like this. Each row spreads its weight over the columns, dark where most of it
+# goes. A row of a decoder is named by the token that it is about to write; `␣` is a space and `</s>` the end of the sentence.
 
 # %% jupyter={"source_hidden": true}
 example = subject.attention((kind, layer, head)) if text else sentences.attention(subject, (kind, layer, head))
