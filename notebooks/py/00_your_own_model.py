@@ -193,8 +193,8 @@ rows = differ.assign(
     **{m: [interval(*alike[k].loc[m, ["rho", "low", "high"]], ".2f") for k in differ.index] for m in measures_of}
 )
 rows = rows.assign(what=[f"{drawing.KIND_TITLES[k]}, {rows['heads'][k]} heads" for k in rows.index]).reset_index(drop=True)
-agree = {"what": "type of attention", "differ": "change the loss", "differ_holm": "corrected (Holm)"}
-agree |= {column: f"Spearman with {named(column)}" for column in measures_of}
+by_type = {"what": "what", "differ": "change the loss, off alone", "differ_holm": "corrected for many tests (Holm)"}
+agree = {"what": "type of attention"} | {column: f"Spearman with {named(column)}" for column in measures_of}
 display(
     folded(
         "More: how far gradients, relevance and confidence rank heads as the loss does",
@@ -373,7 +373,8 @@ text that it was not made on, beside random heads of the same types. Cut only if
 *Limits.* {said.limits("" if text else run.corpus, yard)} {said.with_training(published)}
 """
 first = f"{said.needed(differ)} {said.together(half)} So try a choice all at once, and beside random heads, before you cut."
-answer.fill("head_map", closing, f"{first}{with_bleu}", said.surely(won))
+in_detail = f"{said.surely(won)}.\n\n{readable(rows, by_type).data}"
+answer.fill("head_map", closing, f"{first}{with_bleu}", in_detail)
 
 # %% [markdown]
 # Modules behind this notebook: [measures/table.py](../helpers/measures/table.py),
