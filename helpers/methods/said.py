@@ -132,7 +132,7 @@ def with_training(folder: Path | None) -> str:
     """Whether either choice of encoder heads beats random ones where the rest trains on (notebook 6)."""
     path = folder and layout.Chapter(folder / "06_do_measures_agree").table("contest_paired")
     if not path or not path.exists():
-        return "In notebook 6 the rest trains on after cutting."
+        return "Nothing is trained after cutting here; in notebook 6 the rest trains on."
     found = pd.read_csv(path, header=[0, 1], index_col=0)[RANDOM].reindex([TRUTH, GRADIENT])
     beat = dict(zip(("the loss without the head", "gradient importance"), found.low.astype(float) > 0, strict=True))
     sure, open_ = ([name for name in beat if beat[name] == beats] for beats in (True, False))

@@ -367,7 +367,7 @@ else:
 # %% jupyter={"source_hidden": true}
 with_bleu = f" With half of the heads cut, {better} chose better here than single losses." * bool(better)
 closing = f"""
-Rank heads by gradient importance, which needs a single backward pass.{with_bleu} Then switch your choice off all at once, on
+Rank heads by gradient importance, which needs a single backward pass. Then switch your choice off all at once, on
 text that it was not made on, beside random heads of the same types. Cut only if it clearly wins.
 
 *Limits.* {said.limits("" if text else run.corpus, yard)} {said.with_training(published)}
