@@ -71,7 +71,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     swept += [Need(recipe) for sweep in further for recipe in l0.runs.recipes(sweep, at_once=False)]
     floors = [l0.runs.run(sweeps[0]["runs"][name]) for name in ("control", "floor") if leads]
     floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
-    starts = [Need(training.trained(sweep["start"], f"{sweep['name']}, seed {seed}")) for sweep in sweeps]
+    starts = [Need(training.trained(one["start"], f"{one['name']}, seed {seed}"), one is sweeps[0]) for one in sweeps]
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
     explained = [Need(recipe) for recipe in measured.relevance_recipes(settings, list(own_models.values()))]
     functions = [Need(recipe) for recipe in measured.function_recipes(settings, list(own_models.values()))]

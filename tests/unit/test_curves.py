@@ -73,7 +73,6 @@ def test_tables_read_what_is_listed(swept):
         l0.tables.kept_by_layer(sweep)
         if sweep["kinds"] == ["encoder"]:
             l0.tables.one_shot_quality(sweep, subject, 2)
-            l0.tables.learning_curves(sweep, 0.03)
             l0.tables.retained_functions(sweep, subject)
         else:
             for run in l0.tables.l0_runs(sweep):
@@ -176,11 +175,8 @@ def test_what_is_said_follows_the_numbers():
     half = pd.DataFrame({"share": [0.99, 0.9], "share_low": [0.96, 0.8], "share_high": 1.0, "worth": 20.0}, places)
     half = half.assign(change=[-0.2, -2.1], heads=[21.3, 10], total=48, fewer=[12, np.nan], fewer_change=[-0.7, np.nan])
     half = half.assign(trainings=[3, 1], heads_first=[20, 10], **{"at printed": [-0.9, np.nan]})
-    told = "Lost with half of the heads or fewer: EN-RU 0.2 BLEU and EN-DE 2.1 BLEU. Yardstick all heads removed: 99.0 and"
-    assert said.half(half) == f"{told} 90.0 % kept."
     known = {said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")}
     never = half.assign(change_low=-3, change_high=0, share=0.998, **known)
-    assert said.half(never).endswith(" kept; never there: 50 % (EN-RU, first training).")
     rows = said.answer(never, "controlled")
     assert rows["never"].tolist() == ["50.0 [50.0, 50.0] % of 2.0 (first training, 20 heads)", "not trained"]
     assert rows.share[0] == "99.8 [96.0, 100.0] % of 20.0"  # it would else equal its end
@@ -195,42 +191,58 @@ def test_what_is_said_follows_the_numbers():
     first = first.assign(**{said.NEVER: 2.0, "share from the start": [1, 0.8, 0.4, -0.1, -0.5]})
     first["share from the start_low"] = first["share from the start"] - 0.3
     first["share from the start_high"] = first["share from the start"] + 0.3
-    gone = "With 41 gone the model is no better than one that never had encoder attention; with 44 gone it is worse, by 1.0"
-    gone += " (first training)."
-    assert said.never(first) == gone and not said.never(HAND)
-    kept = "With 36 gone 40 [10, 70] % stay of what encoder attention adds to training without it."
+    assert said.never(first) == "with 7 left it is no better than one trained without encoder heads" and not said.never(HAND)
+    kept = "with 12 left it keeps 40 [10, 70] % of what training with heads adds"
     assert said.never(first.drop(["L0 7", "L0 4"], level="run")) == kept
-    worse = "With 44 gone the model is worse than one that never had encoder attention, by 1.0 BLEU."
+    worse = "with 4 left it is worse than one trained without encoder heads"
     assert said.never(first.drop("L0 7", level="run")) == worse
-    models = {"EN-RU": first, "EN-DE": HAND}
-    whole = half.assign(bleu=87.8, total=[48, 24])
-    printed = "The paper's 38 of 48 for 0.15 BLEU is reproduced in no model (EN-RU: 0.9, interpolated)."
-    few = "; in the 3-layer model of EN-DE 12 of 24 cost 0.1 and 14 cost 2.1"
-    for curves, more in ((models, few), ({"EN-DE": HAND[:0]}, few.replace(" 12 of 24 cost 0.1 and", "")), (None, "")):
-        told = said.lead(whole, "controlled", models, there, curves, {"EN-RU": 6, "EN-DE": 3})
-        begin = "In the 6-layer model of EN-RU (generated text, BLEU 88) 27 of 48 encoder heads go for 0.2 BLEU"
-        assert told == f"**{begin}{more}.** {gone} {printed} On natural text, Europarl, 38 of 48 cost 2.1."
-    assert said.short(half, models, "Fast.") == f"27 of 48 encoder heads go for 0.2 BLEU (EN-RU). {printed} {gone} Fast."
-    near = half.assign(bleu=87.8, **{"at printed": [-0.1, np.nan]})
-    assert "The paper's 38 of 48 cost 0.1 BLEU here (interpolated; WMT: 0.15)." in said.lead(near, "controlled", models)
-    assert "paper" not in said.lead(half[1:].assign(bleu=1.0), "natural", models)
-    assert said.lead(half[:0], "natural", {}) == said.half(half[:0])
-    within = pd.DataFrame({"total": 24, "kept_surely": [24, 24]}, places)
-    table = pd.concat(dict.fromkeys(("EN-RU", "EN-DE"), HAND), names=["model", "run", "test set"])
-    told = "The weakest penalty leaves 21 of 24 and 21 of 24 heads (EN-RU and EN-DE) and changes BLEU by +0.5 [+0.1, +0.9] and"
-    told = f"{told} +0.5 [+0.1, +0.9]: that less than 0.25 is lost is "
-    assert said.all_kinds(within, table) == f"{told}not sure."
-    assert said.all_kinds(within.assign(kept_surely=[20, 24]), table) == f"{told}sure in 1 of 2 models."
+    assert said.half(half, {"EN-RU": HAND}) == "EN-RU loses 0.2 BLEU with 21 of 48 encoder heads left."
+    assert said.half(half, {"EN-RU": first}).endswith(
+        "left; with 7 left it is no better than one trained without encoder heads (first training)."
+    )
+    models, layers = (
+        {"EN-RU": by_hand(("L0 20", "L0", 1, (20, 0, 0), 21, -0.2), total=48), "EN-DE": HAND},
+        {"EN-RU": 6, "EN-DE": 3},
+    )
+    whole = half.assign(total=[48, 24])
+    ways = pd.DataFrame({"gap": 0.02, "low": [-0.1], "high": 0.1}, ["gradient importance"])
+    told = (
+        "**About half of the encoder heads.** In a six-layer model of generated text (EN-RU), removing 27 of 48 encoder heads"
+    )
+    told += (
+        " costs 0.2 BLEU. A three-layer model loses 2.1 with 14 of 24 gone, the model of natural text 2.1 with 38 of 48. None"
+    )
+    told += " can give up the paper's share, 38 of 48, for 0.15 BLEU."
+    assert said.lead(whole, "controlled", models, layers, there) == told
+    cheap = " It takes no trained gates: gradient importance, one backward pass, chooses "
+    for low, high, more in ((-0.1, 0.1, "as well."), (0.01, 0.1, "better."), (np.nan, np.nan, None)):
+        found = said.lead(whole, "controlled", models, layers, there, ways.assign(low=low, high=high))
+        assert found == told + (cheap + more if more else "")
+    better = said.lead(whole, "controlled", models, layers, there, ways.assign(gap=-0.5, low=-0.9, high=-0.1))
+    assert better.endswith("Trained gates choose better than gradient importance, by 0.5 BLEU.")
+    shares_of = {0: "Fewer than half", 0.5: "About half", 0.8: "Most"}
+    for gone, word in shares_of.items():
+        own = by_hand(("L0 1", "L0", 1, (round(10 * (1 - gone)), 0, 0), 21, -0.2), total=10)
+        assert said.lead(whole, "controlled", {"EN-RU": own}, layers).startswith(f"**{word} of the encoder heads.**")
+    near = half.assign(**{"at printed": [-0.1, np.nan]})
+    assert "The paper's share, 38 of 48, costs 0.1 BLEU here (in the paper 0.15)." in said.lead(
+        near, "controlled", models, layers
+    )
+    assert said.lead(half[:0], "natural", {}, {}) == said.half(half[:0], {})
+    lost = pd.DataFrame({"change": [-0.2]})
+    assert said.short(ways, lost, "Fast.").startswith("Rank encoder heads by gradient importance, remove about half")
+    assert said.short(ways, lost, "Fast.").endswith("Fast. Where a small model is all you want, train it from scratch.")
+    assert said.short(ways.assign(high=-0.1), -lost, "Fast.").startswith("Let gates choose")
+    assert said.short(None, {}, "Fast.").endswith("Fast.")
     scratch = pd.DataFrame(
         {"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1], "steps": 9, "steps_pruned": 2}, ["m"] * 3
     )
-    told = "From scratch the same map is better on average in 2 of 3 (-0.2 to +0.1 BLEU){}, with 9 steps to adapt, pruned at"
-    told += " most 2 (1 model, one training a map)."
+    told = "Trained from scratch, the head map of m is better in 2 of 3 cases{}."
     judged = [
         SimpleNamespace(side=side, value=value) for side, value in zip(("for", "against", "open"), scratch.change, strict=True)
     ]
     assert said.from_scratch(scratch) == told.format("")
-    assert said.from_scratch(scratch, judged) == told.format(", significantly after Holm in 1 (+0.1)")
+    assert said.from_scratch(scratch, judged) == told.format(", 1 of them significantly")
     assert "No head map" in said.from_scratch(scratch[:0])
     index = pd.MultiIndex.from_product([["a, m", "b, m"], ["a", "b", "c"]], names=["truth", "criterion"])
     told = said.truths(pd.DataFrame({"rho": [0.1, 0.9, 0.5, 0.9, 0.1, 0.3]}, index), ["a", "b"])
@@ -240,80 +252,63 @@ def test_what_is_said_follows_the_numbers():
     )
     told = said.truths(wide.rename_axis(["truth", "criterion"]), ["a", "b"])
     assert "over 2 models: a is predicted best by c (0.50 to 0.60; by b 0.70 to 0.90)." in told
-    told = said.few_matter({"m": pd.Series([0.1, 0.002, 0.001]), "n": pd.Series([0.5, 0.001])})
-    assert "the median head raises it by 0.0020 to 0.2505 nats a token, the most needed by 0.1000 to 0.5000," in told
     runs = ["relevance 0.003", "random 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1", "confidence 1"]
     told = "random heads, draw 1, random heads, draw 2, L0's heads, trained as the others, gradual pruning"
     assert ", ".join(map(said.chosen, runs[1:5])) == told
     table = pd.DataFrame({"bleu": [9.0, 1.0, 4.0, 8.6, 8.5, 3.0]}, [(run, "test") for run in runs])
-    first = "Trained further, in this one training, no worse than L0's choice: *relevance, LRP αβ* (+0.4 BLEU). Worse, BLEU:"
-    first = f"{first} *gradual pruning* 0.1, *confidence* 5.6."
-    assert said.further([table], brief=True) == first.partition(" Worse")[0]
+    found = said.choices([table])
+    assert list(found.index) == [
+        "relevance, LRP αβ",
+        "gradual pruning",
+        "confidence",
+    ]  # best first, without L0's heads and draws
     assert (
-        said.further([table])
-        == f"{first} Above every random draw of its training, of 1: *relevance, LRP αβ* in 1 and *gradual pruning* in 1."
+        found.gap.tolist() == pytest.approx([0.4, -0.1, -5.6]) and found.wins.tolist() == [1, 1, 0] and found.low.isna().all()
     )
+    told = "Trained on alike, heads chosen by *relevance, LRP αβ* differ from L0's by +0.40 BLEU in this one training."
+    assert said.further(found) == told and said.choices([table[3:]]).empty and not said.further(found[:0])
     draws = said.pooled(shares(table), [shares(table), shares(table.assign(bleu=[5.0, 2.0, 6.0, 8.6, 8.5, 6.0]))])
     drawn = draws.loc[("random heads, 4 draws (their range)", "test")]
     assert len(draws) == 5 and drawn.bleu == "3.2 (1.0 to 6.0)" and np.isnan(drawn.low)  # a range in no brackets of intervals
     assert draws.index[-1][0] == "confidence" and "order" not in draws
-    told = said.further([table, table.assign(bleu=[5.0, 1.0, 4.0, 8.6, 8.5, 6.0])])  # in the mean relevance loses
-    assert "over 2 trainings, no worse than L0's choice: none. Worse on average, BLEU: *gradual pruning* 0.1, *rel" in told
-    assert told.endswith(
-        "Above every random draw of its training, of 2: *gradual pruning* in 2, *relevance, LRP αβ* in 2 and *confidence* in 1."
-    )
+    assert set(said.main(draws).index.get_level_values("run")) == {*draws.index.get_level_values("run")} - {"relevance, LRP αβ"}
+    found = said.choices([table, table.assign(bleu=[5.0, 1.0, 4.0, 8.6, 8.5, 6.0])])  # in the mean relevance loses
+    assert found.index[0] == "gradual pruning" and found.wins.tolist() == [2, 2, 1]
+    low, high = stats.t.interval(0.95, 1, -1.6, 2.0)
+    assert found.loc["relevance, LRP αβ", ["gap", "low", "high"]].tolist() == pytest.approx([-1.6, low, high])
+    assert "-0.10" in said.further(found) and said.further(found).endswith("BLEU over 2 trainings.")
     chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 2, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=1.0)
     told, power = said.functions(chance)
-    assert told.endswith("chance in 1 of 2 prunings of m (2 heads; none among the last 4). All lie within chance (grey).")
-    below = said.functions(chance.assign(had=12, stay=[2, 0]))[0]
-    assert below.endswith("None significantly, even uncorrected.")  # 2 of 12 where 7.5 are expected are below the range
-    told = "In 1 of 2 every head with a function stayed, the best outcome there is, and even that is not significant (p 0.400"
-    told = f"{told} or more). The test lacks power: with 2 tests (2 of any function, 0 of single ones) only 1 of 2 prunings"
-    assert power.startswith(told)
-    assert "1 significantly after Holm, 1 before" in said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))[0]
-    heads = pd.Series([["dobj"], ["dobj"], []], index=[("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2)])
-    assert said.always({"m": {3: heads, 2: heads[1:], 1: heads[1:2]}}).endswith("stay: m layer 1 head 2.")
+    begin = "In 1 of 2 pruned models more heads with a function stay than of random heads, significantly in"
+    assert told == f"{begin} none."
+    assert power == "The test can hardly tell: even if every such head stayed, only 1 of 2 pruned models would pass it."
+    assert said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))[0] == f"{begin} 1."
     both = pd.concat([chance, chance.assign(function="dobj", had=1)])
     assert said.had(both) == "Heads with a function before pruning: m 2 (object 1)."
     specs = {n: {"model": {"layers": n, "heads": 2}, "training": {"steps": 1}} for n in (3, 1)}
     models = [SimpleNamespace(title=f"m {n}", run=SimpleNamespace(spec=specs[n])) for n in (3, 3, 1)]
     assert said.sizes(models) == "m 1: encoder 1 × 2, decoder 1 × 2" and not said.sizes(models[:2])
-    rows = [
-        ("a", 4, 9.0),
-        ("a, each", 3, 8.0),
-        ("a", 3, 7.0),
-        ("a", 2, 1.0),
-        ("b", 2, 3.5),
-        ("b", 4, 0.5),
-        ("all heads", 6, 9.5),
-    ]
+    rows = [("a", 4, 9.0), ("a", 3, 7.0), ("a", 2, 1.0), ("b", 2, 3.5), ("b", 4, 0.5), ("all heads", 6, 9.5)]
     rows += [("random heads", heads, bleu) for heads, bleu in ((4, 5.0), (3, 5.0), (2, 2.0), (2, 4.0))]
     points = pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p")
-    points = points.assign(low=points.value - 1, high=points.value + 1)
-    told = (
-        "Removed at once, {} most at 4 and 3 heads (at 3: 8.00 BLEU, random on average 5.00); at 2 {}. Below all random draws:"
-    )
-    said_of = said.gone_at_once(points)
-    assert said_of == f"{told.format('one of the 2 *a* curves keeps', '*b* does (3.50)')} *a* with 2 and *b* with 4."
-    near = said.gone_at_once(points[points.method != "a, each"].replace({"value": {1.0: 2.5}, "high": {2.0: 3.5}}))
-    told = told.format("heads chosen by *a* keep", "it and *b* (3.50) have overlapping intervals").replace("3: 8", "3: 7")
-    assert near == f"{told} *b* with 4."
+    told = "With 3 heads left, those chosen by *a* keep 7.0 BLEU, random ones 5.0 on average."
+    assert said.gone_at_once(points) == told
     assert "nothing to compare" in said.gone_at_once(points[points.method == "random heads"])
 
 
-def test_a_head_that_loses_a_function_at_several_penalties_is_one_head():
+def test_what_becomes_of_functions_is_summed_over_pruned_models():
     at = [("encoder", 0, head) for head in range(3)]
     before = pd.Series([[("dobj", ""), ("nsubj", "")], [("amod", "")], []], at)
     later = pd.Series([[("dobj", "")], [("amod", "")], []], at)
     by_count = {3: before, 2: later.iloc[:2], 1: later.iloc[:1]}
     drift = pd.concat({"m": l0.tables.drift(by_count)}, names=["model"])
-    found, told = said.drifted(drift, {"m": by_count})
-    assert found.loc["m", ["functional_before", "kept", "lost", "pruned"]].tolist() == [3, 1, 2, 2]
-    assert told.endswith("0 of 0 gained one; the 2 of m are 1 head, seen at several penalties.")
-    bare = {3: before, 2: pd.Series([[("amod", "")], [("rare", "")]], at[1:])}
-    drift = pd.concat({"m": l0.tables.drift(bare)}, names=["model"])
-    assert said.drifted(drift, {"m": bare})[1].endswith("1 of 1 gained one.")
+    assert said.drifted(drift).loc["m", ["functional_before", "kept", "lost", "pruned"]].tolist() == [3, 1, 2, 2]
+
+
+def test_what_the_few_steps_of_the_method_came_to():
+    told = "2 of 3 gates are still more likely fully open than closed; without the other heads the loss on this batch is 0.30,"
+    assert said.learned(torch.tensor([1.0, 0.0, 1.0]), 0.2, 0.3) == f"{told} with all heads 0.20."
 
 
 def test_runs_that_close_no_gate_do_not_count():
@@ -330,7 +325,7 @@ def test_what_is_said_of_removal_and_of_layers():
     assert "alike but for rounding in all 2 (largest difference 2e-06)" in said.same(removed)
     assert "identical in all 1 (largest difference 0" in said.same(removed[:1])
     kept = {("encoder", 0): [0], ("encoder", 1): [0], ("decoder", 0): [0], ("cross", 0): [0]}
-    assert "2 against 1 and 1 (paper: 6 each)" in said.layers([kept, kept])
+    assert "2 against 1 and 1 (in the paper 6 each)" in said.layers([kept, kept])
 
 
 def test_kinds_of_a_published_run(tmp_path):
@@ -370,10 +365,10 @@ def test_how_long_heads_survive(swept):
 def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
     rows = pd.DataFrame([(5, 8, 8), (2, 3, 4), (2, 4, 3)], columns=[*KINDS]).assign(model="m", total_kept=9, total=24)
     rows = rows.assign(**{"starts alike": True} | {f"{kind}_total": 8 for kind in KINDS})
-    told = "Encoder heads go first in 3 of 3 runs (1 training). Cross-attention minus decoder heads left: +1, -1 of 8; in 1"
-    told += " run, which the verdict leaves out, neither goes. Encoder-first is clear, cross-last not clear."
-    assert said.by_kind(rows) == told
-    assert said.by_kind(rows[:2]).endswith("cross-last clear.") and "left" not in said.by_kind(rows[:1])
+    told = "Encoder heads go first in 3 of 3 runs"
+    assert said.by_kind(rows) == f"{told}; cross-attention goes last in 1 of the 2 that can tell."
+    assert said.by_kind(rows[:1]) == "Encoder heads go first in 1 of 1 runs."
+    assert said.by_kind(rows.assign(**{"starts alike": False})).endswith("no order follows.")
 
 
 def test_what_is_kept_by_kind_and_layer(swept):

@@ -20,18 +20,17 @@ from helpers.drawing import KIND_TITLES, MODELS, SHORT_TITLES, WIDTH, left, redr
 CONTROL = "further training"
 CHANGE = "BLEU minus control"  # panels
 OF_REMOVAL, OF_NEVER = "% kept of what removal costs", "% kept of what never there costs"
-PAPERS_HEADS = {"printed, EN-RU WMT": "10 of 48", "printed, EN-RU OpenSubtitles": "4 of 48"}
+PRINTED_MARKS = {"printed, EN-RU WMT": "D", "printed, EN-RU OpenSubtitles": "s"}
 _LEVELS = {
     CONTROL: {"color": MODELS[2], "ls": "-"}, "start": {"color": "#7F7F7F", "ls": "-."},
     "no encoder attention": {"color": "black", "ls": "--"},
 }  # fmt: skip
 _TOLERANCE = {"color": MODELS[2], "ls": ":", "lw": 1.1}
 _CLOSED = 1 / (1 + 11**0.33)  # P(closed) of a gate that is as often fully open, stretch (-0.1, 1.1), temperature 0.33
-_DASHES = {"encoder": "-", "decoder": "--", "cross": ":"}
 
 
 @redrawable
-def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
+def pruning_curves(points: pd.DataFrame):
     """BLEU against retained heads (section 6.2.1, Fig. 7), a panel a model.
 
     Parameters
@@ -41,15 +40,13 @@ def pruning_curves(points: pd.DataFrame, unit: str = "BLEU"):
         training" (the control: trained on without penalty), "start" (before further training) and "no encoder attention"
         (the floor) are horizontal lines; all others curves. Rows that share method and heads, such as seeds, are all drawn
         and the line goes through their mean.
-    unit : str
-        Label of the y axis, for another score in column bleu, such as the difference to the control.
     """
     drawing.need(points, "model", "method", "heads", "total", "bleu", "low", "high")
     methods = set(points.method)
     looks = drawing.looks(name for name in points.method if name not in _LEVELS)
     levels = {name: look for name, look in _LEVELS.items() if name in methods}
     more = levels | ({f"{CONTROL} − 0.25 BLEU": _TOLERANCE} if CONTROL in methods else {})
-    figure, axes = drawing.line_panels(points, "heads", "bleu", "method", looks, "model", unit=unit, more=more, columns=2)
+    figure, axes = drawing.line_panels(points, "heads", "bleu", "method", looks, "model", unit="BLEU", more=more, columns=2)
     for title, axis in axes.items():
         part = points[points.model == title]
         for row in part[part.method.isin(levels)].itertuples():
@@ -98,14 +95,16 @@ def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: s
     return figure
 
 
-def _named_at_the_end(axis, ends: Mapping[str, tuple[float, Any]], size: float = 7.5) -> None:
-    """Names right of a panel, each at its value, in its colour, as far apart as letters are tall."""
+def _named_at_the_end(axis, ends: Mapping[str, tuple[float, Any]], lines: int = 1, size: float = 7.5) -> dict[str, float]:
+    """Names right of a panel, each at its value, in its colour, as far apart as letters are tall; where each stands."""
     low, high = axis.get_ylim()
-    apart = 1.25 * size / 72 * (high - low) / (axis.get_figure().get_figheight() / len(axis.get_figure().axes) - 0.93)
-    place = float("inf")
+    rows = axis.get_subplotspec().get_gridspec().nrows
+    apart = 1.25 * lines * size / 72 * (high - low) / (axis.get_figure().get_figheight() / rows - 0.93)
+    places = {}
     for name, (value, colour) in sorted(ends.items(), key=lambda one: -one[1][0]):
-        place = min(place - apart, value)
-        axis.text(1.01, place, name, transform=axis.get_yaxis_transform(), color=colour, fontsize=size, va="center")
+        places[name] = min(*[place - apart for place in places.values()], value, float("inf"))
+        axis.text(1.01, places[name], name, transform=axis.get_yaxis_transform(), color=colour, fontsize=size, va="center")
+    return places
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -355,31 +354,6 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
 
 
 @redrawable
-def gate_paths(traces: Traces, kept: Mapping[float, int] | None = None):
-    """P(closed) of every gate of `gate_closing` over training, by layer; a gate is unsettled while it is in (0.05, 0.95)."""
-    drawing.spread_steps(traces, 1)
-    figure, axes = drawing.grid(len(traces), 2 if len(traces) in (2, 4) else 3, 2.3, 1.9, sharey=True)
-    heads = list(dict.fromkeys(address for trace in traces.values() for address in trace.columns))
-    colours = drawing.layer_colours(max(layer for _, layer, _ in heads) + 1)
-    kinds = [kind for kind in KIND_TITLES if any(address[0] == kind for address in heads)]
-    for axis, (value, trace) in zip(axes, traces.items(), strict=True):
-        shown = trace.loc[drawing.spread_steps({value: trace}, 300)]
-        for level in (0.05, 0.95):
-            axis.axhline(level, color="grey", lw=0.7, ls=":")
-        for (kind, layer, _), path in shown.items():
-            axis.plot(path.index, path, color=colours[layer], ls=_DASHES[kind] if len(kinds) > 1 else "-", lw=0.9,
-                      marker="." if len(shown) == 1 else "")  # fmt: skip
-        unsettled = int(trace.iloc[-1].between(0.05, 0.95, inclusive="neither").sum())
-        axis.text(0.02, 0.98, f"{unsettled} unsettled", transform=axis.transAxes, va="top", fontsize=8)
-        axis.set(title=_penalty(value, trace, kept), xlabel="step", ylim=(-0.04, 1.22), yticks=[0, 0.5, 1])
-        axis.set_ylabel("P(closed)" if left(axis) else "")
-    entries = {_layer_name(i, i + 1): {"color": colour} for i, colour in enumerate(colours)}
-    dashed = {KIND_TITLES[kind]: {"color": "black", "lw": 0.9, "ls": _DASHES[kind]} for kind in kinds if len(kinds) > 1}
-    drawing.legend(figure, entries | dashed)
-    return figure
-
-
-@redrawable
 def hard_concrete(distributions: Sequence[Any]):
     """Hard Concrete distributions of a gate (section 6.1, Fig. 6): density inside, probabilities of exactly 0 and 1 as stems.
 
@@ -430,79 +404,65 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
     return figure
 
 
-_TITLES = {CHANGE: "BLEU lost\n(minus control)"}
-_TITLES |= {OF_REMOVAL: "share kept; yardstick:\nall heads removed", OF_NEVER: "share kept; yardstick:\nnever there"}
+_TITLES = {CHANGE: "what removing heads costs", OF_REMOVAL: "share kept of what\nremoving all heads costs"}
+_TITLES |= {OF_NEVER: "share kept of what a model\nwithout encoder heads lacks"}
 
 
 @redrawable
 def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
-    """What pruning heads costs on several texts and in the paper, a panel a measure.
+    """What pruning heads costs on several texts and in the paper, a panel a measure, a curve a model, named at its end.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high. A row without heads,
-        where it is not 0, is of a model trained without: a level.
+        `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high. Rows without heads
+        are not drawn.
     text : str
         What text series are of whose name does not begin with it ("natural, ", "printed, ").
     """
-    groups: dict[str, dict[str, dict[str, Any]]] = {}
-    names = list(dict.fromkeys(points.series))
-    looks = drawing.looks(name for name in names if not name.startswith("printed"))
-    printed = (name for name in names if name.startswith("printed"))
-    looks |= {name: drawing.PRINTED | {"marker": mark, "mec": "black"} for name, mark in zip(printed, "Dsv", strict=False)}
-    for name, look in looks.items():
-        begin, _, rest = name.partition(", ")
-        known = {"natural": "natural text", "generated": "generated text", "printed": "paper"}.get(begin)
-        groups.setdefault(known or text, {})[rest if known else name] = look
     shown, titles = points[points.kept > 0], list(dict.fromkeys(points.panel))
-    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.5)
+    looks = drawing.looks(name for name in points.series if not name.startswith("printed"))
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.9)
     for axis, title in zip(axes, titles, strict=True):
-        part = shown[shown.panel == title]
+        part = shown[shown.panel == title].sort_values("kept", ascending=False)
         drawing.lines(axis, part, "kept", "value", "series", looks)
-        axis.set(title=_TITLES[title], xlabel="% of encoder heads left", ylabel="BLEU" if title == CHANGE else "% kept")
-        axis.axhline(95 if title == OF_REMOVAL else 0, **drawing.LEVEL)
-        axis.set_xlim(104, -4)
-        if title != CHANGE:  # an interval of a share may reach far below
-            axis.set_ylim(min(50, part.value.min()) if title == OF_REMOVAL else -105, 106)
-        if title == OF_NEVER:
-            axis.text(0.04, 0.04, "first training", transform=axis.transAxes, fontsize=8)
+        axis.axhline(0, **drawing.LEVEL)
+        axis.set(title=_TITLES[title], xlabel="% of encoder heads left", xlim=(104, -4))
+        axis.set_ylabel("BLEU minus unpruned model" if title == CHANGE else "% kept")
+        if title == OF_NEVER:  # an interval may reach far below
+            axis.set_ylim(max(-105, min(-15, part.value.min() - 12)), 106)
+            axis.text(102, -3, "no better than\nwithout heads", va="top", fontsize=7.5, color="#555555")
         if title == CHANGE:
-            _levels(axis, points[(points.panel == title) & (points.kept == 0) & (points.value != 0)], part, looks)
-            low, high = axis.get_ylim()
-            axis.set_ylim(top=high + 0.12 * (high - low))
-            for row in part[part.series.str.startswith("printed") & (part.value < 0)].iloc[:1].itertuples():
-                said = f"paper: {PAPERS_HEADS[row.series]}, {row.value:.2f}".replace("-", "−")
-                place = {"xytext": (-6, 14), "textcoords": "offset points", "ha": "center", "fontsize": 7.5}
-                axis.annotate(said, (row.kept, row.value), arrowprops={"arrowstyle": "-", "lw": 0.6}, **place)
-    _grouped(figure, groups)
+            _papers(axis, part[part.series.isin(PRINTED_MARKS) & (part.kept < 100)])
+        _ended(axis, part, looks, text)
     return figure
 
 
-def _levels(axis, levels: pd.DataFrame, shown: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]]) -> None:
-    """Models trained without heads: a band each, or, where it would squeeze what is shown, a number."""
-    near = (levels := levels[levels.series.isin(shown.series)]).value >= shown.value.min()
-    for row in levels[near].itertuples():
-        colour = looks[row.series]["color"]
-        axis.axhline(row.value, color=colour, ls="-.", lw=1.1, zorder=1)
-        axis.axhspan(row.low, row.high, color=colour, alpha=0.13, lw=0, zorder=0)
-        place = {"transform": axis.get_yaxis_transform(), "va": "top"}
-        axis.text(0.02, row.low, f"{row.series},\nnever there", fontsize=7, color=colour, **place)
-        low, high = axis.get_ylim()
-        axis.set_ylim(min(low, row.low - 0.3 * (high - low)), high)  # room for its name
-    said = [f"{row.series.rpartition(', ')[2]} {row.value:.1f}".replace("-", "−") for row in levels[~near].itertuples()]
-    if said:
-        axis.text(0.02, 0.02, "off axis: " + ",\n".join(said), transform=axis.transAxes, va="bottom", fontsize=7)
+def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], text: str) -> None:
+    """Names of curves right of a panel, with a thin line from where each ends."""
+    known = {"natural": "natural text", "generated": "generated text"}
+    ends = {}
+    for name, rows in part[part.series.isin(looks)].groupby("series", sort=False):
+        begin, _, rest = name.partition(", ")
+        called = f"{rest},\n{known[begin]}" if begin in known and rest else f"{name},\n{known.get(begin, text)}"
+        ends[called] = rows.iloc[-1]
+    low, high = axis.get_ylim()
+    places = _named_at_the_end(
+        axis, {name: (min(max(row.value, low), high), looks[row.series]["color"]) for name, row in ends.items()}, 2
+    )
+    for name, row in ends.items():
+        axis.plot([row.kept, -4], [row.value, places[name]], color=looks[row.series]["color"], lw=0.5, ls=":", clip_on=False)
 
 
-def _grouped(figure, groups: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
-    """A legend below all panels, a column a group with its name on top."""
-    rows, handles = max(map(len, groups.values())), []
-    for title, entries in groups.items():
-        nothing = [plt.Line2D([], [], ls="", label=" ") for _ in range(rows - len(entries))]
-        handles += [plt.Line2D([], [], ls="", label=title)]
-        handles += [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look}, label=name) for name, look in entries.items()] + nothing
-    legend = figure.legend(handles=handles, loc="outside lower center", ncols=len(groups), columnspacing=2.0, handletextpad=0.4)
-    for heading in legend.get_texts()[:: rows + 1]:
-        heading.set_fontweight("bold")
-    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, rows - 1))
+def _papers(axis, printed: pd.DataFrame) -> None:
+    """What the paper prints, each mark with its name above, the last on top."""
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high + 0.2 * (high - low))
+    for above, row in enumerate(printed.itertuples()):
+        axis.plot(row.kept, row.value, **{**drawing.PRINTED, "marker": PRINTED_MARKS[row.series], "mec": "black"})
+        at, line = (
+            (row.kept - 4, high + (0.1 * above + 0.02) * (high - low)),
+            {"arrowstyle": "-", "lw": 0.6, "color": "#777777", "relpos": (1, 0)},
+        )
+        said = f"paper, {row.series.rpartition(' ')[2]}"
+        axis.annotate(said, (row.kept, row.value), at, ha="right", fontsize=7.5, arrowprops=line)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import torch
 from scipy.stats import hypergeom
 
 from helpers import study
@@ -60,85 +61,102 @@ def prices(table: pd.DataFrame) -> pd.DataFrame:
     return flat.groupby("model", sort=False).agg(told | {"gated layers": "first"})
 
 
-def half(table: pd.DataFrame) -> str:
-    """Of `tables.half_left` with `tables.worth`: BLEU lost by each model, and what it keeps by either yardstick."""
-    table = table[table.share.notna()].droplevel("test set")
-    if table.empty:
+def half(table: pd.DataFrame, first: Mapping[str, pd.DataFrame]) -> str:
+    """Of `tables.half_left` and of `tables.quality` with `tables.worth` of first trainings: what the first model loses with
+    half of its encoder heads or fewer, and with how many it is no better than one that never had any."""
+    if (table := table[table.share.notna()]).empty:
         return "No run is left with half of its encoder heads or fewer."
-    lost = [f"{name} {number(-row.change, '.1f')} BLEU" for name, row in table.iterrows()]
-    if len(table) > 3:
-        lost[1:] = [f"others {number(-table.change[1:].max(), '.1f')} to {number(-table.change[1:].min(), '.1f')}"]
-    kept = f"Yardstick all heads removed: {listed(f'{100 * x:.1f}' for x in table.share)} % kept"
-    known = table[table[NEVER].notna()] if NEVER in table else table[:0]
-    never = [f"{number(row['share from the start'], '%')} ({name}, first training)" for name, row in known.iterrows()]
-    return f"Lost with half of the heads or fewer: {listed(lost)}. {kept}{f'; never there: {listed(never)}' if never else ''}."
+    (name, _), row = table.index[0], table.iloc[0]
+    cost = f"{name} loses {number(-row.change, '.1f')} BLEU with {row['heads']:.0f} of {row.total:.0f} encoder heads left"
+    return f"{'; '.join(filter(None, (cost, never(first[name]))))}{' (first training)' if never(first[name]) else ''}."
 
 
-def lead(table: pd.DataFrame, corpus: str, first: Mapping[str, pd.DataFrame], there: pd.DataFrame | None = None,
-         curves: Mapping[str, pd.DataFrame] | None = None, depths: Mapping[str, int] | None = None) -> str:  # fmt: skip
-    """The answer, of `tables.half_left` of this run, of `tables.quality` with `tables.worth` of its models' first trainings,
-    of `tables.half_left` of the other corpus, of `tables.over_trainings` and of how many encoder layers each model has."""
-    table, there, depths = table[table.share.notna()], table[:0] if there is None else there, depths or {}
+def lead(
+    table: pd.DataFrame, corpus: str, curves: Mapping[str, pd.DataFrame], depths: Mapping[str, int],
+    there: pd.DataFrame | None = None, chosen: pd.DataFrame | None = None,
+) -> str:  # fmt: skip
+    """The answer, of `tables.half_left` of this run, of `tables.over_trainings`, of how many encoder layers each model has, of
+    `tables.half_left` of the other corpus, and of `choices`."""
+    table, there = table[table.share.notna()], table[:0] if there is None else there
     if table.empty:
-        return half(table)
-    layers = {model: f"the {depths[model]}-layer model of {model}" if model in depths else model for model, _ in table.index}
-    name, top, least = table.index[0][0], table.iloc[0], table.iloc[table.total.argmin()]
-    gone = f"In {layers[name]} ({TEXTS[corpus]} text, BLEU {top.bleu - top.change:.0f}) {_gone(top)}"
-    if curves and least.total < top.total:  # how far this holds
-        own = curves[least.name[0]]
-        little = own[(own.method == NAMES["l0"]) & (own.change >= -LOSS) & (own.heads < own.total)].sort_values("heads")[:1]
-        few = [
-            f"{at.total - at.heads:.0f} of {at.total:.0f} cost {number(-at.change, '.1f')} and " for at in little.itertuples()
-        ]
-        more = f"{least.total - least['heads']:.0f} cost {number(-least.change, '.1f')}"
-        gone = f"{gone}; in {layers[least.name[0]]} {''.join(few)}{more}"
-    said = [f"**{gone}.**", never(first[name]), _printed(pd.concat([table, there]))]
-    if len(there):
-        row, where = there.iloc[0], answer(there[:1], corpus).model[0].replace(",", " text,", 1)
-        said.append(f"On {where}, {row.total - row['heads']:.0f} of {row.total:.0f} cost {number(-row.change, '.1f')}.")
-    return " ".join(filter(None, said))
+        return half(table, {})
+    (name, _), top, least = table.index[0], table.iloc[0], table.iloc[table.total.argmin()]
+    told = f"In a {_layers(depths[name])} model of {TEXTS[corpus]} text ({name}), removing {_gone(top)} encoder heads costs"
+    others = [(f"a {_layers(depths[least.name[0]])} model", least)] if least.total < top.total else []
+    others += [
+        (f"the model of {next(TEXTS[one] for one in TEXTS if one != corpus)} text", row) for _, row in there[:1].iterrows()
+    ]
+    costs = [(who, number(-row.change, ".1f"), _gone(row)) for who, row in others]
+    beside = [
+        f"{who} {cost} with {gone}" if at else f"{who} loses {cost} with {gone} gone"
+        for at, (who, cost, gone) in enumerate(costs)
+    ]
+    answers = [f"**{_much(curves[name])} of the encoder heads.** {told} {number(-top.change, '.1f')} BLEU."]
+    answers += [f"{', '.join(beside)}.".capitalize()] if beside else []
+    return " ".join(filter(None, [*answers, _printed(pd.concat([table, there])), _cheap(chosen)]))
+
+
+def _much(curve: pd.DataFrame) -> str:
+    """How large a share of heads goes at a loss of at most `tables.LOSS`, in words."""
+    within = curve[(curve.method == NAMES["l0"]) & (curve.change >= -LOSS)]
+    gone = 1 - (within.heads / within.total).min() if len(within) else 0.0
+    return "Most" if gone > 0.6 else "About half" if gone >= 0.45 else "Fewer than half"
+
+
+def _layers(number_of: int) -> str:
+    words = ("no", "one", "two", "three", "four", "five", "six")
+    return f"{words[number_of] if number_of < len(words) else number_of}-layer"
+
+
+def _cheap(chosen: pd.DataFrame | None) -> str:
+    """Of `choices`: whether gradient importance chooses as well as gates; empty where several trainings do not tell."""
+    if chosen is None or (name := named("gradient, example")) not in chosen.index or chosen.low.isna().all():
+        return ""
+    gap, low, high = chosen.loc[name, ["gap", "low", "high"]]
+    if high < 0:
+        return f"Trained gates choose better than {name}, by {number(-gap, '.1f')} BLEU."
+    return f"It takes no trained gates: {name}, one backward pass, chooses {'better' if low > 0 else 'as well'}."
 
 
 def _gone(row: pd.Series) -> str:
-    return f"{row.total - row['heads']:.0f} of {row.total:.0f} encoder heads go for {number(-row.change, '.1f')} BLEU"
+    return f"{row.total - row['heads']:.0f} of {row.total:.0f}"
 
 
 def _printed(table: pd.DataFrame) -> str:
-    """What the paper's share of heads costs; "in no model" where each loses more with as many gone, or with fewer."""
+    """What the paper's share of heads costs; "none" where each model loses more with as many gone, or with fewer."""
     (loss, few, whole), at = PAPER, table["at printed"]
     if pd.isna(at.iloc[0]):
         return ""
-    told, cost = f"The paper's {whole - few} of {whole}", number(-at.iloc[0], ".1f")
     if (at.fillna(table.change) < -loss).all():
-        return f"{told} for {loss:g} BLEU is reproduced in no model ({table.index[0][0]}: {cost}, interpolated)."
-    return f"{told} cost {cost} BLEU here (interpolated; WMT: {loss:g})."
+        return f"None can give up the paper's share, {whole - few} of {whole}, for {loss:g} BLEU."
+    return f"The paper's share, {whole - few} of {whole}, costs {number(-at.iloc[0], '.1f')} BLEU here (in the paper {loss:g})."
 
 
-def short(table: pd.DataFrame, first: Mapping[str, pd.DataFrame], speeds: str = "") -> str:
-    """The first model's numbers of `lead`, and what is said of speed."""
-    if (table := table[table.share.notna()]).empty:
-        return half(table)
-    said = [f"{_gone(table.iloc[0])} ({table.index[0][0]}).", _printed(table), never(first[table.index[0][0]]), speeds]
-    return " ".join(filter(None, said))
+def short(chosen: pd.DataFrame | None, scratch: pd.DataFrame, faster: str) -> str:
+    """What to do, of `choices`, of `tables.against_scratch` and of what removal saves."""
+    cheap = chosen is not None and (name := named("gradient, example")) in chosen.index and not chosen.high[name] < 0
+    how = f"Rank encoder heads by {name}" if cheap else "Let gates choose the encoder heads"
+    told = f"{how}, remove about half of them, train on, and look at what it costs: a smaller model may lose more. {faster}"
+    better = len(scratch) and (scratch.change < 0).all()
+    return f"{told} Where a small model is all you want, train it from scratch." if better else told
 
 
 def never(table: pd.DataFrame) -> str:
-    """Of one training's `tables.quality` with `tables.worth`: with how many heads gone a model is no better, and worse, than
-    one trained without encoder heads, else what the fewest keep of the gap to it; empty where no model was trained so."""
+    """Of one training's `tables.quality` with `tables.worth`: with how many heads left a model is no better than one trained
+    without encoder heads, else what the fewest keep of the gap to it; empty where no model was trained so."""
     if NEVER not in table or table[NEVER].isna().all():
         return ""
     own, share = table.xs(table.index.get_level_values("test set")[0], level="test set"), "share from the start"
     rows = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False)
-    rows = rows.assign(gone=rows.total - rows["heads"], behind=-rows[share] * own[NEVER]["control"])
-    even, worse = rows[rows[f"{share}_low"] <= 0], rows[rows[f"{share}_high"] < 0]
+    even = rows[rows[f"{share}_low"] <= 0]
     if even.empty:
-        last = rows.iloc[-1]
-        return f"With {last.gone:.0f} gone {_share(last, share)} stay of what encoder attention adds to training without it."
-    first, than = even.iloc[0], "one that never had encoder attention"
-    if first.name in worse.index:
-        return f"With {first.gone:.0f} gone the model is worse than {than}, by {number(first.behind, '.1f')} BLEU."
-    more = f"; with {worse.gone.iloc[0]:.0f} gone it is worse, by {number(worse.behind.iloc[0], '.1f')}" if len(worse) else ""
-    return f"With {first.gone:.0f} gone the model is no better than {than}{more} (first training)."
+        return (
+            f"with {rows['heads'].iloc[-1]:.0f} left it keeps {_share(rows.iloc[-1], share)} of what training with heads adds"
+        )
+    first, than = even.iloc[0], "one trained without encoder heads"
+    if first[f"{share}_high"] < 0:
+        return f"with {first['heads']:.0f} left it is worse than {than}"
+    return f"with {first['heads']:.0f} left it is no better than {than}"
 
 
 def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
@@ -174,45 +192,30 @@ def _share(row: pd.Series, name: str = "share") -> str:
     return interval(*own, ".1%" if first in others else "%")
 
 
-def all_kinds(within: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Of `tables.largest_pruning` and `tables.quality` of models pruned of all kinds: what the weakest penalty leaves and
-    costs, and whether a loss of at most `tables.LOSS` is sure."""
-    runs = table[table.method == NAMES["l0"]]
-    weakest = runs.loc[runs.groupby(level="model", sort=False).penalty.idxmin()]
-    left = listed(f"{row['heads']:.0f} of {row.total:.0f}" for _, row in weakest.iterrows())
-    lost = listed(interval(row.change, row.change_low, row.change_high, "+.1f") for _, row in weakest.iterrows())
-    sure = within.kept_surely < within.total
-    told = "sure" if sure.all() else f"sure in {sure.sum()} of {len(sure)} models" if sure.any() else "not sure"
-    leaves = f"The weakest penalty leaves {left} heads ({listed(weakest.index.unique('model'))}) and changes BLEU by {lost}"
-    return f"{leaves}: that less than {LOSS:g} is lost is {told}."
-
-
 def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
-    """Of `tables.against_scratch`: how often a head map is better from scratch than pruned, by how much, in how many steps;
-    `judged`: the verdict's rows, which say how often that is so after Holm's correction."""
+    """Of `tables.against_scratch`: how often a head map is better from scratch than pruned; `judged`: the verdict's rows, which
+    say how often that is so after Holm's correction."""
     if scratch.empty:
         return "No head map was trained from scratch."
-    sure = [number(-row.value, "+.1f") for row in judged if row.side == "against"]
-    said = f"From scratch the same map is better on average in {(scratch.change < 0).sum()} of {len(scratch)}"
-    said = f"{said} ({-scratch.change.max():+.1f} to {-scratch.change.min():+.1f} BLEU)"
-    said += f", significantly after Holm in {len(sure)}{f' ({listed(sure)})' if sure else ''}" if judged else ""
-    models = count(scratch.index.get_level_values(0).nunique(), "model")
-    steps = f"{scratch.steps.max():,} steps to adapt, pruned at most {scratch.steps_pruned.max():,}"
-    return f"{said}, with {steps} ({models}, one training a map)."
+    sure = f", {sum(row.side == 'against' for row in judged)} of them significantly" if judged else ""
+    better = (scratch.change < 0).sum()
+    whose = listed(scratch.index.unique(0))
+    return (
+        f"Trained from scratch, the head map of {whose} is better in {better} of {len(scratch)} cases{sure if better else ''}."
+    )
 
 
 def by_kind(table: pd.DataFrame) -> str:
-    """Of `tables.kept_by_kind`: whether encoder heads go first, how many more cross-attention than decoder heads are left."""
+    """Of `tables.kept_by_kind`: whether encoder heads go first, and whether cross-attention goes after the decoder's heads."""
     encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
-    whole = (cross == 1) & (decoder == 1)
-    first, clear = ((encoder < decoder) & (encoder < cross)).sum(), {True: "clear", False: "not clear"}
-    said = f"Encoder heads go first in {first} of {len(table)} runs ({count(table.model.nunique(), 'training')})."
-    if not whole.all():
-        apart, total = (table.cross - table.decoder)[~whole], table.cross_total.iloc[0]
-        said += f" Cross-attention minus decoder heads left: {', '.join(f'{x:+.0f}' for x in apart)} of {total}"
-        said += f"; in {count(int(whole.sum()), 'run')}, which the verdict leaves out, neither goes" if whole.any() else ""
-        said += f". Encoder-first is {clear[first == len(table)]}, cross-last {clear[(apart > 0).all()]}."
-    return said if table["starts alike"].all() else f"{said} Only encoder attention starts from zero, so no order follows."
+    part, first = ~((cross == 1) & (decoder == 1)), ((encoder < decoder) & (encoder < cross)).sum()
+    said = f"Encoder heads go first in {first} of {len(table)} runs"
+    said += (
+        f"; cross-attention goes last in {(cross > decoder)[part].sum()} of the {part.sum()} that can tell"
+        if part.any()
+        else ""
+    )
+    return f"{said}." if table["starts alike"].all() else f"{said}. Only encoder attention starts from zero: no order follows."
 
 
 def functions(table: pd.DataFrame) -> tuple[str, str]:
@@ -220,39 +223,15 @@ def functions(table: pd.DataFrame) -> tuple[str, str]:
     of_any = table[table.function == "any"]
     if of_any.empty or not of_any.had.max():
         return "No head has a function: nothing can be said of which stay.", ""
-    sure, alone = (of_any.p_holm < SURE).sum(), (of_any.p < SURE).sum()
-    found = f"{sure or 'None'} significantly after Holm, {alone} before" if alone else "None significantly, even uncorrected"
-    low, high = hypergeom.interval(0.95, of_any.of, of_any.had, of_any["heads"])
-    if not alone and of_any.stay.between(low, high).all():
-        found = "All lie within chance (grey)"
-    told = []
-    for model, rows in of_any.groupby("model", sort=False):
-        gone, had = rows["heads"][rows.stay == 0], rows.had.max()
-        last = f"; none among the last {gone.max()}" if had and len(gone) else ""
-        which, heads = ("of", "") if told else ("prunings of", " heads")
-        told.append(f"{(rows.stay > rows.expected).sum()} of {len(rows)} {which} {model} ({had}{heads}{last})")
-    said = f"Heads with a function stay above chance in {listed(told)}. {found}."
-    every, most = of_any[of_any.had > 0], of_any[of_any.had > 0][["had", "heads"]].min(axis=1)  # the most that could stay
-    best, family = hypergeom.sf(most - 1, every.of, every.had, every.heads), len(table)
-    could, whole = int((best < SURE / family).sum()), every[every.stay == every.had]
-    asked = f"{len(of_any)} of any function, {family - len(of_any)} of single ones"
-    power = f"With {family} tests ({asked}) only {could} of {len(of_any)} prunings could pass Holm's first bar whatever stays"
-    if len(whole) and not (whole.p_holm < SURE).any():
-        power = (
-            f"In {len(whole)} of {len(of_any)} every head with a function stayed, the best outcome there is, and even that is"
-            f" not significant (p {number(whole.p.min(), 'p')} or more). The test lacks power: {power[0].lower()}{power[1:]}"
-        )
-    return said, f"{power}." if could < len(of_any) else ""
-
-
-def always(functions: Mapping[str, Mapping[int, pd.Series]]) -> str:
-    """Of `tables.retained_functions` by model: heads with a function that no pruning takes."""
-    told = []
-    for model, by_count in functions.items():
-        before, *pruned = by_count.values()
-        heads = [at for at, does in before.items() if does and pruned and all(at in left.index for left in pruned)]
-        told += [f"{model} {listed(f'layer {n + 1} head {head + 1}' for _, n, head in heads)}"] if heads else []
-    return f"Of heads with a function, at every penalty stay: {'; '.join(told) or 'none'}."
+    sure, above = (of_any.p_holm < SURE).sum(), (of_any.stay > of_any.expected).sum()
+    said = f"In {above} of {len(of_any)} pruned models more heads with a function stay than of random heads,"
+    said = f"{said} significantly in {sure or 'none'}."
+    most = of_any[["had", "heads"]].min(axis=1)  # the most that could stay
+    could = int((hypergeom.sf(most - 1, of_any.of, of_any.had, of_any["heads"]) < SURE / len(table)).sum())
+    power = (
+        f"The test can hardly tell: even if every such head stayed, only {could} of {len(of_any)} pruned models would pass it."
+    )
+    return said, power if could < len(of_any) else ""
 
 
 def kinds_elsewhere(chapter: layout.Chapter, corpus: str, least: float) -> str:
@@ -271,6 +250,12 @@ def kinds_elsewhere(chapter: layout.Chapter, corpus: str, least: float) -> str:
     hollow = f" (not counted: encoder attention is worth too little there, {worth:.1f} BLEU where the rule asks {least:g})"
     where = f"On {TEXTS[corpus]} text ({listed(table.model.unique())})"
     return f"{where} {listed(told or ['no order shows at any'])} of {len(table)} penalties{hollow if worth < least else ''}."
+
+
+def learned(stay: torch.Tensor, before: float, after: float) -> str:
+    """What the few steps of the method's cell came to: which gates stay (1, else 0), the loss with all heads and with these."""
+    told = f"{int(stay.sum())} of {stay.numel()} gates are still more likely fully open than closed"
+    return f"{told}; without the other heads the loss on this batch is {after:.2f}, with all heads {before:.2f}."
 
 
 def settle(settled: pd.DataFrame) -> str:
@@ -292,7 +277,7 @@ def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
     """Of heads kept by (kind, layer) of models: how many layers each kind has, as an order of kinds may come from that."""
     told = dict.fromkeys(tuple(len({at for kind, at in kept if kind == one}) for one in KIND_TITLES) for kept in models)
     here = listed("{} against {} and {}".format(*one) for one in told)
-    return f"Layers of the encoder against those of decoder and cross-attention: {here} (paper: 6 each)."
+    return f"Depth may matter too: the encoder's layers against those of the other kinds are {here} (in the paper 6 each)."
 
 
 def had(table: pd.DataFrame) -> str:
@@ -305,75 +290,67 @@ def had(table: pd.DataFrame) -> str:
     return f"Heads with a function before pruning: {'; '.join(told)}."
 
 
-def drifted(table: pd.DataFrame, functions: Mapping[str, Mapping[int, pd.Series]]) -> tuple[pd.DataFrame, str]:
-    """Of `tables.drift` by model and `tables.retained_functions`: what became of the functions of heads left in all pruned
-    models together, by model; and a sentence on heads without one and on how many heads those that lost one are."""
+def drifted(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.drift` by model: what became of the functions of heads left in all pruned models together, by model."""
     flat = table.reset_index()
     pruned = flat[flat["heads"] < flat.groupby("model")["heads"].transform("max")]
     groups = pruned.groupby("model", sort=False)
-    own = groups[["heads", "functional_before", "kept", "lost", "other", "found"]].sum().assign(pruned=groups.size())
-    losing = []
-    for model, by_count in functions.items():
-        before, *later = by_count.values()
-        lose = {at for left in later for at, now in left.items() if {f for f, _ in now} < {f for f, _ in before[at]}}
-        if lose and (cases := own.lost.get(model, 0)) > len(lose):
-            losing.append(f"the {cases} of {model} are {count(len(lose), 'head')}, seen at several penalties")
-    without = (own["heads"] - own.functional_before).sum()
-    bare = f"Of heads that had none, counted at every penalty, {own.found.sum():.0f} of {without:.0f} gained one"
-    return own, f"{'; '.join([bare, *losing])}."
+    return groups[["functional_before", "kept", "lost", "other"]].sum().assign(pruned=groups.size())
 
 
 def gone_at_once(points: pd.DataFrame) -> str:
-    """Of `tables.removed_at_once`: what keeps most at how many heads, beside random heads, and what is below all draws."""
+    """Of `tables.removed_at_once`: what keeps most at most head counts, and how much, beside random heads."""
     own, chance = points[points.method != ALL], named(RANDOM)
-    cells, names = own.pivot_table("value", ["panel", "heads"], "method"), own.method.unique()
+    cells = own.pivot_table("value", ["panel", "heads"], "method")
     if chance not in cells or len(cells.columns) < 2:
         return "There is nothing to compare: random heads alone, or none, were removed at once."
-    cells = cells.loc[cells.index[0][0], [name for name in names if name in cells]].sort_index(ascending=False)
-    best = cells.drop(columns=chance).idxmax(axis=1).str.partition(",")[0]  # variants of a measure together
-    most = cells.drop(columns=chance).max(axis=1)
-    name, below = best.value_counts().index[0], cells.lt(own[own.method == chance].groupby("heads").value.min(), axis=0)
-    first, rest = best.index[best == name], best[best != name]
-    at = first[len(first) // 2]
-    curves = [one for one in cells.columns if one.partition(",")[0] == name]
-    which = f"one of the {len(curves)} *{name}* curves keeps" if len(curves) > 1 else f"heads chosen by *{name}* keep"
-    together = len(first) > 2 and [*cells.index[: len(first)]] == [*first]
-    told = f"Removed at once, {which} most at {f'{first[0]} to {first[-1]}' if together else listed(first)} heads"
-    told = f"{told} (at {at}: {number(most[at])} BLEU, random on average {number(cells[chance][at])})"
-    here = own[own.panel == own.panel.iloc[0]].set_index("heads")
-    for heads, one in rest.items():
-        low = here[here.method.str.startswith(one)].loc[[heads]].sort_values("value").low.iloc[-1]
-        near = here.high[here.method.isin(curves)][heads].max() >= low
-        does = f"it and *{one}* ({{}}) have overlapping intervals" if near else f"*{one}* does ({{}})"
-        told += f"; at {heads} {does.format(number(most[heads]))}"
-    worse = [f"*{one}* with {listed(below.index[below[one]])}" for one in cells if below[one].any()]
-    return f"{told}.{f' Below all random draws: {listed(worse)}.' if worse else ''}"
+    cells = cells.loc[cells.index[0][0]].sort_index(ascending=False)
+    best = cells.drop(columns=chance).idxmax(axis=1)
+    name = best.value_counts().index[0]
+    at = best.index[best == name][(best == name).sum() // 2]
+    told = f"With {at} heads left, those chosen by *{name}* keep {number(cells[name][at], '.1f')} BLEU, random ones"
+    return f"{told} {number(cells[chance][at], '.1f')} on average."
 
 
-def further(tables: Sequence[pd.DataFrame], brief: bool = False) -> str:
-    """Of `tables.trained_on` of one model's trainings: which choices equal L0's, mean over trainings; not `brief`, also
-    how much others lose, and in how many trainings a choice is above all random draws."""
+def main(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `pooled` the rows that the story is of: gradient importance, gates, random heads, and confidence."""
+    told = tuple(map(named, ("gradient, example", NAMES["map"], NAMES["l0"], NAMES["gradual"], RANDOM, "confidence")))
+    return table[table.index.get_level_values("run").str.startswith(told)]
+
+
+def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Of `tables.trained_on` of one model's trainings: BLEU of each way to choose heads minus that of L0's heads.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By way, best first: gap, with low and high (paired over trainings, nan of one); wins (trainings in which it is above
+        every random draw) of how many. Empty where there is nothing to compare.
+    """
     parts = [table.bleu.groupby(lambda place: chosen(place[0]), sort=False).mean() for table in tables]
     bleu, maps = pd.concat(parts, axis=1, join="inner"), [named(NAMES["map"]), named(NAMES["l0"])]
     drawn, own = bleu[bleu.index.str.startswith(named(RANDOM))], bleu.reindex(maps).dropna()
     others = bleu.drop([*drawn.index, *own.index])
-    if drawn.empty or own.empty or others.empty:
+    columns = ["gap", "low", "high", "wins", "of"]
+    if drawn.empty or own.empty:
+        return pd.DataFrame(columns=columns)
+    gaps, wins = others.sub(own.iloc[0]), (others > drawn.max()).sum(axis=1)
+    several = len(tables) > 1
+    rows = {
+        name: (*(over_runs(row)[:3] if several else (row.mean(), float("nan"), float("nan"))), wins[name], len(tables))
+        for name, row in gaps.iterrows()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).sort_values("gap", ascending=False)
+
+
+def further(found: pd.DataFrame) -> str:
+    """Of `choices`: how the best of them stands to L0's heads."""
+    if found.empty:
         return ""
-    gaps = others.sub(own.iloc[0]).mean(axis=1).sort_values(ascending=False)
-    when = f"over {count(len(tables), 'training')}" if len(tables) > 1 else "in this one training"
-    said = {f"*{name}*": number(gap, "+.1f") for name, gap in gaps.items()}
-    if len(tables) > 1:  # paired over trainings
-        paired = {f"*{name}*": over_runs(row)[:3] for name, row in others.sub(own.iloc[0]).iterrows()}
-        said |= {name: interval(*paired[name], "+.2f") for name, gap in said.items() if not gap.startswith("-")}
-    good = [f"{name} ({gap} BLEU{', paired' * (len(tables) > 1)})" for name, gap in said.items() if not gap.startswith("-")]
-    less = [f"{name} {gap[1:]}" for name, gap in said.items() if gap.startswith("-")]
-    first = f"Trained further, {when}, no worse than L0's choice: {listed(good)}."
-    if brief:
-        return first
-    first += f" Worse{' on average' * (len(tables) > 1)}, BLEU: {', '.join(less)}." if less else ""
-    wins = (others > drawn.max()).sum(axis=1)[gaps.index]
-    best = [f"*{name}* in {won}" for name, won in wins.items() if won] or ["none"]
-    return f"{first} Above every random draw of its training, of {len(tables)}: {listed(best)}."
+    best, row = found.index[0], found.iloc[0]
+    trainings = f"over {row.of:.0f} trainings" if row.of > 1 else "in this one training"
+    told = f"Trained on alike, heads chosen by *{best}* differ from L0's by {interval(row.gap, row.low, row.high, '+.2f')} BLEU"
+    return f"{told} {trainings}."
 
 
 def pooled(part: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -419,10 +396,3 @@ def truths(told: pd.DataFrame, names: Collection[str]) -> str:
             said.append(f"{truth} {best}" if said else f"{truth} is predicted best {best}")
     said = "; ".join(said) or "none could be told"
     return f"Of the cheap criteria, rank correlations over {count(models, 'model')}: {said}."
-
-
-def few_matter(losses: Mapping[str, pd.Series]) -> str:
-    """Of how much the loss rises without each head, by model: how little most heads do to it when they alone go."""
-    half, most = (ends([f(own) for own in losses.values()], ".4f") for f in (pd.Series.median, pd.Series.max))
-    told = f"the median head raises it by {half} nats a token, the most needed by {most}"
-    return f"Few heads change the loss when they alone go: {told}, so that most ranks rest on small differences."

@@ -317,25 +317,18 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
     return table
 
 
-def curve_points(tables: Mapping[str, pd.DataFrame], value: str = "bleu") -> pd.DataFrame:
+def curve_points(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Points of the pruning curves (Fig. 7) from `quality` of several models, a title each.
-
-    Parameters
-    ----------
-    value : str
-        "bleu", with its own interval, or "change" (against the control, paired).
 
     Returns
     -------
     pandas.DataFrame
-        model (title, with the test set where there are several), method, heads, total, bleu (the value), low, high.
+        model (title, with the test set where there are several), method, heads, total, bleu, low, high.
     """
     parts, drawn = [], ("start", NAMES["none"], NAMES["l0"], NAMES["floor"])
     for title, table in tables.items():
-        names = ("bleu", "low", "high") if value == "bleu" else (value, f"{value}_low", f"{value}_high")
         for split, part in table.groupby(level="test set", sort=False):
-            shown = part.loc[part.method.isin(drawn), ["method", "heads", "total", *names]]
-            shown = shown.rename(columns=dict(zip(names, ("bleu", "low", "high"), strict=True)))
+            shown = part.loc[part.method.isin(drawn), ["method", "heads", "total", "bleu", "low", "high"]]
             several = table.index.get_level_values("test set").nunique() > 1
             parts.append(shown.assign(model=f"{title}, {split}" if several else title))
     return pd.concat(parts, ignore_index=True)
@@ -362,7 +355,7 @@ def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def beside_other_texts(
-    tables: Mapping[str, pd.DataFrame], first: Mapping[str, pd.DataFrame] | None = None, least: float = 1.0
+    tables: Mapping[str, pd.DataFrame], first: Mapping[str, pd.DataFrame] | None = None, least: float = 1.0, alone: bool = False
 ) -> pd.DataFrame:
     """Pruning of encoder heads on several texts beside the paper's, as `figures.beside_other_texts` takes it.
 
@@ -372,6 +365,8 @@ def beside_other_texts(
         Of a text whose encoder attention is worth less than `least` BLEU nothing is shown: a share of it says nothing.
     first : mapping of title -> the same of one training, optional
         Where a model was trained without encoder heads: its BLEU as a level (kept 0), and shares of what they add to it.
+    alone : bool
+        The first test set of each model alone.
 
     Returns
     -------
@@ -381,7 +376,8 @@ def beside_other_texts(
     """
     parts, later, changed, shared = [], [], "BLEU minus control", OF_REMOVAL
     for title, table in tables.items():
-        for split, rows in table[table.method.isin(["L0", *map(NAMES.get, ("none", "floor"))])].groupby("test set", sort=False):
+        known = table[table.method.isin(["L0", *map(NAMES.get, ("none", "floor"))])]
+        for split, rows in [*known.groupby("test set", sort=False)][: 1 if alone else None]:
             rows = rows[rows.worth >= least]
             called = split.partition("_")[0].capitalize() if "_" in split else split
             series = f"{title}, {called}" if table.index.get_level_values("test set").nunique() > 1 else title
@@ -511,21 +507,6 @@ def survival(sweep: Mapping[str, Any]) -> pd.Series:
     kept = sum(distribution.value()[-1] for distribution, _ in found)
     likely = sum(distribution.p_open()[-1] for distribution, _ in found) / len(found)
     return pd.Series((kept + 0.99 * likely).numpy(), found[0][1].columns)
-
-
-def learning_curves(sweep: Mapping[str, Any], penalty: float) -> dict[str, pd.DataFrame]:
-    """Dev loss and open heads by step of L0 and of gradual pruning to the same number of heads: step, dev_loss, heads."""
-    specs, found = sweep["runs"], {}
-    distribution, trace = gates(specs[f"L0 {penalty:g}"])
-    opened = pd.Series(distribution.value().sum(1).int(), trace.index)
-    history = pd.read_csv(runs.run(specs[f"L0 {penalty:g}"]).results / "history.csv")
-    found["L0"] = history.assign(heads=opened[history.step].to_numpy())
-    history, total = pd.read_csv(runs.run(specs[f"gradual {penalty:g}"]).results / "history.csv"), trace.shape[1]
-    left, over = int(found["L0"].heads.iloc[-1]), round(0.6 * history.step.iloc[-1])
-    history["heads"] = [total - round((total - left) * min(1.0, (step - 1) / over)) for step in history.step]
-    found["gradual, gradient importance"] = history
-    found["further training, all heads"] = pd.read_csv(runs.run(specs["control"]).results / "history.csv").assign(heads=total)
-    return {name: frame[["step", "dev_loss", "heads"]] for name, frame in found.items()}
 
 
 # --- what is kept, and what it does ----------------------------------------------------------------------------------
