@@ -188,7 +188,7 @@ run.figure(
     f" {max(kept.values())} at the lowest and {min(kept.values())} at the highest.",
     model=sweep["name"],
 )
-run.figure(
+run.animation(
     l0.figures.gate_closing_animation(traces, kept=kept),
     "gate_closing_animation",
     caption="Gates close, as an animation.",
