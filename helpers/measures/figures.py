@@ -637,33 +637,37 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
 
 
 @redrawable
-def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
-    """Mean rank of confidence by rank of relevance, trained and random weights; a band over models.
+def confidence_by_rank(
+    table: pd.DataFrame, rho: Mapping[str, float], loss: pd.DataFrame | None = None, loss_rho: float = float("nan")
+):  # fmt: skip
+    """Mean rank of confidence by rank of relevance, trained and random weights; beside it the same of the loss without a head.
 
     Parameters
     ----------
     table : pandas.DataFrame
         What `helpers.measures.ranks.confidence_by_rank` returns.
     rho : mapping of weights ("trained", "random") -> rank correlation of the two, which stands at the line
+    loss, loss_rho : optional
+        The same of the rise of the loss without the head, trained weights alone.
     """
     looks = {"trained": {"color": MODELS[0]}, "random": {"color": "#7F7F7F", "marker": "s", "ls": "--"}}
     more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
-    figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
-    drawing.lines(axis, table, "relevance", "value", "weights", looks, band={"trained"})
-    places = range(1, int(table.relevance.max()) + 1)
-    axis.plot([0.7, places[-1] + 0.2], [table.even.iloc[0]] * 2, **drawing.LEVEL)
-    axis.plot([0.7, places[-1] + 0.3], [0.7, places[-1] + 0.3], zorder=1, **more["alike"])
-    axis.set(xticks=places, yticks=places, xlabel="rank of relevance in its layer (1: most relevant)",
-             ylabel="rank of confidence, mean\n(1: most confident)")  # fmt: skip
-    axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 1.6))
-    for weights, said in (("trained", "trained"), ("random", "random weights")):
-        rows = table[table.weights == weights].sort_values("relevance")
-        colour, last = looks[weights]["color"], rows.iloc[-1]
-        axis.annotate(f"{said},\nSpearman {rho[weights]:.2f}", (last.relevance, last.value), (10, 0), va="center",
-                      textcoords="offset points", fontsize=8, color=colour)  # fmt: skip
-        for row in rows.iloc[[0, -1]].itertuples() if weights == "trained" else ():
-            axis.annotate(f"{row.value:.1f}", (row.relevance, row.value), (0, -13), textcoords="offset points", fontsize=8,
-                          color=colour, ha="center")  # fmt: skip
+    panels = [("Relevance and confidence", "rank of confidence, mean\n(1: most confident)", table, rho)]
+    if loss is not None:
+        damage = "Relevance and damage", "rank of the damage, mean\n(1: loss rises most without it)"
+        panels.append((*damage, loss, {"trained": loss_rho}))
+    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2 if len(panels) > 1 else 5, 3.1)
+    for axis, (title, label, own, each) in zip(axes, panels, strict=True):
+        drawing.lines(axis, own, "relevance", "value", "weights", looks, band={"trained"})
+        places = range(1, int(own.relevance.max()) + 1)
+        axis.plot([0.7, places[-1] + 0.3], [own.even.iloc[0]] * 2, **drawing.LEVEL)
+        axis.plot([0.7, places[-1] + 0.3], [0.7, places[-1] + 0.3], zorder=1, **more["alike"])
+        axis.set(xticks=places, yticks=places, xlabel="rank of relevance in its layer\n(1: most relevant)", ylabel=label)
+        axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 0.3), title=title)
+        for place, weights in enumerate(each):
+            said = f"{'trained' if weights == 'trained' else 'random weights'}, Spearman {each[weights]:.2f}"
+            axis.text(0.98, 0.97 - 0.09 * place, said, ha="right", va="top", transform=axis.transAxes, fontsize=8.5,
+                      color=looks[weights]["color"])  # fmt: skip
     band = {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
     drawing.legend(figure, {**band, **more})
     return figure
@@ -700,38 +704,6 @@ def few_heads(table: pd.DataFrame):
     ring = {"color": "black", "ls": "", "marker": "o", "mfc": "none"}
     entries = {"trained": {"color": "black"}, "first above half": ring, "random weights": {"color": "black", "ls": "--"}}
     drawing.legend(figure, entries | {"even shares": drawing.LEVEL})
-    return figure
-
-
-@redrawable
-def confidence_against_relevance(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series]):
-    """Relevance of every encoder head by its confidence, a panel a model: the first layer in colour, all others grey.
-
-    Its most relevant head is ringed, a line stands at its median confidence: the paper's exception is a ring left of the line.
-
-    Parameters
-    ----------
-    relevance, confidence : mappings of title -> Series on (kind, layer, head)
-    """
-    figure, axes = drawing.grid(len(relevance), 2, WIDTH / 2, 2.1, sharex=True, sharey=True)
-    line = {"color": MODELS[0], "lw": 0.9, "ls": "--", "zorder": 1}
-    for axis, (title, column) in zip(axes, relevance.items(), strict=True):
-        table = pd.DataFrame({"relevance": column, "confidence": confidence[title]}).xs("encoder")
-        layer = table.index.get_level_values("layer")
-        first, rest = table[layer == layer.min()], table[layer != layer.min()]
-        axis.scatter(rest.confidence, rest.relevance, s=14, color="#C9C9C9", ec="white", lw=0.3)
-        axis.scatter(first.confidence, first.relevance, s=18, color=MODELS[0], ec="black", lw=0.3, zorder=3)
-        axis.axvline(first.confidence.median(), **line)
-        at = first.loc[first.relevance.idxmax()]
-        axis.scatter(at.confidence, at.relevance, s=80, fc="none", ec=MODELS[1], lw=1.3, zorder=4)
-        rho = first.relevance.corr(first.confidence, method="spearman")
-        axis.set(title=f"{title}: layer 1, Spearman {rho:.2f}", xlabel="confidence")
-        axis.set_ylabel("relevance (share of layer)" if left(axis) else "")
-        axis.margins(0.08, 0.12)
-    dot: dict[str, Any] = {"ls": "", "marker": "o"}
-    entries = {"heads of layer 1": dot | {"color": MODELS[0]}, "of other layers": dot | {"color": "#C9C9C9"}}
-    entries |= {"most relevant of layer 1": dot | {"mfc": "none", "mec": MODELS[1], "ms": 8, "mew": 1.3}}
-    drawing.legend(figure, entries | {"median confidence of layer 1": line})
     return figure
 
 
@@ -825,7 +797,7 @@ def rules(mean: pd.DataFrame, curves: pd.DataFrame):
         axis.add_patch(plt.Rectangle((place - 0.5, place - 0.5), 1, 1, fill=False, ec="black", lw=0.9))
     axis.set_xticks(range(size), [name.replace(" (", "\n(") for name in names], rotation=90)
     axis.set_yticks(range(size), names)
-    axis.set_title("with each other (framed:\nwith itself, other sentences)")
+    axis.set_title("Do the rules rank heads alike?\n(framed: itself, other sentences)")
     level, more = 1.1, {"transform": beside.get_yaxis_transform(), "fontsize": 7.5, "va": "center"}
     for rule in repeats.sort_values(ascending=False).index:
         colour, level = _RULE_LOOKS[rule.partition(" ")[0]], min(level - 0.1, repeats[rule])  # names keep off each other
@@ -834,7 +806,7 @@ def rules(mean: pd.DataFrame, curves: pd.DataFrame):
     drawing.logarithmic(beside, "x")
     beside.axhline(0, **drawing.LEVEL)
     beside.set(xlabel="sentences", ylabel="Spearman", ylim=(-0.15, 1.03))
-    beside.set_title("from n sentences, with that of\nthe other half (median of models)")
+    beside.set_title("Does a rule rank them alike\non other sentences?")
     return figure
 
 

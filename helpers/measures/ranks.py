@@ -40,13 +40,13 @@ def strength(rho: float, low: float) -> str:
     return "not significantly" if not low > 0 else "strongly" if rho >= 0.7 else "moderately" if rho >= 0.4 else "weakly"
 
 
-def confidence_by_rank(trained: Mapping[str, Sequence[pd.Series]], random: Sequence[pd.Series]) -> pd.DataFrame:
+def confidence_by_rank(trained: Mapping[str, Sequence[pd.Series]], random: Sequence[pd.Series] = ()) -> pd.DataFrame:
     """Mean rank of confidence, 1 the largest of a layer, of encoder heads by their rank of relevance.
 
     Parameters
     ----------
     trained : mapping of title -> (relevance, confidence), Series on (kind, layer, head)
-    random : the same of one model with random weights
+    random : the same of one model with random weights, if any
 
     Returns
     -------
@@ -55,7 +55,7 @@ def confidence_by_rank(trained: Mapping[str, Sequence[pd.Series]], random: Seque
         the largest mean of a model; even: the mean rank if the two had nothing in common.
     """
     rows = []
-    for weights, pairs in (("trained", trained.values()), ("random", [random])):
+    for weights, pairs in (("trained", trained.values()), *([("random", [random])] if random else [])):
         ranked = [_of_kinds(pd.DataFrame({"relevance": one, "rank": other}), "encoder") for one, other in pairs]
         ranked = [columns.groupby(level=LAYER).rank(ascending=False, method="first") for columns in ranked]
         means = pd.concat([columns.groupby("relevance")["rank"].mean() for columns in ranked], axis=1)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RELATIONS, way
-from helpers.measures.table import named
 from helpers.reading import count, ends, interval, listed, number
 
 
@@ -38,70 +38,109 @@ def costliest(truths: Mapping[str, pd.DataFrame], title: str, shares: pd.DataFra
     )
 
 
-def carried(table: pd.DataFrame) -> list[str]:
+def carried(table: pd.DataFrame) -> str:
     """Of `measured.few_heads`: how many heads carry more than half of a layer, by the default rule and by the signed ones."""
-    told = []
-    for which, own in (("default rule", table.rule == "alpha_beta"), ("two signed rules", table.rule != "alpha_beta")):
-        mean = table[own].pivot_table(["value", "even"], "heads", "weights")
-        row = mean[mean.value.trained > 0.5].iloc[0]
-        beside = f"even: {100 * row.even.trained:.3g} %, random weights: {number(row.value.random, '%')}"
-        told.append(f"by the {which} {row.name} of {len(mean)} carry {number(row.value.trained, '%')} ({beside})")
-    return told
+    mean = table.groupby([table.rule == "alpha_beta", "weights", "heads"]).value.mean()
+    need = {key: int((own.droplevel([0, 1]) > 0.5).idxmax()) for key, own in mean.groupby(level=[0, 1])}
+    own, random = ([need[default, weights] for default in (True, False)] for weights in ("trained", "random"))
+    return (
+        f"More than half of a layer's relevance comes from {own[0]} of {table.heads.max()} heads by the default rule and from"
+        f" {own[1]} by the signed rules; with random weights from {random[0]} and {random[1]}."
+    )
 
 
-def followed(each: pd.DataFrame) -> tuple[str, int]:
-    """Of `ranks.follows_function`: where a difference is above shuffled ones, its interval above 0; models by default rule."""
-    own = each.drop(index="all models", level="model", errors="ignore")
-    above = own.difference > own.null_high + 1e-9
-    clear = ((own.low > 0) & above).unstack("rule").reindex(own.index.unique("model"))
-    default, signed = clear["alpha_beta"], clear.drop(columns="alpha_beta")
-    small = own.xs("alpha_beta", level="rule")[~default]
-    no = []
-    for row in small.itertuples():
-        few = ", too few to tell" * (row.functional <= 2)  # two heads of eight can be shuffled in 28 ways
-        no.append(f"{row.Index} ({count(int(row.functional), 'head')} in {count(int(row.layers), 'layer')}{few})")
-    told = [f"by the default rule in {listed(default.index[default])}" + (f", not in {listed(no)}" if no else "")]
-    found: dict[str, list[str]] = {}
-    for model, row in signed.iterrows():
-        by = (
-            "both signed rules"
-            if row.all()
-            else f"{listed(named(rule) for rule in row.index[row])} alone"
-            if row.any()
-            else "neither"
-        )
-        found.setdefault(by.removeprefix("relevance, "), []).append(str(model))
-    told.append(", ".join(f"by {by} in {listed(models)}" for by, models in sorted(found.items())))
-    if half := [f"{named(rule).removeprefix('relevance, ')} in {model}" for model, rule in own.index[above & ~(own.low > 0)]]:
-        told.append(f"above shuffled ones only: {listed(half)}")
-    return "; ".join(told), int(default.sum())
-
-
-def corrected(rows: Iterable[Any], titles: Mapping[str, str]) -> str:
-    """Of a claim's rows in the ledger: which are on its side after Holm's correction, which by their own interval alone."""
-    told: dict[str, list[str]] = {"significantly": [], "by their interval, not after Holm's correction": [], "neither": []}
-    for row in rows:
-        told[list(told)[0 if row.side == "for" else 1 if row.p < 0.05 else 2]].append(titles[row.label])
-    return "; ".join(f"{which}: {listed(names)}" for which, names in told.items() if names)
+def followed(each: pd.DataFrame) -> str:
+    """Of `ranks.follows_function`: in how many models a difference is above shuffled ones and its interval above 0."""
+    own = each.drop(index="all models", level="model", errors="ignore").xs("alpha_beta", level="rule")
+    clear = (own.low > 0) & (own.difference > own.null_high + 1e-9)
+    return f"By the default rule the difference is clear in {clear.sum()} of {count(len(own), 'model')} taken alone."
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
     """Relevance (default rule) and confidence in published runs of other text and size: rho, low, high by run.
 
-    Under "loss" those of relevance with the loss without a head, where half of the heads change it. `root`: the folder of all
-    tracks' figures; what is not there is left out.
+    `root`: the folder of all tracks' figures; what is not there is left out.
     """
     found: dict[str, tuple[float, float, float]] = {}
     tables = root / "natural" / "01_relevance_and_confidence" / "tables"
     for name, path, where in (
         ("Europarl", tables / "relevance_and_confidence.csv", {"kind": "encoder", "rule": "alpha_beta", "weights": "trained"}),
         ("the paper's width", root / "summaries" / "gpu-quarter.csv", {"what": "relevance with confidence, encoder"}),
-        ("loss", tables / "truth_agreement.csv", {"truth": "loss, all models", "measure": "alpha_beta", "shown": True}),
     ):
         rows = pd.read_csv(path).rename(columns={"value": "rho"}) if path.exists() else pd.DataFrame(columns=[*where])
         if (own := (rows[[*where]] == pd.Series(where)).all(axis=1)).any():
             found[name] = tuple(rows.loc[own, ["rho", "low", "high"]].iloc[0])
     return found
+
+
+def loss_beyond(root: Path) -> pd.DataFrame:
+    """How measures correlate with the loss without a head on natural text, by measure; no row where too few heads change it."""
+    path = root / "natural" / "01_relevance_and_confidence" / "tables" / "truth_agreement.csv"
+    if not path.exists():
+        return pd.DataFrame(columns=["rho", "low", "high"])
+    table = pd.read_csv(path)
+    return table[(table.truth == "loss, all models") & table.shown].set_index("measure")
+
+
+def answered(
+    alike: pd.Series, loss: pd.Series, shown: bool, elsewhere: Mapping[str, Any], natural: pd.DataFrame, decides: bool
+) -> str:  # fmt: skip
+    """The answer of notebook 01: rows rho, low and high of relevance with confidence and with the loss without a head.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether enough heads change the loss.
+    elsewhere, natural
+        `beyond` and `loss_beyond`.
+    decides : bool
+        Whether the head that relevance finds in the example changes the word (`sentence.decides`).
+    """
+    words = [ranks.strength(row.rho, row.low) for row in (alike, loss)]
+    told = [
+        f"**Relevance agrees {words[0]} with confidence, and {words[1]} with what removing a head costs.** By relevance as the"
+        f" authors' later code computes it, the rank correlations within layers are {number(alike.rho)} and {number(loss.rho)}."
+    ]
+    if not shown:
+        told.append("Too few heads change the loss here for the second number to count.")
+    if "Europarl" in elsewhere and "alpha_beta" in natural.index:
+        both = f"{number(elsewhere['Europarl'][0])} and {number(natural.rho['alpha_beta'])}"
+        told.append(f"On natural text (Europarl, one model) they are {both}.")
+    if decides:
+        told.append("In one sentence, relevance finds the head whose removal changes the word.")
+    return " ".join(told)
+
+
+def by_rank(confidence: pd.DataFrame, loss: pd.DataFrame) -> str:
+    """Of two `ranks.confidence_by_rank`, of confidence and of the loss without a head: the rank of the most relevant head."""
+    own, cost = (table[table.weights == "trained"].value.iloc[0] for table in (confidence, loss))
+    return (
+        f"The most relevant head of a layer has on average rank {number(own, '.1f')} of confidence and rank"
+        f" {number(cost, '.1f')} of damage when removed; chance gives {number(confidence.even.iloc[0], '.1f')}."
+    )
+
+
+def worth(title: str, lost: float, gained: float) -> str:
+    """What encoder attention is worth to a model, in BLEU: by removal, and by training without it (nan: not done)."""
+    never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse. " if gained == gained else ""
+    return (
+        f"{never}If all its encoder heads are removed after training, it loses {number(lost, '.1f')} BLEU. That is an upper"
+        " end: its frozen decoder cannot adapt."
+    )
+
+
+def foretold(differ: pd.DataFrame, natural: pd.DataFrame, loss: pd.Series, shown: bool) -> str:
+    """Of encoder heads in `measured.effects_that_differ`: whether relevance tells the loss without them, and elsewhere."""
+    here = f"{differ.differ.sum()} of {differ['heads'].sum()} heads measurably change the loss"
+    own = interval(*loss[["rho", "low", "high"]], ".2f")
+    told = f"{here}, and relevance correlates with it at {own}" if shown else f"Here only {here}, too few to judge a measure"
+    if "alpha_beta" in natural.index:
+        row = natural.loc["alpha_beta"]
+        other = natural.low.reindex(["attnlrp ratio", "cp ratio"])
+        only = "of the three rules only the default one correlates significantly with it, at" if not (other > 0).any() else ""
+        there = interval(row.rho, row.low, row.high, ".2f")
+        told += f"; on Europarl at least half do, and {only or 'the default rule correlates with it at'} {there}"
+    return f"{told}."
 
 
 def larger(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,11 +77,16 @@ def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> d
     return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | told
 
 
+def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """The sentence of `one_sentence`, as a batch of its own."""
+    pieces, ids = sentence["source"], subject.encoded.source
+    fits = (i for i in range(len(ids)) if len(ids[i]) == len(pieces) and subject.source.pieces(list(ids[i])) == pieces)
+    return single(subject, next(fits))
+
+
 def share_by(subject, sentence: Mapping[str, Any], rule: str) -> float:
     """By another rule, the share of its layer that the head of `one_sentence` has for the word that is followed there."""
-    pieces, ids = sentence["source"], subject.encoded.source
-    place = next(i for i in range(len(ids)) if len(ids[i]) == len(pieces) and subject.source.pieces(list(ids[i])) == pieces)
-    found = explain(subject.model, [single(subject, place)], rule, "encoder")
+    found = explain(subject.model, [batch_of(subject, sentence)], rule, "encoder")
     layer = pd.Series(found.values[sentence["target"]], found.heads)["encoder", sentence["layer"]]
     return float(layer[sentence["head"]] / layer.sum())
 
@@ -126,11 +132,41 @@ def said_of_sentence(sentence: Mapping[str, Any]) -> str:
     part = sentence["heads"].loc[target].abs()["encoder", sentence["layer"], sentence["head"]] / abs(flow[-1].sum())
     word = sentence["predicted"][target].replace("▁", "")
     return (
-        f"By the rule conservative {number(above.iloc[place], '%')} of the relevance of {word!r} stands at"
-        f" {above.index[place]!r} after the last encoder layer; at the input words {number(below.iloc[place], '%')}, and"
-        f" {number(below.iloc[came], '%')} at {below.index[came]!r}. Layer {sentence['layer'] + 1} head {sentence['head'] + 1}"
-        f" carries {number(part, '%')}. Shares: of what reaches the encoder."
+        f"After the last encoder layer {number(above.iloc[place], '%')} of the relevance of {word!r} stands at"
+        f" {above.index[place]!r}; layer {sentence['layer'] + 1} head {sentence['head'] + 1} carries {number(part, '%')} of it,"
+        f" and of what reaches the input words {number(below.iloc[came], '%')} stands at {below.index[came]!r}."
     )
+
+
+_MEANT = {  # what changes with a word, where someone has looked
+    ("выхлебала", "выпила"): " Both mean *drank*, in the feminine: 'выхлебала' is what a cow does, 'выпила' what a person does."
+    " Gender survives, the sense of the verb does not: this head tells it *who* drinks."
+}
+
+
+def said_without(table: pd.DataFrame, sentence: Mapping[str, Any]) -> str:
+    """What a model would write without the head of `one_sentence`, beside what it writes without each other encoder head.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        On (layer, head), from 0, and (-1, -1) for all heads: probability of the followed word, and the word that is then
+        likeliest (likeliest).
+    """
+    own, whole = table.loc[(sentence["layer"], sentence["head"])], table.loc[(-1, -1)]
+    others, word = table.probability.drop([own.name, whole.name]), whole.likeliest
+    then = "still writes it" if own.likeliest == word else f"writes {own.likeliest!r} instead"
+    least = math.floor(100 * others.min())
+    rest = f" Without any one of the other {len(others)} encoder heads it keeps at least {least} %." if len(others) else ""
+    first = f"**With all heads the model gives {word!r} {number(whole.probability, '%')}; without this head"
+    first += f" {number(own.probability, '%')}, and it {then}.**"
+    return first + rest + _MEANT.get((word, own.likeliest), "")
+
+
+def decides(table: pd.DataFrame, sentence: Mapping[str, Any]) -> bool:
+    """Whether the head of `one_sentence` is the one whose removal costs its word most, and another word is likeliest then."""
+    own = table.loc[(sentence["layer"], sentence["head"])]
+    return own.probability == table.probability.min() and own.likeliest != table.likeliest[(-1, -1)]
 
 
 ONE_SENTENCE = Analysis("relevance of a word through one sentence", 1, one_sentence, sentences=True)

@@ -129,18 +129,6 @@ def test_every_head_has_a_dot_at_its_most_frequent_offset_and_at_rare_tokens():
     assert told.count("1") == 2 and {"paper: 83 %", "random weights: not run", "needed: 50 %", "layer"} <= {*told}
 
 
-def test_the_first_layer_stands_out_with_its_most_relevant_head():
-    relevance, confidence = models([5, 5, 5])
-    figure = whole(figures.confidence_against_relevance(relevance, confidence))
-    for axis, (title, column) in zip(figure.axes, relevance.items(), strict=True):
-        rest, first, top = (np.array(dots.get_offsets()) for dots in axis.collections)
-        own, sure = column["encoder"][0], confidence[title]["encoder"][0]
-        np.testing.assert_allclose(first, np.stack([sure, own], 1))
-        assert len(rest) == 10 and top.tolist() == [[sure[own.idxmax()], own.max()]]
-        assert axis.lines[0].get_xdata()[0] == sure.median()
-        assert axis.get_title() == f"{title}: layer 1, Spearman {own.corr(sure, method='spearman'):.2f}"
-
-
 def test_relevance_with_and_without_a_function():
     relevance, _ = models([4, 4])
     functions = {title: pd.Series([[] for _ in part], part.index) for title, part in relevance.items()}
@@ -190,8 +178,12 @@ def test_confidence_by_rank_of_relevance():
     assert found.low.tolist()[:4] == [1, 2, 2, 1] and found.high.tolist()[:4] == [4, 3, 3, 4]
     axis = whole(figures.confidence_by_rank(found, {"trained": 0.5, "random": 1.0})).axes[0]
     assert axis.get_ylim() == (4.3, 0.7)
-    said = [text.get_text() for text in axis.texts]
-    assert said == ["trained,\nSpearman 0.50", "2.5", "2.5", "random weights,\nSpearman 1.00"]
+    assert [text.get_text() for text in axis.texts] == ["trained, Spearman 0.50", "random weights, Spearman 1.00"]
+    damage = confidence_by_rank({"a": (one, other)})
+    assert damage.value.tolist() == [4, 3, 2, 1] and {*damage.weights} == {"trained"}
+    beside = whole(figures.confidence_by_rank(found, {"trained": 0.5, "random": 1.0}, damage, 0.25)).axes[1]
+    assert [text.get_text() for text in beside.texts] == ["trained, Spearman 0.25"]
+    assert beside.lines[0].get_ydata().tolist() == [4, 3, 2, 1]
 
 
 def test_figures_call_measures_what_people_do():

@@ -625,14 +625,8 @@ def test_where_relevance_follows_function_is_said_by_model():
     rows = {("all models", "alpha_beta"): (1, 0.5, 0.2), ("a", "alpha_beta"): (1, 0.5, 0.2), ("b", "alpha_beta"): (1, 0.5, 1.5)}
     rows |= {("a", "cp"): (1, -0.5, 0.2), ("b", "cp"): (1, 0.5, 0.2)}  # of a above shuffled ones, not above 0
     each = pd.DataFrame(rows, ["difference", "low", "null_high"]).T.rename_axis(["model", "rule"])
-    told, models = said.followed(each.assign(functional=1, layers=2))
-    assert models == 1 and told == (
-        "by the default rule in a, not in b (1 head in 2 layers, too few to tell); by both signed rules in b, by neither in a;"
-        " above shuffled ones only: conservative in a"
-    )
-    rows = [SimpleNamespace(label=name, side=side, p=p) for name, side, p in (("x", "for", 0), ("y", "open", 0.01))]
-    told = said.corrected(rows, {"x": "X", "y": "Y"})
-    assert told == "significantly: X; by their interval, not after Holm's correction: Y"
+    told = said.followed(each)
+    assert told == "By the default rule the difference is clear in 1 of 2 models taken alone."
 
 
 def test_what_a_few_heads_carry_is_said_by_rule():
@@ -641,9 +635,11 @@ def test_what_a_few_heads_carry_is_said_by_rule():
             for weights, less in (("trained", 0.0), ("random", 0.1))
             for heads, value in ((1, first - less), (2, 1.0))]  # fmt: skip
     table = pd.DataFrame(rows, columns=["rule", "weights", "heads", "value"])
-    told = said.carried(table.assign(even=table["heads"] / 2))
-    assert told[0] == "by the default rule 2 of 2 carry 100 % (even: 100 %, random weights: 100 %)"
-    assert told[1] == "by the two signed rules 1 of 2 carry 60 % (even: 50 %, random weights: 50 %)"
+    told = said.carried(table)
+    assert told == (
+        "More than half of a layer's relevance comes from 2 of 2 heads by the default rule and from 1 by the signed rules;"
+        " with random weights from 2 and 2."
+    )
 
 
 def test_what_the_loss_admits_is_said():
@@ -671,10 +667,34 @@ def test_runs_of_other_text_and_size_are_read(tmp_path):
     row = {"kind": "encoder", "rule": "alpha_beta", "weights": "trained", "rho": 0.7, "low": 0.5, "high": 0.9}
     pd.DataFrame([row | {"weights": "random", "rho": 0.0}, row]).to_csv(folder / "relevance_and_confidence.csv")
     assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9)}
+    assert said.loss_beyond(tmp_path).empty
     row = {"truth": "loss, all models", "measure": "alpha_beta", "rho": 0.6, "low": 0.4, "high": 0.8}
     for shown in (False, True):
         pd.DataFrame([row | {"shown": shown}]).to_csv(folder / "truth_agreement.csv")
-        assert said.beyond(tmp_path).get("loss") == ((0.6, 0.4, 0.8) if shown else None)
+        assert said.loss_beyond(tmp_path).rho.to_dict() == ({"alpha_beta": 0.6} if shown else {})
+
+
+def test_the_answer_of_notebook_01_follows_its_numbers():
+    rows = pd.DataFrame({"rho": [0.75, 0.3], "low": [0.5, 0.1], "high": [0.9, 0.5]})
+    natural = pd.DataFrame({"rho": [0.6], "low": [0.4], "high": [0.8]}, ["alpha_beta"])
+    told = said.answered(rows.iloc[0], rows.iloc[1], False, {"Europarl": (0.7, 0.5, 0.9)}, natural, True)
+    assert told.startswith("**Relevance agrees strongly with confidence, and weakly with what removing a head costs.**")
+    assert "are 0.75 and 0.30. Too few heads" in told and "they are 0.70 and 0.60." in told and "changes the word" in told
+    bare = said.answered(rows.iloc[0], rows.iloc[1], True, {}, pd.DataFrame(), False)
+    assert "Too few" not in bare and "Europarl" not in bare and "changes the word" not in bare
+    differ = pd.DataFrame({"heads": [8, 8], "differ": [3, 4]})
+    told = said.foretold(differ, natural, rows.iloc[1], False)
+    assert told.startswith("Here only 7 of 16 heads measurably change the loss, too few")
+    assert "only the default one correlates significantly with it, at 0.60 [0.40, 0.80]" in told
+    sure = pd.concat([natural, natural.set_axis(["cp ratio"])])
+    assert "the default rule correlates with it at" in said.foretold(differ, sure, rows.iloc[1], False)
+    assert said.foretold(differ, pd.DataFrame(), rows.iloc[1], True).endswith("correlates with it at 0.30 [0.10, 0.50].")
+    ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
+    assert "rank 2.0 of confidence and rank 3.0 of damage when removed; chance gives 4.5" in said.by_rank(
+        ranks, ranks.assign(value=[1.0, 3.0])
+    )
+    assert said.worth("A", 12.4, 1.2).startswith("Trained without encoder attention, A is 1.2 BLEU worse. If all")
+    assert said.worth("A", 12.4, float("nan")).startswith("If all its encoder heads are removed after training, it loses 12.4")
 
 
 def test_effects_that_differ_from_zero():

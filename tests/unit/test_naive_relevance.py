@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from helpers import study
 from helpers.measures import sentence
@@ -40,11 +41,12 @@ def test_what_it_is_not_written_for():
 
 def test_the_block_that_notebook_01_writes_out_gives_the_numbers_of_the_fast_way():
     text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
-    (shown,) = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    exec(ast.unparse(shown), here := {"np": np})
-    batch, target, fast = one("mbart"), 1, explain(small("mbart"), [one("mbart")], "cp")
+    shown = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    exec("\n".join(map(ast.unparse, shown)), here := {"torch": torch})
+    model, batch, target, fast = small("mbart").double(), one("mbart"), 1, explain(small("mbart"), [one("mbart")], "cp")
     for layer in range(2):
-        heads, below = here[shown.name](**naive.one_block(small("mbart"), batch, target, layer))
+        given = {name: torch.tensor(array) for name, array in naive.one_block(small("mbart"), batch, target, layer).items()}
+        heads, below = (found.detach() for found in here["through_attention"](model.model.encoder.layers[layer], **given))
         own = [address[:2] == ("encoder", layer) for address in fast.heads]
         np.testing.assert_allclose(heads, fast.values[target, own], rtol=0, atol=1e-10 * np.abs(fast.values).max())
         np.testing.assert_allclose(below.sum(1), naive.explain(small("mbart"), batch)[1][target, layer], rtol=1e-8)
@@ -77,5 +79,16 @@ def test_a_word_is_its_tokens_and_the_sentence_says_where_its_relevance_stands()
     heads = pd.DataFrame([[0.5, -2.0]], columns=pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)]))
     found = {"source": pieces, "predicted": ["▁ja"], "flow": flow, "heads": heads, "target": 0, "layer": 0, "head": 1}
     said = sentence.said_of_sentence(found)
-    for part in ("100 % of the relevance of 'ja' stands at 'roll'", "75 %, and 25 % at 'a'", "head 2 carries 50 %"):
+    for part in ("100 % of the relevance of 'ja' stands at 'roll'", "25 % stands at 'a'", "head 2 carries 50 %"):
         assert part in said
+
+
+def test_what_a_model_writes_without_the_head_is_said():
+    places = pd.MultiIndex.from_tuples([(-1, -1), (0, 0), (0, 1), (1, 0)], names=["layer", "head"])
+    table = pd.DataFrame({"probability": [0.9, 0.05, 0.897, 0.95], "likeliest": ["ja", "no", "ja", "ja"]}, places)
+    found = {"layer": 0, "head": 0}
+    said = sentence.said_without(table, found)
+    assert said.startswith("**With all heads the model gives 'ja' 90 %; without this head 5 %, and it writes 'no' instead.**")
+    assert said.endswith("Without any one of the other 2 encoder heads it keeps at least 89 %.")
+    assert sentence.decides(table, found) and not sentence.decides(table, {"layer": 0, "head": 1})
+    assert "and it still writes it" in sentence.said_without(table.assign(likeliest="ja"), found)

@@ -97,7 +97,7 @@ def explain(model, batch: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray,
 
 
 @torch.no_grad()
-def one_block(model, batch: Mapping[str, Tensor], target: int, layer: int) -> dict[str, np.ndarray | float]:
+def one_block(model, batch: Mapping[str, Tensor], target: int, layer: int) -> dict[str, np.ndarray]:
     """What goes through one attention block of the encoder, for who writes its relevance out: y = x + f(norm(x)).
 
     Parameters
@@ -110,8 +110,7 @@ def one_block(model, batch: Mapping[str, Tensor], target: int, layer: int) -> di
     Returns
     -------
     dict
-        x [n, d] that the block reads, A [heads, n, n] its attention weights, W_v, b_v, W_o, b_o its maps to values and to the
-        stream, gain, shift [d] and eps of the norm, R [n, d] the relevance of y.
+        x [n, d] that the block reads, A [heads, n, n] its attention weights, R [n, d] the relevance of y.
     """
     model, batch, plan = _checked(model, batch)
     assert plan.encoder is not None  # as checked
@@ -120,13 +119,8 @@ def one_block(model, batch: Mapping[str, Tensor], target: int, layer: int) -> di
     tape = play(model, plan, inputs(batch))
     blocks = [block for block in plan.encoder.blocks if isinstance(block, Attention)]
     block, behind = blocks[layer], dict(_down(model, plan, tape, target, {}))
-    value, out, norm = block.inner[-1], block.out, block.norm
-    tensors: dict[str, Any] = {
-        "x": tape.given[norm.module][0], "A": tape.weights["encoder", layer][0], "W_v": value.weight, "b_v": value.bias,
-        "W_o": out.weight, "b_o": out.bias, "gain": norm.weight, "shift": norm.module.get_parameter("bias"),
-        "R": behind[block][0],
-    }  # fmt: skip
-    return {name: tensor.detach().numpy().copy() for name, tensor in tensors.items()} | {"eps": norm.eps}
+    found = {"x": tape.given[block.norm.module], "A": tape.weights["encoder", layer], "R": behind[block]}
+    return {name: tensor[0].detach().numpy().copy() for name, tensor in found.items()}
 
 
 def _checked(model, batch: Mapping[str, Tensor]) -> tuple[Any, dict[str, Tensor], Layout]:
