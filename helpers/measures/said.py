@@ -107,7 +107,7 @@ def answered(
         both = f"{number(elsewhere['Europarl'][0])} and {number(natural.rho['alpha_beta'])}"
         told.append(f"On natural text (Europarl, one model) they are {both}.")
     if decides:
-        told.append("In one sentence, relevance finds the head whose removal changes the word.")
+        told.append("In one sentence, relevance by another rule finds the head whose removal changes the word.")
     return " ".join(told)
 
 
@@ -132,7 +132,7 @@ def worth(title: str, lost: float, gained: float) -> str:
 def foretold(differ: pd.DataFrame, natural: pd.DataFrame, loss: pd.Series, shown: bool) -> str:
     """Of encoder heads in `measured.effects_that_differ`: whether relevance tells the loss without them, and elsewhere."""
     here = f"{differ.differ.sum()} of {differ['heads'].sum()} heads measurably change the loss"
-    own = interval(*loss[["rho", "low", "high"]], ".2f")
+    own = interval(loss.rho, loss.low, loss.high, ".2f")
     told = f"{here}, and relevance correlates with it at {own}" if shown else f"Here only {here}, too few to judge a measure"
     if "alpha_beta" in natural.index:
         row = natural.loc["alpha_beta"]

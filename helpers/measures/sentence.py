@@ -12,16 +12,20 @@ import torch
 
 from helpers.corpora.tokens import collate
 from helpers.drawing import KIND_TITLES
+from helpers.heads import gate, index
 from helpers.measures.analysis import Analysis
-from helpers.measures.lrp import explain, naive
+from helpers.measures.lrp import RULES, explain, naive
+from helpers.measures.table import named
 from helpers.models import head_weights, inputs
-from helpers.reading import number
+from helpers.reading import listed, number
+
+NEEDS = -math.log(0.9)  # nats: a word needs a head without which a tenth of its probability is gone
 
 
-def single(subject, sentence: int) -> dict[str, torch.Tensor]:
-    """A dev sentence as a batch of its own."""
+def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
+    """A dev sentence, or some, as a batch of its own."""
     device = next(subject.model.parameters()).device
-    return {name: value.to(device) for name, value in collate(subject.encoded, [sentence], subject.source.pad).items()}
+    return {name: value.to(device) for name, value in collate(subject.encoded, sentences, subject.source.pad).items()}
 
 
 def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> d
         same by `lrp.explain`; flow [predicted, encoder layers + 1, source], see there; target, layer and head (from 0): that
         word's first token and the head; block: `lrp.naive.one_block` of these; of: sentences looked at.
     """
-    fits = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:first] or [0]
+    fits = _readable(subject, words, first)
     found = [_busiest(subject, single(subject, i)) for i in fits]
     chosen = max(range(len(fits)), key=lambda place: found[place][0])
     batch, (_, target, (_, layer, head)) = single(subject, fits[chosen]), found[chosen]
@@ -75,6 +79,49 @@ def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> d
     told = {"target": target, "layer": layer, "head": head, "of": len(fits)}
     block = naive.one_block(subject.model, batch, target, layer)
     return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | told
+
+
+def _readable(subject, words: tuple[int, int], first: int) -> list[int]:
+    """The first sentences of so many words."""
+    return [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:first] or [0]
+
+
+@torch.no_grad()
+def one_by_one(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> pd.DataFrame:
+    """Of every whole word in the sentences of `one_sentence`, which encoder head it needs most, and whether relevance says so.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a predicted word: cost, what its log-probability loses without that head (nats); for each rule, whether that head
+        is the most relevant one by size (bool).
+    """
+    batch = single(subject, *_readable(subject, words, first))
+    model, live = subject.model, batch["labels"] != -100
+    plain = model(**inputs(batch), use_cache=False).logits[live].log_softmax(-1)
+    top, lost = plain.argmax(-1, keepdim=True), []
+    for address in index(model, "encoder"):
+        with gate(model, {address: 0.0}):
+            cut = model(**inputs(batch), use_cache=False).logits[live].log_softmax(-1)
+        lost.append((plain.gather(-1, top) - cut.gather(-1, top))[:, 0].cpu().numpy())
+    cost, parts = np.array(lost), top[:, 0].split(live.sum(1).tolist())
+    whole = np.concatenate([np.isin(range(len(part)), whole_words(subject.target.pieces(part.tolist()))) for part in parts])
+    table = pd.DataFrame({"cost": cost.max(0)})
+    for rule in RULES:
+        table[rule] = np.abs(explain(model, [batch], rule, "encoder").values).argmax(1) == cost.argmax(0)
+    return table[whole].reset_index(drop=True)
+
+
+def said_of_words(table: pd.DataFrame) -> str:
+    """Of `one_by_one`: how many words need one head, and whether each rule finds it."""
+    need = table[table.cost > NEEDS]
+    told = (
+        f"Is this word an exception? In these short sentences {len(need)} of {len(table)} whole words lose more than a tenth of"
+    )
+    told += " their probability without some one encoder head."
+    found = listed(f"{need[rule].sum()} by {named(rule).removeprefix('relevance, ')}" for rule in RULES)
+    told += f" Of the {len(need)}, the most relevant head is the one needed for {found}." if len(need) else ""
+    return told + " These are too few words to compare the rules." * (0 < len(need) < 30)
 
 
 def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:

@@ -189,6 +189,8 @@ likeliest = [first.target.pieces([int(p.argmax())])[0].replace("▁", "") for p 
 probable = pd.DataFrame({"probability": [float(p[word]) for p in probable.values()], "likeliest": likeliest})
 probable.index = pd.MultiIndex.from_tuples(places, names=["layer", "head"])
 display(Markdown(example.said_without(probable, sentence)))
+needed = run.table(example.one_by_one(first), "words_and_heads", model=first.name, split="dev")
+display(Markdown(example.said_of_words(needed)))
 
 # %% [markdown]
 # ## Do relevance and confidence agree?
@@ -620,8 +622,9 @@ if lost:
     by_removal = listed(f"{number(value, '.1f')} ({name})" for name, value in lost.items())
     details.append(
         f"Removed after training, with {run.settings['pruning']['steps']:,} further steps, encoder heads cost {by_removal}"
-        f" BLEU. Below {least:g} BLEU the ledger judges no claim about them (*hollow*). Other models were not tested this"
-        f" way; only {first.title} was trained without encoder attention."
+        f" BLEU. Below {least:g} BLEU the ledger judges no claim about them (*hollow*)."
+        + f" By training without encoder attention ({number(gained, '.1f')} BLEU) it would judge none."
+        * bool(gained < least)
     )
 if run.corpus == "controlled":
     counted = {name: scoring.enough(table) for name, table in accuracy.items()}

@@ -1,6 +1,7 @@
 """Relevance the way it is taught gives the numbers of the fast way."""
 
 import ast
+from copy import deepcopy
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import study
+from helpers import heads, study
 from helpers.measures import sentence
 from helpers.measures.lrp import conservation, explain, naive
 from helpers.models import inputs
@@ -81,6 +82,32 @@ def test_a_word_is_its_tokens_and_the_sentence_says_where_its_relevance_stands()
     said = sentence.said_of_sentence(found)
     for part in ("100 % of the relevance of 'ja' stands at 'roll'", "25 % stands at 'a'", "head 2 carries 50 %"):
         assert part in said
+
+
+def test_words_are_held_against_every_head():
+    model, batch = small("mbart"), batch_for("mbart")
+    subject = SimpleNamespace(model=model, sentences=[SimpleNamespace(words=[""] * 6)] * 2)
+    subject.target = SimpleNamespace(pieces=lambda ids: ["▁word"] * len(ids))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentence, "single", lambda _, *places: batch if places == (0, 1) else None)
+        found = sentence.one_by_one(subject)
+    live = batch["labels"] != -100
+    plain = model(**inputs(batch)).logits[live].log_softmax(-1).detach()
+    assert len(found) == live.sum() and {*found} == {"cost", "alpha_beta", "attnlrp", "cp"}
+    lost = []
+    for address in heads.index(model, "encoder"):
+        cut = heads.remove(deepcopy(model), [address])(**inputs(batch)).logits[live].log_softmax(-1).detach()
+        lost.append((plain - cut)[range(len(plain)), plain.argmax(-1)].numpy())
+    np.testing.assert_allclose(found.cost, np.max(lost, 0), atol=1e-5)
+    most = np.abs(explain(model, [batch], "cp", "encoder").values).argmax(1)
+    assert found.cp.tolist() == (most == np.argmax(lost, 0)).tolist()
+
+
+def test_words_that_need_a_head_are_counted():
+    table = pd.DataFrame({"cost": [0.2, 0.3, 0.1], "alpha_beta": [False] * 3, "attnlrp": [True] * 3, "cp": [True, False, True]})
+    said = sentence.said_of_words(table)
+    assert "2 of 3 whole words" in said and "for 0 by LRP αβ, 2 by AttnLRP and 1 by conservative. These are too few" in said
+    assert sentence.said_of_words(table.assign(cost=0.0)).endswith("without some one encoder head.")
 
 
 def test_what_a_model_writes_without_the_head_is_said():
