@@ -40,7 +40,7 @@ from helpers.measures.sentence import ONE_SENTENCE, single
 from helpers.measures.table import named
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.models import inputs
-from helpers.reading import ends, interval, readable
+from helpers.reading import readable
 from helpers.runs import subjects, training
 from helpers.scores import intervals, scoring
 
@@ -264,24 +264,6 @@ def truth_agreement(
     names = next(iter(measures.values())).columns
     columns = {name: pooled({title: table[name] for title, table in measures.items() if title in truths}) for name in names}
     return correlations(pooled(truths), columns, kinds=kind, within_layer=True)
-
-
-def left_by_holm(part: pd.DataFrame, repeats: Mapping[str, float], truth: str) -> str:
-    """Which measures correlate with the `truth` (`truth_agreement`) after Holm's correction, and whether that can be chance.
-
-    `repeats`: by what a rule is `called`, the agreement of its ranking with that from other sentences; below 0.5 it is none.
-    """
-    left = part[(intervals.holm(intervals.p_value(part.rho, part.low, part.high)) < 0.05) & (part.rho > 0)]
-    left = left.sort_values("rho", ascending=False)
-    if left.empty:
-        return f"Of all measures none correlates with {truth} after Holm's correction."
-    best = f"{called(left.index[0])} {'correlates' if len(left) == 1 else f'and {len(left) - 1} more correlate'}"
-    top = left.iloc[0]
-    first = interval(top.rho, top.low, top.high, ".2f")
-    said = f"Of all measures only {best} with {truth} after Holm's correction ({first})"
-    chance = [repeats[name] for name in map(called, left.index) if repeats.get(name, 1) < 0.5]
-    none = f"{said}; as rankings by it do not repeat on other sentences ({ends(chance, '.2f')}), we take it for chance"
-    return f"{none if len(chance) == len(left) else said}."
 
 
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:

@@ -22,22 +22,6 @@ def admitted(truths: Mapping[str, pd.DataFrame], shown: bool) -> str:
     return f"{'Half of the encoder heads or more change the loss' if shown else few}; {told}."
 
 
-def costliest(truths: Mapping[str, pd.DataFrame], title: str, shares: pd.DataFrame, cost: str = "") -> str:
-    """Where the costliest encoder heads are (`worth.leave_one_out` by model), and `relevance_columns` of one model's first."""
-    tops = {name: frame.loss.xs("encoder").nlargest(3) for name, frame in truths.items()}
-    early = [layer == 0 for top in tops.values() for layer in top.index.get_level_values("layer")]
-    layer, head = tops[title].index[0]
-    columns = {"alpha_beta": "LRP αβ", "attnlrp ratio": "AttnLRP", "cp ratio": "conservative"}
-    own = shares.xs("encoder").loc[layer][[*columns]].rename(columns=columns)
-    rank = own.abs().rank(ascending=False).loc[head]
-    told = listed(f"{own[rule][head]:.3f} by {rule} (rank {place:.0f})" for rule, place in rank.items())
-    return (
-        f"Of encoder heads the three costliest of each model are in {sum(early)} of {len(early)} cases in layer 1. The"
-        f" costliest of {title}, layer {layer + 1} head {head + 1} ({number(tops[title].iloc[0], '+.3f')} nats{cost}), has"
-        f" of its layer's relevance {told}; ranks by size, of {len(own)}."
-    )
-
-
 def carried(table: pd.DataFrame) -> str:
     """Of `measured.few_heads`: how many heads carry more than half of a layer, by the default rule and by the signed ones."""
     mean = table.groupby([table.rule == "alpha_beta", "weights", "heads"]).value.mean()

@@ -530,17 +530,19 @@ run.figure(
 )
 
 # %% jupyter={"source_hidden": true}
-own, costs, cost = real.loc[first.title].iloc[0], "", ""
+own, costs = real.loc[first.title].iloc[0], ""
 told = [
     f"{notes.admitted(truths, enough)} After Holm's correction {real.differ_holm.sum()} of {real['heads'].sum()} heads change"
     f" the loss, in {first.title} {own.differ_holm} of {own['heads']}. The first-order term of the loss without its sign is"
     " what predicts here; with its sign it does not (notebook 6, which also asks how far this yardstick agrees with itself)."
 ]
 if held_out:
-    repeats = last[first.title].rename(index=measured.called).to_dict()
-    told.append(measured.left_by_holm(agreed[f"BLEU, {first.title}"], repeats, f"BLEU ({first.title})"))
-    worst = truths[first.title].loss.xs("encoder", drop_level=False).idxmax()
-    cost = f"; {interval(*without.loc[worst, ['bleu', 'low', 'high']], '.1f')} BLEU, n = {held_out}"
+    rows = agreed[f"BLEU, {first.title}"][["rho", "low", "high"]]
+    told.append(
+        f"With the BLEU of {first.title} in place of the loss, relevance by the default rule correlates at"
+        f" {interval(*rows.loc['alpha_beta'], form='.2f')}, gradient importance at"
+        f" {interval(*rows.loc['gradient, example'], form='.2f')}."
+    )
     costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
     encoders = costly.index.isin(["encoder"], level="kind").sum()
     costs = readable(
@@ -557,7 +559,6 @@ if held_out:
         caption=f"{first.title}: the {len(costly)} heads of all types of attention whose absence raises the loss most"
         f" ({encoders} of them encoder heads); BLEU n = {held_out}, loss n = {few} sentences",
     )
-told.append(notes.costliest(truths, first.title, tables[first.title], cost))
 display(folded("More: how many heads change the loss, BLEU instead of the loss, the costliest heads", *told, costs))
 
 # %% [markdown]

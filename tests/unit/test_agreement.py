@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 
 from helpers.measures.lrp import Explained
-from helpers.measures.measured import left_by_holm
 from helpers.measures.ranks import (
     correlation,
     follows_function,
@@ -129,12 +128,6 @@ def test_correlations_in_words():
         strength(float("nan"), float("nan")),
     ]
     assert told == ["strongly", "moderately", "weakly", "not significantly", "not significantly"]
-    part = pd.DataFrame(
-        {"rho": [0.5, 0.6, 0.1], "low": [0.4, 0.5, -0.4], "high": [0.6, 0.7, 0.6]}, ["cp step", "attnlrp ratio", "x"]
-    )
-    said = left_by_holm(part, {"conservative (per token)": 0.01, "AttnLRP (summed)": 0.9}, "it")
-    only = "Of all measures only AttnLRP (summed) and 1 more correlate with it after Holm's correction"
-    assert said == f"{only} (0.60 [0.50, 0.70])."
 
 
 def roles(index, places):

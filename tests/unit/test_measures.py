@@ -602,17 +602,6 @@ def test_dominance_is_of_magnitudes():
     assert row.gap_low == pytest.approx(row.low - 0.5)  # one sentence of the other has no draws that differ
 
 
-def test_what_holm_leaves_is_said_with_how_it_repeats():
-    rho = pd.DataFrame({"rho": [0.9, 0.5, 0.4, -0.9], "low": [0.8, 0.01, 0.01, -1.0], "high": [1.0, 0.99, 0.79, -0.8]})
-    rho = rho.set_axis(["cp step", "cp ratio", "alpha_beta", "mine"])
-    said = measured.left_by_holm(rho, {"conservative (per token)": 0.1}, "it")
-    chance = "as rankings by it do not repeat on other sentences (0.10), we take it for chance"
-    only = "Of all measures only conservative (per token) correlates with it after Holm's correction"
-    assert said == f"{only} (0.90 [0.80, 1.00]); {chance}."
-    none = measured.left_by_holm(rho.loc[["mine"]], {}, "it")
-    assert none == "Of all measures none correlates with it after Holm's correction."
-
-
 def test_a_correlation_beside_that_of_random_weights():
     rows = [("trained", 0.5, 0.3, 0.6), ("random", 0.1, -0.2, 0.5)]
     rows = pd.DataFrame(rows, columns=["weights", "rho", "low", "high"]).assign(rule="cp", normalised="ratio", heads=8)
@@ -649,15 +638,6 @@ def test_what_the_loss_admits_is_said():
         told[0] == "Half of the encoder heads or more change the loss; the median head changes it, either way, by 0.0002 nats."
     )
     assert told[1].startswith("Too few encoder heads change the loss for this to count")
-
-
-def test_the_costliest_heads_are_said_with_their_relevance():
-    frame = pd.DataFrame({"loss": shares([0.0, 0.1], [0.2, 0.3])})
-    column = shares([0.5, 0.5], [0.8, -0.1])
-    relevance = pd.DataFrame({"alpha_beta": column, "attnlrp ratio": column, "cp ratio": column})
-    told = said.costliest({"a": frame}, "a", relevance, "; x")
-    assert "in 1 of 3 cases in layer 1. The costliest of a, layer 2 head 2 (+0.300 nats; x)" in told
-    assert "-0.100 by LRP αβ (rank 2)" in told
 
 
 def test_runs_of_other_text_and_size_are_read(tmp_path):
