@@ -2,6 +2,6 @@
 
 # ruff: noqa: F401
 from helpers.methods import parts
-from helpers.methods.coreference.matrices import ORDERS, Links, choose, injected, mixed, probing, sparse, tokens_of
+from helpers.methods.coreference.matrices import ORDERS, Links, choose, injected, linked, mixed, probing, sparse, tokens_of
 
 __getattr__ = parts(__name__)

@@ -312,6 +312,13 @@ class Links:
         return batched(found, width).to(input_ids.device)
 
 
+def linked(ids: Sequence[int], clusters: Clusters, form: str = "full") -> Links:
+    """The links of one text."""
+    links = Links()
+    links.add(ids, sparse(clusters, len(ids), form))
+    return links
+
+
 # --- what is done with them ------------------------------------------------------------------------------------------
 
 

@@ -206,27 +206,6 @@ def beside_baselines(table: pd.DataFrame, board: Board, against: str = runs.PLAI
     return pd.concat([table, known[known.metric == EVENTS]], ignore_index=True)
 
 
-def examples(board: Board, names: Sequence[str], places: Mapping[str, int], by: str = "") -> pd.DataFrame:
-    """Test dialogues with their reference and what rows write of them, on what each is called.
-
-    With clusters `by`, that of the first word in which the last row differs from the first one is bold (Markdown).
-    """
-    texts, found = {name: board.written(name) for name in names}, {}
-    for called, place in places.items():
-        pair, written = board.task.pairs(board.split)[place], {name: texts[name][place] for name in names}
-        shown, both = pair.source, zip(*(written[name].split() for name in (names[0], names[-1])), strict=False)
-        who = next((ours for theirs, ours in both if theirs != ours), "")
-        if by and who:
-            words = list(pair.words)
-            for cluster in runs.clusters_of(board.task.folder, board.split, by)[place]:
-                if any(who in pair.words[start:stop] for start, stop in cluster):
-                    for start, stop in cluster:
-                        words[start:stop] = [f"**{word}**" for word in words[start:stop]]
-            shown = " ".join(words)
-        found[called] = {"dialogue": shown, "reference": pair.target} | written
-    return pd.DataFrame.from_dict(found, "index")
-
-
 def best_example(board: Board, name: str, against: str = runs.PLAIN) -> int:
     """Place of the shortest of those dialogues in which a row tells the most events more of the right people than another."""
     gap = board.statistics(name)[:, -1] - board.statistics(against)[:, -1]
@@ -568,20 +547,15 @@ def marked(folder: Path, split: str, by: str, place: int) -> str:
     return "\n".join(" ".join(words[start:stop]) for start, _, stop in row.turns)
 
 
-def shown_matrices(
-    spec: Mapping[str, Any], split: str, by: str, span: str, place: int, most: int
-) -> tuple[list[str], dict[str, np.ndarray], int]:
-    """The first `most` tokens of a text, the part of each coreference matrix that joins them, and how many tokens it has."""
-    text, tables = subjects.text_of(spec), {}
+def linked_tokens(
+    spec: Mapping[str, Any], split: str, by: str, span: str, place: int
+) -> tuple[list[str], list[int], list[list[int]]]:
+    """The tokens of a text and their ids, and of each person or thing the places of the tokens that stand for it."""
+    text = subjects.text_of(spec)
     pair = text.pairs(split)[place]
-    ids = text.source.encode(pair.source)
-    mentions, _ = matrices.tokens_of(
-        runs.clusters_of(text.folder, split, by)[place], text.source.word_ids(pair.source, pair.words), span
-    )
-    for form in matrices.FORMS:
-        whole = matrices.batched([matrices.sparse(mentions, len(ids), form)], len(ids))[0]
-        tables[f"{form} link"] = whole[:most, :most].numpy()
-    return text.source.pieces(ids[:most]), tables, len(ids)
+    ids, words = text.source.encode(pair.source), text.source.word_ids(pair.source, pair.words)
+    found, _ = matrices.tokens_of(runs.clusters_of(text.folder, split, by)[place], words, span)
+    return text.source.pieces(ids), ids, [[token for mention in cluster for token in mention] for cluster in found]
 
 
 def events_told(board: Board, names: Sequence[str], at: slice = slice(None)) -> pd.DataFrame:
