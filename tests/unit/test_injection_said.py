@@ -216,11 +216,10 @@ def test_heads_come_to_matter_by_the_loss_without_them():
 
 def test_what_masking_costs_and_how_alike_heads_rank():
     masked = scores(a=(0, 0, 0), b=(-1, -2, 0)).assign(order="lowest", number=[0, 3], **{"all off": -12})
-    both = pd.concat([masked, masked[1:].assign(order="highest", number=1, change=-4.4)])
-    assert (
-        said.masking(both)
-        == "Without three of them it falls by 1.0 points; without the most important one it falls by 4.4 points."
-    )
+    both = pd.concat([masked, masked[1:].assign(order="highest", number=1, change=-7)])
+    told = "Without three of them it falls by 1.4 %, {} our limit allows; without the most important one it falls by 10.0 %."
+    assert said.masking(both, -0.01) == told.format("more than")
+    assert said.masking(both, -0.02) == told.format("which")
     off = masked.assign(setting="a", order="lowest", number=3, change=[-0.3, -1], percent=[-0.5, -1.4], change_high=[0, -0.9])
     told = "0.3 to 1.0 points of ROUGE-1, 0.5 to 1.4 %: 1 of 2 settings lose more than our limit of 1 %, 1 by interval."
     assert said.masked(off, -0.01).endswith(told) and said.masked(off.assign(number=1), -0.01) == ""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy import stats
 
 from helpers import corpora, study
@@ -317,3 +318,14 @@ def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
         share = 100 * counts[chosen, 2].sum() / counts[chosen, 0].sum()  # of the events of these dialogues alone
         assert lines.value[lines.metric == "events"].item() == pytest.approx(share)
     assert (tables.by_cluster_size(board, [MAIN], "gold", against=MAIN).change == 0).all()
+
+
+def test_tokens_of_one_person_are_linked(parts):
+    spec = parts["main"][PLAIN]["run"]
+    tokens, ids, clusters = tables.linked_tokens(spec, "test", "gold", "whole", 0)
+    side = subjects.text_of(spec).source
+    assert len(tokens) == len(ids) and side.pieces(ids) == tokens and clusters
+    places = [token for cluster in clusters for token in cluster]
+    assert len(places) == len(set(places)) and max(places) < len(ids)
+    matrix = coreference.linked(ids, clusters).matrices(torch.tensor([ids]))[0]
+    torch.testing.assert_close(matrix, coreference.matrices.full_link(clusters, len(ids)))

@@ -209,14 +209,22 @@ def printed(over: pd.DataFrame) -> str:
     )
 
 
-def masking(curves: pd.DataFrame) -> str:
-    """What ROUGE-1 loses without the least and the most important heads of every layer: of `tables.masking`."""
-    part = curves[curves.metric == "ROUGE-1"].drop_duplicates(["order", "number"]).set_index(["order", "number"]).change
-    asked = {("lowest", 1): "Without the least important head of every layer ROUGE-1",
-             ("lowest", 3): "without three of them it",
-             ("highest", 1): "without the most important one it"}  # fmt: skip
-    told = "; ".join(f"{said} {moves(part[place])}" for place, said in asked.items() if place in part.index)
-    return f"{told[:1].upper()}{told[1:]}."
+def masking(curves: pd.DataFrame, allowed: float) -> str:
+    """What share of ROUGE-1 goes with the least and the most important heads of every layer: of `tables.masking`.
+
+    `allowed` is what the claim lets three least important ones cost, a share of the whole model's (less than 0).
+    """
+    part = curves[curves.metric == "ROUGE-1"].drop_duplicates(["order", "number"]).set_index(["order", "number"])
+    share = 100 * part.change / part.value["lowest", 0]
+    told = []
+    if ("lowest", 1) in share.index:
+        told.append(f"without the least important head of every layer ROUGE-1 {moves(share['lowest', 1], '%')}")
+    if ("lowest", 3) in share.index:
+        rule = "more than" if share["lowest", 3] < 100 * allowed else "which"
+        told.append(f"without three of them it {moves(share['lowest', 3], '%')}, {rule} our limit allows")
+    if ("highest", 1) in share.index:
+        told.append(f"without the most important one it {moves(share['highest', 1], '%')}")
+    return f"W{'; '.join(told)[1:]}." if told else "No heads were switched off."
 
 
 def chosen(own: pd.DataFrame, alone: pd.DataFrame) -> str:
