@@ -232,8 +232,8 @@ display(
 # ROUGE hardly sees a wrong name in a summary. Therefore the figure shows a second score, which only generated text allows: the
 # share of events that the summary tells with the right people.
 #
-# Here is the dialogue from above once more, taken as it comes, with what the model writes after training without links (*plain*)
-# and with resolver links. The second dialogue is the shortest of those that gain most.
+# Here is the dialogue from above once more, taken as it comes, with what the model writes after training without
+# links (*plain*) and with resolver links. The second dialogue is the shortest of those that gain most.
 
 # %% jupyter={"source_hidden": true}
 table = tables.scores(board, names)
@@ -260,7 +260,8 @@ run.figure(
 )
 places = dict.fromkeys([0, *([tables.best_example(board, MAIN)] if board.known_events else [])])
 for place in places:
-    one, texts = board.task.pairs(board.split)[place], {row: board.written(row)[place] for row in (PLAIN, MAIN)}
+    one = board.task.pairs(board.split)[place]
+    texts = {name: board.written(row)[place] for name, row in (("plain", PLAIN), (said.links(links), MAIN))}
     print(said.example(one.source, one.target, texts), end="\n\n\n")
 
 # %% jupyter={"source_hidden": true}
