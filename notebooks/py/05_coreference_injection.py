@@ -267,7 +267,9 @@ for place in places:
 # %% jupyter={"source_hidden": true}
 own = against[against.metric == "ROUGE-1"].set_index("control")
 title = f"Least important heads with {said.links(links)} minus each control, {behind}"
-minus = said.wide(against.rename(columns={"control": "row"}), "change", title, "+.1f", what="minus")
+minus = against.rename(columns={"control": "row"})
+elsewhere = minus.row.isin(heads_of) | minus.row.str.match("injected, (?!lowest)|layer of")
+minus, rivals = (said.wide(minus[rows], "change", title, "+.1f", what="minus") for rows in (~elsewhere, elsewhere))
 quality, told = tables.scores(board, [PLAIN]), []
 if board.known_events:
     quality = pd.concat([quality, tables.baselines(board)])
@@ -301,11 +303,15 @@ run.figure(
 # The random choices are only two, and they hit important heads in different layers. So they cannot tell importance from layer,
 # and it stays open whether a head has to be unimportant.
 
+# %% jupyter={"source_hidden": true}
+display(folded("More: the least important heads minus each other choice", rivals))
+
 # %% [markdown]
 # ## Do injected heads come to matter?
 #
 # If the links are of use, the model should miss these heads when they are taken away. We switch off one injected head at a
-# time, before and after the training with links. Heads that got shuffled links or none show what training does by itself.
+# time, before and after the training with links. Heads that got shuffled links or none show what training does by itself. The
+# verdict on top asks the same of importance, layer by layer; the fold has both.
 
 # %% jupyter={"source_hidden": true}
 run.table(from_one(every), "before_after")
@@ -362,9 +368,21 @@ if "inference" in parts:
         resamples=repeats,
         show=False,
     )
-    written = written[written.row != f"{MAIN}, written with {links}"]  # which is the lowest heads' own row
-    parts_of_more += [said.at_inference(written, said.change(curves, "lowest, 1 a layer") if curves is not None else "")]
-    parts_of_more += [said.wide(written, "change", "Change against the model without links, one training", "+.1f")]
+    left = written.row.str.startswith(f"{MAIN}, ") & (written.row != f"{MAIN}, written with {links}")  # that is the main row
+    parts_of_more += [
+        said.at_inference(
+            written[left | (written.row == MAIN) | (written.row == "injected at inference")],
+            said.change(curves, "lowest, 1 a layer") if curves is not None else "",
+        )
+    ]
+    parts_of_more += [
+        said.wide(
+            written[left | (written.row == "injected at inference")],
+            "change",
+            "Change against the model without links, one training",
+            "+.1f",
+        )
+    ]
 display(folded("More: what the resolver gets wrong, and links put in at inference alone", *parts_of_more))
 
 # %% [markdown]
@@ -376,7 +394,8 @@ display(folded("More: what the resolver gets wrong, and links put in at inferenc
 
 # %% jupyter={"source_hidden": true}
 grouped = tables.by_group(board, {"heads and layers": parts.get("where", {}), "matrices": parts.get("matrices", {})})
-parts_of_more = [said.elsewhere(single, own, over, links)]
+far = said.elsewhere(single, own, over, links)
+parts_of_more = [f"{far[:1].upper()}{far[1:]}." if far else ""]
 if len(grouped):
     run.table(grouped, "where", resamples=repeats)
     upper, below = (f"{MAIN}, {part} layers" for part in ("upper", "middle"))
@@ -387,14 +406,16 @@ if len(grouped):
         figures.changes(placed, ["ROUGE-1", *board.metrics[3:]], title=once),
         "where",
         caption=f"In which layers, in how many heads and with which matrix injection helps, seed {seed}, {count}.",
-        takeaway=said.layer(single),
+        takeaway=said.layer(single, own),
         resamples=repeats,
         show=False,
     )
     kept = placed[placed.metric.isin(["ROUGE-1", tables.EVENTS]) & ~placed.row.str.match(r"\d in")]
     title = f"Change against the model without links, {count}, one training"
-    display(said.wide(kept[kept.group != "which attend by"], "change", title, "+.1f", what="links in"))
-    display(Markdown(said.layer(single)))
+    kept = kept[kept.group != "which attend by"]
+    where = ("least important heads, " + kept.row).str.replace(".*none: ", "", regex=True)
+    display(said.wide(kept.assign(row=where), "change", title, "+.1f", what="links in"))
+    display(Markdown(f"{said.layer(single, own)} Shuffled links were not tried in such a layer."))
     matrix = placed[(placed.group == "which attend by") & placed.metric.isin(["ROUGE-1", tables.EVENTS])]
     parts_of_more += [said.layers(grouped, last, board)]
     parts_of_more += [
