@@ -80,8 +80,8 @@ def test_the_answer_claims_what_intervals_say():
 
 
 def test_changes_are_verbs():
-    assert [said.moves(change) for change in (0.5, -1.24, 0.04)] == [
-        "rises by 0.5 points", "falls by 1.2 points", "stays as it was",
+    assert [said.moves(change) for change in (0.5, -1.24, 0.04, float("nan"))] == [
+        "rises by 0.5 points", "falls by 1.2 points", *["stays as it was"] * 2,
     ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from IPython.display import Markdown
 
 from helpers.methods.coreference import tables
 from helpers.methods.coreference.runs import MAIN, PLAIN, shown
-from helpers.reading import count, ends, interval, listed, number, readable
+from helpers.reading import NOTHING, count, ends, interval, listed, number, readable
 
 OWN = "layer of its own, all"
 HEADS = {"probing": "heads by probing", "lowest": "least important heads", "highest": "most important heads"}
@@ -141,7 +141,7 @@ def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: st
 def moves(value: float, unit: str = "points") -> str:
     """A change as a verb: "rises by 0.5 points", "falls by 0.2 points", "stays as it was" where it is rounded to zero."""
     size = number(abs(value), ".1f")
-    return "stays as it was" if size == "0.0" else f"{'rises' if value > 0 else 'falls'} by {size} {unit}"
+    return "stays as it was" if size in ("0.0", NOTHING) else f"{'rises' if value > 0 else 'falls'} by {size} {unit}"
 
 
 def _gains(table: pd.DataFrame) -> pd.DataFrame:
