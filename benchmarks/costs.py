@@ -8,18 +8,22 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
-from benchmarks.common import COLUMNS, NAMES, named
+from benchmarks.common import COLUMNS, NAMES
 from benchmarks.common import SIZES as SHAPES
-from helpers import plan, study
+from helpers import models, plan, study
+from helpers.heads import index
+from helpers.measures import lrp, worth
 from helpers.measures.table import named as called
 from helpers.methods import contest, l0
-from helpers.reading import NOTHING, ends, interval, listed, number, readable
+from helpers.reading import ends, interval, listed, number, readable
 from helpers.runs import subjects
 from helpers.study import StudyError, layout, published
 
@@ -52,6 +56,7 @@ HEART = (
 )  # fmt: skip
 
 UNIT, TRAINED = "gradient, example", "L0 (trained)"  # of costs; a whole training with gates
+SENTENCES = 8  # on which operations are counted: middle-sized ones, in seconds
 PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it what in a table
     UNIT: ("importance per example", GRADIENT), "confidence": ("confidence and positional", "confidence, positions, syntax"),
     "cp": ("relevance, cp", "relevance of every target token, conservative"),
@@ -66,9 +71,39 @@ ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encod
     ("generation", "masked"): "base_masked",  # which is not split by call
 }  # fmt: skip
 
+TIMED = (
+    "Measures were timed once in every training of the contest of notebook 6, one after the other in one process, on the "
+    "same sentences in the same batches; brackets go from the least to the most of these trainings. L0 is what its training "
+    "took; it trains the encoder's layers alone, and weights are counted there alone. Confidence and positions read other "
+    "text there: their cost is that of the growth benchmark, over all lengths. Syntax was not timed beside them, nor were "
+    "votes, L1 gates, probing, output norm, alignment and estimates of the loss to the first order.\n\n"
+    "All other times are of benchmarks on models with random weights. Every way runs once in every repeat, in random order, "
+    "and ratios are taken within the repeat (of growth and the Llama-style decoder medians are divided). Brackets are "
+    "quartiles. Nothing is timed before the study's way and the obvious way, the one that people write down first, gave the "
+    "same numbers. *Relevance*: one target token at a time, each with a forward pass of its own. *Gradient importance*: "
+    "batches of one. *Loss without the head*: the whole model for every head; the study computes what stands before a head "
+    "once. *Confidence, positions, syntax*: attention maps on disk; the study keeps sums while the model runs. Only Captum "
+    "is somebody else's code."
+)
+GROWN = (
+    "Exponents of the last doubling, one axis at a time, in batches of two sentences. At small sizes much of the time is "
+    "the fixed overhead of calls. In batches this small relevance of short sentences looks cheap beside gradient "
+    "importance, whose own time is overhead there; batches of the contest are larger."
+)
+REMOVED = (
+    "The encoder-decoder loses single heads. The Llama-style decoder loses query heads group by group, so that the last "
+    "group may be cut, and a key-value head goes with its last query head. *Time of a prompt* is, of an encoder-decoder, "
+    "its encoder pass and the first step. Marks in a line's colour are the share of operations that is left. What is saved "
+    "beyond operations is caches, threads and noise. Of masked heads one range is kept for both calls. Other orders, at "
+    "random and by importance, are in the files; for random weights they are no guide to trained models."
+)
+ADDED = (
+    "Brackets are quartiles over repeats. The *obvious way* to group heads is the protocol of the public code, K-means from "
+    "scratch in every module."
+)
 RULES_TOLD = (
     "*Signed relevance* (AttnLRP and the conservative rule) lets parts for and against a prediction cancel, *LRP αβ* keeps them"
-    " apart; the *conservative* rule holds attention weights constant. *Obvious way*: below."
+    " apart; the *conservative* rule holds attention weights constant."
 )
 PASSES = {  # of a decoder of today: measure -> the pass forward and back, all weights, beside which it stands
     "importance": "floor", "importance per token": "floor", "relevance": "floor of relevance", "leave one out": "floor",
@@ -258,10 +293,11 @@ def additions(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> pd.Data
 
 
 def told_apart(steps: pd.DataFrame) -> str:
-    """Of `additions`: what costs more than the same step timed once more varies, by quartiles, and what does not."""
+    """Of `additions`: what makes a step no longer than timing it once more does, by quartiles, and how much the others add."""
     dear = steps.cost_low > steps.again_high
-    parts = {"not told from noise": [*steps.index[~dear]], "longer than noise": [*steps.index[dear]]}
-    return "; ".join(f"{said}: {listed(names)}" for said, names in parts.items() if names)
+    parts = [f"{listed(steps.index[~dear])} cannot be told from timing the same step twice"] if (~dear).any() else []
+    parts += [f"{listed(steps.index[dear])} add {ends(steps.cost[dear], '%')} to a step"] if dear.any() else []
+    return f"{'; '.join(parts)}."
 
 
 def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
@@ -368,60 +404,47 @@ def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
     return found.assign(above=found.criterion.map(lows).astype(float) > 0)
 
 
-def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, heads: int) -> str:
-    """Which measure to prune by: the cheapest that is above random heads, beside L0; what costs less and is not.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Of `pruning`.
-    ranked : pandas.DataFrame
-        As `contested`.
-    heads : int
-        Encoder heads of the whole model.
-    """
-    rows, own = table.set_index("measure"), ranked.iloc[0]
-    bleu = {row.measure: interval(row.value, row.low, row.high, "+.1f") for row in table.itertuples()}
-    where = f"{own.model}, {own.seeds:.0f} trainings, about {ranked['heads'].mean():.0f} of {heads} encoder heads left"
-    where = f"In one contest ({where}, trained on alike)"
+def cheapest(table: pd.DataFrame) -> str:
+    """Which measure to prune by, in bold and in a sentence: the cheapest of `pruning` that is shown to beat random heads."""
+    rows = table.set_index("measure")
     good = rows[rows.above & rows.cost.notna() & (rows.index != TRAINED)].sort_values("cost")
     if good.empty:
-        return f"**{where} no measure is shown to beat random heads.**"
-    best, less = good.index[0], rows[rows.cost < good.cost.iloc[0]]
-    said = f"**{where}, {called(best)} is the cheapest measure shown to beat random heads** (BLEU {bleu[best]};"
-    said += f" L0 {bleu.get(TRAINED, NOTHING)}, random {bleu['random']})."
-    if len(less):
-        cost = ends((*less.cost_low, *less.cost_high), ".2f")
-        said += f" {listed(called(name) for name in less.index).capitalize()} ({cost} of its cost, by length) are not shown to"
-        said += f" ({', '.join(number(value, '+.1f') for value in less.value)})"
-        last = rows.index == TOGETHER[-1]
-        said += f"; syntactic ({number(rows.value[last].iloc[0], '+.1f')}) was not timed beside it." if last.any() else "."
-    return said
+        return "**We cannot tell.** In our one contest no measure is shown to beat random heads."
+    told = "One forward and one backward pass" if good.index[0] == UNIT else f"As much as {called(good.index[0])}"
+    said = (
+        f"In our one contest {called(good.index[0])} is the cheapest measure shown to choose better encoder heads than chance."
+    )
+    return f"**{told}.** {said}"
 
 
-def times_as_long(priced: pd.DataFrame, sentences: int, brief: bool = False) -> str:
-    """What the measures cost beside gradient importance on so many sentences of the contest, in a sentence; from `priced`."""
-    if brief:
-        dear, trained = (priced.loc[priced.index.intersection(names)] for names in (("cp", "attnlrp", "alpha_beta"), [TRAINED]))
-        more = f", L0's training {ends((*trained.cost_low, *trained.cost_high), '.0f')}" if len(trained) else ""
-        return f"Relevance costs {ends((*dear.cost_low, *dear.cost_high), '.0f')} times as much as gradient importance{more}."
-    seconds = priced.seconds[UNIT]
-    unit = f" ({number(seconds, '.1f')} seconds for {sentences} sentences)" if seconds == seconds else ""
-    told = []
-    for names, words in ((("cp", "attnlrp"), "signed relevance"), (("alpha_beta",), "LRP αβ"),
-                         (("leave-one-out",), "the loss without the head"), ((TRAINED,), "L0's training")):  # fmt: skip
-        part = priced.loc[priced.index.intersection(names)]
-        if len(part):
-            told.append(f"{words} {ends((*part.cost_low, *part.cost_high), '.0f')}")
-    return f"Times gradient importance{unit}: {listed(told)}."
+def judged(table: pd.DataFrame, ranked: pd.DataFrame, heads: int) -> str:
+    """Of `pruning` and `contested`: where the contest was, of how many encoder heads, and how every measure did."""
+    own, rows = ranked.iloc[0], table.sort_values("value", ascending=False)
+    told = [f"{called(row.measure)} {interval(row.value, row.low, row.high, '+.1f')}" for row in rows.itertuples()]
+    where = f"{own.model}, {own.seeds:.0f} trainings, about {ranked['heads'].mean():.0f} of {heads} encoder heads left"
+    return f"*The contest* ({where}, all trained on alike), BLEU against the unpruned model: {', '.join(told)}."
+
+
+def times_as_long(priced: pd.DataFrame) -> str:
+    """What relevance and a training with gates cost beside gradient importance, in a sentence; of `priced`."""
+    known = lambda names: priced.loc[priced.index.intersection(names)]  # noqa: E731
+    dear, trained = known(["cp", "attnlrp", "alpha_beta"]), known([TRAINED])
+    gates = f", and training gates {number(trained.cost.iloc[0], '.0f')} times" if len(trained) else ""
+    return f"Depending on its rule, relevance costs {ends((*dear.cost_low, *dear.cost_high), '.0f')} times as much{gates}."
 
 
 def better(table: pd.DataFrame) -> str:
-    """Of `pruning`: which of what costs more than gradient importance prunes better by its value; "" if nothing costs more."""
+    """Of `pruning`: what is cheaper than gradient importance and not shown to beat random heads; what is dearer and better."""
     rows = table.dropna(subset="cost").set_index("measure")
-    dear = rows[rows.cost > rows.cost.get(UNIT, np.inf)]
-    best = dear.index[dear.value > rows.value.get(UNIT, np.nan)]
-    return f" Better by BLEU than gradient importance: {listed(map(called, best))}." if len(dear) else ""
+    if UNIT not in rows.index:
+        return ""
+    less, dear = rows[(rows.cost < rows.cost[UNIT]) & ~rows.above], rows[rows.cost > rows.cost[UNIT]]
+    best = list(map(called, dear.index[dear.value > rows.value[UNIT]]))
+    said = f"of what costs more, {listed(best)} gave a better BLEU." if best else "nothing that costs more gave a better BLEU."
+    if len(less):
+        are = f"{listed(map(called, less.index))} {'are' if len(less) > 1 else 'is'}"
+        said = f"{are} cheaper than gradient importance, but not shown to beat random heads; {said}"
+    return said[0].upper() + said[1:]
 
 
 def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
@@ -437,21 +460,84 @@ def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
     return f"{readable(priced.reset_index(drop=True), columns, forms, caption=told).data}\n\n{RULES_TOLD}"
 
 
+def sample(settings: Mapping[str, Any], chosen: str, seed: int) -> tuple[Any, dict[str, Any], float]:
+    """The stored model, a few sentences of middle length of the contest's text, and how often L0's training reads that text.
+
+    Returns
+    -------
+    model, batch, float
+        The last: tokens of all its batches over those of the text, padding included.
+    """
+    subject = subjects.of_name(settings, subjects.names(settings, chosen)[0], seed)
+    batches = subject.held_out(2048, settings["relevance"])  # as the contest reads it
+    text = sum(batch["input_ids"].numel() + batch["labels"].numel() for batch in batches)
+    plan = {**settings["training"], **settings["pruning"]}
+    few = {name: rows[:SENTENCES] for name, rows in batches[len(batches) // 2].items()}
+    subject.model.set_attn_implementation("eager")  # whose products torch can count
+    return subject.model, few, plan["steps"] * plan["batch_tokens"] / text
+
+
+def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
+    """How many passes each measure takes by its definition, and operations that torch counts in it.
+
+    Parameters
+    ----------
+    reads : float
+        As of `sample`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On measure (`PRICED`): passes (forward + backward, in words), theory (what these come to, a forward pass and a backward
+        one to the heads being alike, one to the weights twice as much) and counted (products of matrices in the study's own
+        way), both in units of gradient importance.
+    """
+    heads, targets, learnt = len(index(model)), batch["labels"].shape[1], lambda name: ".encoder.layers." in name
+    weights = [weight for name, weight in model.named_parameters() if learnt(name)]  # those that pruning trains
+    step = torch.enable_grad()(lambda: torch.autograd.grad(models.cross_entropy(model, batch, 0.0), weights))
+    ways: dict[str, tuple[str, float, Any]] = {
+        UNIT: ("1 + 1", 1.0, lambda: worth.importance(model, [batch], norm=None)),
+        "confidence": ("1 + 0", 0.5, lambda: worth.mean_loss(model, [batch])),
+        "leave-one-out": (f"{1 + heads} + 0", (1 + heads) / 2, lambda: worth.leave_one_out(model, [batch], repeats=1)),
+        TRAINED: (f"{reads:.0f} × (1 + 2)", 1.5 * reads, step),
+    }
+    for rule in lrp.RULES:
+        ways[rule] = f"1 + {targets}", (1 + targets) / 2, partial(lrp.explain, model, [batch], rule)
+    found = {name: (*told, models.flops(model, call)) for name, (*told, call) in ways.items()}
+    table = pd.DataFrame.from_dict(found, orient="index", columns=["passes", "theory", "counted"])
+    table["counted"] /= table.counted[UNIT]
+    table.loc[TRAINED, "counted"] *= reads
+    return table.rename_axis("measure")
+
+
+def understood(table: pd.DataFrame) -> str:
+    """Of `priced` beside `counted`: how near counted operations come to measured costs, and where they do not."""
+    ratio = (table.cost / table.counted).drop(UNIT, errors="ignore")
+    near, far = ratio[ratio.between(0.5, 2)], ratio[~ratio.between(0.5, 2)]
+    off = np.exp(np.abs(np.log(near))).max()
+    said = [f"Counted operations foretell {len(near)} of {len(ratio)} measured costs to within a factor of {off:.1f}"]
+    said += [f"{called(name)} took {number(value, '.1f')} times what they say" for name, value in far.items()]
+    return f"{'; '.join(said if len(near) else said[1:])}."
+
+
 def between(said: str) -> tuple[float, float]:
     """The ends of "1.03 to 1.17"."""
     low, _, high = said.partition(" to ")
     return float(low), float(high or low)
 
 
-def removing(papers: Mapping[tuple[str, str], tuple[float, float]]) -> tuple[str, str]:
-    """What removed encoder heads save, in short and with the speed-ups: ends by (call, form), as of `ONCE`."""
+def removing(papers: Mapping[tuple[str, str], tuple[float, float]]) -> str:
+    """What removed encoder heads save of generation: ends by (call, form), as of `ONCE`."""
     (least, most), masked = papers["generation", "removed"], papers["generation", "masked"]
-    varies = "; masking" if least > masked[1] else ", no more than masking varies"
-    said = f"Removing the encoder heads that can go saves up to {number(1 - 1 / most, '%')} of generation time (least case"
-    said += f" {number(1 - 1 / least, '%')}{varies}: {ends((1 - 1 / value for value in masked), '+%')})."
-    told = {f"{call}, {form}": ends(speeds, ".2f") for (call, form), speeds in papers.items()}
-    fast = f"encoder pass {told['encoder pass, removed']}, generation {told['generation, removed']}"
-    return f"**{said}**", f"{said} Bars, times as fast: {fast}, masked {told['generation, masked']}"
+    close = "" if least > masked[1] else "; the low end is within what merely masking them gives"
+    return f"Removing the encoder heads that can go saves {ends((1 - 1 / least, 1 - 1 / most), '%')} of generation time{close}."
+
+
+def few_saved(saved: pd.DataFrame) -> str:
+    """Of `savings`: how fast small models without these heads are, over lengths and batches."""
+    own = saved[(saved["map"] == "encoder") & (saved.form == "removed")]
+    told = [f"{call} {ends(part.value, '.2f')}" for call, part in own.groupby("call", sort=False)]
+    return f"Small models ({listed(own.model.unique())}), times as fast over lengths and batches: {listed(told)}."
 
 
 def decoder(frame: pd.DataFrame) -> str:
@@ -461,7 +547,8 @@ def decoder(frame: pd.DataFrame) -> str:
                        ("leave one out", "the loss without the head")):  # fmt: skip
         ours, other = (number(of[name + way] / of[PASSES[name]], ".2g") for way in ("", ", obvious"))
         told.append(f"{said} {ours} ({other})")
-    return f"In units of one forward and backward pass, in brackets the obvious way: {listed(told)}."
+    where = f"On a {TODAY} ({frame.group.iloc[0]}; random tokens), in passes forward and back with gradients of all weights"
+    return f"{where}, in brackets the obvious way: {listed(told)}."
 
 
 def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -490,10 +577,9 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def machines(facts: pd.DataFrame, spent: pd.DataFrame, large: str) -> str:
     """What was timed on which machine: benchmarks, models of the papers' size (`large`), and the contest (as of `spent`)."""
-    widths = listed(str(SHAPES[size]["width"]) for size in facts.index.unique("size"))
     own = spent.attrs.get("hardware")
-    said = f"Benchmarks (width {widths} except where another is written): {listed(facts.hardware.unique())}; bars of *What do"
-    return f"{said} removed heads save?*: {large}{f'; times of the contest: {listed(own)}' if own else ''}."
+    said = f"Benchmarks: {listed(facts.hardware.unique())}; removed heads at the papers' size: {large}"
+    return f"{said}{f'; the contest: {listed(own)}' if own else ''}."
 
 
 def operations(size: str, length: float) -> float:
@@ -507,16 +593,35 @@ def operations(size: str, length: float) -> float:
     return length * length * SHAPES[size]["layers"] * each
 
 
-def steepest(slopes: pd.DataFrame, points: pd.DataFrame, size: str) -> str:
-    """Of `growth`: exponents of what grows fastest with the length of sentences, over the last doubling; as operations do."""
-    long = slopes[slopes.axis == "length"].sort_values("last", ascending=False)
-    steep = long[long["last"] >= 1]
-    told = [f"{row.last:.1f} for {named(row.what)}" for row in steep.itertuples()]
+def steepest(slopes: pd.DataFrame) -> str:
+    """Of `growth`: how many times as much relevance and gradient importance take at the last doubling of length."""
+    last = 2 ** slopes[slopes.axis == "length"].set_index("what")["last"]
+    dear, unit = last[last.index.str.startswith("relevance")], last[PRICED[UNIT][0]]
+    said = f"Sentences twice as long make relevance {ends(dear, '.1f')} times as dear"
+    return f"{said}, and gradient importance {number(unit, '.1f')} times (longest two)."
+
+
+def expected(points: pd.DataFrame, size: str) -> str:
+    """Of `growth`: how many times as many operations relevance needs at the last doubling."""
     most = points["at"][points.axis == "length"].max()
-    due = np.log2(operations(size, most) / operations(size, most / 2))
-    rest = f"; at most {long['last'][long['last'] < 1].max():.1f} for others" if len(steep) < len(long) else ""
-    said = f"Time grows with length (last doubling, to {most:.0f} tokens)"
-    return f"{said} to the power of {listed(told)}{rest}. Relevance by counted operations: {due:.1f}."
+    times = operations(size, most) / operations(size, most / 2)
+    return f"From {most / 2:.0f} to {most:.0f} tokens, counted operations of relevance grow {times:.1f} times."
+
+
+def ranges(papers: Mapping[tuple[str, str], tuple[float, float]]) -> pd.DataFrame:
+    """Ends by (call, form), as of `ONCE`, as a table: call, form, low, high."""
+    table = pd.DataFrame([(*case, *ends) for case, ends in papers.items()], columns=["call", "form", "low", "high"])
+    masked = table[table.form == "masked"]
+    other = [
+        masked.assign(call=call) for call in table.call.unique() if call not in {*masked.call}
+    ]  # one range is of all calls
+    return pd.concat([table, *other], ignore_index=True)
+
+
+def unpruned(frame: pd.DataFrame) -> str:
+    """Of `pruned`: what timing a model against itself gives for a token, which is noise."""
+    none = frame[(frame.share == 0) & (frame.quantity == "time of a token") & frame.criterion.str.contains("evenly")]
+    return f"With no head removed, a token takes {ends(none.value, '%')} of the time of the same model timed again."
 
 
 def savings(frame: pd.DataFrame) -> pd.DataFrame:
@@ -553,21 +658,14 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def left(frame: pd.DataFrame) -> str:
-    """Of `pruned`: what is left of cache and time (with quartiles) where most heads are gone, evenly, model by model."""
-    even = frame[frame.criterion.str.contains("evenly")].set_index(["model", "share", "quantity"])
-    told: list[str] = []
-    alone: list[str] = []
+    """Of `pruned`: what is left of cache and time where most heads are gone, evenly, model by model."""
+    even, most, told = frame[frame.criterion.str.contains("evenly")], frame.share.max(), []
     for model in frame.model.unique():
-        none, most = (even.loc[model, share] for share in (0, frame.share.max()))
-        time, cache = most.loc["time of a token"], number(most.value["cache bytes"], "%")
-        parts = (cache, interval(time.value, time.low, time.high, "%"))
-        words = ("", "") if told else (" of the cache", " of a token's time")
-        name = model.replace("grouped queries", TODAY).partition(",")[0]
-        told.append(f"{name} " + " and ".join(f"{part}{word}" for part, word in zip(parts, words, strict=True)))
-        alone.append(number(none.value["time of a token"], "%").removesuffix(" %"))
-    wide = listed(dict.fromkeys(model.rpartition(", ")[2] for model in frame.model))
-    said = f"With {frame.share.max()} % of all heads removed evenly, models of {wide} keep"
-    return f"{said}: {'; '.join(told)} (none removed: {listed(alone)} %)"
+        of = even[(even.model == model) & (even.share == most)].set_index("quantity").value
+        kind = model.replace("grouped queries", TODAY).partition(",")[0]
+        cache, time = (number(of[name], "%") for name in ("cache bytes", "time of a token"))
+        told.append(f"the {kind} keeps {cache} of its cache but {time} of a token's time")
+    return f"Without {most} % of all heads, {listed(told)}."
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------

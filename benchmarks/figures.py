@@ -143,86 +143,54 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
 
 
 @redrawable
-def removed(frame: pd.DataFrame, papers: Mapping[tuple[str, str], tuple[float, float]]):
-    """What removed and masked encoder heads save beside what operations allow: a panel a call, a row a form.
+def removed(frame: pd.DataFrame):
+    """What removed and masked heads save beside what operations allow: a panel a call, a bar a form from the least to the most.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `benchmarks.costs.savings` returns it, of one map of heads: dots.
-    papers : mapping of (call, form) -> (least, most)
-        What models of the papers' size give, as bars.
+        call, form ("removed", "masked", "ceiling"), low, high (times as fast as with all heads).
     """
-    drawing.need(frame, "form", "model", "call", "length", "batch", "value", "low", "high")
-    calls = list(dict.fromkeys(call for call, _ in papers))
-    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 2.0), sharey=True)
-    for axis, call in zip(axes, calls, strict=True):
-        for row, (form, (_, colour)) in enumerate(FORMS.items()):
-            if (call, form) in papers:
-                low, high = papers[call, form]
-                axis.barh(row, high - low, 0.8, low, color=colour, alpha=0.35, lw=0)
-                alone = "" if (calls[0], form) in papers else "\nnot split by call"
-                axis.text(1.02, row, f"{low:.2f} to {high:.2f}{alone}", fontsize=7, color=colour, va="center",
-                          transform=axis.get_yaxis_transform())  # fmt: skip
-            found = frame[(frame.call == call) & (frame.form == form)]
-            high, low = (found.high - found.value).clip(lower=0), (found.value - found.low).clip(lower=0)
-            axis.errorbar(found.value, row + np.linspace(-0.28, 0.28, len(found)), xerr=[low, high], ls="", marker="o", ms=3.5,
-                          mec="white", mew=0.4, elinewidth=0.7, color=colour)  # fmt: skip
+    drawing.need(frame, "call", "form", "low", "high", once=("call", "form"))
+    calls = list(dict.fromkeys(frame.call))
+    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 1.6), sharey=True, sharex=True, squeeze=False)
+    for axis, call in zip(axes.flat, calls, strict=True):
+        for row in frame[frame.call == call].itertuples():
+            place, (_, colour) = list(FORMS).index(row.form), FORMS[row.form]
+            axis.barh(place, row.high - row.low, 0.6, row.low, color=colour, alpha=0.6, lw=0)
+            axis.text(row.high + 0.01, place, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, color=colour, va="center")
         axis.axvline(1, **drawing.LEVEL)
-        most = max(frame.value[frame.call == call].max(), *(high for (name, _), (_, high) in papers.items() if name == call))
-        least = min(0.9, frame.value[frame.call == call].min())
-        axis.set_xlim(0.98 * least, 1.03 * most)  # quartiles of single cases go further
+        axis.set_xlim(min(0.95, frame.low.min() - 0.02), frame.high.max() + 0.13)
         axis.set(title=call, xlabel="times as fast as with all heads", ylim=(len(FORMS) - 0.5, -0.5))
         axis.set_yticks(range(len(FORMS)), [name for name, _ in FORMS.values()])
         axis.tick_params(axis="y", length=0)
-    told = {"bars and numbers: 6+6 layers, width 512": {"color": "#999999", "marker": "s", "ls": "", "ms": 7, "alpha": 0.5}}
-    told |= {
-        f"dots: {frame.model.iloc[0]}, each length and batch, with quartiles (cut at the edge)": {
-            "color": "#555555",
-            "marker": "o",
-            "ls": "",
-            "ms": 3.5,
-        }
-    }
-    drawing.legend(figure, told)
     return figure
 
 
 @redrawable
 def growth(exponents: pd.DataFrame, points: pd.DataFrame):
-    """Seconds against size, both logarithmic: the first axis of growth large, each line with its name and exponent.
-
-    The exponent is that of the last doubling.
+    """Seconds against the length of sentences, both logarithmic, each line with its name and exponent of the last doubling.
 
     Parameters
     ----------
     exponents, points : pandas.DataFrame
-        As `benchmarks.costs.growth` returns them.
+        As `benchmarks.costs.growth` returns them, of one axis.
     """
-    drawing.need(exponents, "what", "axis", "last")
+    drawing.need(exponents, "what", "axis", "last", once=("what",))
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
     points, exponents = (table.assign(what=table["what"].map(named)) for table in (points, exponents))
-    looks, (first, *others) = drawing.looks(points["what"]), dict.fromkeys(points.axis)
-    figure = plt.figure(figsize=(WIDTH, 4.9))
-    grid = figure.add_gridspec(2, max(1, len(others)), height_ratios=(1.7, 1))
-    panels = {first: figure.add_subplot(grid[0, :])}
-    panels |= {grown: figure.add_subplot(grid[1, place]) for place, grown in enumerate(others)}
-    for grown, axis in panels.items():
-        rows = points[points.axis == grown]
-        drawing.lines(axis, rows, "at", "value", "what", looks)
-        sizes = sorted(rows["at"].unique())
-        drawing.logarithmic(axis, "xy")
-        axis.set(xlabel=AXES.get(grown, grown), ylabel="seconds" if drawing.left(axis) else "")
-        axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
-        if rows.value.max() < 60 * rows.value.min():
-            axis.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 3.0)))
-        for side in (axis.xaxis, axis.yaxis):
-            side.set_minor_formatter(NullFormatter())
-    axis, slopes = panels[first], exponents[exponents.axis == first].set_index("what")["last"]
-    sizes = sorted(points["at"][points.axis == first].unique())
+    looks, slopes = drawing.looks(points["what"]), exponents.set_index("what")["last"]
+    figure, axis = plt.subplots(figsize=(WIDTH, 2.9))
+    drawing.lines(axis, points, "at", "value", "what", looks)
+    sizes = sorted(points["at"].unique())
+    drawing.logarithmic(axis, "xy")
+    axis.set(xlabel=AXES.get(points.axis.iloc[0], points.axis.iloc[0]), ylabel="seconds")
+    axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_minor_formatter(NullFormatter())
     axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.55)
-    ends = points[(points.axis == first) & (points["at"] == sizes[-1])].sort_values("value").set_index("what").value
-    gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 15  # a line of text
+    ends = points[points["at"] == sizes[-1]].sort_values("value").set_index("what").value
+    gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 12  # a line of text
     places = np.log10(ends.to_numpy(float))
     for _ in range(100):  # none on another, all near their lines
         for low in np.flatnonzero(np.diff(places) < gap):

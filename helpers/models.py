@@ -17,6 +17,8 @@ from helpers.heads import KINDS, compat, record, sites
 from helpers.study import StudyError
 
 MAX_POSITIONS = 512
+# which torch's counter leaves out
+IN_PLACE = {torch.ops.aten.addmm_: lambda _, left, right, **more: 2 * left[0] * left[1] * right[1]}
 
 
 def device() -> torch.device:
@@ -261,7 +263,7 @@ def flops(model, call: Callable[[], Any]) -> int:
     plain = compat.implementation(model)
     model.set_attn_implementation("eager")  # whose two products the counter sees; on CPU it does not know SDPA
     try:
-        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=IN_PLACE) as counter:
             call()
     finally:
         model.set_attn_implementation(plain)

@@ -12,16 +12,18 @@
 # ---
 
 # %% [markdown]
-# # 7 · What does it cost?
+# # 7 · What does it cost to ask which heads matter?
 #
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
-# [figures](../figures/README.md) · functions: [costs.py](../benchmarks/costs.py), [common.py](../benchmarks/common.py)
+# [figures](../figures/README.md)
 #
-# Every measure of a head has a price, and so has every way to change one: a measure that takes a backward pass for every target
-# token will not be used on a whole corpus, and heads that are masked are not heads that are saved. First what it costs to
-# choose heads to prune, beside how well the choice does; then what removed heads save, how costs grow, and the whole study. Not
-# timed: syntax beside the other measures, votes, L1 gates, probing, output norm, alignment, and estimates of the loss to the
-# first order. Times are of the machines that are named; `make bench` measures yours.
+# Voita et al. (2019) ask what a head does in two expensive ways. Relevance propagation (section 4) explains one target token
+# after another, and L0 gates (section 6) train the model again to see which heads can go. Ni et al. (2023) and Liu & Chen
+# (2023) add to training. What do such answers cost, and are dearer ones better?
+#
+# Every price is told in one unit, the cost of *gradient importance*: the size of the loss's slope in a gate on the head
+# (Michel et al. 2019). How good an answer is was tried in one contest, of notebook 6: each measure chose the encoder heads to
+# remove, and the models trained on without them.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -41,11 +43,13 @@ run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
 # %% jupyter={"source_hidden": true}
+from IPython.display import Markdown, display
+
 from benchmarks import common, costs, figures
 from helpers import drawing
 from helpers.measures.table import named
 from helpers.publish import claims, pages
-from helpers.reading import ends, listed, number, readable
+from helpers.reading import folded, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
@@ -53,67 +57,104 @@ drawing.style()
 costs.measure(costs.SIZES[profile])  # tiny ones alone; the others were measured by `make bench`
 found = costs.gathered(profile)
 facts = run.table(costs.facts(found), "benchmarks")
-machine = listed(f"{hardware} ({ends(dates.date)})" for hardware, dates in facts.groupby("hardware"))
-print(f"Benchmarks: {machine}; this notebook only draws them.")
 answer = claims.Box(run)
 
 # %% jupyter={"source_hidden": true}
 heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
-slopes, points = costs.growth(found["growth"])
+exponents, points = costs.growth(found["growth"])
 contest = costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])
 took = (
     costs.spent(run.settings, subjects.names(run.settings, models), seed) if len(contest) else costs.spent(run.settings, [], 1)
 )
 priced = run.table(costs.priced(heart, points, took), "measures")
 key, by_cost = "costs_and_pruning", costs.pruning(priced, contest)
-prune = ""
+best = "**From one pass to one for every token.**"
+told = [costs.details(priced, points, run.settings["relevance"])]
 if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
-    prune = costs.cheapest(by_cost, contest, run.settings["model"]["layers"] * run.settings["model"]["heads"])
+    best = costs.cheapest(by_cost)
+    told = [costs.judged(by_cost, contest, run.settings["model"]["layers"] * run.settings["model"]["heads"]), *told]
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
         key,
         caption="Cost of a measure, times that of gradient importance, against BLEU after pruning encoder heads by it."
         " Syntax was not timed beside them.",
-        takeaway=costs.times_as_long(priced, run.settings["relevance"]) + costs.better(by_cost),
+        takeaway=costs.better(by_cost),
         show=False,
     )
 
 # %% [markdown]
-# ## How it is measured
+# ## How many passes does a measure take?
 #
-# *Choosing heads* (the figure above): each measure was timed once in every training of the contest of notebook 6, one after the
-# other in one process, on the same sentences in the same batches; whiskers go from the least to the most of these trainings. L0
-# is what its training took. Confidence and positions read other text there: of them the figure shows how they compare
-# in *Growth*, below, over all lengths of sentences. Syntax needs parses as well and was not timed there.
+# A *forward pass* runs the model over the text, and a *backward pass* carries slopes from the loss back to the heads. Both
+# multiply the same matrices, so they cost about the same. Gradient importance needs one of each. Relevance needs a backward
+# pass for every target token, since each token is explained by itself.
 #
-# Everything else is timed by benchmarks, on models with random weights, which is the same arithmetic as with trained ones. All
-# ways run once in every repeat, in random order, and ratios are taken within the repeat, so that a slow spell of the machine
-# hits both sides (except in *Growth* and *A Llama-style decoder*, where medians are divided); shown are the median and, in
-# brackets, the quartiles, of two repeats both values. Nothing is timed before a *correctness gate*: the study's way and the
-# obvious one must give the same numbers, and the first table below says how far they were apart. The *obvious way* is what
-# people write down first. *Relevance*: one target token at a time, one pass forward and one back; the study's way shares one
-# forward pass among all target tokens of a batch. *Gradient importance*: batches of one. *Loss without the head*: a pass of
-# the whole model for every head; the study's way computes what stands before a head once. *Confidence, positions, syntax*:
-# attention maps written to disk and read again; the study's way keeps sums while the model runs. *Group constraint*: the
-# protocol of the public code, K-means from scratch in every module. Obvious ways are this project's own code as well: only
-# Captum is somebody else's.
+# We need not believe this: torch counts the multiplications. The cell below computes gradient importance on the stored
+# translation model, on a few sentences, and then sends one backward pass from each target token, as relevance does.
+
+# %% tags=["method"]
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from helpers.measures.worth import importance
+
+model, batch, reads = costs.sample(run.settings, models, seed)  # the stored model, and some sentences of middle length
+encoder, decoder = model.get_encoder().layers, model.get_decoder().layers
+blocks = [layer.self_attn for layer in [*encoder, *decoder]] + [layer.encoder_attn for layer in decoder]
+
+
+def gate(block):  # head h puts out xi_h · o_h; an open gate, xi_h = 1, changes nothing
+    xi = torch.ones(len(batch["labels"]), 1, block.num_heads, 1, device=model.device, requires_grad=True)
+    heads = block.num_heads, -1
+    return xi, block.out_proj.register_forward_pre_hook(lambda _, o: (o[0].unflatten(-1, heads) * xi).flatten(-2))
+
+
+def operations(call):
+    with FlopCounterMode(display=False) as counter:
+        return call(), counter.get_total_flops()
+
+
+gates, hooks = zip(*map(gate, blocks), strict=True)
+fed = batch["input_ids"], batch["attention_mask"]
+logits, forward = operations(lambda: model(*fed, labels=batch["labels"], use_cache=False).logits)
+loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), reduction="sum")
+slopes, backward = operations(lambda: torch.autograd.grad(loss, gates, retain_graph=True))  # d loss / d xi
+tokens = logits.max(-1).values.sum(0)  # relevance starts at the likeliest token, and needs a pass for every position
+by_token = operations(lambda: [torch.autograd.grad(token, gates, retain_graph=True) for token in tokens])[1]
+sizes = torch.cat([slope.abs().mean(0).flatten() for slope in slopes]).double()  # of an example, then the mean over examples
+torch.testing.assert_close(sizes.cpu(), torch.tensor(importance(model, [batch], norm=None).to_numpy()), rtol=1e-3, atol=1e-6)
+assert by_token == len(tokens) * backward  # exactly
+print(f"one backward pass: {backward / forward:.2f} forward passes; relevance: {by_token / backward:.0f} backward passes")
+
+# %% [markdown]
+# The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
+# clock on the whole text of the contest. Costs are in units of gradient importance. The loss without a head takes one forward
+# pass for every head. L0 trains on as many tokens as if it read that text many times over, and a backward pass to the weights
+# counts twice.
+
+# %% jupyter={"source_hidden": true}
+[hook.remove() for hook in hooks]
+counted = run.table(costs.counted(model, batch, reads), "passes")
+table = counted.join(priced[["what", "cost", "cost_low", "cost_high"]], how="inner").sort_values("cost").drop("cp")
+columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
+columns |= {"counted": "by counted operations", "cost": "measured"}
+display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
+display(Markdown(f"> {costs.understood(table)}"))
+
+# %% [markdown]
+# Two rows need a word. Relevance by AttnLRP, a signed rule, costs less than its passes, because the study's code does not carry
+# every token down the encoder: below a certain layer it carries heads up instead, which are fewer. Relevance by LRP αβ, the
+# rule of Voita et al., costs more than its operations. It splits every single product into a positive and a negative part, and
+# most of this work is no product of matrices.
 
 # %% jupyter={"source_hidden": true}
 columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
 columns = {"benchmark": "benchmark", "size": "size"} | columns if facts.index.unique("size").size > 1 else columns
-sizes, model = dict.fromkeys(facts.index.get_level_values("size")), run.settings["model"]
-trained = f"{model['layers']}+{model.get('decoder_layers') or model['layers']} layers"
-told = "; ".join(f"benchmark size {size}: {common.words(size)}" for size in sizes)
-threads = listed(facts.threads.unique())
-caption = f"The study's and the obvious way compared: largest difference; {threads} threads; {told} (this run trains {trained})"
-readable(facts.rename(index=costs.TITLES), columns, {"difference": ".0e", "bound": ".0e"}, caption=caption)
-
-# %% [markdown]
-# Every way of each benchmark is in the files of the run: `relevance` (with the mode of differentiation), `importance`,
-# `statistics` and `statistics_kept`, `overheads`, `memory` (the peak of two training steps), `training` (the study's loop
-# beside `Seq2SeqTrainer` on the same batches with the same losses), `generator`; each has its own number of
-# repeats.
+checked = readable(facts.rename(index=costs.TITLES), columns, {"difference": ".0e", "bound": ".0e"})
+today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
+more = costs.decoder(found["decoder_speed"])
+folded("More: how it was timed, the obvious ways, and a Llama-style decoder", costs.TIMED, more, checked)
 
 # %% jupyter={"source_hidden": true}
 kinds = {
@@ -142,38 +183,64 @@ for figure, name, caption in (
     ),
     (figures.bytes_kept(kept), "statistics_kept", "Bytes that each way to compute head statistics keeps."),
     (figures.memory(peaks), "memory", "Peak memory of training steps with and without what the study adds."),
+    (
+        figures.beside(today, costs.PASSES),
+        "decoder",
+        "Gradients, relevance and the loss without the head on a Llama-style decoder, in passes forward and back.",
+    ),
 ):
     run.figure(figure, name, caption=caption, show=False)
-absent = costs.absent(costs.remarks(found))
+
+# %% [markdown]
+# ## Relevance gets dearer faster than sentences get longer
+#
+# If relevance needs a backward pass for every token, and every pass runs over all tokens, its time should grow with the square
+# of the length. The figure shows the time that each measure takes for two sentences of growing length. The number behind a name
+# is the exponent of the last doubling: at one, twice the length costs twice the time, and at two, four times.
+
+# %% jupyter={"source_hidden": true}
+run.table(exponents, "growth", over=intervals.ROUNDS)
+run.table(points, "growth_points", over=intervals.ROUNDS)
+by_length, at_length = (
+    part[(part.axis == "length") & (part["what"] != "importance per token")] for part in (exponents, points)
+)
+run.figure(
+    figures.growth(by_length, at_length),
+    "growth",
+    caption="How the time of each measure grows with the length of sentences, with exponents of the last doubling.",
+    takeaway=costs.steepest(exponents),
+)
+
+# %% jupyter={"source_hidden": true}
+rates = exponents[exponents["what"] != "importance per token"].pivot(index="what", columns="axis", values="last")
+rates = rates.rename(index=common.named).rename_axis(index="measure", columns=None)[list(dict.fromkeys(exponents.axis))]
+size = found["growth"]["size"].iloc[0]
+folded("More: growth with heads, layers and sentences, and by operations", costs.GROWN, costs.expected(points, size),
+       readable(rates, forms=dict.fromkeys(rates, ".1f")))  # fmt: skip
 
 # %% [markdown]
 # ## What do removed heads save?
 #
-# A closed gate takes a head out of what the model computes, but not out of what the machine computes; removing the head cuts
-# its columns and rows out of the weights. First the case of pruning as it is done: encoder heads alone, as many left as Voita
-# et al. leave (ten of forty-eight). *Operations* are those of the full model over those of the smaller one: what is saved
-# beyond them is caches, threads and noise, and is not claimed. Of masked heads of the larger model one range is kept for both
-# calls.
+# A closed gate takes a head out of the result, but the machine still computes it. Time is saved only when the head's rows and
+# columns are cut out of the weights. We cut encoder heads from models of the papers' size until ten of forty-eight are left, as
+# Voita et al. do. Beside the clock stands what the count of operations allows.
 
 # %% jupyter={"source_hidden": true}
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
 papers = {case: costs.between(pages.measured(name, "value")) for case, name in costs.ONCE.items()}
-less, less_exactly = costs.removing(papers)
+ranges = run.table(costs.ranges(papers), "removed_at_the_papers_size", over=intervals.ROUNDS)
 run.figure(
-    figures.removed(saved[saved["map"] == "encoder"], papers),
+    figures.removed(ranges),
     "removed",
     caption="What removed and masked encoder heads save of an encoder pass and of generation, and what operations allow.",
-    takeaway=f"{less_exactly}.",
+    table="removed_at_the_papers_size",
+    takeaway=costs.removing(papers),
 )
 
 # %% [markdown]
-# Next heads of all kinds, from an encoder-decoder and from a Llama-style decoder, evenly over the layers: single heads of the
-# one; of the other query heads group by group, so that the last group may be cut, and a key-value head goes with its last
-# query head. The *cache* holds keys and values of heads of the decoder: it shrinks with these alone, and what is left of it in
-# the Llama-style decoder is the share of key-value heads that are left. *Time of a prompt* is, of an encoder-decoder, its
-# encoder pass and the first step. With no head gone a model is timed against itself: how far that is from one is noise. Drawn
-# are the larger models; in the files are small ones, parameters, and two more orders, at random and by importance, which for
-# random weights is no guide to trained models.
+# Heads of the decoder save something else: memory. While a model generates, it keeps the keys and values of every head of the
+# decoder, and these go with the head. Here heads of all kinds are removed, evenly over the layers, from an encoder-decoder and
+# from a Llama-style decoder.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
@@ -183,7 +250,7 @@ run.figure(
     figures.pruned(even, "model"),
     "pruned",
     caption="What is left to pay as more heads of all kinds go, evenly over layers: cache, time of a prompt and of a token.",
-    takeaway=f"{costs.left(large)}.",
+    takeaway=costs.left(large),
 )
 run.figure(
     figures.pruned(pruned),
@@ -192,67 +259,28 @@ run.figure(
     table="pruned",
     show=False,
 )
+folded("More: how heads were removed, noise, and small models", costs.REMOVED, costs.unpruned(large), costs.few_saved(saved))
 
 # %% [markdown]
-# ## Growth: what if everything is larger?
+# ## What do gates, groups and coreference add to training?
 #
-# Seconds against the length of sentences, and in small panels the number of heads and of layers and the size of the corpus, one
-# of them at a time, in batches of two sentences. The exponent is the slope on two logarithmic axes: at one, twice as large
-# costs twice as much, at two, four times. At small sizes most of the time goes into the fixed overhead of calls, so that only
-# the last doubling says something of larger ones (slopes fitted to all sizes are in the file). Relevance grows fastest, as
-# every target token needs a pass back of its own: as many passes as tokens, each over as many tokens, so that at least two is
-# expected of long sentences, and towards three where attention's own square takes over. In batches this small
-# relevance of short sentences looks cheap beside gradient importance, whose own time is overhead there; batches of the contest
-# are larger.
+# L0 puts a gate on every head. The group constraint of Ni et al. makes heads of a group alike in their values (V) or in their
+# attention maps (A). Liu & Chen's coreference is fed to one head or to four heads of every layer. The table says how much
+# longer a training step takes, beside the same plain step timed a second time.
 
 # %% jupyter={"source_hidden": true}
-run.table(slopes, "growth", over=intervals.ROUNDS)
-run.table(points, "growth_points", over=intervals.ROUNDS)
-run.figure(
-    figures.growth(slopes, points),
-    "growth",
-    caption="How the time of each measure grows with the size of everything, with exponents of the last doubling of length.",
-    takeaway=costs.steepest(slopes, points, found["growth"]["size"].iloc[0]),
-)
-
-# %% [markdown]
-# ## A Llama-style decoder
-#
-# Two passages of sixteen random tokens (relevance: six targets in each of their first seven, by AttnLRP), on a Llama-style
-# decoder whose query heads share key-value heads, with random weights, larger than that of notebook 4; its size is the figure's
-# title. The line is one pass forward and back over what is measured, with the gradients of all weights. Gradient importance
-# needs those at the heads alone, so that it can be faster. Captum computes it for each token.
-
-# %% jupyter={"source_hidden": true}
-today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
-run.figure(
-    figures.beside(today, costs.PASSES),
-    "decoder",
-    caption="Gradients, relevance and the loss without the head on a Llama-style decoder, in passes forward and back.",
-    takeaway=costs.decoder(found["decoder_speed"]),
-)
-
-# %% [markdown]
-# ## What is added to training
-#
-# How much longer a training step takes with gates, constraints or injection than without. *L0 gates* stand on every head. The
-# *group constraint* (Ni et al.) makes heads of a group alike in their values (V) or attention maps (A). *Coreference* feeds
-# clusters to one or four heads of every layer. What is inside the range of the same step timed once more, in the same
-# benchmark, is not told from noise.
-
-# %% jupyter={"source_hidden": true}
-columns = {"what": "what", "cost": "longer step", "again": "same step once more", "times": "obvious way / ours"}
-columns |= {"model": "model", "repeats": "repeats"}
 steps = costs.additions(heart, found)
-told = f"Longer training steps ({costs.told_apart(steps)})"
-readable(steps, columns, {"cost": "+%", "again": "+%", "times": ".2f"}, caption=told)
+columns = {"what": "added to training", "cost": "longer step", "again": "plain step once more"}
+display(readable(steps, columns, {"cost": "+%", "again": "+%"}))
+display(Markdown(f"> {costs.told_apart(steps)}"))
+
+# %% jupyter={"source_hidden": true}
+columns = {"what": "what", "times": "obvious way / ours", "model": "model", "repeats": "repeats"}
+told_of = readable(steps, columns, {"times": ".2f"})
+folded("More: models, repeats, and the public code's way to group heads", costs.ADDED, told_of)
 
 # %% [markdown]
-# ## The whole study
-#
-# Minutes that each notebook takes with published runs (this one is not timed), and core hours to make what it is the first to
-# need: trainings, and what is computed from them. They go side by side: core hours over cores is about what one waits. A run of
-# profile `tiny`, where one lies beside this one, is in the file.
+# ## What does the whole study cost?
 
 # %% jupyter={"source_hidden": true}
 times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
@@ -260,27 +288,31 @@ own = times.loc[profile]
 hours = {"minutes": own.executing / 60, "hours": own.training / 3600}
 columns = {"notebook": "notebook", "minutes": "the notebook itself, minutes", "hours": "what it needs, core hours"}
 columns |= {"things made": "things made"}
-told = f"To make everything of profile {profile} takes {number(own.training.sum() / 3600, '.1f')} core hours (all published:"
-told = (
-    f"{told} {pages.store('core hours')}, some on natural text). {costs.alone(own, run.folder)}With published runs `make study`"
-)
-told = f"{told} takes {pages.measured('study')}, notebooks side by side ({pages.measured('study', 'hardware')})"
-readable(own.assign(**hours), columns, {"minutes": ".1f", "hours": ".1f"}, caption=told)
+whole = f"To train and measure everything of profile {profile} takes {number(own.training.sum() / 3600, '.0f')} core hours."
+whole = f"{whole} With published runs, `make study` takes {pages.measured('study')} ({pages.measured('study', 'hardware')})."
+display(Markdown(whole))
+less = f"Everything that is published took {pages.store('core hours')} core hours, some of it on natural text."
+less = f"{costs.alone(own, run.folder)}{less} This notebook is not timed."
+folded("More: every notebook", less, readable(own.assign(**hours), columns, {"minutes": ".1f", "hours": ".1f"}))
 
 # %% [markdown]
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-kept = kept.groupby("what", sort=False).value.first()
-first = f"{prune} {costs.times_as_long(priced, run.settings['relevance'], brief=True)} {less}"
-where = costs.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
-closing = f"""
-**To choose encoder heads to prune** on text like this, gradient importance is enough, in batches rather than one sentence at a
-time. **Relevance** explains single predictions; on a long corpus its cost grows fast with the length of sentences (above).
-**Attention maps** need not lie on disk: they take {number(kept.max() / kept.min(), ".0f")} times the room of sums. **To save
-time**, cut heads out; a gate only masks them.
+closing = """
+Choose encoder heads to prune by gradient importance. Keep relevance for single predictions, where a pass for every token is
+affordable, and avoid it on long sentences. The price of gates is the training that they need, not the gates. To save time, cut
+heads out of the weights: a gate only masks them.
 
-*Limits.* One contest, one number of heads. {where} Random weights; much of the time of small models is the overhead of calls;
-larger ones or a GPU differ. {absent}
+*Limits.* How well measures choose rests on one contest with one number of heads. Most times are of small models with random
+weights on processors of two cores. Times on a GPU or of a larger model will differ; passes by definition will not.
 """
-answer.fill(key if len(by_cost) else "growth", closing, first, costs.details(priced, points, run.settings["relevance"]))
+machine = costs.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
+first = f"{best} {costs.times_as_long(priced)} {costs.removing(papers)}"
+answer.fill(
+    key if len(by_cost) else "growth", closing, first, "\n\n".join([*told, machine, costs.absent(costs.remarks(found))])
+)
+
+# %% [markdown]
+# Functions: [costs.py](../benchmarks/costs.py), [common.py](../benchmarks/common.py),
+# [worth.py](../helpers/measures/worth.py).

@@ -149,8 +149,7 @@ def test_sidecars_lead_to_every_fact(executed, store):
     path, _, folder = executed
     run = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))
     assert run["settings"] == study.settings("tiny")
-    assert run["read"] or path.stem == "07_what_it_costs"  # which reads what benchmarks kept
-    assert all(thing["commit"] and thing["version"] for thing in run["read"])
+    assert run["read"] and all(thing["commit"] and thing["version"] for thing in run["read"])
     for thing in run["read"]:
         root = store / ("data" if study.kind(thing["kind"]).text else "runs") / thing["kind"] / thing["key"]
         manifest = json.loads((root / "made.json").read_text(encoding="utf-8"))

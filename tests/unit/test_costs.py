@@ -2,16 +2,19 @@
 
 import argparse
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from benchmarks import common, costs, figures
-from helpers import plan, study
+from helpers import heads, plan, study
 from helpers.runs import subjects
 from helpers.study import StudyError
 from tests.unit.drawn import whole
+from tests.unit.tiny_models import tiny_model
 
 
 def keep(name, size, rows):
@@ -57,7 +60,9 @@ def test_what_everything_costs_beside_the_obvious_way():
     found = dict(zip(costs.OVERHEADS, (pd.DataFrame(noise[i : i + 1]) for i in (0, 1, 0)), strict=True))
     longer = costs.additions(table, found)
     assert longer.again_high.tolist() == pytest.approx([0.01, 1.25, 1.25, 0.01, 0.01]) and longer.again.eq(0).all()
-    assert costs.told_apart(longer).startswith("not told from noise: group constraint on V and group constraint on A; longer")
+    told = costs.told_apart(longer)
+    assert told.startswith("group constraint on V and group constraint on A cannot be told from timing the same step twice; L0")
+    assert told.endswith(" and coreference in four heads per layer add 100 % to a step.")
     assert longer.cost.eq(1).all() and longer.cost_low.eq(1).all() and set(longer.plain) == {costs.STEP} and len(longer) == 5
 
 
@@ -107,15 +112,11 @@ def test_costs_are_those_of_the_contest_s_own_text_where_it_was_timed_there():
     assert table.loc["confidence", ["cost_low", "cost_high", "short", "long"]].tolist() == [0.5, 0.8, 0.5, 0.8]
     assert table.loc[costs.TRAINED, ["cost_low", "cost_high"]].tolist() == [100, 150] and table.times["leave-one-out"] == 3
     assert set(table.over[table.seconds.notna()]) == {"trainings"} and table.over["confidence"] == "lengths of sentences"
-    told = costs.times_as_long(table, 250)
-    assert told == (
-        "Times gradient importance (1.5 seconds for 250 sentences): signed relevance 4 to 6, LRP αβ 30 to 40, the loss without"
-        " the head 20 to 25 and L0's training 100 to 150."
-    )
-    assert costs.times_as_long(table, 250, brief=True).endswith("as much as gradient importance, L0's training 100 to 150.")
+    told = costs.times_as_long(table)
+    assert told == "Depending on its rule, relevance costs 4 to 40 times as much, and training gates 125 times."
     bare = costs.priced(HEART, POINTS, SPENT.iloc[:0])  # the contest's tables are not there
     assert bare.loc["cp", ["cost_low", "cost_high"]].tolist() == [3, 5] and bare.cost["leave-one-out"] == 30
-    assert costs.TRAINED not in bare.index and costs.times_as_long(bare, 250).startswith("Times gradient importance: signed")
+    assert costs.TRAINED not in bare.index and costs.times_as_long(bare).endswith("relevance costs 3 to 45 times as much.")
     assert table.what["confidence"] == "confidence, positions" and "(3+3 layers; confidence with syntax)" in costs.details(
         bare, POINTS, 250
     )
@@ -142,15 +143,20 @@ def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
     assert "votes" not in set(both.measure) and both.set_index("measure").cost.isna().sum() == 2
     axis = whole(figures.pruning(both)).axes[0]
     assert axis.get_xscale() == "log" and "BLEU" in axis.get_ylabel()
-    said = costs.cheapest(both, contest, 48)
-    assert said.startswith(
-        "**In one contest (EN-RU, 3 trainings, about 13 of 48 encoder heads left, trained on alike), gradient"
+    said = costs.cheapest(both)
+    assert said.startswith("**One forward and one backward pass.** In our one contest gradient importance is the cheapest")
+    assert costs.cheapest(both[both.measure != costs.UNIT]).startswith("**As much as relevance, conservative.**")
+    assert costs.cheapest(both.assign(above=False)).startswith("**We cannot tell.**")
+    said = costs.judged(both, contest, 48)
+    assert "(EN-RU, 3 trainings, about 13 of 48 encoder heads left, all trained on alike)" in said
+    assert said.index("L0 (trained) -0.6 [-1.1, -0.1]") < said.index("random -3.0") < said.index("syntactic -4.0")
+    assert costs.better(both) == (
+        "Confidence is cheaper than gradient importance, but not shown to beat random heads; of what costs more, relevance,"
+        " conservative and L0 (trained) gave a better BLEU."
     )
-    assert "(BLEU -1.0 [-1.5, -0.5]; L0 -0.6 [-1.1, -0.1], random -3.0 [-3.5, -2.5]). Confidence (0.50 to" in said
-    assert "by length) are not shown to (-5.0); syntactic (-4.0) was not timed beside it." in said
-    assert costs.better(both) == " Better by BLEU than gradient importance: relevance, conservative and L0 (trained)."
-    none = both.assign(above=False)
-    assert costs.cheapest(none, contest, 48).endswith("no measure is shown to beat random heads.**")
+    assert costs.better(both[~both.measure.isin(["confidence", "cp", costs.TRAINED])]).startswith(
+        "Nothing that costs more gave"
+    )
     assert costs.contested(tmp_path, "controlled", "tiny").empty
     published = costs.contested(tmp_path, "controlled", "laptop").set_index("criterion")
     assert published.above[costs.UNIT] and not published.above["confidence"] and not published.above["random"]
@@ -163,15 +169,49 @@ def test_nothing_is_made_to_tell_what_the_contest_took(tmp_path):
 
 def test_removed_heads_save_a_share_of_the_time():
     papers = {case: costs.between("1.25 to 2" if case[1] == "removed" else "0.98 to 1.04") for case in costs.ONCE}
-    short, told = costs.removing(papers)
-    assert short.endswith("can go saves up to 50 % of generation time (least case 20 %; masking: -2 to +4 %).**")
-    assert told.endswith("Bars, times as fast: encoder pass 1.25 to 2.00, generation 1.25 to 2.00, masked 0.98 to 1.04")
+    assert costs.removing(papers) == "Removing the encoder heads that can go saves 20 to 50 % of generation time."
     close = papers | {("generation", "removed"): (1.03, 2.0)}
-    assert "(least case 3 %, no more than masking varies: -2 to +4 %)" in costs.removing(close)[0]
-    rows = [(form, call, value) for (call, form), (value, _) in papers.items()]
-    table = pd.DataFrame(rows, columns=["form", "call", "value"]).assign(model="3+3", length=16, batch=1)
-    table = table.assign(low=table.value - 0.1, high=table.value + 9)  # which the panels cut
-    assert [axis.get_title() for axis in whole(figures.removed(table, papers)).axes] == ["encoder pass", "generation"]
+    assert costs.removing(close).endswith(
+        "saves 3 to 50 % of generation time; the low end is within what merely masking them gives."
+    )
+    table = costs.ranges(papers)
+    assert table.groupby("form").size().to_dict() == {"ceiling": 2, "masked": 2, "removed": 2}  # of masked heads one range
+    assert [axis.get_title() for axis in whole(figures.removed(table)).axes] == ["encoder pass", "generation"]
+    saved = pd.DataFrame(
+        {"call": "generation", "value": [1.0, 1.25], "map": "encoder", "form": "removed", "model": "3+3 layers"}
+    )
+    assert costs.few_saved(saved).endswith("(3+3 layers), times as fast over lengths and batches: generation 1.00 to 1.25.")
+
+
+@pytest.fixture
+def model():
+    return tiny_model("marian", encoder_layers=2, decoder_layers=1)
+
+
+def test_operations_stand_beside_the_passes_of_a_definition(model):
+    ids = torch.randint(2, 60, (2, 9), generator=torch.Generator().manual_seed(0))
+    model.set_attn_implementation("eager")
+    table = costs.counted(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids[:, :7]}, 10.0)
+    assert set(table.index) == set(costs.PRICED)
+    assert table.passes["cp"] == "1 + 7" and table.theory["cp"] == 4 and table.theory[costs.TRAINED] == 15
+    assert table.theory["leave-one-out"] == (1 + len(heads.index(model))) / 2 > table.counted["leave-one-out"] > 1
+    assert table.counted[costs.UNIT] == 1 and 0.4 < table.counted["confidence"] < 0.6 and table.counted["cp"] > 1
+    priced = table.assign(cost=table.counted * 1.5)
+    priced.loc["alpha_beta", "cost"] *= 3
+    said = costs.understood(priced)
+    assert said.startswith("Counted operations foretell 5 of 6 measured costs to within a factor of 1.5; ")
+    assert said.endswith("relevance, LRP αβ took 4.5 times what they say.")
+
+
+def test_the_text_on_which_operations_are_counted_is_of_middle_length(monkeypatch):
+    lengths = (2, 5, 9)
+    batches = [{"input_ids": torch.ones(20, n), "labels": torch.ones(20, n)} for n in lengths]
+    text = SimpleNamespace(model=tiny_model("marian"), held_out=lambda budget, first: batches)
+    monkeypatch.setattr(subjects, "of_name", lambda settings, name, seed: text)
+    settings = {"relevance": 60, "training": {"steps": 1, "batch_tokens": 64}, "pruning": {"steps": 100}}
+    monkeypatch.setattr(subjects, "names", lambda settings, chosen: ["any"])
+    _, few, reads = costs.sample(settings, "", 1)
+    assert few["labels"].shape == (costs.SENTENCES, 5) and reads == 100 * 64 / (2 * 20 * sum(lengths))
 
 
 def test_how_long_notebooks_took_one_after_another_names_the_machine(tmp_path):
@@ -188,7 +228,7 @@ def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
     table = pd.DataFrame([(what, v, v, v) for what, v in ways.items()], columns=["what", "value", "low", "high"])
     axis = whole(figures.beside(table, {"importance": "floor", "relevance": "floor"})).axes[0]
     assert [label.get_text() for label in axis.get_yticklabels()] == ["gradient importance", "relevance"]
-    passes = table.assign(quantity="seconds")
+    passes = table.assign(quantity="seconds", group="9 layers")
     told = costs.decoder(pd.concat([passes, passes[passes["what"] == "floor"].assign(what="floor of relevance", value=1.0)]))
     assert "gradient importance 2 (8), relevance by AttnLRP 2 (9) and the loss without the head 6 (16)." in told
 
@@ -200,9 +240,10 @@ def test_time_that_grows_fastest_with_length_is_told_by_its_last_doubling():
     frame = pd.DataFrame(rows, columns=["what", "group", "quantity", "value"]).assign(low=0.4, high=1.6, size="laptop")
     slopes, points = costs.growth(frame)
     assert slopes["last"].tolist() == pytest.approx([2, 0.5]) and len(points) == 6
-    told = "(last doubling, to 64 tokens) to the power of 2.0 for relevance, conservative; at most 0.5 for others."
-    told += " Relevance by counted operations: 2.1."
-    assert costs.steepest(slopes, points, "laptop").endswith(told)
+    unit = slopes[slopes["what"] == "other"].assign(what=costs.PRICED[costs.UNIT][0])
+    told = costs.steepest(pd.concat([slopes.replace("cp", "relevance, cp"), unit]))
+    assert told == "Sentences twice as long make relevance 4.0 times as dear, and gradient importance 1.4 times (longest two)."
+    assert costs.expected(points, "laptop") == "From 32 to 64 tokens, counted operations of relevance grow 4.2 times."
     each = 3 * (4 * 128**2 + 2 * 128 * 64) + 4 * 128 * 512  # of a layer of either side, a token
     assert costs.operations("laptop", 64) == 3 * 64 * 64 * each
     assert len(whole(figures.growth(slopes, points)).axes) == 1

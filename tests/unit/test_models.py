@@ -108,6 +108,11 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
+def test_products_that_are_added_in_place_are_counted():
+    model, (a, b, c) = tiny_model("marian"), (torch.ones(shape) for shape in ((4, 5), (4, 3), (3, 5)))
+    assert models.flops(model, lambda: a.addmm_(b, c)) == models.flops(model, lambda: torch.addmm(a, b, c)) == 2 * 4 * 3 * 5
+
+
 def test_load_takes_a_folder_in_one_call(checkpoint):
     model, tokenizer = models.load(checkpoint)
     assert not model.training and model.config.d_model == 16
