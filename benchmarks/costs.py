@@ -658,14 +658,12 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def left(frame: pd.DataFrame) -> str:
-    """Of `pruned`: what is left of cache and time where most heads are gone, evenly, model by model."""
-    even, most, told = frame[frame.criterion.str.contains("evenly")], frame.share.max(), []
-    for model in frame.model.unique():
-        of = even[(even.model == model) & (even.share == most)].set_index("quantity").value
-        kind = model.replace("grouped queries", TODAY).partition(",")[0]
-        cache, time = (number(of[name], "%") for name in ("cache bytes", "time of a token"))
-        told.append(f"the {kind} keeps {cache} of its cache but {time} of a token's time")
-    return f"Without {most} % of all heads, {listed(told)}."
+    """Of `pruned`: what is left of cache and time where most heads are gone, evenly: the least and the most of its models."""
+    most = frame[frame.criterion.str.contains("evenly") & (frame.share == frame.share.max())].groupby("quantity").value
+    cache, time = (ends(most.get_group(name), "%") for name in ("cache bytes", "time of a token"))
+    return (
+        f"Without {frame.share.max()} % of all heads the cache is down to {cache}, but a token still takes {time} of its time."
+    )
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------
