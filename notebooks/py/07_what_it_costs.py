@@ -18,11 +18,11 @@
 # [figures](../figures/README.md)
 #
 # Voita et al. (2019) ask what a head does in two expensive ways. Relevance propagation (section 4) explains one target token
-# after another, and L0 gates (section 6) train the model again. Ni et al. (2023) and Liu & Chen (2023) add terms to training.
+# after another. L0 gates (section 6) train the model again. Ni et al. (2023) and Liu & Chen (2023) add terms to training.
 # What do such answers cost, and are dearer ones better?
 #
 # Every price is told in one unit, the cost of *gradient importance*: the size of the loss's slope in a gate on the head
-# (Michel et al. 2019). Quality is that of the contest in notebook 6: each measure chose the encoder heads to remove, and the
+# (Michel et al. 2019). Quality is that of notebook 6's contest: each measure chose the encoder heads to remove, and the
 # models trained on without them.
 
 # %% tags=["parameters"]
