@@ -68,7 +68,7 @@ took = (
 )
 priced = run.table(costs.priced(heart, points, took), "measures")
 key, by_cost = "costs_and_pruning", costs.pruning(priced, contest)
-best = "**From one pass to one for every token.**"
+best = "**From one pass to one for every token.** The unit is gradient importance."
 told = [costs.details(priced, points, run.settings["relevance"])]
 if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
