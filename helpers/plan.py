@@ -79,6 +79,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     functions += [Need(measured.EXPLAINED.recipe(made, **ways)) for made in own_models.values()]
     retained = [Need(recipe) for sweep in sweeps for recipe in l0.tables.recipes(sweep)]
     late = grouping.runs.start(settings, names, seed)
+    starting = subjects.needs(late) if late else []  # the model that notebook 04 shows the method on
     jobs, own = contest.runs.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
     matches = [Need(recipe) for recipe in contest.tables.match_recipes(settings, jobs)]
     studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
@@ -92,7 +93,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
         "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed)), *tables],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
-        "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late))],
+        "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late)), *map(_need, starting)],
         "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
         "06_do_measures_agree": contests + matches + effects,
         "07_what_it_costs": [*models(names[:1], weights=True)],  # beside what benchmarks kept

@@ -63,7 +63,7 @@ def test_groups_stand_beside_what_is_asked_for():
     asked, made = (axis for axis in figure.axes if axis.images and axis.get_title())
     np.testing.assert_array_equal(cells(asked), [[1, 1, -1], [1, 1, -1], [-1, -1, 1]])
     np.testing.assert_array_equal(cells(made), cosines[np.ix_([2, 0, 1], [2, 0, 1])])
-    assert (ticks(made, "x"), made.get_xlabel()) == (["3", "1", "2"], "same group +0.50\nother group -0.38\ncontrast +0.88")
+    assert (ticks(made, "x"), made.get_xlabel()) == (["3", "1", "2"], "44 % of the contrast\nasked for")
     assert {(box.get_x(), box.get_width()) for box in made.patches} == {(-0.5, 1), (0.5, 2)}
 
 
@@ -112,7 +112,8 @@ def test_tighter_groups_stand_below_looser_ones_and_vanilla_changes_nothing():
 def test_gains_have_a_group_of_rows_a_task():
     rows = [(task, method, 1.0, 0.0, 2.0, 3.0) for method in ("GHT", "GHT-PS") for task in ("one", "other")]
     (axis,) = whole(figures.gains(table("task method gain low high printed", *rows))).axes
-    assert ticks(axis) == ["one", "GHT", "GHT-PS", "other", "GHT", "GHT-PS"] and "better →" in axis.get_xlabel()
+    names = ["constraint alone (GHT)", "one head per group (GHT-PS)"]
+    assert ticks(axis) == ["one", *names, "other", *names] and "better →" in axis.get_xlabel()
 
 
 def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():

@@ -23,6 +23,8 @@ from helpers.methods.grouping.runs import FEW_PAIRS, PS
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
+_ASKED = {"asked for": "what the formula asks for", "vanilla": "trained without it (vanilla)", "GHT": "trained with it (GHT)"}
+_GAINS = {"GHT": "constraint alone (GHT)", "GHT-PS": "one head per group (GHT-PS)"}
 GROUPS = (*MODELS, "#7A5200", "#999999", "#5B2A86")  # none is black, the outline of heads that stay
 
 Site = tuple[str, int]  # kind and layer
@@ -232,7 +234,7 @@ def similarity(
 def groups(matrices: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[int]]):
     """Cosines between the heads of one layer, a panel a model, heads sorted by group; first what the constraint asks for.
 
-    Below each panel stand the mean cosine of two heads of the same group, of two of different groups, and their difference.
+    Below each panel stands which part of the contrast that is asked for is there: of mean cosines within and between groups.
 
     Parameters
     ----------
@@ -249,7 +251,7 @@ def groups(matrices: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[int
     number, size = len(set(list(labels.values())[-1])), len(list(labels.values())[-1])
     asked = np.arange(size) * number // size
     same = asked[:, None] == asked[None]
-    ideal = {"asked for": np.where(same, 1.0, -1 / max(number - 1, 1))}
+    ideal, whole = {"asked for": np.where(same, 1.0, -1 / max(number - 1, 1))}, 1 + 1 / max(number - 1, 1)
     figure, axes = drawing.grid(1 + len(matrices), 1 + len(matrices), WIDTH / (1 + len(matrices)), 2.1)
     for axis, (title, cosines) in zip(axes, (ideal | dict(matrices)).items(), strict=True):
         own = np.asarray(labels.get(title, asked))
@@ -257,11 +259,11 @@ def groups(matrices: Mapping[str, np.ndarray], labels: Mapping[str, Sequence[int
         for group in sorted(set(own)):
             first, many = np.sort(own).searchsorted(group), int((own == group).sum())
             axis.add_patch(plt.Rectangle((first - 0.5, first - 0.5), many, many, fill=False, ec="black", lw=1.8, clip_on=False))
-        axis.set_title("\n".join(textwrap.wrap(title, 16)), fontsize=8)
+        axis.set_title("\n".join(textwrap.wrap(_ASKED.get(title, f"trained with {title}"), 20)))
         axis.set_ylabel("head" if left(axis) else "", fontsize=8)
         same, other = units.contrast(cosines, own)
-        told = [f"{value:+.2f}" if np.isfinite(value) else "–" for value in (same, other, same - other)]
-        axis.set_xlabel(f"same group {told[0]}\nother group {told[1]}\ncontrast {told[2]}", fontsize=7.5)
+        part = (same - other) / whole
+        axis.set_xlabel(f"{part:.0%} of the contrast\nasked for".replace("%", " %") if np.isfinite(part) else "–", fontsize=8)
     drawing.bar(figure, drawn, axes, "cosine", [-1, 0, 1])
     return figure
 
@@ -441,7 +443,7 @@ def gains(frame: pd.DataFrame):
         Rows: task, method, gain, low, high, printed (percent; nan where there is none).
     """
     drawing.need(frame, "task", "method", "gain", "low", "high", "printed")
-    table = frame.assign(group=frame.task, row=frame.method, series=frame.method, value=frame.gain, panel="")
+    table = frame.assign(group=frame.task, row=frame.method.replace(_GAINS), series=frame.method, value=frame.gain, panel="")
     table = table.sort_values("task", key=lambda tasks: tasks.map([*dict.fromkeys(tasks)].index), kind="stable")
     label = "gain over vanilla in percent, 95 % interval (better →)"
     return drawing.dot_panels(table, _methods(frame.method), label=label, told=False)[0]

@@ -16,7 +16,6 @@ from helpers.runs import subjects
 
 FEW = "heads chosen before training"
 REMOVED = "random heads removed"  # for good: "off" is what masks do
-FORMED = 0.5  # of the contrast that is asked for: from there on heads form groups
 SURE = 0.05
 PRINTED_HEAD = 64  # the paper's head dimension
 ENDS = ["change", "change_low", "change_high"]
@@ -41,87 +40,74 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
     return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
 
 
-def lead(gained: pd.DataFrame, verdict: str, text: str) -> str:
-    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group come to on the first task, with the
-    `verdict` on the constraint, and on the others."""
+def lead(gained: pd.DataFrame, text: str) -> str:
+    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group come to on the first task, and what
+    the constraint does on the others."""
     first = first_metrics(gained)
     task, others = first.task.iloc[0], first[(first.task != first.task.iloc[0]) & (first.method == GHT)]
     alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
-    ends, printed = interval(alone.gain, alone.low, alone.high, "+.1f"), number(alone.printed, "+.1f")
-    said = f"Whether the group constraint helps {task} cannot be told: BLEU changes by {ends} %, printed {printed}."
-    if alone.high < alone.printed:
-        said = f"The group constraint does not give {task} its printed {printed} %: BLEU changes by {ends} %."
-    elif alone.low > 0:
-        said = f"The group constraint helps {task}: BLEU changes by {ends} %, printed {printed}."
-    cost = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else "does not detectably change it"
+    pulled = f"brings {task} no gain" if alone.high <= 0 else f"helps {task}" if alone.low > 0 else f"may help {task} or not"
+    pulled = f"does not bring {task} its printed gain" if 0 < alone.high < alone.printed and alone.low <= 0 else pulled
+    enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
+    no = "No: pulling" if alone.high < alone.printed and few.high < 0 else "Pulling"
+    changes = f"changes {task} by {interval(alone.gain, alone.low, alone.high, '+.1f')} % of BLEU"
+    one = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else f"changes it by {number(few.gain, '+.1f')} %"
+    said = f"**{no} heads together {pulled}, and one head per group {enough}.** On {text} text the constraint {changes}, where"
+    said += f" the paper prints {number(alone.printed, '+.1f')}. Keeping one head per group {one}."
     rest = listed(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
-    rest = f" By the constraint alone ({task}: *{verdict}*) {rest}." if len(others) else f" (Verdict: {verdict}.)"
-    return f"**{said} One head per group {cost}**{_lowered(first[first.method == PS], text)}.{rest}"
-
-
-def _lowered(few: pd.DataFrame, text: str) -> str:
-    """On which of several tasks of a kind of text one head per group costs something by interval, and on which after Holm."""
-    less = few[few.high < 0]
-    if len(few) < 2 or less.empty:
-        return ""
-    sure = less.task[less.p_holm < SURE]
-    after = "all after Holm too" if len(sure) == len(less) else f"Holm: {listed(sure)}{' alone' * (len(sure) > 0)}"
-    names = f"all {len(few)} tasks" if len(less) == len(few) else listed(less.task)
-    return f"; it lowers {names} of {text} text by interval ({after})"
+    return f"{said} By the constraint alone, {rest}." if len(others) else said
 
 
 def _beside_printed(row) -> str:
     """A gain of `tables.gains` beside the printed one: is there none, less, or can the interval not tell?"""
-    told = f"({interval(row.gain, row.low, row.high, '+.1f')} %, printed {number(row.printed, '+.1f')})"
     if row.low <= 0 and row.high >= row.printed:
-        return f"is undecided {told}"
-    return f"gains by interval {told}" if row.low > 0 else f"does not gain as printed {told}"
+        return "is undecided"
+    return "gains" if row.low > 0 else "does not gain as printed"
 
 
-def bullets(bleu: pd.DataFrame, heads: pd.Series, seeds: int, p: Sequence[float], more: Iterable[str], needs: int = 3) -> str:
-    """Changes of BLEU by method, of so many trainings, as a list; `more` goes on with the constraint, the price, and so on.
+def details(bleu: pd.DataFrame, seeds: int, p: Sequence[float], more: Iterable[str], needs: int = 3) -> str:
+    """What the constraint changes in BLEU, over so many trainings, as the first of a list; `more` goes on.
 
     `p` of the constraint in translation after Holm, in its table and over all claims of the paper; nan where not tested.
     """
     over = f"{count(seeds, 'training')}{'' if seeds >= needs else f'; a verdict needs {needs}'}"
     over += "" if np.isnan(p).any() else f"; Holm: p = {number(p[0], 'p')} in its table, {number(p[1], 'p')} over all claims"
-    told = [f"*The constraint* changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."]
-    told += [f"*One head per group* ({heads[PS]:.0f} of {heads[VANILLA]:.0f}) {_costs(bleu.loc[PS, ENDS])}"]
-    first, second, *rest = more
-    lines = [f"{told[0]} {first}", f"{told[1]}.{f' {second}.' if second else ''}", *rest]
-    return "\n".join(f"- {line.strip()}" for line in lines if line)
+    told = f"The constraint changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."
+    return "\n".join(f"- {line}" for line in (told, *more) if line)
 
 
-def short(table: pd.DataFrame, groups: int, bleu: pd.Series, steps: pd.DataFrame | None, without: pd.DataFrame | None,
-          width: int) -> str:  # fmt: skip
-    """The study in sentences, of `tables.pictured`, scores of rows, `tables.ladder_over_seeds` and `ablation_over_seeds`."""
-    formed = [(name, times) for name, (times, _, little) in _formed(table, groups)[0].items() if not little]
-    said = ["The constraint makes groups of heads at no weight that is drawn."]
-    if formed:
-        name, times = formed[0]
-        no = "no " if bleu[name] <= bleu[VANILLA] else ""
-        scores = f"{number(bleu[name], '.1f')} against {number(bleu[VANILLA], '.1f')} without it, one training each"
-        how = f"only at {times} times the study's weight" if times else "at the study's weight"
-        said = [f"The constraint does what it says to heads {how}; that buys {no}BLEU ({scores})."]
-    if steps is not None and {(width, PS), (width, FEW)} <= {*steps.index}:
-        few, whole = -steps.change[width, FEW], -steps.change[width, PS]
-        part = f"({number(few, '.1f')} of {number(whole, '.1f')} BLEU) goes with the number of heads."
-        said += [f"{'Most' if 2 * few > whole else 'A part'} of what one head per group loses {part}"]
-    drawn = without[without.row.isin((runs.RANDOM, runs.MEMBER))] if without is not None else pd.DataFrame()
-    if len(drawn):
-        sure = ((drawn.p_holm < SURE) & (drawn.change < 0)).sum()
-        said += [f"The choice by vote {f'beats {sure} of {len(drawn)} random ones' if sure else 'cannot be told from lot'}."]
+def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame | None) -> str:
+    """What to do, of `tables.gains`, `equal_size` and `ablation_over_seeds`, if these were run."""
+    alone = first_metrics(gained)[lambda part: part.method == GHT]
+    none = f"Train without the constraint: it gains on none of {len(alone)} tasks by interval."
+    said, rows = (
+        [none] if not (alone.low > 0).any() else [],
+        without.set_index("row") if without is not None else pd.DataFrame(),
+    )
+    if size is not None and (best := _rival(size)):
+        more = number(-size.change[best], ".1f")
+        how = {runs.NARROWER: "narrower", runs.FEWER: "of fewer layers"}[best]
+        said += [f"For a smaller model train one that is {how}: it had {more} BLEU more than {PS} at about its size."]
+    if runs.AT_START in rows.index and rows.change_low[runs.AT_START] > 0:
+        sure = "" if rows.p_holm[runs.AT_START] < SURE else ", though not after Holm's correction"
+        more = number(rows.change[runs.AT_START], ".1f")
+        said += [f"If heads have to go, choose them before training: that had {more} BLEU more than the late vote{sure}."]
     return " ".join(said)
+
+
+def _rival(size: pd.DataFrame) -> str | None:
+    """Of `tables.equal_size`: the model built small that has most BLEU, if that is surely more than GHT-PS has."""
+    names = [name for name in (runs.NARROWER, runs.FEWER) if name in size.index]
+    names = [name for name in names if size.change_high[name] < 0 and size.p_holm[name] < SURE] if "p_holm" in size else []
+    return min(names, key=lambda name: size.change[name], default=None)
 
 
 def tighter(compact: pd.DataFrame) -> str:
     """Of `tables.compactness`: does BLEU rise as heads group more?"""
     rows = compact[compact.strength > 0]
-    above, tight = rows[rows.change_low > 0], rows.loc[rows.silhouette.idxmax()]
-    how = "no more BLEU" if above.empty else "at times more BLEU"
-    least, many = number(compact.silhouette[compact.strength == 0].min(), ".2f"), len(above) or "none"
-    said = f"Tighter groups, {how}: {many} of {len(rows)} settings has more than {VANILLA} (silhouette {least}) by interval"
-    return f"{said}; the tightest, *{named(tight.label)}* ({number(tight.silhouette, '.2f')}), {_costs(tight[ENDS])}."
+    above, tight = (rows.change_low > 0).sum(), rows.loc[rows.silhouette.idxmax()]
+    said = f"{above or 'None'} of {len(rows)} settings of the constraint has more BLEU than {VANILLA} by interval"
+    return f"{said}; the one with the tightest groups {_costs(tight[ENDS])}."
 
 
 def settled(share: pd.DataFrame, most: float = 0.9) -> str:
@@ -129,55 +115,47 @@ def settled(share: pd.DataFrame, most: float = 0.9) -> str:
     found = share.groupby(["kind", "layer", "group"]).share.agg(["max", "size"])
     best = found["max"][found["size"] > 1]  # a head alone in its group cannot lose
     sure = (best > most).sum()
-    told = f"In {sure} of {len(best)} groups of more than one head one wins over {number(most, '%')} of batches"
-    return f"{told}: the vote is settled by weights, hardly by the batch." if 2 * sure > len(best) else f"{told}."
-
-
-def scores(means: pd.DataFrame, by_seed: pd.DataFrame, gained: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.means_over_seeds`, `per_seed` and `gains`: mean scores by each task's first metric beside gains in percent.
-
-    Returns
-    -------
-    pandas.DataFrame
-        task (and its metric), method, seeds, mean with low and high, gain with gain_low and gain_high (%, nan of vanilla).
-    """
-    units = by_seed.drop_duplicates("panel").set_index("panel").unit.replace("perplexity", "perplexity (less is better)")
-    found = means.reset_index().assign(task=lambda part: part.panel.str.partition(":")[0])
-    found = found[found.panel == found.groupby("task").panel.transform("first")]
-    gain = first_metrics(gained)[["task", "method", "gain", "low", "high"]]
-    gain = gain.rename(columns={"low": "gain_low", "high": "gain_high"})
-    return found.merge(gain, "left", ["task", "method"]).assign(task=lambda part: part.task + ", " + part.panel.map(units))
+    told = f"In {sure} of {len(best)} groups of more than one head, one head wins over {number(most, '%')} of all batches"
+    return f"{told}: which batch votes hardly matters." if 2 * sure > len(best) else f"{told}."
 
 
 def vote(without: pd.DataFrame | None) -> str:
     """Of `tables.ablation_over_seeds`: does the vote beat chance? What the random choices change, minus GHT-PS."""
-    names = {runs.RANDOM: f"{REMOVED} instead", runs.MEMBER: "a random member of each group kept"}
+    names = {runs.RANDOM: f"With {REMOVED}", runs.MEMBER: "with a random member of each group kept"}
     rows = without.set_index("row") if without is not None else pd.DataFrame()
     if not {*names} <= {*rows.index}:
         return ""
     drawn, told = rows.loc[[*names]], []
     below, sure = drawn.change_high < 0, (drawn.p_holm < SURE) & (drawn.change < 0)
     for row, name in names.items():
-        note = " (Holm)" if sure[row] else " (below zero by interval, not after Holm)" if below[row] else ""
-        told.append(f"with {name} {interval(*drawn.loc[row, ENDS], '+.1f')}{' BLEU' * (not told)}{note}")
-    lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "Whether the vote beats chance cannot be told"
-    said = f"*{lead}*: {', '.join(told)}"
-    if drawn.printed.notna().all():
-        said += f"; {_held(drawn)} of 2 intervals hold the printed {listed(number(value, '+.1f') for value in drawn.printed)}"
-    return f"{said}."
+        note = ", which Holm's correction does not confirm" if below[row] and not sure[row] else ""
+        told.append(f"{name} instead, BLEU changes by {interval(*drawn.loc[row, ENDS], '+.1f')}{note}")
+    lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "We cannot tell the vote from lot"
+    return f"{lead}. {told[0]}; {told[1]}."
 
 
-def price(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int) -> str:
-    """Of `tables.ladder_over_seeds`, at one width of a head: what few heads lose, and what GHT-PS alone; "" if not run."""
+def price(ladder: pd.DataFrame | None, width: int) -> str:
+    """Of `tables.ladder_over_seeds`, at one width of a head: what of the loss few heads lose too; "" if not run."""
     if ladder is None or not {(width, PS), (width, FEW)} <= {*ladder.index}:
         return ""
-    few, late = -ladder.loc[(width, FEW), TURNED], -ladder.loc[(width, PS), [f"against_start{end}" for end in TURNED_ENDS]]
-    early = without[without.row == runs.AT_START] if without is not None else pd.DataFrame()
-    alone = len(early) and early.change_low.iloc[0] > 0 and not early.p_holm.iloc[0] < SURE
-    note = " (by interval, not after Holm in Table 3)" if alone else ""
-    said = f"Of the {number(-ladder.change[width, PS], '.1f')} BLEU lost, {interval(*few, '.1f')} also go when the heads are"
-    said += f" chosen before training, no random choice; the other {interval(*late, '.1f')}{note} are late choice and method"
-    return f"{said} together."
+    few, whole = interval(*-ladder.loc[(width, FEW), TURNED], ".1f"), number(-ladder.change[width, PS], ".1f")
+    return f"Of the {whole} BLEU that {PS} loses, {few} are also lost where the heads are chosen before training."
+
+
+def late_choice(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int) -> str:
+    """What GHT-PS loses beyond `price`, of `tables.ablation_over_seeds` too, and at the paper's head dimension if run."""
+    said = []
+    if price(ladder, width):
+        late = -ladder.loc[(width, PS), [f"against_start{end}" for end in TURNED_ENDS]]
+        early = without[without.row == runs.AT_START] if without is not None else pd.DataFrame()
+        alone = len(early) and early.change_low.iloc[0] > 0 and not early.p_holm.iloc[0] < SURE
+        note = ", which Holm's correction does not confirm," if alone else ""
+        said += [f"The other {interval(*late, '.1f')} BLEU{note} go with choosing late and with the method together."]
+    if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
+        row = ladder.loc[(PRINTED_HEAD, PS)]
+        where = f"At the paper's head dimension, {PRINTED_HEAD}, one head per group"
+        said += [f"{where} {_costs(row[ENDS])} ({count(int(row.seeds), 'training')})."]
+    return " ".join(said)
 
 
 def _held(rows: pd.DataFrame) -> int:
@@ -223,23 +201,14 @@ def _minus_own(row: pd.Series) -> str:
     return interval(*-row[TURNED], "+.1f") + " (Holm)" * bool(row.get("p_holm", 1) < SURE)
 
 
-def same_size(size: pd.DataFrame) -> str:
-    """Of `tables.equal_size`: models that have its size from the start against GHT-PS; "" if none was trained."""
-    names = [name for name in (runs.NARROWER, runs.FEWER) if name in size.index]
-    if names and "p_holm" in size and (size.p_holm[names] < SURE).all() and (size.change_high[names] < 0).all():
-        told = listed(f"*{name}* {interval(*-size.loc[name, TURNED], '.1f')}" for name in names)
-        return f"No good way to make a model small: in BLEU more than {PS} have {told} (Holm)"
-    told = listed(f"*{name}* {_minus_own(size.loc[name])}" for name in names)
-    return f"Minus {PS}, models of about its size have {told} BLEU" if names else ""
-
-
 def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None = None, over: str = "") -> str:
     """Of `tables.equal_size`, or of `tables.table_1` where it is none: is it a good way to make a model small?"""
-    told = same_size(size) if size is not None else ""
-    if not told:
+    if size is None or not (best := _rival(size)):
         return cost(table, bleu, over)
-    early = f"; *{FEW}*: {_minus_own(size.loc[runs.AT_START])} (Holm: Table 3)" if runs.AT_START in size.index else ""
-    return f"{told}{early}."
+    bleu = table.value if bleu is None else bleu
+    how = {runs.NARROWER: "A narrower model", runs.FEWER: "A model of fewer layers"}[best]
+    lost = f"{PS} has {number(bleu[PS], '.1f')} BLEU, {number(bleu[VANILLA] - bleu[PS], '.1f')} less than {VANILLA}"
+    return f"{lost}. {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} BLEU more than {PS}."
 
 
 def late(steps: int, share: float) -> str:
@@ -248,30 +217,33 @@ def late(steps: int, share: float) -> str:
 
 
 def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
-    """Of the published table `seeds` of natural text: what GHT and GHT-PS change by each task's first metric, and why no
-    verdict follows where a vanilla model must lose `least` BLEU with one head per layer."""
-    changes, seeds = ["change_mean", "change_low", "change_high"], seeds.assign(task=seeds.panel.str.partition(":")[0])
-    alone, first = (seeds[seeds.method == method].drop_duplicates("task") for method in (GHT, PS))
-    names = ["BLEU" if row.task == subjects.TRANSLATION else f"{row.panel.rpartition(', ')[2]} of summaries"
-             for row in first.itertuples()]  # fmt: skip
-    told = [f"{name} by {interval(*row, '+.1f')}" for name, row in
-            zip(names, first[changes].to_numpy(), strict=True)]  # fmt: skip
-    whole = alone[alone.task == subjects.TRANSLATION][changes].to_numpy()
-    said = f"{GHT} changes BLEU by {interval(*whole[0], '+.1f')}, " if len(whole) else ""
-    said = f"On natural text ({count(int(first.seeds.min()), 'training')}) {said}{PS} {listed(told)}."
-    why = "*No verdict on natural text*: the model with one head per layer, by which the rule measures what attention is worth"
-    return said, f"{why} (at least {least:g} BLEU), was not trained."
+    """Of the published table `seeds` of natural text: what GHT and GHT-PS change in BLEU; what GHT-PS changes elsewhere, and
+    why no verdict follows where a vanilla model must lose `least` BLEU with one head per layer."""
+    seeds = seeds.assign(task=seeds.panel.str.partition(":")[0], name=seeds.panel.str.rpartition(", ")[2])
+    alone, first = (seeds[seeds.method == method].drop_duplicates("task").set_index("task") for method in (GHT, PS))
+    columns = ["change_mean", "change_low", "change_high"]
+    said = f"On natural text ({count(int(first.seeds.min()), 'training')})"
+    if subjects.TRANSLATION in first.index and subjects.TRANSLATION in alone.index:
+        ours = interval(*alone.loc[subjects.TRANSLATION, columns], "+.1f")
+        said += (
+            f" the constraint changes BLEU by {ours}; one head per group {_costs(first.loc[subjects.TRANSLATION, columns])}."
+        )
+    told = [f"{row['name']} of {task} by {interval(*row[columns], '+.1f')}" for task, row in first.iterrows()
+            if task != subjects.TRANSLATION]  # fmt: skip
+    why = f"On natural text {PS} changes {listed(told)}. " if told else ""
+    why += "No verdict on natural text: the model with one head per layer, by which the rule measures what attention is worth"
+    return said if said.endswith(".") else "", f"{why} (at least {least:g} BLEU), was not trained."
 
 
 def gains(gained: pd.DataFrame) -> str:
     """Of `tables.gains`: on how many tasks the constraint gains and one head per group loses, by each task's first metric."""
     first = first_metrics(gained)
     alone, few = (first[first.method == method] for method in (GHT, PS))
-    told = [f"{row.task} {interval(row.gain, row.low, row.high, '+.1f')} %" for row in few.itertuples()]
-    counts = [f"{many or 'none'} of {len(part)} tasks" for many, part in
-              (((alone.low > 0).sum(), alone), ((few.high < 0).sum(), few))]  # fmt: skip
-    said = f"The constraint alone gains on {counts[0]} by interval, one head per group loses on {counts[1]}"
-    return f"{said}: {listed(told)}. Open diamonds: printed."
+    less = few[few.high < 0]
+    sure = less.task[less.p_holm < SURE]
+    said = f"The constraint alone gains on {(alone.low > 0).sum() or 'none'} of {len(alone)} tasks by interval"
+    said += f"; one head per group loses on {len(less) or 'none'} of {len(few)}"
+    return f"{said}, on {listed(sure)} after Holm's correction for many tests too." if len(less) else f"{said}."
 
 
 def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -301,22 +273,26 @@ def worth(table: pd.DataFrame) -> str:
     return f"With all heads of the kind off that costs least, scores change by: {listed(told) or 'no share to tell'}."
 
 
-def _formed(table: pd.DataFrame, groups: int) -> tuple[dict[str, tuple[str, str, str]], str, str]:
-    """Of `tables.pictured`: by row how many times the study's weight, mean contrast, "hardly " or not; asked for; untrained."""
-    means, asked = table.contrast.groupby("title", sort=False).mean(), 1 + 1 / max(groups - 1, 1)
-    rows = {name: (name.partition(" x ")[2], number(mean, ".2f"), "" if mean >= FORMED * asked else "hardly ")
-            for name, mean in means.items() if name.startswith(GHT)}  # fmt: skip
-    return rows, number(asked, ".2f"), number(means.iloc[0], ".2f")
+def _formed(table: pd.DataFrame, groups: int) -> dict[str, float]:
+    """Of `tables.pictured`: by row, which part of the contrast between groups that the constraint asks for is there."""
+    return (table.contrast.groupby("title", sort=False).mean() / (1 + 1 / max(groups - 1, 1))).to_dict()
 
 
-def apart(table: pd.DataFrame, groups: int, weight: float, site: tuple[str, int]) -> str:
-    """Of `tables.pictured`: cosines within and between groups in the drawn layer and on average, and are there groups?"""
-    (rows, asked, _), drawn = _formed(table, groups), table.loc[(GHT, *site)]
-    means, many = table[["same", "other"]].groupby("title", sort=False).mean().loc[GHT], len(table.loc[[GHT]])
-    told = [f"{number(part.same, '+.2f')} within groups, {number(part.other, '+.2f')} between" for part in (drawn, means)]
-    formed = listed(f"{mean} {f'at {times} times w' if times else f'at w = {weight:g}'} ({little}groups)"
-                    for times, mean, little in rows.values())  # fmt: skip
-    return f"Drawn, {GHT}: {told[0]}; mean of {many} attentions: {told[1]}. Mean contrast: {formed}, of {asked} asked for."
+def apart(table: pd.DataFrame, groups: int) -> str:
+    """Of `tables.pictured`, mean of all attentions: how much of what the constraint asks for is there."""
+    parts, told = _formed(table, groups), []
+    for name, part in parts.items():
+        times = name.partition(" x ")[2]
+        told += (
+            [f"{number(part, '%')} {f'at {times} times the weight' if times else 'at our weight'}"]
+            if name.startswith(GHT)
+            else []
+        )
+    plain = f"; training without it gives {number(parts[VANILLA], '%')}" if VANILLA in parts else ""
+    many = len(table.index.droplevel("title").unique())
+    return (
+        f"Averaged over {many} attentions, training with the constraint gives {listed(told)} of the contrast asked for{plain}."
+    )
 
 
 def deepened(table: pd.DataFrame) -> str:
@@ -329,31 +305,6 @@ def deepened(table: pd.DataFrame) -> str:
     held = f"{'only ' * (not kept.get(VANILLA, True))}the constraint holds heads where they were first put"
     held = held if kept.drop(VANILLA, errors="ignore").all() else "not in every row fewer than by chance"
     return f"{told} {ends(sums.chance, '.0f')}: {held} (one training; groups paired to share most heads)."
-
-
-def shown(table: pd.DataFrame, site: tuple[str, int]) -> str:
-    """Of `tables.pictured`: which attention is drawn, of how many, and what contrast means."""
-    which, many = f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", len(table.index.droplevel("title").unique())
-    said = f"Shown: {which}, the clearest of {many}. Contrast: cosine within minus between groups"
-    return f"{said}; from half of the perfect contrast on we call it groups."
-
-
-def strength(table: pd.DataFrame, groups: int, bleu: pd.Series) -> str:
-    """Of `tables.pictured` and scores of rows: do heads group at the study's weight, and what does more of it bring?"""
-    rows, asked, _ = _formed(table, groups)
-    said = []
-    for name, (times, mean, little) in rows.items():
-        if not times:
-            how = f"their cosine within minus between groups is {mean}, where perfect groups have {asked}"
-            said.append(f"At the study's weight heads {little}form groups: {how}.")
-            continue
-        names = (name, name.replace(GHT, PS), VANILLA, PS)
-        own, few, plain, usual = (bleu.get(row, np.nan) for row in names)
-        better = "nothing improves" if own <= plain and few <= usual else "scores differ"
-        scores = listed(f"{row} {number(value, '.1f')}" for row, value in ((GHT, own), (PS, few), (VANILLA, plain)))
-        said.append(f"At {times} times the weight they {little}do ({mean}), and {better}: {scores} BLEU (one training each, not"
-                    " tested).")  # fmt: skip
-    return " ".join(said)
 
 
 def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) -> str:
@@ -394,16 +345,16 @@ def kept(shared: pd.DataFrame) -> str:
 
 def ablation(table: pd.DataFrame) -> str:
     """Of `tables.ablation` or `tables.ablation_over_seeds`: rows worse or better than the whole method."""
-    rows, sides = table[table.p_holm.notna()], []
-    sure, alone = rows[rows.p_holm < SURE], rows[rows.p_holm >= SURE]
+    rows = table[table.p_holm.notna()]
+    worse = rows[(rows.p_holm < SURE) & (rows.change < 0)]
     noun = "parts" if rows.printed.notna().all() else "rows"
-    said = f"{len(sure) or 'None'} of the {len(rows)} {noun} can be told from the whole method (Holm)"
-    if len(sure):
-        said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f})' for row in sure.itertuples())}"
-    for part, how in ((alone[alone.change_low > 0], "better"), (alone[alone.change_high < 0], "worse")):
-        names = [f"*{named(row.row)}* is {how} ({interval(*row[ENDS], '+.1f')})" for _, row in part.iterrows()]
-        sides += names if len(names) < 3 else [f"{len(names)} rows are {how}"]
-    return f"{said}.{f' By interval alone {listed(sides)}.' if sides else ''}"
+    said = f"{len(worse) or 'None'} of the {len(rows)} {noun} is shown to be needed after Holm's correction"
+    if len(worse):
+        said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f})' for row in worse.itertuples())}"
+    better = rows[rows.change_low > 0].sort_values("change")
+    if len(better):
+        said += f"; better by interval: *{named(better.row.iloc[-1])}*, by {number(better.change.iloc[-1], '.1f')} BLEU"
+    return f"{said}."
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
@@ -431,35 +382,16 @@ def more_heads(table: pd.DataFrame, heads: int) -> str:
 
 
 def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
-    """Of `tables.ladder_over_seeds`: is it capacity, which `few` of `heads` heads from the start lack too, or method?"""
+    """Of `tables.ladder_over_seeds`: what `few` of `heads` heads lose at each width of a head, and what GHT-PS loses more."""
     own, alike = (table.xs(name, level="row").sort_index() for name in (PS, few))
-    room, rest = alike.change_high < 0, own.against_start_high < 0
-    rest_of = "Not the number of heads" if rest.any() else "Neither is seen"
-    how = "Too few heads, and something more" if (room & rest).any() else "Too few heads" if room.any() else rest_of
     lost, widths = listed(number(-value, ".1f") for value in alike.change), listed(f"{head:g}" for head in own.index)
     more = listed(number(-value, ".1f") for value in own.against_start)
-    zero = [f"{head:g}" for head, clear in rest.items() if not clear]
-    open_ends = f"; at {listed(zero)} the interval holds zero" if zero and rest.any() else ""
+    zero = [f"{head:g}" for head, high in own.against_start_high.items() if not high < 0]
+    open_ends = f"; at {listed(zero)} the interval holds zero" if zero else ""
+    once = [f"{head:g}" for head, seeds in alike.seeds.items() if seeds == 1]
+    trend = f" At {listed(once)} there is one training, so that no trend can be told between widths." if len(once) > 1 else ""
     width = f"head dimension {widths} (model width: times {heads})"
-    return f"{how}: {few} cost {lost} BLEU at {width}; {PS} loses {more} more{open_ends}."
-
-
-def scarce(table: pd.DataFrame) -> str:
-    """Of `tables.ladder_over_seeds`, rows called as `named` does: what few heads lose as they grow wider, and is it sure?"""
-    wide = table.xs(FEW, level="row").sort_index()
-    if len(wide) < 2:
-        return ""
-    parts = [f"{number(-row.change, '.1f')} at {head:g} ({count(int(row.seeds), 'training')})" for head, row in wide.iterrows()]
-    trend = "; between widths of one training no trend can be told" if (wide.seeds == 1).sum() > 1 else ""
-    return f"As heads grow wider, *{FEW}* cost {listed(parts)}{trend}."
-
-
-def at_printed(table: pd.DataFrame | None) -> str:
-    """Of `tables.ladder_over_seeds`: what one head per group does at the paper's head dimension; "" if that was not run."""
-    if table is None or (PRINTED_HEAD, PS) not in table.index:
-        return ""
-    row, lead = table.loc[(PRINTED_HEAD, PS)], f"At the paper's head dimension, {PRINTED_HEAD}, one head per group"
-    return f"{lead} {_costs(row[ENDS])} ({count(int(row.seeds), 'training')})"
+    return f"*{few.capitalize()}* cost {lost} BLEU at {width}; {PS} loses {more} more{open_ends}.{trend}"
 
 
 def chosen(table: pd.DataFrame) -> str:
@@ -478,12 +410,12 @@ def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
     if not {GHT, PS, NO_CONSTRAINT} <= {*flat.index}:
         return "This run has not all rows of a trained model that is grouped."
     vote, both, alone = (flat.loc[name, ENDS] for name in (NO_CONSTRAINT, PS, GHT))
-    levels = listed(number(flat.value[name], ".1f") for name in (PS, NO_CONSTRAINT))
-    costs = [f"{_costs(both)} with the constraint", f"{_costs(vote).removeprefix('costs ')} without it"]
-    changes = f"{_costs(alone)}{', nothing detectable' * bool(alone.change_low <= 0 <= alone.change_high)}"
-    lead = "**Not here** (one training). " if both.change_high < 0 else ""
-    said = f"{lead}Keeping {kept} of {heads} heads per layer {' and '.join(costs)}; the constraint alone {changes}"
-    return f"{said} (minus further training; no random choice beside it). With it and without: {levels} BLEU."
+    changed = "changes nothing that we can tell" if alone.change_low <= 0 <= alone.change_high else _costs(alone)
+    levels = f"by {number(both.change, '+.1f')} with the constraint and by {number(vote.change, '+.1f')} without it"
+    said = (
+        f"On the trained translator, the constraint alone {changed}. Keeping {kept} of {heads} heads per layer by vote changes"
+    )
+    return f"{said} BLEU {levels}; no random choice was run beside it."
 
 
 def today_constraint(table: pd.DataFrame) -> str:
@@ -492,11 +424,37 @@ def today_constraint(table: pd.DataFrame) -> str:
     names = sorted((name for name in whole.index if name.startswith(GHT)), key=lambda name: name == runs.GHT_FEW)
     for name in names:
         row, times = whole.loc[name], name.partition(" x ")[2]
-        how = "lowers" if row.change_high < 0 else "raises" if row.change_low > 0 else "does not detectably change"
-        where = f"at {times} times the weight" if times else "with a key for each head"
-        where = "on shared keys" if name == runs.GHT_FEW else where
-        told.append(f"{where} {how} it ({interval(*row[ENDS], '+.2f')}, Holm p {number(row.change_p_holm, 'p')})")
-    return f"Perplexity: {GHT} {listed(told)}. One training each." if told else ""
+        sure = row.change_p_holm < SURE
+        how = "lowers" if sure and row.change < 0 else "raises" if sure and row.change > 0 else "does not surely change"
+        where = f"at {times} times the weight" if times else "with own keys"
+        where = "with shared keys" if name == runs.GHT_FEW else where
+        told.append(f"{how} it {where} ({number(row.change, '+.2f')})")
+    return (
+        f"In the decoder of today, where less perplexity is better, the constraint {listed(told)}; one training each."
+        if told
+        else ""
+    )
+
+
+def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataFrame:
+    """Of `tables.scores` of a trained model that trains further and `tables.today`, what grouping changes, for people.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, row, score (with its metric), change with change_low and change_high, p_holm.
+    """
+    parts = []
+    if late is not None:
+        found = late.reset_index().drop_duplicates("row")
+        parts += [found[found.row.isin((GHT, PS, NO_CONSTRAINT))].assign(model="trained translator, BLEU")]
+    if decoder is not None:
+        found = decoder.loc[["whole", "removed"]].reset_index().rename(columns={"change_p_holm": "p_holm"}, errors="ignore")
+        parts += [found[found.row.isin((GHT, PS))].assign(model="decoder of today, perplexity (less is better)")]
+    columns = ["model", "row", "value", *ENDS, "p_holm"]
+    return (
+        pd.concat([part[columns] for part in parts]).assign(row=lambda part: part.row.map(named)) if parts else pd.DataFrame()
+    )
 
 
 def today(table: pd.DataFrame) -> str:
@@ -597,13 +555,3 @@ def today_short(table: pd.DataFrame) -> pd.DataFrame:
     found = pd.DataFrame(rows.values(), index=pd.Index(map(named, rows), name="row"))
     plain = [runs.FEW_PAIRS if name in few or (name in gone.index and name != PS) else VANILLA for name in rows]
     return found.assign(against=np.where(found.change.notna(), plain, None)).infer_objects()
-
-
-def levels(worth: pd.DataFrame, alone: pd.Series, several: pd.DataFrame | None) -> str:
-    """Why vanilla's BLEU differs from table to table: of `tables.worth_of_attention`, of one training, over several."""
-    part = worth[worth.metric == "BLEU"]
-    if several is None or part.empty:
-        return ""
-    told = f"{number(several.value[VANILLA], '.1f')} BLEU as mean of {several.seeds.max():.0f} trainings"
-    told += f", {number(alone[VANILLA], '.1f')} in the first, which tables of one training start from"
-    return f"So {VANILLA} has {told}, and {number(part.whole.iloc[0], '.1f')} in the first as it is stored (this table)."

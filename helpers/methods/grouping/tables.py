@@ -907,15 +907,6 @@ def pillars(
     return pd.concat(parts, ignore_index=True)
 
 
-def examples(specs: Runs, beam: int, first: int = 3) -> pd.DataFrame:
-    """The first examples of the first test set: the source, the reference, and what each row puts out."""
-    task = subjects.text_of(next(iter(specs.values())))
-    split = task.tests[0]
-    pairs = task.pairs(split)[:first]
-    table = {"source": [pair.source for pair in pairs], "reference": [pair.target for pair in pairs]}
-    return pd.DataFrame(table | {name: runs.written(spec, split, beam)[:first] for name, spec in specs.items()}).T
-
-
 def overlap(table: pd.DataFrame) -> pd.DataFrame:
     """How many kept heads two methods share, of how many and how many by chance; and what kept heads are, from `pillars`.
 
