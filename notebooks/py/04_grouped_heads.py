@@ -384,9 +384,8 @@ display(folded("More: printed rows, which heads stay, and settings chosen on dev
 # %% [markdown]
 # ## Do tighter groups make better models? (figures 2 and 4)
 #
-# At the weight that we use, groups are hardly visible. Perhaps they have to be tighter before they help. So we train with
-# weights up to a hundred times as large. The left panel shows how tight the groups are in the end (the *silhouette*: higher is
-# tighter), the right panel what BLEU does.
+# Perhaps groups have to be tighter before they help. So we train with weights up to a hundred times as large. The left panel
+# shows how tight the groups are in the end (the *silhouette*: higher is tighter), the right panel what BLEU does.
 
 # %% jupyter={"source_hidden": true}
 compact = None

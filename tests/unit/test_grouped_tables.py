@@ -386,8 +386,10 @@ def test_what_is_said_follows_the_numbers():
     seeds = pd.DataFrame({"panel": ["translation: m", "summarization: test, ROUGE-1", "summarization: test, ROUGE-2"],
                           "method": PS, "seeds": 3, "change_mean": [-3.5, -0.3, -9], "change_low": [-5, -2, -9],
                           "change_high": [-2, 1, -9]})  # fmt: skip
-    told, why = said.elsewhere(pd.concat([seeds.assign(method=GHT, change_mean=7), seeds]), 5)
-    changes = "the constraint changes BLEU by +7.0 [-5.0, -2.0]; one head per group costs 3.5 [2.0, 5.0] BLEU."
+    more = seeds.assign(method=GHT, change_mean=7, change_low=1, change_high=9)
+    told, why = said.elsewhere(pd.concat([more, seeds]), 5)
+    assert "constraint does not detectably change" in said.elsewhere(pd.concat([more.assign(change_low=-1), seeds]), 5)[0]
+    changes = "the constraint changes BLEU by +7.0 [+1.0, +9.0]; one head per group costs 3.5 [2.0, 5.0] BLEU."
     assert told == f"On natural text (3 trainings) {changes}" and "ROUGE-1 of summarization by -0.3 [-2.0, +1.0]. No ver" in why
     assert "(at least 5 BLEU), was not trained." in why and said.elsewhere(seeds[1:], 5)[0] == ""
     firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1]},
@@ -426,9 +428,9 @@ def test_what_is_said_follows_the_numbers():
     apart = apart.assign(same=0.1, other=-0.2, heads=8, moved=[0, 0, 0, 3, 0, 0], chance=3.0, spread=0.5)
     apart.loc[(GHT, "cross", 1), ["same", "other"]] = 0.3, -0.4
     told = (
-        "Averaged over 2 attentions, training with the constraint gives 15 % at our weight and 50 % at 10 times the weight of"
+        "Averaged over 2 attentions, training with the constraint gives 15 % at our weight of the contrast asked for, 50 % at"
     )
-    assert said.apart(apart, 2) == f"{told} the contrast asked for."
+    assert said.apart(apart, 2) == f"{told} 10 times the weight."
     told = "With the constraint 3 (0 at 10 times the weight) of 16 heads leave the group of K-means on"
     assert said.deepened(apart).startswith(f"{told} random weights, by chance 6: the constraint holds heads where they")
     beside = pd.concat({VANILLA: apart.loc["random weights"].assign(moved=5)}, names=["title"])

@@ -224,10 +224,9 @@ def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
     columns = ["change_mean", "change_low", "change_high"]
     said = f"On natural text ({count(int(first.seeds.min()), 'training')})"
     if subjects.TRANSLATION in first.index and subjects.TRANSLATION in alone.index:
-        ours = interval(*alone.loc[subjects.TRANSLATION, columns], "+.1f")
-        said += (
-            f" the constraint changes BLEU by {ours}; one head per group {_costs(first.loc[subjects.TRANSLATION, columns])}."
-        )
+        ours, few = (part.loc[subjects.TRANSLATION, columns] for part in (alone, first))
+        none = "does not detectably change BLEU" if ours.iloc[1] <= 0 <= ours.iloc[2] else _costs(ours)
+        said += f" the constraint {none}; one head per group {_costs(few)}."
     told = [f"{row['name']} of {task} by {interval(*row[columns], '+.1f')}" for task, row in first.iterrows()
             if task != subjects.TRANSLATION]  # fmt: skip
     why = f"On natural text {PS} changes {listed(told)}. " if told else ""
@@ -290,9 +289,9 @@ def apart(table: pd.DataFrame, groups: int) -> str:
         )
     plain = f"; training without it gives {number(parts[VANILLA], '%')}" if VANILLA in parts else ""
     many = len(table.index.droplevel("title").unique())
-    return (
-        f"Averaged over {many} attentions, training with the constraint gives {listed(told)} of the contrast asked for{plain}."
-    )
+    first, *more = told or ["none"]
+    shares = ", ".join((f"{first} of the contrast asked for", *more))
+    return f"Averaged over {many} attentions, training with the constraint gives {shares}{plain}."
 
 
 def deepened(table: pd.DataFrame) -> str:
