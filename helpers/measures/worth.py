@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -195,22 +194,6 @@ def mean_loss(model, batches: Batches) -> float:
     """
     losses, tokens = losses_of_examples(model, batches)
     return float(losses.sum() / tokens.sum())
-
-
-def along_gate(model, batches: Batches, heads: Iterable[tuple], gates: Sequence[float]) -> pd.DataFrame:
-    """How much the loss rises while one head's gate closes and all others stand open.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each head and gate: kind, layer, head, gate, rise (nats a target token; at gate 0 that of `leave_one_out`).
-    """
-    rows, held = [], list(batches)
-    whole = mean_loss(model, held)
-    for address, value in study.progress(list(product(heads, gates)), "closing gates"):
-        with gate(model, {address: value}):
-            rows.append((*address, value, mean_loss(model, held) - whole))
-    return pd.DataFrame(rows, columns=[*ADDRESS, "gate", "rise"])
 
 
 def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "slopes") -> pd.DataFrame:

@@ -12,26 +12,16 @@
 # ---
 
 # %% [markdown]
-# # 6 · Do the measures agree? One head table, every measure, several seeds
+# # 6 · Do measures of a head's importance agree, and which should you prune by?
 #
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [notebook 7, what it costs
-# →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md) · functions:
-# [measures/table.py](../helpers/measures/table.py), [contest/runs.py](../helpers/methods/contest/runs.py),
-# [measures/matching.py](../helpers/measures/matching.py), [scores/intervals.py](../helpers/scores/intervals.py)
+# →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# The three papers (Voita et al. 2019, [arXiv 1905.09418](https://arxiv.org/abs/1905.09418); Ni et al. 2023, [arXiv
-# 2305.14380](https://arxiv.org/abs/2305.14380); Liu & Chen 2023, [arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) rank
-# heads in different ways: by relevance and confidence, by which L0 gates stay open, by votes, by gradient
-# importance. Voita et al. compare two of them, relevance and confidence; none asks whether all rankings agree, whether a
-# ranking would be the same had the model been trained with another seed, or which is the best to prune by. This notebook
-# does, with one table for every training: a row a head, a column a measure.
-#
-# **Claims put to the test** are this study's own: gradient importance and relevance rank heads alike; gradient importance,
-# or confidence, predicts the loss without a head; a head's rank survives another seed; L0 chooses the heads to keep better
-# than cheap measures do.
-#
-# What we find stands below; then the head table itself, which measures agree, which cheap one predicts what happens, why
-# pruning parts what a layer does not, and two contests in which heads are removed by every measure.
+# Three papers rank attention heads, each in its own way. Voita et al. 2019 ([arXiv
+# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 and 6) use relevance, confidence and L0 gates, which close while a
+# model trains. Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) let heads vote. Liu & Chen 2023 ([arXiv
+# 2312.09541](https://arxiv.org/abs/2312.09541)) take the size of a gradient. None of them asks whether all these rankings
+# agree. Here every head gets every measure, and heads are removed by each of them.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -54,19 +44,18 @@ run = study.begin("06_do_measures_agree", globals())
 print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
+import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown, display
+from scipy import stats
 
-from helpers import drawing, heads
+from helpers import drawing
 from helpers.heads.families import KINDS
 from helpers.measures import said as of_measures
-from helpers.measures import worth
-from helpers.measures.table import TRUTH, compared
-from helpers.methods import contest, removal
+from helpers.methods import contest
 from helpers.methods.contest import figures, said
 from helpers.publish import claims
-from helpers.reading import ends, readable, sortable
+from helpers.reading import folded, readable, sortable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -83,15 +72,28 @@ contests = {place: part for place, part in contests.items() if len(part)}
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# ## The head table
+# ## One table holds it all: a row a head, a column a measure
 #
-# *A head is an address; measures fill columns.* Below, six columns of the first model, encoder heads first: what each head
-# does (notebook 2's tests; *v→s*: the verb looks at its subject, *s→v* the subject at its verb; *o* object, *n* noun, *adj*,
-# *adv*), the rise of the loss when that head alone is off (thousandths of a nat per token), *how long L0 keeps it*, *gradient
-# importance* per example, relevance and confidence. *Cross* heads are those of cross-attention. **Press a column's name to
-# sort by it.** The picture under it has one measure of each family, of the encoder.
+# This is the table of the first model, with its main columns. The *loss without the head* is how much the loss rises when that
+# head alone is off. *How long L0 keeps it* counts the prices at which its gate stays open; *gradient importance* is the size of
+# the loss's slope at that gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence*
+# its mean largest attention weight. **Press a column's name to sort by it.**
+
+# %% jupyter={"source_hidden": true}
+measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
+tables, halves, seconds = ({trained: found[part] for trained, found in measured.items()} for part in range(3))
+for job, table in zip(jobs, tables.values(), strict=True):
+    run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
+first = next(iter(tables))
+heart, called = said.heart(tables[first], entered)
+digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", said.TRUTH: ".1f"}
+display(sortable(heart, called, digits, f"{first[0]}: every head"))
+display(Markdown(said.costliest(tables[first])))
+
+# %% [markdown]
+# <details><summary>More: how every measure is computed, and where it comes from</summary>
 #
-# How the measures are computed, with $L$ the loss and $g$ a head's gate, which stands open:
+# With $L$ the loss and $g$ a head's gate, which stands open:
 #
 # | measure | formula | passes | where |
 # |---|---|---|---|
@@ -117,166 +119,108 @@ verdicts = claims.Box(run)
 # [arXiv 2508.21258](https://arxiv.org/abs/2508.21258)), AttnLRP of Achtibat et al. 2024
 # ([arXiv 2402.05602](https://arxiv.org/abs/2402.05602)). *Votes* are Ni et al.'s, on models that were never grouped.
 #
-# Two things are called after L0 in the contests: *L0 (trained)* chooses while it trains; *L0's heads* are the heads that it
-# chose, cut at once and trained on like those of its rivals. *Gradual* removes heads by their gradient step by step. Among
-# the models are also the summarizer of notebook 5 and the Llama-style decoder (grouped-query) of notebook 4, which continues
-# texts. A measure of yours (parameter `entries`) is taken of models whose weights are there: published is each one's first
-# training.
-
-# %% jupyter={"source_hidden": true}
-measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
-tables, halves, seconds = ({trained: found[part] for trained, found in measured.items()} for part in range(3))
-for job, table in zip(jobs, tables.values(), strict=True):
-    run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
-first = next(iter(tables))
-heart, called = said.heart(tables[first], entered)
-digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", TRUTH: ".1f"}
-sortable(heart, called, digits, f"{first[0]}: every head")
-
-# %% jupyter={"source_hidden": true}
-drawn = contest.tables.large(tables[first], (kind := tables[first].index[0][0]))
-shown = [name for name in compared(drawn) if drawn[name].notna().any() and name not in said.BESIDE]
-run.figure(
-    figures.head_table_map(drawn.rename(columns=said.named), [said.named(name) for name in shown]),
-    "head_table",
-    caption=f"One model's head table: a measure of each family, every {kind} head, as ranks within the layer.",
-    table=contest.tables.stored_as(jobs[0], seed),
-    takeaway=said.head_map(drawn, shown),
-    model=first[0],
-    seed=first[1],
-)
-
-# %% [markdown]
-# ### One head, by hand
+# The second column of the table says which test of notebook 2 a head passes. *v→s*: the verb looks at its subject, *s→v* the
+# subject at its verb; *o* is an object, *n* a noun, *adj* an adjective, *adv* an adverb. Among the models are also the
+# summarizer of notebook 5 and the Llama-style decoder of notebook 4. A measure of yours (parameter `entries`) is taken of
+# models whose weights are there.
 #
-# Two quantities behind the measures: the slope of the loss at the open gate (its size, per example, is gradient importance)
-# and the loss with the gate closed. Here both are of one batch, of the encoder head that the loss needs most, by hand and as
-# the library computes them for all heads at once. The size is per sentence here (of one batch) and in the table above (of
-# all of them), per token in the figure below. The rise that a slope promises is minus the slope.
-
-# %%
-few, by_hand = run.settings["relevance"], bool(swept) and contest.runs.at_hand(swept[0])  # the model's weights are there
-if by_hand:
-    model, address = studied[first].model, drawn[TRUTH].idxmax()
-    batch = next(iter(removal.batches(studied[first], "dev", few)))
-    opened, found = torch.ones((), requires_grad=True), []
-    for row in range(len(batch["labels"])):  # one sentence at a time, its loss summed over its tokens
-        sentence = {name: values[row : row + 1] for name, values in batch.items()}
-        with heads.gate(model, {address: opened}):
-            loss = model(**sentence).loss * (sentence["labels"] != -100).sum()
-        found += torch.autograd.grad(loss, opened)
-    slopes = torch.stack(found)
-    with torch.no_grad():
-        rise = -model(**batch).loss
-        with heads.gate(model, {address: 0.0}):
-            rise += model(**batch).loss
-    own = [slopes.sum() / (batch["labels"] != -100).sum(), slopes.abs().mean(), rise]
-    alone = worth.leave_one_out(model, [batch]).loss
-    known = [-worth.patching(model, [batch]), worth.importance(model, [batch], norm=None), alone]
-    print(said.by_hand(address, own, [column[address] for column in known]))
-
-# %% jupyter={"source_hidden": true}
-if by_hand:
-    rises, slopes = contest.tables.closing(model, removal.batches(studied[first], "dev", few), tables[first])
-    run.table(rises, "closing", model=first[0], of_seed=first[1], split="dev", sentences=few)
-    run.figure(
-        figures.closing(rises, slopes),
-        "closing",
-        caption="Loss while single encoder heads close, and the slopes of single sentences at the open gate.",
-        takeaway=said.closing(rises, slopes),
-    )
+# </details>
 
 # %% [markdown]
-# What there is to predict: how much the loss rises with all heads of a kind off at once, and of how many single heads the
-# absence changes it at all, by their own intervals and (in brackets) after Holm's correction, as notebook 1 counts them.
-# Where fewer than half do, a correlation with the loss without a head is one with noise.
+# ## Do measures agree within a layer?
+#
+# Each measure ranks the encoder heads of a layer. A cell is the rank correlation (Spearman's) of two such rankings, mean over
+# models; white cells cannot be told from zero. The loss without the head is left out where fewer than half of the heads have
+# any effect.
 
 # %% jupyter={"source_hidden": true}
+few = run.settings["relevance"]
 own = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed)
-differ = None
+differ = kinds_worth = None
 if own:
     kinds_worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
-    told = "Dev loss; per kind of attention its rise with none of it, and heads whose absence shows (Holm: significantly)"
-    display(readable(said.kinds(kinds_worth, differ), caption=f"{told}, n = {few} sentences"))
-
-# %% [markdown]
-# ## Do they agree?
-#
-# Rank correlation (Spearman) of each two measures on ranks within layers, encoder heads; the mean over models, of all their
-# trainings (decoder and cross heads: file `agreement_of_other_kinds`). White cells have an interval that holds zero: over
-# seeds within each model where each has several, otherwise over models. Like measures stand beside each other. Nothing is
-# drawn against the loss without a head where too few heads change it, nor *gradient, signed*, which does not agree with
-# itself on other sentences (below). Layers of fewer than four heads are left out. Head tables are of the models that are
-# pruned, the summarizer and the decoder, not of every model in the table above. The two gradients are nearly one formula, and
-# so are the two signed rules: one measure of each family is drawn, for what is new is agreement between families. Relevance
-# and confidence have another correlation here than in notebook 1, over other models: the small one and the summarizer are
-# among them.
-
-# %% jupyter={"source_hidden": true}
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
 in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(said.BESIDE) & agreement.shown.astype(bool)]
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
-matrices = {kind: part.drop(columns="kind") for kind, part in in_words.groupby("kind", sort=False)}
-main = next(kind for kind in KINDS if kind in matrices)
+main = next(kind for kind in KINDS if kind in {*in_words.kind})
 run.figure(
-    figures.agreement_matrix({main: matrices.pop(main)}),
+    figures.agreement_matrix({main: in_words[in_words.kind == main].drop(columns="kind")}),
     "agreement",
     caption=f"How far measures rank {main} heads alike (other measures of the same families: in the file).",
     takeaway=said.agreement(agreement[agreement.index.isin(in_words.index)]),
     show=bool(contests),
 )
-if matrices:
-    run.figure(
-        figures.agreement_matrix(matrices),
-        "agreement_of_other_kinds",
-        caption="How far measures rank decoder and cross heads alike.",
-        takeaway=said.agreement(agreement[agreement.index.isin(in_words.index) & (agreement.kind != main)]),
-        show=False,
-    )
 by_rule = said.rules(agreement)
-print(by_rule)
+why = """The claim takes LRP αβ alone, the default: both others keep the sign of what they sum. Of each family of measures
+one is drawn; all of them, and decoder and cross heads, are in the file `agreement`. Layers of fewer than four heads are left
+out. Relevance and confidence correlate otherwise than in notebook 1, because the models are others."""
+display(folded("More: relevance by its three rules, and what is not drawn", by_rule, why))
 
 # %% [markdown]
-# ## Which cheap measure predicts what happens?
+# ## Which measure predicts what removal does?
 #
-# The loss without the head is exact and expensive: a forward pass a head. Which measure is cheap is compared in [notebook
-# 7](07_what_it_costs.ipynb). Drawn are kinds of attention with an effect to predict, in three models or more if there are
-# such.
-#
-# *Gradient importance* is the size of the first-order term of leave-one-out, example by example. With its sign that term does
-# not predict the loss (*One head, by hand*: around the open gate the loss is flat), so that sizes predict it is no mere
-# arithmetic: they order heads within a layer, and can fail across layers, as there.
+# The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
+# heads alike. The code below computes one number of the figure from the stored head tables.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
 within = said.telling(predictors)
+
+# %% tags=["method"]
+measure, loss = "gradient, example", "leave-one-out"  # columns of the head table: gradient importance, loss without the head
+known = within[within.measure == measure].iloc[0]  # the project's row, of the first panel below
+theirs = known[["rho", "low", "high"]].to_numpy(float)
+
+
+def rank_in_layer(column):  # from 0, the least head of its layer, to 1, the most
+    layer = column.groupby(level="layer")
+    return (layer.rank() - 1) / (layer.transform("size") - 1)
+
+
+rho = {}
+for trained, table in contest.tables.distinct(tables).items():  # (model, seed): a row a head, a column a measure
+    heads = table[table.index.isin([known.kind], level="kind")]
+    heads = heads[heads.groupby(level="layer")[loss].transform("size") >= 4]  # fewer heads are no ranking
+    if measure in heads and len(heads):
+        rho[trained] = rank_in_layer(heads[measure]).corr(rank_in_layer(heads[loss]), method="spearman")
+z = np.arctanh(pd.Series(rho).clip(-0.995, 0.995)).groupby(level=0).mean()  # Fisher's z; all seeds of a model count as one
+half = stats.t.ppf(0.975, len(z) - 1) * z.std() / np.sqrt(len(z)) if len(z) > 1 else np.nan  # of a t interval over models
+mine = np.tanh([z.mean(), z.mean() - half, z.mean() + half])
+print(pd.Series(rho).round(2).to_string())
+print("mean, low and high by hand:", mine.round(2), "in the figure:", theirs.round(2))
+ends = 3 if known.over == intervals.MODELS and len(z) > 1 else 1  # elsewhere intervals are over heads or seeds
+np.testing.assert_allclose(mine[:ends], theirs[:ends], rtol=1e-9)
+
+# %% [markdown]
+# Drawn are kinds of attention of which at least half of the heads change the loss. Elsewhere there is only noise to predict.
+
+# %% jupyter={"source_hidden": true}
 run.figure(
-    figures.predictors(within.assign(measure=within.measure.map(said.named), truth=within.truth.map(said.named))),
+    figures.predictors(
+        within.assign(measure=within.measure.map(said.named)), "rank correlation with the\nloss without the head"
+    ),
     "predictors",
     caption="How well each measure predicts the loss without a head.",
     takeaway=said.predictors(predictors),
 )
-
-# %% [markdown]
-# A measure and the loss without a head, both taken on the same sentences, share what is peculiar to these. Each is known on
-# either half of the sentences as well: if sharing them were what makes a measure predict, it would predict less well where
-# the measure comes from one half and the loss from the other.
-
-# %% jupyter={"source_hidden": true}
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
 signed = contest.tables.reliability(halves).query("measure == 'gradient, signed'")
-print(contest.tables.owed_to_sharing(shared, signed.rho[signed.kind.isin(shared.kind[shared.shown.astype(bool)])].mean()))
+signed = signed.rho[signed.kind.isin(shared.kind[shared.shown.astype(bool)])].mean()
+sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well where it comes
+from one half of the sentences and the loss from the other. {contest.tables.owed_to_sharing(shared, signed)}"""
+what = f"Rise of the dev loss without a kind of attention, and heads whose absence shows (n = {few} sentences)"
+effects = [] if differ is None else [readable(said.kinds(kinds_worth, differ), caption=what)]
+display(folded("More: is it shared sentences alone, and how many heads have an effect", sharing, *effects))
 
 # %% [markdown]
-# ## Within layers and across them
+# ## Why do measures part across layers?
 #
-# All of this was within layers. Pruning cuts across them: it removes the heads of least worth wherever they are, so that a
-# measure also says how many heads each layer keeps. Below, how measures of encoder heads go with *how long L0 keeps a head*,
-# on ranks within layers and on ranks over all layers at once. A measure that is a share of its layer could be expected to
-# say little of the layer; which measures do lose it stands below the figure.
+# Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. The
+# figure holds measures against *how long L0 keeps a head*, on ranks within layers and on ranks over all layers. Where the
+# second dot falls far behind, the measure says little about which layers matter.
 
 # %% jupyter={"source_hidden": true}
 if len(across := said.across(predictors)):
@@ -290,21 +234,14 @@ if len(across := said.across(predictors)):
     )
 
 # %% [markdown]
-# ## Is a head's rank stable?
+# ## Is a head's rank a property of the head?
 #
-# Does a measure agree with itself on *other sentences* (two halves of one dev set, same training)? On heads of *the same
-# index* in another training? It should not: indices mean nothing across seeds. And on heads that *do the same*, matched one
-# to one within each layer by where they look on the same sentences (the cosine of their word-level attention, less the mean
-# of its layer; beside it what the best matching with random weights comes to)? A rank survives another seed if matched heads
-# agree well above the same index; the claim asks every pair of trainings for `0.5` (dashed) by LRP αβ, the default rule. A
-# pair counts once, even where its model is swept twice. All measures and kinds: file `stability`.
-#
-# The first question bounds all others. The correlation of two halves is the reliability of a measure on *half* of the
-# sentences; the Spearman-Brown formula, $2r / (1 + r)$, gives that on all of them, and its root bounds how well anything can
-# correlate with the measure (if errors are independent; for ranks roughly). The bounds stand below the figure.
+# If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words.
+# Heads of the same number should not agree, for numbers mean nothing there. The dashed line is what the claim asks of matched
+# heads.
 
 # %% jupyter={"source_hidden": true}
-matches, matched = None, contest.tables.matches(studied, run.settings["comparison"]["matched"])
+matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
 pairs = contest.tables.across_seeds(tables, matched)
 run.table(pairs, "stability_pairs")
 parts = [contest.tables.reliability(halves), contest.tables.stability(pairs)]
@@ -317,27 +254,24 @@ run.figure(
     caption="How far measures agree with themselves between halves of the sentences and between trainings.",
     takeaway=said.stability(stability),
 )
-print(said.bounds(stability) if "bound" in stability else "")
+bound = f"""Two halves of the sentences bound everything else: the Spearman-Brown formula, $2r / (1 + r)$, gives the reliability
+of a measure on all sentences, and no correlation with it can be above the root of that, but by chance.
+{said.bounds(stability)}"""
+likeness = ["This run has one seed, so heads cannot be matched."]
 if matched:
     alike = {"model": "model", "kind": "attention", "cosine": "matched heads, cosine", "chance": "matched with random weights"}
-    told = f"Heads of two trainings, mean over pairs of {run.settings['seeds']} trainings"
-    matches = run.table(contest.tables.likeness(matched), "heads_matched")
-    display(readable(matches, alike, dict.fromkeys(("cosine", "chance"), "z.2f"), caption=told))
-    alike, chance = (ends(matches[name], ".2f") for name in ("cosine", "chance"))
-    print(f"Matched heads of all kinds have a cosine of {alike} (random weights: {chance}): where it is low,")
-    print("a low correlation of ranks says as much of the matching as of the measure.")
-else:
-    print("One seed: heads cannot be matched. Set seeds=2 or more.")
+    told = f"How alike matched heads look, mean over pairs of {run.settings['seeds']} trainings"
+    likeness = run.table(contest.tables.likeness(matched), "heads_matched")
+    likeness = [readable(likeness, alike, dict.fromkeys(("cosine", "chance"), "z.2f"), caption=told)]
+    likeness += ["Where the cosine is low, a low correlation of ranks says as much of the matching as of the measure."]
+display(folded("More: how alike matched heads are, and what bounds a correlation", *likeness, bound * ("bound" in stability)))
 
 # %% [markdown]
-# ## The contest, at once
+# ## Which heads should go?
 #
-# The same number of heads removed, those of least worth by each measure, and nothing trained afterwards: rise of the dev
-# loss, minus that with random heads, along how many heads stay (as many as L0 left at its prices; of the Llama-style decoder
-# three quarters, half and one quarter). Below the dotted line a choice is better than chance. A thin line is one training, a
-# thick one their mean, interpolated where L0 left other numbers of heads at each seed. *All kinds*: heads of all attention
-# were in question, else encoder heads alone, in panels of one scale. LRP αβ has no rule for the gated blocks of the
-# Llama-style decoder.
+# The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go, those
+# of least worth first, and nothing is trained afterwards. Below the dotted line a choice beats random heads. A thin line is one
+# training.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
@@ -351,21 +285,26 @@ run.figure(
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
     takeaway=said.at_once(at_once),
 )
-print(said.witness(beside))
+every = said.by_setting(beside, [*said.DRAWN, *entered][: said.COLUMNS - 1])
+every = readable(
+    every, (), dict.fromkeys(every.columns[1:], "+.2f"), caption="Minus random heads, mean over numbers of heads (nats)"
+)
+display(
+    folded(
+        "More: all settings, and gradient importance divided by that of its layer",
+        every,
+        said.cheaper(at_once),
+        said.witness(beside),
+    )
+)
 
 # %% [markdown]
-# ## The contest, trained on
-#
-# The figure on top, whose grid shows where each criterion leaves its heads. As many heads stay as L0 leaves at one price,
-# with the same further training for every criterion (notebook 3's plan): BLEU minus that of the control, which trained as
-# long with all heads. *L0 (trained)* chooses while it trains, and is what the claim calls L0's choice; its rivals train a
-# fixed choice from the first step. *L0's heads*, cut at once, tells choice and training apart: against them notebook 3 and
-# the sentence below hold the others. Many criteria are compared with one: before one of them counts as better, its difference
-# has to survive a correction for their number. Draws differ much within a training: intervals of random heads count that.
+# The figure on top is the other contest: the model trains on after pruning, and every ranking leaves as many heads as L0 does
+# at one price. *L0, while it trains* chooses as it trains; *L0's heads, cut at once* are the same heads, treated like those of
+# its rivals.
 
 # %% jupyter={"source_hidden": true}
-result, guide, elsewhere = "no model of this run is pruned at a price.", "", ""
-advice, take, ranked = "", "", None
+advice, take, ranked, more = "", "", None, []
 if contests:
     whole = run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     whole = whole.reset_index(["model", "seed"]).reset_index(drop=True)
@@ -374,71 +313,30 @@ if contests:
     corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    result, counts = said.trained_on(ranked, whole, of), said.rivals(alike)
-    advice, guide = said.advice(ranked, paired, corrected), said.guide(ranked, paired, alike)
+    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, paired, corrected)
     take, shares = said.recommended(ranked, paired, said.across(predictors)), contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
-    parted = said.layers(ranked, whole, paired, shares)
     drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole)
     run.figure(
         figures.ranking(*drawn, said.by_layer(ranked, whole), list(shares.mean())),
         "contest",
         caption="BLEU of models pruned by each criterion to as many heads and trained on, beside every random draw, and the"
         " encoder heads that each leaves by layer.",
-        takeaway=parted or result,
+        takeaway=said.layers(ranked, whole, paired, shares) or result,
         resamples=repeats,
         show=False,
     )
-    told = (result, said.beyond_random(ranked, paired, whole), counts, said.unexplained(ranked, whole, shares))
-    display(*map(Markdown, told))
-else:
-    print(f"Not in this run: {result}")
-
-# %% [markdown]
-# Saved and not shown: the first paper's headlines over seeds (notebook 3 has them), every criterion against L0 and against
-# random draws with the probability that it is the better one (files `headlines`, `contest_paired`, `contest_against_l0`,
-# `contest_against_l0_heads`).
-
-# %% jupyter={"source_hidden": true}
+    display(Markdown(result))
+    more = [said.beyond_random(ranked, paired, whole), said.rivals(alike), said.guide(ranked, paired, alike)]
+    display(folded("More: every ranking against random heads and against L0's", *more, said.unexplained(ranked, whole, shares)))
 if swept:
     lines = {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
     run.table(contest.tables.headlines(lines), "headlines")
 
 # %% [markdown]
-# ## The questions that the papers leave open
-#
-# The three papers, and summaries of them, end with questions. Each with the place that answers it here, a section and the
-# claim's id in `claims.toml` where it is one, or with *not answered* and why.
-#
-# - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other choices
-#   of heads: the contests above (`l0-chooses`) and [notebook 3](03_l0_pruning.ipynb), *Other ways to choose heads*; fewer or
-#   narrower layers: [notebook 4](04_grouped_heads.ipynb), *Does it help, and what does it cost?*; the same map from scratch:
-#   notebook 3, *All kinds of attention* (`beats-scratch`). Distillation and quantization: *not answered*, not in the study.
-# - **How does importance compare with L1 or random pruning, in size and quality? (on Liu & Chen)** The contests above; what
-#   they cost: [notebook 7](07_what_it_costs.ipynb).
-# - **Does injection help other tasks, translation or classification, and how does it compare with other ways to inject? (on
-#   Liu & Chen)** Translation, with syntax: [notebook 5](05_coreference_injection.ipynb), *Does it carry over to
-#   translation?* Other ways: *Where, how many, which matrix, or a layer of its own?* there. Classification: *not answered*,
-#   no such task.
-# - **How does the choice of the coreference resolver matter? (on Liu & Chen)** Notebook 5, *How good must the clusters be?*
-#   (`resolver-links`) and *At inference alone*.
-# - **Which heads of which layers? All heads one by one; random and highest beside lowest (on Liu & Chen)** Notebook 5,
-#   *Masking curves* (one by one; `masking-free`), *Injection* (`importance-chooses`), *Where, how many*.
-# - **How does the best number of groups vary with architecture and task? (on Ni et al.)** Translation alone: notebook 4,
-#   *How many groups?* and *Too few heads, or the method?* Other tasks: *not answered*, one number of groups each.
-# - **Which part of the constraint matters? (on Ni et al.)** Notebook 4, *What each part brings* (`parts-needed`).
-# - **Does grouping work on models that are trained already, such as BERT or GPT? (on Ni et al.)** A translation model:
-#   notebook 4, *Does it work on a model that is trained already?* BERT and GPT: *not answered*, no such checkpoint was at
-#   hand.
-# - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*: the study has no images and no vision models.
-
-# %% [markdown]
 # ## In short
-#
-# All claims: [scoreboard](../figures/scoreboard.png).
 
 # %% jupyter={"source_hidden": true}
-why = "The claim takes LRP αβ alone, the default: both others keep the sign of what they sum."
 other = next(track for track in layout.TRACKS if track != run.corpus)
 committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
 asked = {
@@ -451,18 +349,46 @@ at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, 
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
 texts, both = {"controlled": "generated", "natural": "natural"}, ("contest", "removed_and_trained_on")
 there = [pd.read_csv(path) for name in both if (path := committed.table(name)).exists()]
-elsewhere = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(both) else ""
+order, places = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(both) else ("", "")
 path = committed.table("predictors")
 loss_there = said.predictors(pd.read_csv(path)) if natural and path.exists() else ""
-ranks = said.ranks(stability, matches)
-first = said.answer(agreement[agreement.index.isin(in_words.index)], predictors, advice, ranks)
-once = f"**Removed at once**, nothing trained: {said.at_once(at_once)}" if len(at_once) else ""
-more = (guide, elsewhere, once, f"{by_rule} {why}" if by_rule else "", f"{natural} {loss_there}".strip())
+first = said.answer(agreement[agreement.index.isin(in_words.index)], predictors, advice)
 closing = f"""
-{take} {said.predictors(predictors)}
+{take}
 
-*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, intervals
-over few models or over test sentences; another seed also draws other text. The contest with further training has one number of
-heads ([all differences](../docs/differences.md)).
+*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, and
+intervals are over few models. The contest with further training is of one model and one number of heads. {order}
+([All differences](../docs/differences.md).)
 """
-verdicts.fill("contest" if contests else "agreement", closing, first=first, more="\n\n".join(filter(None, more)))
+verdicts.fill(
+    "contest" if contests else "agreement", closing, first=first, more="\n\n".join(filter(None, (natural, loss_there, places)))
+)
+
+# %% [markdown]
+# <details><summary>More: the questions that the papers leave open, and where each is answered</summary>
+#
+# The three papers, and summaries of them, end with questions. A name in code is a claim's id in `claims.toml`.
+#
+# - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other choices
+#   of heads: here (`l0-chooses`) and [notebook 3](03_l0_pruning.ipynb), as is the same map from scratch (`beats-scratch`);
+#   fewer or narrower layers: [notebook 4](04_grouped_heads.ipynb). Distillation and quantization: *not answered*, not in the
+#   study.
+# - **How does importance compare with L1 or random pruning, in size and quality? (on Liu & Chen)** Here; what they cost:
+#   [notebook 7](07_what_it_costs.ipynb).
+# - **Does injection help other tasks, translation or classification, and how does it compare with other ways to inject? (on
+#   Liu & Chen)** Translation, with syntax, and other ways: [notebook 5](05_coreference_injection.ipynb). Classification: *not
+#   answered*, no such task.
+# - **How does the choice of the coreference resolver matter? (on Liu & Chen)** Notebook 5 (`resolver-links`).
+# - **Which heads of which layers? All heads one by one; random and highest beside lowest (on Liu & Chen)** Notebook 5
+#   (`masking-free`, `importance-chooses`).
+# - **How does the best number of groups vary with architecture and task? (on Ni et al.)** Translation alone: notebook 4. Other
+#   tasks: *not answered*, one number of groups each.
+# - **Which part of the constraint matters? (on Ni et al.)** Notebook 4 (`parts-needed`).
+# - **Does grouping work on models that are trained already, such as BERT or GPT? (on Ni et al.)** A translation model:
+#   notebook 4. BERT and GPT: *not answered*, no such checkpoint was at hand.
+# - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*: the study has no images and no vision models.
+#
+# </details>
+#
+# Functions: [measures/table.py](../helpers/measures/table.py), [contest/runs.py](../helpers/methods/contest/runs.py),
+# [measures/matching.py](../helpers/measures/matching.py), [scores/intervals.py](../helpers/scores/intervals.py).

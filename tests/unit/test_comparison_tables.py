@@ -94,13 +94,9 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert row.rho == pytest.approx(rho(tables[ONE]["leave-one-out"], noise(5), "cross")) and row.models == 1
     assert ("encoder", "leave-one-out", "alignment") not in found.index
     sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
-    assert (
-        f"of {len(sure)} pairs {sum(sure)} have an interval above zero" in said
-        and 0 < sum(sure) < len(sure)
-        and "goes with" in said
-    )
-    assert f"(2 models), {(found.loc['encoder'].low > 0.99).sum()} after Holm" in said
-    assert "Left out" in said_of.agreement(found.reset_index().assign(shown=False))
+    left = (found.loc["encoder"].low > 0.99).sum()
+    assert said.startswith(f"{sum(sure)} of {len(sure)} pairs of measures agree by their own interval, {left or 'none'} after")
+    assert 0 < sum(sure) < len(sure)
 
 
 def test_predictors():
@@ -124,15 +120,16 @@ def test_predictors():
     assert ("encoder", LOSS, within, LOSS) not in found.index and ("cross", SURVIVAL, within, "cp") not in found.index
     rhos = found.sort_index().rho.loc["encoder", LOSS, within].drop([SURVIVAL, "cp"])
     predicts = said_of.predictors(found.reset_index())
-    assert f"encoder self heads *{said_of.named(rhos.idxmax())}* {rhos.max():.2f} [" in predicts
-    assert said_of.named("cp") not in predicts and "Not tested" in predicts
+    assert f"*{said_of.named(rhos.idxmax())}* (encoder self heads {rhos.max():.2f} [" in predicts
+    assert said_of.named("cp") not in predicts and "holds zero" in predicts
     across = said_of.across(found.reset_index())  # the best over all layers first, whatever it does within them
     pooled_rho = found.sort_index().rho.loc["encoder", SURVIVAL, pooled].drop("cp")
     assert across.measure.iloc[0] == pooled_rho.idxmax() and across.compared.value_counts().nunique() == 1
     told = said_of.parted(across, ("confidence", "no measure"))
-    assert f"*confidence* {pooled_rho['confidence']:.2f} ({SURE:.2f}). " in told and not said_of.parted(across, ("none",))
+    assert told.startswith(f"Across layers no measure falls, while *confidence* has {pooled_rho['confidence']:.2f}.")
+    assert not said_of.parted(across, ("none",))
     fallen = across.assign(rho=across.rho.where(across.compared == said_of.WITHIN, 0.1))
-    assert "None loses it" in told and "*confidence* loses it across" in said_of.parted(fallen, ("confidence",))
+    assert said_of.parted(fallen, ("confidence",)).startswith("Across layers *confidence* falls to 0.10. Differences")
     three = found.reset_index().assign(models=3, shown=lambda rows: rows.kind == "cross")
     assert set(said_of.telling(three).kind) == {"cross"} and set(said_of.telling(three).truth) == {LOSS}
     assert set(said_of.telling(three.assign(models=2)).kind) == {"encoder", "cross"}  # nothing tells: all rows
@@ -159,11 +156,11 @@ def test_reliability_of_two_halves():
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
 
 
-def test_who_is_first_by_most_measures_and_which_measure_goes_its_own_way():
-    heads = index(encoder=[4])
-    drawn = pd.DataFrame({name: [1.0, 2, 4, 3] for name in ("cp", "confidence")} | {"attnlrp": [4.0, 3, 1, 2]}, heads)
-    told = said_of.head_map(drawn, list(drawn))
-    assert told.startswith("First in their layers, of 3 measures: layer 1 head 3 by 2. *relevance, AttnLRP* agrees least")
+def test_the_costliest_head_and_the_place_of_those_that_others_put_first():
+    drawn = pd.DataFrame({LOSS: [1.0, 4, 2, 3], "confidence": [9.0, 1, 1, 1]}, index(encoder=[4]))
+    told = said_of.costliest(drawn)
+    assert told.startswith("Of 4 encoder self heads the loss needs layer 1, head 2 most.")
+    assert told.endswith("has place 4 by *confidence*.") and said_of.costliest(drawn[["confidence"]]) == ""
     pairs = pd.DataFrame({"kind": "encoder", "one": ["cp"], "other": "gradient, example", "rho": 0.4, "low": 0.1, "high": 0.6})
     assert said_of.rules(pairs).endswith("by rule: conservative 0.40 [0.10, 0.60].") and not said_of.rules(pairs[:0])
 
@@ -217,7 +214,6 @@ def test_stability_over_pairs_of_seeds():
     assert contest.tables.across_seeds(tables | twice, matched | both).equals(pairs)
     assert set(pairs.seeds) == {"1, 2", "1, 3", "2, 3"}
     found = contest.tables.stability(pairs)
-    assert "LRP αβ 0.37 (-0.20 to 1.00) over 3 pairs" in said_of.stability(found)
     found = found.set_index(["compared", "measure"])
     assert set(found.kind) == {"encoder"} and (found.models == 3).all()
     pairs = [tuple(tables[place].confidence.to_numpy()[:5] for place in pair) for pair in matched]
@@ -259,7 +255,7 @@ def test_every_criterion_against_l0_is_one_family():
     alone = said_of.rivals(found.reset_index().assign(p_holm=0.2))
     assert f"better none. By their own interval alone also: *{said_of.named('cp')}* +2.0" in alone
     control = said_of.rivals(found.reset_index().replace({"cp": "L0 (trained)"}))  # is no rival
-    assert "better none. *L0 (trained)*, which" in control and control.endswith("differs by +2.00 [+1.00, +4.00].")
+    assert control.endswith("better none. *L0, while it trains* differs by +2.00 [+1.00, +4.00].")
 
     def told(**changes):
         parts = {("EN-RU news", seed): contested(**{"L0 (trained)": 0.0} | changes) for seed in (1, 2)}
@@ -270,25 +266,20 @@ def test_every_criterion_against_l0_is_one_family():
         return takeaway, said_of.advice(ranked, paired, against)
 
     takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=3.0)
-    assert "random heads by +0.0 (4 draws: -1.0 to +1.0)" in takeaway
+    assert "at random by +0.0." in takeaway
     assert (
         "In each training better than all its random draws: *f*. Cannot be told from random heads (paired by training): *L0"
         in takeaway
     )
-    assert takeaway.startswith("With 3 of 8 encoder heads left (EN-RU news, 2 trainings), *f* changes BLEU by +3")
-    of = "**Pruned and trained on** (EN-RU news, 2 trainings),"
-    assert advice.startswith(f"{of} *f* is better than L0 (+3.00 [") and advice.endswith(
-        "; 2 of 3 criteria are not told from random heads, *a* and *b* of lower mean."
-    )
-    assert told(random=0.0, cp=0.0)[1].startswith(f"{of} no measure is shown to beat random heads; the best")
+    assert takeaway.startswith("In EN-RU news (2 trainings) 3 of 8 encoder heads stay. Choosing them by *f* changes BLEU by +3")
+    assert advice.startswith("**To prune, rank by f**: trained on, its heads do better than L0's choice (+3.00 [")
+    assert told(random=0.0, cp=0.0)[1].startswith("No measure is shown to choose better than chance; the best")
     alone = {ONE: one}  # no interval over one training
     alone = [make(alone) for make in (lambda p: contest.tables.over_seeds(p, ("criterion", "test set")),
                                       contest.tables.against, contest.tables.against_l0)]  # fmt: skip
-    assert said_of.advice(*alone).endswith(
-        "nothing is decided by one training; the best by value is *relevance, conservative*."
-    )
+    assert said_of.advice(*alone) == "One training decides no contest; the best by value is *relevance, conservative*."
     _, advice = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})
-    assert advice == f"{of} nothing is decided by one training; the best by value is gradient importance."  # no random heads
+    assert advice == "One training decides no contest; the best by value is *gradient importance*."  # no random heads
     heads = contest.tables.against_l0({("EN-RU news", n): one.replace({"cp": "L0's heads"}) for n in (1, 2)}, "L0's heads")
     assert heads.set_index("criterion").value.to_dict() == {"L0 (trained)": -2.0, "random": 0.0}
 
@@ -308,24 +299,25 @@ def test_the_answer_is_of_what_is_within_and_across_layers():
     rows = [("gradient, example", 0.9), ("confidence", 0.1)]
     across = pd.DataFrame([{"measure": name, "rho": rho, "low": rho, "high": rho} for name, rho in rows])
     across = across.assign(kind="encoder", truth=SURVIVAL, heads="all heads", models=3)
-    told = said_of.answer(pairs, across, "A.", "", "B.")
-    assert told.startswith(
-        "**Within a layer measures agree well** (encoder self heads, median rank correlation 0.71 over 2 pairs"
-    )
-    assert "**Across layers, where pruning chooses, they part**: " in told
-    assert told.endswith("0.90, confidence by 0.10. A. B.")
+    told = said_of.answer(pairs, across, "A.")
+    assert told.startswith("**Within a layer they agree well; across layers they part.** Two measures of encoder self heads")
+    assert "correlation of 0.71 within" in told and told.endswith("keeps a head at 0.90, confidence at 0.10. A.")
     assert "they part" not in said_of.answer(pairs, across.assign(rho=0.5))
-    assert "layers" not in said_of.answer(pairs[:0], across[:0])
+    assert said_of.answer(pairs[:0], across[:0]).startswith("This run prunes no model")
+    both = pd.concat([across, across.assign(heads="within layers", rho=0.7)])
+    assert said_of.parted(said_of.across(both)) == (
+        "Across layers *confidence* falls to 0.10, while *gradient importance* has 0.90. Differences are not tested."
+    )
+    assert said_of.parted(said_of.across(both.assign(rho=0.7))).startswith("Across layers no measure falls, while")
 
 
-def test_ranks_between_sentences_and_seeds():
+def test_a_measure_s_correlation_with_itself():
     stable = [(contest.tables.OTHER_TEXT, 0.9), ("matched heads, other seed", 0.3), ("same index, other seed", 0.01)]
     stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder", measure=LOSS, low=0.1, high=0.9)
-    cosines = pd.DataFrame({"cosine": [0.2]}, pd.MultiIndex.from_tuples([("a", "encoder")], names=["model", "kind"]))
-    told = said_of.ranks(stable, cosines)
-    assert "Between halves of the sentences well (median 0.90)" in told
-    assert "partly (matched encoder self heads 0.30; same index 0.01), though few match well (cosine 0.20)" in told
-    assert "though" not in said_of.ranks(stable, cosines + 0.5) and "seeds" not in said_of.ranks(stable)
+    assert said_of.stability(stable) == (
+        "The median correlation of a measure with itself is 0.90 on other sentences, 0.30 on matched heads of another training"
+        " and 0.01 on heads of the same number there."
+    )
     more = stable[1:2].assign(measure="votes", rho=0.8)
     assert said_of.steady(pd.concat([stable, more])).measure.unique().tolist() == [LOSS]  # one of those that are drawn
 
@@ -348,8 +340,8 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     shares = contest.tables.shares(tables)
     assert shares.to_numpy().tolist() == pytest.approx(np.array([[0.75, 0.25], [8 / 12, 4 / 12]]))  # none of a negative sum
     told = said_of.layers(ranked, whole, contest.tables.against(parts), shares)
-    assert told.startswith("*confidence* keeps no head of layer 1, where 67 to 75 % of the single-head loss is")
-    assert told.endswith("*gradient importance* keeps 2 there, L0 2.")
+    assert told.startswith("*confidence* keeps no head of layer 1, which holds 67 to 75 % of what single heads cost")
+    assert told.endswith("*gradient importance* keeps 2 heads there.")
     assert said_of.layers(ranked, whole, contest.tables.against(parts), shares[:0]) == ""
     kept = said_of.by_layer(ranked, whole)
     assert kept.loc["confidence"].tolist() == [0, 2] and kept.loc["random"].tolist() == [1, 1]
@@ -364,9 +356,13 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     more = pd.concat([whole, whole.assign(**{"test set": "other", "bleu": whole.bleu + 10})])
     assert said_of.unpruned(ranked, more).endswith("(50.0 and 60.0)")
     turned = ranked.assign(value=-ranked.value, model="b")
-    told = said_of.elsewhere(ranked, turned, whole.assign(model="b", change=-whole.change), "other")
-    assert "goes with this one by -1.00 on test (rank correlation): best *confidence* +3.0, last" in told
-    assert told.endswith("random heads +2.0 to +4.0.")
+    order, told = said_of.elsewhere(ranked, turned, whole.assign(model="b", change=-whole.change), "other")
+    assert (
+        "correlates with this one at -1.00." in order
+        and order.endswith("last here, is among random heads.")
+        and "best *confidence* +3.0, last" in told
+    )
+    assert told.endswith("random heads +2.0 to +4.0 BLEU.")
 
 
 def test_what_three_trainings_do_not_decide_and_what_to_prune_by():
@@ -380,7 +376,9 @@ def test_what_three_trainings_do_not_decide_and_what_to_prune_by():
         "2 trainings decide neither."
     )
     rho = pd.DataFrame({"measure": ["gradient, example", "confidence"], "compared": said_of.ACROSS, "rho": [0.9, 0.1]})
-    assert "do not take confidence (encoder heads of a, 2 trainings" in said_of.recommended(ranked, paired, rho)
+    assert said_of.recommended(ranked, paired, rho).endswith(
+        "(encoder heads of a, 2 trainings). Do not rank them by confidence."
+    )
     assert said_of.recommended(ranked, paired, rho.assign(rho=0.5)) == "" == said_of.recommended(ranked, paired, rho[:0])
 
 
@@ -397,7 +395,9 @@ def test_a_second_witness_is_the_gradient_divided_by_that_of_its_layer():
     parts = {("a", 1): pd.concat([shot(h2=3.0), shot("random", 0, h2=1.0), shot("random", 1, h2=2.0)])}
     each = contest.tables.each_training(parts)
     assert each[["seed", "criterion", "heads", "change"]].to_numpy().tolist() == [[1, "cp", 2, 1.5]]
-    assert said_of.shown(table).scale.eq("a, all kinds").all() and len(said_of.shown(table)) == 4
+    assert said_of.shown(table).model.eq("a: heads of all kinds").all() and len(said_of.shown(table)) == 4
+    more = pd.concat([table.assign(model="a"), table, table.assign(model="b")])  # the first model alone
+    assert said_of.shown(more).model.unique().tolist() == ["a: encoder heads", "a: heads of all kinds"]
 
 
 def test_p_values_over_seeds():
@@ -413,9 +413,18 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "a": {"confidence": (3, 9), "alpha_beta": (1, 2), "cp": (0, 0), "random": (2, 3)},
         "b": {"confidence": (1, 1), "alpha_beta": (2, 0.5), "cp": (9, 9), "random": (4, 4)}}.items()
         for name, both in table.items() for heads, change in zip((4, 2), both, strict=True)]  # fmt: skip
-    told = said_of.at_once(pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"]))
-    assert f"By *{said_of.named('alpha_beta')}* removal costs least in 1 of 2 settings." in told
-    assert told.endswith("No better than random: *confidence* (1 of 2).")
+    frame = pd.DataFrame(rows, columns=["model", "criterion", "heads", "change"])
+    assert said_of.at_once(frame) == (
+        f"Removal by *{said_of.named('alpha_beta')}* costs least in 1 of 2 settings; *confidence* is no better than random"
+        " heads in 1."
+    )
+    assert said_of.cheaper(frame) == ""
+    told = said_of.cheaper(frame.replace({"alpha_beta": "gradient, example"}))  # of "a" cp is cheaper, of "b" confidence
+    assert told == "" and said_of.cheaper(frame[frame.model == "a"].replace({"alpha_beta": "gradient, example"})).endswith(
+        "by *relevance, conservative* in most settings of translation."
+    )
+    settings = said_of.by_setting(frame, ["confidence", "mine"])
+    assert settings.to_numpy().tolist() == [["a: encoder heads", 6.0], ["b: encoder heads", 1.0]]
 
 
 def test_differences_are_paired_by_seed():
@@ -474,16 +483,6 @@ def test_a_model_of_one_seed_does_not_take_the_interval_from_the_others():
     assert contest.tables.against(parts, ("L0 (trained)",)).loc["cp", "L0 (trained)"].difference == 2
 
 
-def test_a_closing_head_is_told_by_its_own_curve():
-    rises = pd.DataFrame({"head": ["a"] * 3, "gate": [1.0, 0.6, 0.0], "rise": [0.0, 0.01, 0.1], "promised": -0.02})
-    slopes = pd.DataFrame({"head": ["a", "a"], "promised": [-0.5, 0.3]})
-    told = said_of.closing(rises, slopes)
-    assert "costs 0.100 nats" in told and "promises -0.020: at the open gate the loss is flat" in told
-    both = [pd.concat([part, part.assign(head="b", **more)]) for part, more in ((rises, {"rise": 0.05}), (slopes, {}))]
-    assert "Across layers sizes of slopes can fail: b has" in said_of.closing(*both) and "fail" not in told
-    assert "flat" not in said_of.closing(rises.assign(rise=[0.0, 0.06, 0.1]), slopes)
-
-
 def test_a_model_that_was_swept_twice_counts_once():
     one, other = table(0), table(3)
     again = one.copy()
@@ -492,7 +491,7 @@ def test_a_model_that_was_swept_twice_counts_once():
     alone, twice = contest.tables.agreement({("a", 1): one}), contest.tables.agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
-    assert "(over heads of one model), 1 after Holm" in said_of.agreement(alone)
+    assert "agree by their own interval, 1 after a correction" in said_of.agreement(alone)
     two = contest.tables.predictors({("a", 1): one, ("b", 1): other}, {})
     assert set(two.over) == {intervals.MODELS}
 

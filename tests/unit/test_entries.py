@@ -60,7 +60,6 @@ def test_an_entry_is_in_every_table_and_figure(files):
     assert predictors.set_index("measure").cost["last word"].gt(0).all()
     drawn = [figures.agreement_matrix({"decoder": agreement.drop(columns="kind")}), figures.stability(reliable),
              figures.predictors(predictors[predictors["heads"] == "within layers"].drop(columns="heads"))]  # fmt: skip
-    drawn.append(figures.head_table_map(tables.large(found["model", 1], "decoder"), [*SHOWN, *names]))
     for figure in drawn:
         figure.canvas.draw()
         assert any("last word" in text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))

@@ -9,9 +9,8 @@ from helpers import measures
 from helpers.heads import gate, index
 from helpers.measures import functions
 from helpers.measures.lrp import explain, relp
-from helpers.measures.table import GROUP, TRUTH, groups, head_table
-from helpers.measures.worth import along_gate, importance, leave_one_out, patching, prepared, slopes
-from helpers.methods.contest.tables import closing
+from helpers.measures.table import GROUP, groups, head_table
+from helpers.measures.worth import importance, mean_loss, patching, prepared, slopes
 from helpers.study import StudyError
 from tests.reference import frozen, today
 from tests.reference import importance as slow
@@ -92,28 +91,15 @@ def test_gates_count_in_estimates_and_a_closed_head_has_none():
 
 
 @pytest.mark.parametrize("family", ["llama", "marian"])
-def test_the_loss_along_a_gate_begins_with_its_slope_and_ends_without_the_head(family):
+def test_slopes_are_those_of_the_loss_and_what_importance_and_patching_sum(family):
     model, batches, address = exact(family), singles(tiny_batch(family)), index(tiny_model(family))[-1]
-    rise = along_gate(model, batches, [address], [1, 1 - 1e-5, 0]).rise
-    assert rise[0] == 0 and rise[1] / 1e-5 == pytest.approx(patching(model, batches)[address], rel=1e-3)
-    assert rise[2] == pytest.approx(leave_one_out(model, batches).loss[address], abs=1e-12) and abs(rise[2]) > 1e-6
+    rise = -mean_loss(model, batches)
+    with gate(model, {address: 1 - 1e-5}):
+        rise += mean_loss(model, batches)
+    assert rise / 1e-5 == pytest.approx(patching(model, batches)[address], rel=1e-3)
     found, tokens = slopes(model, batches), sum(int((wanted != -100).sum()) for _, wanted in prepared(model, batches))
     same(found.abs().mean(), importance(model, batches, norm=None).to_dict())
     same(-found.sum() / tokens, patching(model, batches).to_dict())
-
-
-def test_three_heads_are_shown_while_they_close():
-    model, batch = tiny_model("marian"), tiny_batch("marian")
-    table = head_table(model, [batch], names=["gradient, example", TRUTH])
-    rises, steep = closing(model, [batch], table)
-    own = table.xs("encoder", drop_level=False)
-    _, layer, head = own[TRUTH].idxmax()
-    first = rises[rises["head"] == f"layer {layer + 1}, head {head + 1}"].set_index("gate")
-    assert first.rise[0.0] == pytest.approx(own[TRUTH].max(), abs=1e-6) and rises["head"].nunique() == 3
-    length = (batch["labels"] != -100).sum().item() / len(batch["labels"])
-    size = steep.groupby("head").promised.apply(lambda values: values.abs().mean() * length)
-    assert first.promised.iloc[0] == pytest.approx(steep.promised[steep["head"] == first["head"].iloc[0]].mean())
-    assert size[first["head"].iloc[0]] == pytest.approx(own["gradient, example"][own[TRUTH].idxmax()], rel=1e-4)
 
 
 def test_estimates_that_cannot_be_are_refused():

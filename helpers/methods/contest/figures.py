@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,9 +14,7 @@ import pandas as pd
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from helpers import drawing
-from helpers.drawing import COLOURS, KIND_TITLES, MODELS, WIDTH, redrawable
-from helpers.measures.functions import LABELS
-from helpers.measures.ranks import within_layer_ranks
+from helpers.drawing import KIND_TITLES, MODELS, WIDTH, redrawable
 from helpers.scores import intervals
 from helpers.study import StudyError
 
@@ -25,14 +22,14 @@ RANDOM = "random"  # the criterion that other ones are held against
 _GREY, _DARK = "#C4C4C4", "#555555"
 
 
-def _titled(kind: str, models: pd.Series, line: str = "\n") -> str:
+def _titled(kind: str, models: pd.Series) -> str:
     """A kind and how many models its rows are over."""
     counts = models[models > 0]
     if counts.empty:
-        return KIND_TITLES[kind]
+        return f"{KIND_TITLES[kind]} heads"
     least, most = counts.min(), counts.max()
     said = f"{least:g} to {most:g} models" if least < most else "1 model" if most == 1 else f"{most:g} models"
-    return f"{KIND_TITLES[kind]}{line}({said})"
+    return f"{KIND_TITLES[kind]} heads ({said})"
 
 
 # --- measures --------------------------------------------------------------------------------------------------------
@@ -71,7 +68,7 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
         axis.set_xticks([])
         axis.set_yticks(range(len(matrix) - 1), matrix.index[1:], fontsize=7.5)
         axis.set(xlim=(-0.5, (width - label) / cell - 0.5), ylim=(len(matrix) - 1.5, -1.5))
-        axis.set_title(_titled(kind, tables[kind].models, " "), loc="left", y=1, pad=2)
+        axis.set_title(_titled(kind, tables[kind].models), loc="left", y=1, pad=2)
     bar = figure.colorbar(drawn, ax=axes, ticks=[-1, 0, 1], location="bottom", shrink=0.4, aspect=26, pad=0.01)
     bar.set_label("rank correlation; white: its 95 % interval holds zero", fontsize=7.5)
     return figure
@@ -99,74 +96,29 @@ def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 @redrawable
-def closing(rises: pd.DataFrame, slopes: pd.DataFrame):
-    """The loss while single heads close, with what its slope at the open gate promises, beside that of single examples.
-
-    Parameters
-    ----------
-    rises : pandas.DataFrame
-        Rows: head (words), gate (1 open, 0 closed), rise (of the loss), promised (by the slope at gate 1); nats a token.
-    slopes : pandas.DataFrame
-        Rows: head, promised (by the slope of one example's loss, over the mean length; nats a token).
-    """
-    drawing.need(rises, "head", "gate", "rise", "promised", once=("head", "gate"))
-    drawing.need(slopes, "head", "promised")
-    looks, (figure, (curve, dots)) = drawing.looks(dict.fromkeys(rises["head"])), plt.subplots(1, 2, figsize=(WIDTH, 2.9))
-    drawing.lines(curve, rises, "gate", "rise", "head", looks)
-    for place, (name, look) in enumerate(looks.items()):
-        promised, own = (table.promised[table["head"] == name] for table in (rises, slopes))
-        curve.plot([1, 0], [0, promised.iloc[0]], color=look["color"], ls="--", lw=1)
-        last = rises[rises["head"] == name].nsmallest(1, "gate").iloc[0]
-        curve.annotate(
-            name, (last.gate, last.rise), (6, 0), textcoords="offset points", va="center", color=look["color"], fontsize=7
-        )
-        spread = np.linspace(-0.26, 0.26, len(own)) if len(own) > 1 else np.zeros(1)
-        dots.plot(own, place + np.random.default_rng(0).permutation(spread), ".", color=look["color"], ms=3, alpha=0.6)
-        marks = {"mean": own.mean(), "mean size": own.abs().mean()}
-        for said, value in marks.items():
-            dots.plot([value] * 2, [place - 0.3, place + 0.3], color="black", lw=1.4, ls="-" if said == "mean" else ":")
-        told = ", ".join(f"{said} {value:.4f}" for said, value in marks.items())
-        dots.text(0.5, place - 0.33, told, transform=dots.get_yaxis_transform(), fontsize=7, ha="center", va="bottom")
-    curve.set(xlabel="gate of one head (1 open, 0 closed)", ylabel="rise of dev loss (nats per token)", xlim=(1.03, -0.48))
-    curve.set_xticks(np.linspace(1, 0, 6))
-    dots.set(
-        xlabel="rise that a sentence's slope promises\n(nats per token)", yticks=range(len(looks)), yticklabels=list(looks)
-    )
-    dots.set_xscale("symlog", linthresh=0.01)
-    dots.set_xticks([-0.1, -0.01, 0, 0.01, 0.1], ["-0.1", "-0.01", "0", "0.01", "0.1"])
-    dots.minorticks_off()
-    dots.set_ylim(len(looks) - 0.5, -0.65)
-    marks = {"promised by the slope": {"color": _DARK, "marker": "", "ls": "--"}}
-    marks |= {"mean": {"color": "black", "marker": "", "ls": "-"}, "mean size": {"color": "black", "marker": "", "ls": ":"}}
-    drawing.legend(figure, marks)
-    return figure
-
-
-@redrawable
-def predictors(frame: pd.DataFrame):
-    """Which measures tell a truth: a panel a truth and kind of attention that has rows, a dot and interval a measure.
+def predictors(frame: pd.DataFrame, label: str = "rank correlation"):
+    """Which measures tell a truth: a panel a kind of attention that has rows, a dot and interval a measure.
 
     Measures are sorted by their mean over all panels, the best at the top.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: kind, truth (such as "leave-one-out", "kept by L0"), measure, rho, low, high (nan where there is no interval),
-        models (how many); family, if it is given: measures of one have one colour.
+        Rows: kind, measure, rho, low, high (nan where there is no interval), models (how many); family, if it is given:
+        measures of one have one colour.
+    label : str
+        Of the x axis.
     """
-    once = ("kind", "truth", "measure")
-    drawing.need(frame, "kind", "truth", "measure", "rho", "low", "high", "models", once=once)
-    known = frame.groupby(["truth", "kind"], sort=False).models
-    titles = {(truth, kind): f"{truth}:\n{_titled(kind, models)}" for (truth, kind), models in known}
+    drawing.need(frame, "kind", "measure", "rho", "low", "high", "models", once=("kind", "measure"))
+    titles = {kind: _titled(kind, models) for kind, models in frame.groupby("kind", sort=False).models}
     means = frame.groupby("measure").rho.mean().sort_values(ascending=False, kind="stable")
     table = frame.assign(
-        panel=[titles[key] for key in zip(frame.truth, frame.kind, strict=True)],
+        panel=frame.kind.map(titles),
         place=frame.measure.map(means.index.get_loc), row=frame.measure, value=frame.rho,
     ).sort_values("place", kind="stable")  # fmt: skip
     entries = drawing.looks(table.family) if "family" in table else None
     figure, axes = drawing.dot_panels(
-        table.rename(columns={"family": "series"}), entries, label="rank correlation", titles=list(titles.values()), columns=3,
-        sharex=True,
+        table.rename(columns={"family": "series"}), entries, label=label, titles=list(titles.values()), columns=3, sharex=True,
     )  # fmt: skip
     next(iter(axes.values())).set(xlim=(-1.05, 1.05), xticks=[-1, -0.5, 0, 0.5, 1])
     return figure
@@ -224,13 +176,13 @@ def contest(frame: pd.DataFrame, unit: str, trainings: pd.DataFrame | None = Non
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: model, scale (models of one have one y axis), criterion, heads (left), change.
+        Rows: model, criterion, heads (left), change.
     unit : str
         Of the change.
     trainings : pandas.DataFrame, optional
         Rows: model, seed, criterion, heads, change.
     """
-    drawing.need(frame, "model", "scale", "criterion", "heads", "change", once=("model", "criterion", "heads"))
+    drawing.need(frame, "model", "criterion", "heads", "change", once=("model", "criterion", "heads"))
     looks, titles = drawing.looks(frame.criterion), list(dict.fromkeys(frame.model))
     figure, axes = drawing.grid(len(titles), 2, WIDTH / 2, 2.1)
     ends = frame.merge(frame.groupby("model")["heads"].min().reset_index())  # where lines end
@@ -246,11 +198,6 @@ def contest(frame: pd.DataFrame, unit: str, trainings: pd.DataFrame | None = Non
         drawing.retained(axis, own["heads"].max(), "heads left")
         axis.set_xlim(right=own["heads"].min() - 0.02 * own["heads"].max())
         axis.set_title(title, loc="left")
-    for _, part in frame.groupby("scale"):
-        same = [axes[titles.index(title)] for title in dict.fromkeys(part.model)]
-        low, high = (pick(axis.get_ylim()[end] for axis in same) for end, pick in enumerate((min, max)))
-        for axis in same:
-            axis.set_ylim(low, high)
     for axis, title in zip(axes, titles, strict=True):
         last, (low, high) = ends[ends.model == title].sort_values("change"), axis.get_ylim()
         gap, at = 0.09 * (high - low), -np.inf
@@ -320,7 +267,7 @@ def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None
             where = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             axis.annotate(layer + 1, (layer, 1), (0, 3), ha="center", fontsize=8, **where)
         if len(needed):
-            axis.set_xlabel("% of the loss without\nsingle heads", fontsize=8)
+            axis.set_xlabel("% of what single\nheads cost", fontsize=8)
             most = int(np.argmax(needed))
             axis.add_patch(plt.Rectangle((most - 0.5, -0.5), 1, len(order), fill=False, ec=MODELS[1], lw=1.6, zorder=5))
     axes[0, 0].set_ylim(len(order) - 0.5, -0.5)
@@ -332,102 +279,3 @@ def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None
         looks |= {"mean of random draws": {"color": _DARK, "ls": "--"}}
     drawing.legend(figure, looks | {"mean": {"color": "black", "ls": "", "marker": "|", "mew": 1.6, "ms": 8}})
     return figure
-
-
-# --- one model's heads -----------------------------------------------------------------------------------------------
-
-
-@redrawable
-def head_table_map(table: pd.DataFrame, columns: Sequence[str]):
-    """One model's head table: a block a kind, a row a head, a column a measure, coloured by rank in the layer.
-
-    Layer 1 is at the top. What a head does stands at the right of its row, with a square in the colour of each function.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Indexed by (kind, layer, head), see `helpers.measures.table.head_table`; `columns`, and "functions" if heads have any:
-        labels of `helpers.measures.functions.roles` as text, separated by "; ".
-    columns : sequence of str
-        Measures, from left to right. Cells without a value, and those of layers of one head, are light grey.
-
-    Raises
-    ------
-    StudyError
-        If the table is indexed otherwise, has no rows or lacks a column, or no column is asked for.
-    """
-    if not len(columns):
-        raise StudyError("There is no measure to draw: give at least one column of the head table.")
-    drawing.of_heads(table, *columns)
-    columns = list(columns)
-    ranks = table[columns].apply(within_layer_ranks).sort_index()
-    blocks = {kind: ranks.xs(kind, level="kind") for kind in drawing.kinds(table.index.get_level_values("kind"))}
-    rows = {kind: _row_places(block) for kind, block in blocks.items()}
-    tall = max(max(at) for at in rows.values()) + 0.5
-    figure, axes = drawing.grid(len(blocks), 3, min(WIDTH, max(2.2, 0.14 * len(columns) + 1.2)), 0.125 * tall + 1.6)
-    for axis, (kind, block) in zip(axes, blocks.items(), strict=True):
-        at = np.array(rows[kind])
-        layers = block.index.get_level_values("layer")
-        for layer in layers.unique():
-            part = block.xs(layer, level="layer", drop_level=False)
-            extent = (0, len(columns), at[layers == layer].max() + 0.5, at[layers == layer].min() - 0.5)
-            axis.imshow(
-                np.ma.masked_invalid(part.to_numpy(float)), cmap=_ranks(), vmin=0, vmax=1, aspect="auto", extent=extent,
-                interpolation="none",
-            )  # fmt: skip
-        axis.set_yticks(at, block.index.get_level_values("head") + 1, fontsize=7)
-        middles = [at[layers == layer].mean() for layer in layers.unique()]
-        named = [f"layer {layer + 1}" for layer in layers.unique()]
-        axis.set_yticks(middles, named, minor=True, rotation=90, va="center", fontsize=7)
-        axis.yaxis.remove_overlapping_locs = False  # a layer's name may stand beside a head's number
-        axis.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=90, fontsize=7)
-        axis.xaxis.tick_top()
-        axis.tick_params(length=0, pad=2, which="both")
-        axis.tick_params(axis="y", pad=14, which="minor")
-        axis.set(xlim=(0, len(columns)), ylim=(tall, 0), title=KIND_TITLES[kind])
-        axis.vlines(range(1, len(columns)), 0, tall, color="white", lw=1)
-        axis.spines[:].set_visible(False)
-        if "functions" in table:
-            _name_functions(axis, table.functions.xs(kind, level="kind").reindex(block.index), at, len(columns))
-    bar = figure.colorbar(
-        axes[0].images[0], ax=axes, location="bottom", shrink=min(1, 0.5 / len(axes) + 0.2), aspect=25, pad=0.02
-    )
-    bar.set_ticks([0, 1], labels=["lowest", "highest"], fontsize=7)
-    bar.set_label("rank in the layer")
-    seen = {_function(label) for said in table.get("functions", ()) for label in _labels(said)}
-    if seen:
-        called = {name: [label for (relation, _), label in LABELS.items() if relation == name] or [name] for name in seen}
-        drawing.legend(figure, drawing.squares({", ".join(called[n]): colour for n, colour in COLOURS.items() if n in seen}))
-    return figure
-
-
-def _labels(said: Any) -> list[str]:
-    """Labels of a head's functions; none where they were not measured."""
-    return [label for label in said.split("; ") if label] if isinstance(said, str) else []
-
-
-def _function(label: str) -> str:
-    """The function that a label stands for; "none" for a label of another kind."""
-    known = {name: relation for (relation, _), name in LABELS.items()} | {"rare": "rare"}
-    return "positional" if label.lstrip("+-").isdigit() else known.get(label, "none")
-
-
-def _ranks():
-    """Colours of ranks, light grey where there is none."""
-    return plt.get_cmap("viridis").with_extremes(bad="#D6D6D6")
-
-
-def _row_places(block: pd.DataFrame) -> list[float]:
-    """Where the rows of a kind stand, with a gap between layers."""
-    layers = pd.Series(block.index.get_level_values("layer"))
-    return [place + 0.5 + 0.6 * (layer - 1) for place, layer in enumerate(layers.rank(method="dense"))]
-
-
-def _name_functions(axis, functions: pd.Series, at: Sequence[float], edge: float) -> None:
-    """Squares and labels of what the heads do, right of their rows."""
-    for y, labels in zip(at, functions.map(_labels), strict=True):
-        where = {"xy": (edge, y), "textcoords": "offset points", "va": "center", "fontsize": 7}
-        for place, label in enumerate(labels):
-            axis.annotate("■", xytext=(3 + 6 * place, 0), color=COLOURS[_function(label)], **where)
-        if labels:
-            axis.annotate(", ".join(labels), xytext=(5 + 6 * len(labels), 0), **where)

@@ -8,7 +8,6 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.lrp import RULES
-from helpers.measures.ranks import rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import DECODER, ESTIMATES, SURVIVAL, UNIT
@@ -20,7 +19,7 @@ from helpers.scores import intervals
 HEART = (SURVIVAL, "gradient, example", "alpha_beta", "confidence", "attnlrp")  # columns that people sort, behind these:
 FRONT = ("functions", TRUTH)
 BESIDE = (  # in files alone: twins of others, what few models have, and what does not agree with itself
-    "cp", "RelP, cp", "gradient, token", "gradient, signed", "rare", "probing", "alignment", "first token"
+    "cp", *ESTIMATES, "gradient, token", "rare", "probing", "alignment", "first token"
 )  # fmt: skip
 FAMILIES = {  # what measures look at
     "gradient": ("gradient, example", *ESTIMATES), "relevance": RULES, "size": ("output norm",),
@@ -28,13 +27,17 @@ FAMILIES = {  # what measures look at
 }  # fmt: skip
 STABLE = ("alpha_beta", "attnlrp", "gradient, example", "output norm", TRUTH, "confidence", "positional", SURVIVAL)  # drawn
 FEW = 3  # models, below which an interval over models says nothing
-NAMED = 5  # measures in one sentence, at most
 MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
 VALUES = ["value", "low", "high"]
 WITHIN, ACROSS = "within layers", "across layers"
 LEVEL = 0.05  # of a test
 HIGH = 0.9  # a bound on correlations above which it binds little
 PARTED = 0.3  # of a correlation, from which on two measures part
+CALLED = {TRAINED: "L0, while it trains", NAMES["map"]: "L0's heads, cut at once", "gradual": "gradient, step by step"}
+COMPARED = {
+    OTHER_TEXT: "other sentences", "matched heads, other seed": "matched heads of another training",
+    "same index, other seed": "heads of the same number there",
+}  # fmt: skip
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
@@ -81,28 +84,31 @@ def _main(table: pd.DataFrame) -> str:
 
 
 def agreement(table: pd.DataFrame) -> str:
-    """Of `tables.agreement`: how many pairs agree, which most and least, and what goes with the loss without a head."""
-    kind = _main(table)
-    part = table[table.kind == kind]
+    """Of `tables.agreement`: how many pairs of measures agree, which are most and which least alike."""
+    part = table[table.kind == _main(table)]
     if part.empty:
         return "No layer has heads enough to be ranked."
-    (sure, left), of_truth = _sure(part), (part.one == TRUTH) | (part.other == TRUTH)
-    most, least = (part.loc[end()] for end in (part.rho.idxmax, part.rho.idxmin))
-    pairs = [f"{named(row.one)} and {named(row.other)} ({number(row.rho, '.2f')})" for row in (most, least)]
-    over = f"{ends((part.models.min(), part.models.max()))} models" if part.models.max() > 1 else "over heads of one model"
-    said = f"{KIND_TITLES[kind].capitalize()} heads: of {len(part)} pairs {sure.sum()} have an interval above zero ({over}),"
-    said += f" {left.sum()} after Holm; most alike are {pairs[0]}, least {pairs[1]}. "
-    if not (of_truth.any() and part[of_truth].shown.all()):
-        return f"{said}Left out: {named(TRUTH)}."
-    with_truth = part[sure & of_truth].sort_values("rho", ascending=False)
-    best = listed([_pair(row) for _, row in with_truth.iloc[:2].iterrows()])
-    return f"{said}The {named(TRUTH)} goes with {best or 'no measure'}{', best of all' if len(with_truth) > 2 else ''}."
+    sure, left = _sure(part)
+    pairs = [
+        f"*{named(row.one)}* and *{named(row.other)}*" for row in (part.loc[part.rho.idxmax()], part.loc[part.rho.idxmin()])
+    ]
+    said = (
+        f"{sure.sum()} of {len(part)} pairs of measures agree by their own interval, {left.sum() or 'none'} after a correction"
+    )
+    return f"{said} for their number. Most alike are {pairs[0]}, least {pairs[1]}."
 
 
-def _pair(row: pd.Series) -> str:
-    """The other measure of a pair with the truth, and how well they go together."""
-    other = row.other if row.one == TRUTH else row.one
-    return f"{named(other)} ({interval(row.rho, row.low, row.high, '.2f')})"
+def costliest(table: pd.DataFrame) -> str:
+    """Of a head table: which encoder head the loss needs most, and what place by that loss the first of other measures has."""
+    own = table[table.index.isin([table.index[0][0]], level="kind")]
+    if TRUTH not in own or own[TRUTH].isna().any():
+        return ""
+    place, (kind, layer, head) = own[TRUTH].rank(ascending=False, method="min"), own[TRUTH].idxmax()
+    names = [name for name in (SURVIVAL, UNIT, "confidence") if name in own and own[name].notna().all()]
+    tops = {name: place[own[name].idxmax()] for name in names}
+    told = listed(f"place {at:.0f} by *{named(name)}*" for name, at in tops.items())
+    said = f"Of {len(own)} {KIND_TITLES[kind]} heads the loss needs layer {layer + 1}, head {head + 1} most."
+    return f"{said} In that order the first head by another column has {told}." if tops else said
 
 
 def telling(table: pd.DataFrame) -> pd.DataFrame:
@@ -118,19 +124,15 @@ def telling(table: pd.DataFrame) -> pd.DataFrame:
     return found if len(found) else within
 
 
-def _leading(part: pd.DataFrame, many: int = 2) -> str:
-    """The measures of highest correlation, as they follow, the first with its interval."""
-    first, *rest = part.nlargest(many, "rho").itertuples()
-    told = [f"*{named(first.measure)}* {interval(first.rho, first.low, first.high, '.2f')}"]
-    return listed([*told, *(f"*{named(row.measure)}* {number(row.rho, '.2f')}" for row in rest)])
-
-
 def predictors(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: the measures that go best with the loss without a head, for each kind that can tell."""
-    told = []
+    """Of `tables.predictors`: the measure that goes best with the loss without a head, for each kind that can tell."""
+    told: dict[str, list[str]] = {}
     for kind, part in telling(table).dropna(subset="rho").groupby("kind", sort=False):
-        told.append(f"{KIND_TITLES[kind]} heads {_leading(part)}")
-    return f"Highest with the {named(TRUTH)}, within layers: {'; '.join(told) or 'none'}. Not tested against each other."
+        best = part.loc[part.rho.idxmax()]
+        value = interval(best.rho, best.low, best.high, ".2f") + ", which holds zero" * bool(best.low <= 0 <= best.high)
+        told.setdefault(f"*{named(best.measure)}*", []).append(f"{KIND_TITLES[kind]} heads {value}")
+    closest = listed(f"{name} ({'; '.join(values)})" for name, values in told.items())
+    return f"Closest to the {named(TRUTH)} is {closest}. Differences are not tested."
 
 
 def across(table: pd.DataFrame) -> pd.DataFrame:
@@ -150,15 +152,14 @@ def across(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def parted(table: pd.DataFrame, names: Sequence[str] = (UNIT, "alpha_beta", "output norm", "confidence")) -> str:
-    """Of `across`: some measures across layers, and (in brackets) within them, and which of them lose by it."""
+    """Of `across`: which of some measures lose their agreement with L0 across layers, and how far the first one keeps it."""
     rho = table.pivot(index="measure", columns="compared", values="rho").reindex(names).dropna(how="any")
-    told = [f"*{named(name)}* {number(row[ACROSS], '.2f')} ({number(row[WITHIN], '.2f')})" for name, row in rho.iterrows()]
-    if not told:
+    if rho.empty:
         return ""
-    lost = [f"*{named(name)}*" for name in rho.index[rho[WITHIN] - rho[ACROSS] > PARTED]]
-    lose = f" {listed(lost)} lose{'s' * (len(lost) == 1)} it across layers" if lost else " None loses it across layers"
-    lose += f" (models: {ends(table.models, '.0f')}; differences not tested)."
-    return f"With {named(SURVIVAL)}, across layers (within them): {listed(told)}.{lose}"
+    lost = rho[rho[WITHIN] - rho[ACROSS] > PARTED][ACROSS]
+    told = listed([f"*{named(name)}* falls to {number(value, '.2f')}" for name, value in lost.items()] or ["no measure falls"])
+    first = f", while *{named(rho.index[0])}* has {number(rho[ACROSS].iloc[0], '.2f')}" * bool(rho.index[0] not in lost)
+    return f"Across layers {told}{first}. Differences are not tested."
 
 
 def witness(table: pd.DataFrame) -> str:
@@ -178,29 +179,11 @@ def witness(table: pd.DataFrame) -> str:
     )
 
 
-def closing(rises: pd.DataFrame, slopes: pd.DataFrame) -> str:
-    """Of `tables.closing`: what the slope promises of the head that the loss needs most, and whether sizes order the heads."""
-    closed = rises[rises.gate == 0].set_index("head")
-    first, sizes = closed.iloc[0], slopes.groupby("head", sort=False).promised.apply(lambda own: own.abs().mean())
-    early = rises[(rises["head"] == closed.index[0]) & (rises.gate > 0.5)].rise.max()
-    shape = ": at the open gate the loss is flat, then it climbs" if 0 <= early < 0.25 * first.rise else ""
-    said = f"Closed, {closed.index[0]} costs {number(first.rise, '.3f')} nats per token; its slope promises"
-    said += f" {number(first.promised, '+.3f')}{shape}."
-    if len(closed) > 1 and sizes.iloc[1] >= sizes.iloc[0] > 0 and closed.rise.iloc[1] < first.rise:
-        said += f" Across layers sizes of slopes can fail: {closed.index[1]} has the larger ({number(sizes.iloc[1], '.4f')}"
-        said += f" against {number(sizes.iloc[0], '.4f')}) and costs {number(closed.rise.iloc[1], '.3f')}."
-    return said
-
-
 def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike a measure is on other sentences and another seed's heads."""
-    kind = _main(table)
-    part = table[table.kind == kind]
-    said = [f"{name} {number(rho, '.2f')}" for name, rho in part.groupby("compared", sort=False).rho.median().items()]
-    said = f"{KIND_TITLES[kind].capitalize()} heads, median correlation of a measure with itself: {listed(said)}."
-    rows = part[part.compared.str.startswith("matched") & (part.measure == RULES[0])]
-    told = [f"{named(r.measure)} {number(r.rho, '.2f')} ({ends((r.low, r.high), '.2f')})" for r in rows.itertuples()]
-    return said + (f" Matched, by the claim's {told[0]} over {rows.models.max()} pairs." if told else "")
+    rho = table[table.kind == _main(table)].groupby("compared", sort=False).rho.median()
+    told = listed(f"{number(value, '.2f')} on {COMPARED.get(how, how)}" for how, value in rho.items())
+    return f"The median correlation of a measure with itself is {told}."
 
 
 def steady(table: pd.DataFrame) -> pd.DataFrame:
@@ -208,50 +191,57 @@ def steady(table: pd.DataFrame) -> pd.DataFrame:
     part = table[table.kind == _main(table)]
     part = part[part.measure.isin(STABLE)] if part.measure.isin(STABLE).any() else part
     rank = part[part.compared.str.startswith("matched")].set_index("measure").rho
+    part = part.assign(compared=part.compared.replace(COMPARED))
     return part.assign(place=-part.measure.map(rank).fillna(-1)).sort_values("place", kind="stable").drop(columns="place")
 
 
-def ranks(table: pd.DataFrame, matches: pd.DataFrame | None = None) -> str:
-    """Of the same and `tables.likeness`, in two sentences: are ranks stable between sentences, and between seeds?"""
-    kind = _main(table)
-    part = table[table.kind == kind].set_index("compared")
-    rho, said = part.groupby(level="compared", sort=False).rho.median(), []
-    if OTHER_TEXT in rho:
-        said.append(f"between halves of the sentences {_how(rho[OTHER_TEXT])} (median {number(rho[OTHER_TEXT], '.2f')})")
-    own = rho[rho.index.str.startswith("matched")]
-    if len(own) and matches is not None:
-        cosines = matches.xs(kind, level="kind").cosine
-        same = "".join(f"; same index {number(value, '.2f')}" for value in rho[rho.index.str.startswith("same")])
-        rule = part.loc[[own.index[0]]].set_index("measure").rho.reindex(["alpha_beta"]).dropna()
-        first = "".join(f", {named(name)} {number(value, '.2f')}" for name, value in rule.items())
-        how = "partly" if 0.2 <= own.iloc[0] < 0.7 else _how(own.iloc[0])
-        of = f"matched {KIND_TITLES[kind]} heads {number(own.iloc[0], '.2f')}{first}{same}"
-        poor = f", though few match well (cosine {ends(cosines, '.2f')})" * bool(cosines.max() < 0.5)
-        said.append(f"between seeds {how} ({of}){poor}")
-    return f"**Are ranks stable?** {listed(said)[0].upper()}{listed(said)[1:]}." if said else ""
-
-
 def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
-    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings, how many beat the
-    gradient in each, and which of the drawn ones most often costs no less than random heads."""
-    means = table.groupby(["model", "criterion"], sort=False).change.mean()
-    every, settings = means.drop(RANDOM, level="criterion", errors="ignore"), list(means.index.unique("model"))
-    here = every[every.index.isin(drawn, level="criterion")]
+    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings, and which most often
+    costs no less than random heads."""
+    every, here = _means(table, drawn)
     best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
-    must = " (trained)" if best.index[0] == "L1 gates" else ""
-    said = f"By *{named(str(best.index[0]))}*{must} removal costs least in {best.iloc[0]} of {best.sum()} settings."
-    better = {name: every[name].index[every[name] < every[name, UNIT]] for name in settings if UNIT in every[name]}
-    times = pd.Series([one for name, found in better.items() if name != DECODER for one in found], dtype=object).value_counts()
-    often = times.index[times > sum(name != DECODER for name in better) / 2]
-    told = [f"{listed(f'*{named(name)}*' for name in often)} in most of translation"] if len(often) else []
+    said = f"Removal by *{named(str(best.index[0]))}* costs least in {best.iloc[0]} of {best.sum()} settings"
+    if RANDOM in every.index.get_level_values("criterion"):
+        above = here.index.get_level_values("model").map(every.xs(RANDOM, level="criterion")).to_numpy()
+        worse = here[here.to_numpy() >= above].index.get_level_values("criterion").value_counts()
+        told = [f"; *{named(str(name))}* is no better than random heads in {times}" for name, times in worse.head(1).items()]
+        said += "".join(told)
+    return f"{said}."
+
+
+def cheaper(table: pd.DataFrame) -> str:
+    """Of the same: which criteria cost less than gradient importance in most settings of translation, how many elsewhere."""
+    every = _means(table)[0].drop(RANDOM, level="criterion", errors="ignore")
+    better = {name: own[own < own[name, UNIT]] for name, own in every.groupby(level="model", sort=False) if (name, UNIT) in own}
+    found = [list(part.index.unique("criterion")) for name, part in better.items() if name != DECODER]
+    times = pd.Series([one for names in found for one in names], dtype=object).value_counts()
+    often = times.index[times > len(found) / 2]
+    told = [f"{listed(f'*{named(name)}*' for name in often)} in most settings of translation"] if len(often) else []
     told += [f"{len(better[DECODER])} of {len(every[DECODER]) - 1} on the Llama-style decoder"] if DECODER in better else []
-    said += f" Less than *{named(UNIT)}* (not tested): {', '.join(told)}." if told else ""
-    if RANDOM in means.index.get_level_values("criterion"):
-        above = every.index.get_level_values("model").map(means.xs(RANDOM, level="criterion")).to_numpy()
-        worse = here[here.to_numpy() >= above[every.index.isin(here.index)]].index.get_level_values("criterion").value_counts()
-        told = [f"*{named(str(name))}* ({times} of {len(settings)})" for name, times in worse.head(1).items()]
-        said += f" No better than random: {told[0]}." if told else ""
-    return said
+    return f"Removal costs less than by *{named(UNIT)}* (not tested) by {' and by '.join(told)}." if told else ""
+
+
+def by_setting(table: pd.DataFrame, drawn: Sequence[str]) -> pd.DataFrame:
+    """Of `tables.along` beside random heads, a row a setting: the mean over numbers of heads of each drawn criterion."""
+    means = _means(table, drawn)[1].unstack("criterion").reindex(columns=[n for n in drawn if n in set(table.criterion)])
+    return means.rename(index=_setting, columns=named).rename_axis(index="setting", columns=None).reset_index()
+
+
+def _means(table: pd.DataFrame, drawn: Sequence[str] = ()) -> tuple[pd.Series, pd.Series]:
+    """Of `tables.along` the mean over numbers of heads, on (model, criterion): of all, and of some criteria."""
+    means = table.groupby(["model", "criterion"], sort=False).change.mean()
+    return means, means[means.index.isin(drawn, level="criterion")]
+
+
+def _setting(model: str) -> str:
+    """A model with the heads that are in question."""
+    which = "heads of all kinds" if model.endswith(EVERY) else "encoder heads"
+    return MODELS.get(model) or f"{model.removesuffix(EVERY)}: {which}"
+
+
+def _called(criterion: str) -> str:
+    """A criterion of the contest as people call it."""
+    return CALLED.get(criterion) or named(criterion)
 
 
 def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -259,15 +249,6 @@ def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     own = ranked[ranked.criterion == TRAINED].head(1)
     here = ranked.merge(own[["model", "test set"]]).set_index("criterion").sort_values("value", ascending=False)
     return here, here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore")
-
-
-def _changes(here: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """By how much L0 and random heads change BLEU, these with every draw."""
-    draws = drawn[drawn.criterion == RANDOM].merge(here[["model", "test set"]].drop_duplicates()).change
-    told = [f"L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"]
-    if len(draws):
-        told.append(f"random heads by {number(draws.mean(), '+.1f')} ({count(len(draws), 'draw')}: {ends(draws, '+.1f')})")
-    return ", ".join(told)
 
 
 def beyond_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
@@ -279,10 +260,10 @@ def beyond_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     found = drawn.merge(here[["model", "test set"]].drop_duplicates())
     most = found[found.criterion == RANDOM].groupby("seed").change.max()
     above = found[found.criterion != RANDOM].groupby(["criterion", "seed"]).change.min().unstack("seed")
-    sure = [f"*{named(name)}*" for name in here.index.drop(RANDOM) if (above.loc[name] > most).all()]
+    sure = [f"*{_called(name)}*" for name in here.index.drop(RANDOM) if (above.loc[name] > most).all()]
     said = f"In each training better than all its random draws: {listed(sure)}."
     if alike := hollow(here, paired):
-        said += f" Cannot be told from random heads (paired by training): {listed(f'*{named(name)}*' for name in alike)}."
+        said += f" Cannot be told from random heads (paired by training): {listed(f'*{_called(name)}*' for name in alike)}."
     own = found.sort_values("seed").groupby("criterion").change
     above = [name for name in alike if here.value[name] > here.value[RANDOM]]
     each = [f"*{named(name)}* {', '.join(number(one, '+.1f') for one in own.get_group(name))}" for name in above]
@@ -306,7 +287,7 @@ def by_layer(ranked: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     """Encoder heads that each criterion of a contest leaves, its first model: on criterion, a column a layer, a mean."""
     own = _first(ranked, drawn)
     own = own.filter(regex=r"^layer \d+$").dropna(axis=1, how="all").fillna(0).groupby(own.criterion, sort=False).mean()
-    return own.rename(index=named)
+    return own.rename(index=_called)
 
 
 def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> pd.DataFrame:
@@ -322,7 +303,7 @@ def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     own = own.assign(**{end: own[end].where(alone & (own.criterion != RANDOM)) for end in ("low", "high")})  # over sentences
     left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, {count(own.seed.nunique(), 'training')}"
     own = own.assign(model=left + "\n" + own.model + ", " + own["test set"], hollow=own.criterion.isin(alike), value=own.change)
-    return own.assign(criterion=own.criterion.map(named))[["criterion", "model", *VALUES, "hollow"]]
+    return own.assign(criterion=own.criterion.map(_called))[["criterion", "model", *VALUES, "hollow"]]
 
 
 def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
@@ -346,12 +327,11 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     nothing = [name for name in rivals.index if kept.max()[name] == 0]
     if not nothing:
         return ""
-    verb, alone = ("keep", "none of them is") if len(nothing) > 1 else ("keeps", "it is not")
-    worst = f"; {alone} told from random heads" * ({*nothing} <= {*hollow(here, paired)})
-    said = f"{listed(f'*{named(name)}*' for name in nothing)} {verb} no head of layer {at + 1}, where"
-    said += f" {ends(shares[at], '%')} of the single-head loss is{worst}. *{named(rivals.index[0])}* keeps"
-    most = (ends(kept.get_group(name), ".0f") for name in (rivals.index[0], TRAINED))
-    return f"{said} {' there, L0 '.join(most)}."
+    verb, alone = ("keep", "neither can" if len(nothing) == 2 else "none can") if len(nothing) > 1 else ("keeps", "it cannot")
+    worst = f"; {alone} be told from random heads" * ({*nothing} <= {*hollow(here, paired)})
+    said = f"{listed(f'*{named(name)}*' for name in nothing)} {verb} no head of layer {at + 1}, which holds"
+    said += f" {ends(shares[at], '%')} of what single heads cost{worst}."
+    return f"{said} *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')} heads there."
 
 
 def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
@@ -389,9 +369,12 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     if rivals.empty:
         return "L0 has no rival in this run."
     left = drawn[drawn.criterion == TRAINED].merge(here[["model", "test set"]].drop_duplicates())["heads"]
-    said = f"With {ends(left, '.0f')}{f' of {of}' * bool(of)} encoder heads left ({here.model.iloc[0]},"
-    said += f" {count(int(here.seeds[TRAINED]), 'training')}), *{named(rivals.index[0])}* changes BLEU by"
-    return f"{said} {interval(*rivals.iloc[0][VALUES], '+.1f')}, {_changes(here, drawn)}."
+    said = (
+        f"In {here.model.iloc[0]} ({count(int(here.seeds[TRAINED]), 'training')}) {ends(left, '.0f')}{f' of {of}' * bool(of)}"
+    )
+    said += f" encoder heads stay. Choosing them by *{_called(rivals.index[0])}* changes BLEU by"
+    said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
+    return f"{said}, at random by {number(here.value[RANDOM], '+.1f')}." if RANDOM in here.index else f"{said}."
 
 
 def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) -> str:
@@ -406,19 +389,15 @@ def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) 
     if rivals.empty:
         return "L0 has no rival in this run."
     best, low = rivals.index[0], (RANDOM, "low")
-    called = "gradient importance" if best == UNIT else f"*{named(best)}*"
-    where = f"**Pruned and trained on** ({here.model.iloc[0]}, {count(int(here.seeds[TRAINED]), 'training')}),"
     if low not in paired or pd.isna(paired.loc[best, low]):
-        return f"{where} nothing is decided by one training; the best by value is {called}."
+        return f"One training decides no contest; the best by value is *{_called(best)}*."
     if paired.loc[best, low] <= 0:
-        return f"{where} no measure is shown to beat random heads; the best by value is {called}."
+        return f"No measure is shown to choose better than chance; the best by value is *{_called(best)}*."
     row = corrected[corrected.criterion == best].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
-    how = f"is {'better' if row.value > 0 else 'worse'} than L0" if row.p_holm < LEVEL else "cannot be told from L0"
-    alike = hollow(rivals, paired)
-    worse = [f"*{named(name)}*" for name in alike if here.value[name] < here.value[RANDOM]]
-    none = f"; {len(alike)} of {len(rivals)} criteria are not told from random heads" * bool(alike)
-    none += f", {listed(worse)} of lower mean" * bool(worse)
-    return f"{where} {called} {how} ({interval(*row[VALUES], '+.2f')} BLEU){none}."
+    how = (
+        f"its heads do {'better' if row.value > 0 else 'worse'} than" if row.p_holm < LEVEL else "its heads cannot be told from"
+    )
+    return f"**To prune, rank by {_called(best)}**: trained on, {how} L0's choice ({interval(*row[VALUES], '+.2f')} BLEU)."
 
 
 def guide(ranked: pd.DataFrame, paired: pd.DataFrame, alike: pd.DataFrame) -> str:
@@ -431,30 +410,33 @@ def guide(ranked: pd.DataFrame, paired: pd.DataFrame, alike: pd.DataFrame) -> st
     beside = [interval(*row, "+.1f") for row in (paired.loc[TRUTH, RANDOM].iloc[:3], other[VALUES])]
     return (
         f"**Removing by the {named(TRUTH)}** changes BLEU by {number(here.value[TRUTH], '+.1f')}; against random heads that is"
-        f" {beside[0]}, against *{NAMES['map']}* {beside[1]}: {count(int(here.seeds[TRUTH]), 'training')}{neither}."
+        f" {beside[0]}, against *{_called(NAMES['map'])}* {beside[1]}: {count(int(here.seeds[TRUTH]), 'training')}{neither}."
     )
 
 
-def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, text: str) -> str:
-    """The contest on other text, `tables.over_seeds` of both: how alike the orders are, what is best and last there.
+def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, text: str) -> tuple[str, str]:
+    """The contest on other text, `tables.over_seeds` of both: how alike the orders are; and what is best and last there.
 
     `drawn` are `tables.stacked` of the other text, for the range of its random draws.
     """
     (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
     names = [name for name in rivals.index if name in there.index]
     if len(names) < FEW:
-        return ""
+        return "", ""
     tests = other[other.model.eq(there.model.iloc[0])].pivot(index="criterion", columns="test set", values="value").loc[names]
-    rhos = [f"{number(one.corr(here.value[names], method='spearman'), '.2f')} on {test}" for test, one in tests.items()]
+    rhos = [one.corr(here.value[names], method="spearman") for _, one in tests.items()]
     best, last, then = there.value[names].idxmax(), there.value[names].idxmin(), names[-1]
     draws = drawn[drawn.criterion == RANDOM].merge(there[["model", "test set"]].drop_duplicates()).change
     places = {"best": best, "last": last} | ({"last here": then} if then != last else {})
-    told = [f"{place} *{named(name)}* {number(there.value[name], '+.1f')}" for place, name in places.items()]
+    told = [f"{place} *{_called(name)}* {number(there.value[name], '+.1f')}" for place, name in places.items()]
+    trained = count(int(there.seeds[TRAINED]), "training")
     left = " encoder heads left and not ".join(number(part["heads"].iloc[0], ".0f") for part in (there, here))
+    beside = "above" if there.value[then] > draws.max() else "below" if there.value[then] < draws.min() else "among"
     return (
-        f"**On {text} text** ({there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')}, {left}) the order of"
-        f" {len(names)} criteria goes with this one by {listed(rhos)} (rank correlation): {', '.join(told)}; random heads"
-        f" {ends(draws, '+.1f')}."
+        f"On {text} text ({trained}) the order of rankings correlates with this one at {ends(rhos, '.2f')}."
+        f" There *{_called(then)}*, last here, is {beside} random heads.",
+        f"**On {text} text** ({there.model.iloc[0]}, {trained}, {left}): {', '.join(told)}; random heads"
+        f" {ends(draws, '+.1f')} BLEU.",
     )
 
 
@@ -464,33 +446,35 @@ def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame
     rho = across[across.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"])
     if UNIT not in rivals.index[:1] or "confidence" not in hollow(here, paired) or not rho.iloc[0] - rho.iloc[1] > PARTED:
         return ""
-    scope = f"encoder heads of {here.model.iloc[0]}, {count(int(here.seeds[TRAINED]), 'training')}, one number of heads"
-    return f"**To prune cheaply** take gradient importance across layers, unnormalised; do not take confidence ({scope})."
+    scope = f"encoder heads of {here.model.iloc[0]}, {count(int(here.seeds[TRAINED]), 'training')}"
+    return (
+        f"**To prune**, rank heads by gradient importance over all layers at once and let the rest train on ({scope})."
+        " Do not rank them by confidence."
+    )
 
 
-def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, *more: str) -> str:
-    """The question of the notebook answered: within layers, across them, and what else is said.
+def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "") -> str:
+    """The question of the notebook answered: within layers, across them, and which measure to prune by.
 
     Parameters
     ----------
     agreement, predictors : pandas.DataFrame
         `tables.agreement` of what is drawn, and `tables.predictors`.
     """
-    kind, said = _main(agreement), []
-    part = agreement[agreement.kind == kind]
+    part, table = agreement[agreement.kind == _main(agreement)], across(predictors)
+    rho, said = table[table.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"]), []
+    apart = "; across layers they part" * bool(rho.iloc[0] - rho.iloc[1] > PARTED)
     if len(part):
         middle = part.rho.median()
         said.append(
-            f"**Within a layer measures agree {_how(middle)}** ({KIND_TITLES[kind]} heads, median rank correlation"
-            f" {number(middle, '.2f')} over {len(part)} pairs)."
+            f"**Within a layer they agree {_how(middle)}{apart}.** Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads"
         )
-    table = across(predictors)
-    rho = table[table.compared == ACROSS].set_index("measure").rho
-    if {UNIT, "confidence"} <= {*rho.index}:
-        apart = ", where pruning chooses, they part" * bool(rho[UNIT] - rho["confidence"] > PARTED)
-        goes = f"{number(rho[UNIT], '.2f')}, confidence by {number(rho['confidence'], '.2f')}"
-        said.append(f"**Across layers{apart}**: gradient importance goes with how long L0 keeps a head by {goes}.")
-    return " ".join([*said, *filter(None, more)])
+        said.append(f"have a median rank correlation of {number(middle, '.2f')} within layers.")
+    if rho.notna().all():
+        values = [number(value, ".2f") for value in rho]
+        said.append("Over all layers, where pruning chooses, gradient importance correlates with how long L0 keeps a head at")
+        said.append(f"{values[0]}, confidence at {values[1]}.")
+    return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
 def _how(rho: float) -> str:
@@ -515,7 +499,7 @@ def rivals(corrected: pd.DataFrame) -> str:
     several = len(corrected[["model", "test set"]].drop_duplicates()) > 1
 
     def told(part: pd.DataFrame) -> str:
-        names = [f"*{named(row.criterion)}*" + f" ({row.model})" * several for row in part.itertuples()]
+        names = [f"*{_called(row.criterion)}*" + f" ({row.model})" * several for row in part.itertuples()]
         names = [name.replace(f"*{RANDOM}*", "random heads") for name in names]
         return listed(f"{name} {interval(*row, '+.1f')}" for name, row in zip(names, part[VALUES].to_numpy(), strict=True))
 
@@ -523,13 +507,13 @@ def rivals(corrected: pd.DataFrame) -> str:
     sure = others[others.p_holm < LEVEL]
     open_ = others[~(others.p_holm < LEVEL)]
     worse, better = (sure[sign * sure["value"] > 0] for sign in (-1, 1))
-    said = f"Against *{NAMES['map']}*, cut first and trained like the others: significantly worse (Holm, 5 %; BLEU)"
+    said = f"Against *{_called(NAMES['map'])}*, and trained like the others: significantly worse (Holm, 5 %; BLEU)"
     said += f" {told(worse)}; better {told(better)}."
     alone = open_[(open_.high < 0) | (open_.low > 0)]
     said += f" By their own interval alone also: {told(alone)}." if len(alone) else ""
     for row in corrected[corrected.criterion == TRAINED].head(1).itertuples():
         shows = "" if row.low > 0 or row.high < 0 else ": how L0 trains gains or costs it nothing that shows"
-        said += f" *{named(row.criterion)}*, which trains while it chooses, differs by"
+        said += f" *{_called(row.criterion)}* differs by"
         said += f" {interval(row.value, row.low, row.high, '+.2f')}{shows}."
     return said
 
@@ -551,45 +535,11 @@ def bounds(table: pd.DataFrame) -> str:
     return f"Bounds on any correlation with a measure of {kind} heads: {'; '.join(told)}." if told else ""
 
 
-def head_map(table: pd.DataFrame, measures: Sequence[str]) -> str:
-    """Of a head table's heads of one kind: who is first in its layer by most measures, which measure agrees least with others.
-
-    Parameters
-    ----------
-    measures : sequence of str
-        Columns that are compared.
-    """
-    kind = table.index[0][0]
-    tops = [part[name].idxmax() for _, part in table.groupby(level="layer") for name in measures if part[name].nunique() > 1]
-    firsts = pd.Series(tops, dtype=object).value_counts()
-    often = firsts[firsts >= 2 / 3 * len(measures)].head(NAMED)
-    often = often if len(often) else firsts.head(1)
-    who = listed(f"layer {layer + 1} head {head + 1} by {times}" for (_, layer, head), times in often.items())
-    losses = [number(table[TRUTH][head], ".3f") for head in often.index] if TRUTH in table else []
-    cost = f" (alone off, {listed(losses)} nats)" * bool(losses)
-    agree = rank_agreement(table[list(measures)], kind)
-    mean = (agree.sum() - 1) / (agree.notna().sum() - 1)
-    least = mean.idxmin()
-    return (
-        f"First in their layers, of {len(measures)} measures: {who}{cost}. *{named(least)}* agrees least with"
-        f" the others ({number(mean[least], '.2f')}, median {number(mean.median(), '.2f')})."
-    )
-
-
-def by_hand(address: tuple[str, int, int], own: Sequence, library: Sequence) -> str:
-    """A head's slope (nats a token), gradient importance (nats a sentence) and loss without it (nats a token), twice."""
-    rows = [f"{KIND_TITLES[address[0]]}, layer {address[1] + 1}, head {address[2] + 1}"]
-    for how, (slope, size, loss) in (("by hand", own), ("library", library)):
-        rows.append(f"{how}: slope {slope:+.6f}, its size per sentence {size:.6f}, loss without the head {loss:+.6f}")
-    return "\n".join(rows)
-
-
 def shown(table: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
-    """Of `tables.along` or `tables.each_training` what `figures.contest` draws, in words; encoder heads have one scale."""
-    part = table[table.criterion.isin([*DRAWN, *entered])]
-    alone = part.model.str.endswith(EVERY) | (part.model == DECODER)
-    scale = part.model.where(alone, "encoder heads")
-    return part.assign(criterion=part.criterion.map(named), model=part.model.replace(MODELS), scale=scale)
+    """Of `tables.along` or `tables.each_training` what `figures.contest` draws, in words: the first model, one or all kinds."""
+    first = table.model.iloc[0] if len(table) else ""
+    part = table[table.criterion.isin([*DRAWN, *entered]) & table.model.isin([first, first + EVERY])]
+    return part.assign(criterion=part.criterion.map(named), model=part.model.map(_setting))
 
 
 def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 from helpers import study
 from helpers.drawing import KIND_TITLES
 from helpers.heads.families import KINDS
-from helpers.measures import measured, trainings, worth
+from helpers.measures import measured, trainings
 from helpers.measures.matching import MATCHES, carried, matched
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
@@ -641,33 +641,6 @@ def headlines(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     found = trainings.over_seeds(stacked(parts), ("model", "test set", "run"), values, counts)
     shown = ["seeds", *counts, *(column for names in values.values() for column in names)]
     return found[shown].assign(over=intervals.TEXTS)
-
-
-def closing(model, batches: Iterable[Mapping[str, Any]], table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Three heads of a head table while they close: the one that the loss needs most, of the others that of the largest
-    gradient importance, and the one that it needs least.
-
-    Returns
-    -------
-    rises : pandas.DataFrame
-        Rows: head (in words), gate, rise, promised (by the slope at gate 1); nats a token.
-    slopes : pandas.DataFrame
-        Rows: head, promised: by the slope of one example's loss, over the mean length of examples, so that their mean is what
-        `rises` has and the mean of their sizes is gradient importance over that length; nats a token.
-    """
-    held, kind = list(batches), table.index[0][0]
-    own = table[table.index.isin([kind], level="kind")]
-    most = own[TRUTH].idxmax()
-    chosen = dict.fromkeys([most, own[runs.UNIT].drop(most).idxmax(), own[TRUTH].idxmin()])
-    called = {address: f"layer {address[1] + 1}, head {address[2] + 1}" for address in chosen}
-    rises = worth.along_gate(model, held, called, np.linspace(1, 0, 6))
-    steep = worth.slopes(model, held, kind)[list(called)]
-    tokens = sum(int((batch["labels"] != -100).sum()) for batch in held)
-    promised = -steep * len(steep) / tokens
-    addresses = list(zip(rises.kind, rises.layer, rises["head"], strict=True))
-    rises = rises.assign(promised=[promised[address].mean() for address in addresses])
-    rises["head"] = [called[address] for address in addresses]
-    return rises, promised.set_axis(list(called.values()), axis=1).melt(var_name="head", value_name="promised")
 
 
 def each_training(parts: Mapping[Trained, pd.DataFrame], beside: str = RANDOM) -> pd.DataFrame:
