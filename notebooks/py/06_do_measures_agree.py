@@ -17,11 +17,11 @@
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [notebook 7, what it costs
 # →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Three papers rank attention heads, each in its own way. Voita et al. 2019 ([arXiv
-# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 and 6) use relevance, confidence and L0 gates, which close while a
-# model trains. Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) let heads vote. Liu & Chen 2023 ([arXiv
-# 2312.09541](https://arxiv.org/abs/2312.09541)) take the size of a gradient. None of them asks whether all these rankings
-# agree. Here every head gets every measure, and heads are removed by each of them.
+# Three papers rank attention heads, each in its own way: Voita et al. 2019 ([arXiv
+# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 and 6) by relevance, confidence and L0 gates, which close while a
+# model trains; Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) by votes; Liu & Chen 2023 ([arXiv
+# 2312.09541](https://arxiv.org/abs/2312.09541)) by the size of a gradient. None asks whether all these rankings agree. Here
+# every head gets every measure, and heads are removed by each.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -129,9 +129,8 @@ display(Markdown(said.costliest(tables[first])))
 # %% [markdown]
 # ## Do measures agree within a layer?
 #
-# Each measure ranks the encoder heads of a layer. A cell is the rank correlation (Spearman's) of two such rankings, mean over
-# models; white cells cannot be told from zero. The loss without the head is left out where fewer than half of the heads have
-# any effect.
+# Each measure ranks the encoder heads of a layer. A cell is the rank correlation of two such rankings, mean over models; white
+# cells cannot be told from zero. The loss without the head is left out where too few heads have any effect.
 
 # %% jupyter={"source_hidden": true}
 few = run.settings["relevance"]
@@ -195,7 +194,7 @@ ends = 3 if known.over == intervals.MODELS and len(z) > 1 else 1  # elsewhere in
 np.testing.assert_allclose(mine[:ends], theirs[:ends], rtol=1e-9)
 
 # %% [markdown]
-# Drawn are kinds of attention of which at least half of the heads change the loss. Elsewhere there is only noise to predict.
+# Drawn are kinds of attention of which at least half of the heads change the loss.
 
 # %% jupyter={"source_hidden": true}
 run.figure(
@@ -237,8 +236,7 @@ if len(across := said.across(predictors)):
 # ## Is a head's rank a property of the head?
 #
 # If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words.
-# Heads of the same number should not agree, for numbers mean nothing there. The dashed line is what the claim asks of matched
-# heads.
+# Heads of the same number should not agree. The dashed line is what the claim asks of matched heads.
 
 # %% jupyter={"source_hidden": true}
 matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])

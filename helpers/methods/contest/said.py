@@ -108,7 +108,7 @@ def costliest(table: pd.DataFrame) -> str:
     tops = {name: place[own[name].idxmax()] for name in names}
     told = listed(f"place {at:.0f} by *{named(name)}*" for name, at in tops.items())
     said = f"Of {len(own)} {KIND_TITLES[kind]} heads the loss needs layer {layer + 1}, head {head + 1} most."
-    return f"{said} In that order the first head by another column has {told}." if tops else said
+    return f"{said} There the first head has {told}." if tops else said
 
 
 def telling(table: pd.DataFrame) -> pd.DataFrame:
@@ -441,15 +441,14 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, te
 
 
 def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame) -> str:
-    """Of a contest and `across`: what to prune by and what not, with its scope, where both tables say so."""
+    """Of a contest and `across`: what to prune by and what not, where both tables say so."""
     here, rivals = _rivals(ranked)
     rho = across[across.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"])
     if UNIT not in rivals.index[:1] or "confidence" not in hollow(here, paired) or not rho.iloc[0] - rho.iloc[1] > PARTED:
         return ""
-    scope = f"encoder heads of {here.model.iloc[0]}, {count(int(here.seeds[TRAINED]), 'training')}"
     return (
-        f"**To prune**, rank heads by gradient importance over all layers at once and let the rest train on ({scope})."
-        " Do not rank them by confidence."
+        "**To prune**, rank heads by gradient importance over all layers at once and let the rest train on. Do not rank them by"
+        " confidence."
     )
 
 
