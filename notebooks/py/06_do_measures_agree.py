@@ -169,8 +169,8 @@ run.table(predictors, "predictors")
 within = said.telling(predictors)
 
 # %% tags=["method"]
-measure, loss = "gradient, example", "leave-one-out"  # columns of the head table: gradient importance, loss without the head
-known = within[within.measure == measure].iloc[0]  # the project's row, of the first panel below
+known = within.loc[(within.measure == "gradient, example").idxmax()]  # gradient importance, in the first panel below
+measure, loss = known.measure, known.truth  # two columns of the head table
 theirs = known[["rho", "low", "high"]].to_numpy(float)
 
 
