@@ -74,10 +74,10 @@ verdicts = claims.Box(run)
 # %% [markdown]
 # ## One table holds it all: a row a head, a column a measure
 #
-# This is the table of the first model, with its main columns. The *loss without the head* is how much the loss rises when that
-# head alone is off. *How long L0 keeps it* counts the prices at which its gate stays open; *gradient importance* is the size of
-# the loss's slope at that gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence*
-# its mean largest attention weight. **Press a column's name to sort by it.**
+# This is the table of the first model. The *loss without the head* is how much the loss rises when that head alone is off. *How
+# long L0 keeps it* counts the prices at which its gate stays open; *gradient importance* is the size of the loss's slope at that
+# gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence* its mean largest attention
+# weight. **Press a column's name to sort by it.**
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
@@ -218,8 +218,8 @@ display(folded("More: is it shared sentences alone, and how many heads have an e
 # ## Why do measures part across layers?
 #
 # Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. The
-# figure holds measures against *how long L0 keeps a head*, on ranks within layers and on ranks over all layers. Where the
-# second dot falls far behind, the measure says little about which layers matter.
+# figure holds measures against *how long L0 keeps a head*, within layers and over all layers. Where the second dot falls far
+# behind, the measure says little about which layers matter.
 
 # %% jupyter={"source_hidden": true}
 if len(across := said.across(predictors)):
@@ -268,8 +268,7 @@ display(folded("More: how alike matched heads are, and what bounds a correlation
 # ## Which heads should go?
 #
 # The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go, those
-# of least worth first, and nothing is trained afterwards. Below the dotted line a choice beats random heads. A thin line is one
-# training.
+# of least worth first, and nothing is trained afterwards. Below the dotted line a choice beats random heads.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)

@@ -301,7 +301,7 @@ def test_the_answer_is_of_what_is_within_and_across_layers():
     across = across.assign(kind="encoder", truth=SURVIVAL, heads="all heads", models=3)
     told = said_of.answer(pairs, across, "A.")
     assert told.startswith("**Within a layer they agree well; across layers they part.** Two measures of encoder self heads")
-    assert "correlation of 0.71 within" in told and told.endswith("keeps a head at 0.90, confidence at 0.10. A.")
+    assert "correlation of 0.71. Over" in told and told.endswith("keeps a head at 0.90, confidence at 0.10. A.")
     assert "they part" not in said_of.answer(pairs, across.assign(rho=0.5))
     assert said_of.answer(pairs[:0], across[:0]).startswith("This run prunes no model")
     both = pd.concat([across, across.assign(heads="within layers", rho=0.7)])

@@ -468,7 +468,7 @@ def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "") 
         said.append(
             f"**Within a layer they agree {_how(middle)}{apart}.** Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads"
         )
-        said.append(f"have a median rank correlation of {number(middle, '.2f')} within layers.")
+        said.append(f"have a median rank correlation of {number(middle, '.2f')}.")
     if rho.notna().all():
         values = [number(value, ".2f") for value in rho]
         said.append("Over all layers, where pruning chooses, gradient importance correlates with how long L0 keeps a head at")
