@@ -75,8 +75,8 @@ verdicts = claims.Box(run)
 # ## One table holds it all: a row a head, a column a measure
 #
 # This is the table of the first model. The *loss without the head* is how much the loss rises when that head alone is off. *How
-# long L0 keeps it* counts the prices at which its gate stays open; *gradient importance* is the size of the loss's slope at that
-# gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence* its mean largest attention
+# long L0 keeps it* counts the prices at which its gate stays open; *gradient importance* is the size of the loss's slope at
+# that gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence* its mean largest attention
 # weight. **Press a column's name to sort by it.**
 
 # %% jupyter={"source_hidden": true}
@@ -88,7 +88,7 @@ first = next(iter(tables))
 heart, called = said.heart(tables[first], entered)
 digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", said.TRUTH: ".1f"}
 display(sortable(heart, called, digits, f"{first[0]}: every head"))
-display(Markdown(said.costliest(tables[first])))
+print(said.costliest(tables[first]))
 
 # %% [markdown]
 # <details><summary>More: how every measure is computed, and where it comes from</summary>

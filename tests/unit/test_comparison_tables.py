@@ -160,7 +160,7 @@ def test_the_costliest_head_and_the_place_of_those_that_others_put_first():
     drawn = pd.DataFrame({LOSS: [1.0, 4, 2, 3], "confidence": [9.0, 1, 1, 1]}, index(encoder=[4]))
     told = said_of.costliest(drawn)
     assert told.startswith("Of 4 encoder self heads the loss needs layer 1, head 2 most.")
-    assert told.endswith("have place 4 (*confidence*) by that loss.") and said_of.costliest(drawn[["confidence"]]) == ""
+    assert told.endswith("have place 4 (confidence) by that loss.") and said_of.costliest(drawn[["confidence"]]) == ""
     pairs = pd.DataFrame({"kind": "encoder", "one": ["cp"], "other": "gradient, example", "rho": 0.4, "low": 0.1, "high": 0.6})
     assert said_of.rules(pairs).endswith("by rule: conservative 0.40 [0.10, 0.60].") and not said_of.rules(pairs[:0])
 

@@ -106,7 +106,7 @@ def costliest(table: pd.DataFrame) -> str:
     place, (kind, layer, head) = own[TRUTH].rank(ascending=False, method="min"), own[TRUTH].idxmax()
     names = [name for name in (SURVIVAL, UNIT, "confidence") if name in own and own[name].notna().all()]
     tops = {name: place[own[name].idxmax()] for name in names}
-    told = listed(f"{at:.0f} (*{named(name)}*)" for name, at in tops.items())
+    told = listed(f"{at:.0f} ({named(name)})" for name, at in tops.items())
     said = f"Of {len(own)} {KIND_TITLES[kind]} heads the loss needs layer {layer + 1}, head {head + 1} most."
     return f"{said} The heads that other columns put first have place {told} by that loss." if tops else said
 
