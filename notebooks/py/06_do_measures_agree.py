@@ -76,8 +76,8 @@ verdicts = claims.Box(run)
 #
 # This is the table of the first model. The *loss without the head* is how much the loss rises when that head alone is off. *How
 # long L0 keeps it* counts the prices at which its gate stays open; *gradient importance* is the size of the loss's slope at
-# that gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence* its mean largest attention
-# weight. **Press a column's name to sort by it.**
+# that gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence* its mean largest
+# attention weight. **Press a column's name to sort by it.**
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
