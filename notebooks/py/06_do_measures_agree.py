@@ -183,7 +183,7 @@ rho = {}
 for trained, table in contest.tables.distinct(tables).items():  # (model, seed): a row a head, a column a measure
     heads = table[table.index.isin([known.kind], level="kind")]
     heads = heads[heads.groupby(level="layer")[loss].transform("size") >= 4]  # fewer heads are no ranking
-    if measure in heads and len(heads):
+    if measure in heads and heads[measure].nunique() > 1:
         rho[trained] = rank_in_layer(heads[measure]).corr(rank_in_layer(heads[loss]), method="spearman")
 z = np.arctanh(pd.Series(rho).clip(-0.995, 0.995)).groupby(level=0).mean()  # Fisher's z; all seeds of a model count as one
 half = stats.t.ppf(0.975, len(z) - 1) * z.std() / np.sqrt(len(z)) if len(z) > 1 else np.nan  # of a t interval over models

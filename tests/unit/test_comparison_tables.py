@@ -343,6 +343,8 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     assert told.startswith("*confidence* keeps no head of layer 1, which holds 67 to 75 % of what single heads cost")
     assert told.endswith("*gradient importance* keeps 2 heads there.")
     assert said_of.layers(ranked, whole, contest.tables.against(parts), shares[:0]) == ""
+    emptied = whole.assign(**{"layer 1": 0})  # the best one keeps nothing either: this tells none apart
+    assert said_of.layers(ranked, emptied, contest.tables.against(parts), shares) == ""
     kept = said_of.by_layer(ranked, whole)
     assert kept.loc["confidence"].tolist() == [0, 2] and kept.loc["random"].tolist() == [1, 1]
     assert "keeps most (2 and 2) and changes BLEU by" in said_of.unexplained(ranked, whole, shares)

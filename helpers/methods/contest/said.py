@@ -325,11 +325,12 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     at = int(shares.mean().idxmax())
     kept = own.fillna({f"layer {at + 1}": 0}).groupby("criterion")[f"layer {at + 1}"]
     nothing = [name for name in rivals.index if kept.max()[name] == 0]
-    if not nothing:
+    if not nothing or rivals.index[0] in nothing:
         return ""
     verb, alone = ("keep", "neither can" if len(nothing) == 2 else "none can") if len(nothing) > 1 else ("keeps", "it cannot")
     worst = f"; {alone} be told from random heads" * ({*nothing} <= {*hollow(here, paired)})
-    said = f"{listed(f'*{named(name)}*' for name in nothing)} {verb} no head of layer {at + 1}, which holds"
+    who = listed(f"*{_called(name)}*" for name in nothing) if len(nothing) <= FEW else f"{len(nothing)} rankings"
+    said = f"{who} {verb} no head of layer {at + 1}, which holds"
     said += f" {ends(shares[at], '%')} of what single heads cost{worst}."
     return f"{said} *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')} heads there."
 
@@ -465,9 +466,7 @@ def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "") 
     apart = "; across layers they part" * bool(rho.iloc[0] - rho.iloc[1] > PARTED)
     if len(part):
         middle = part.rho.median()
-        said.append(
-            f"**Within a layer they agree {_how(middle)}{apart}.** Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads"
-        )
+        said.append(f"**Within a layer they {_how(middle)}{apart}.** Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads")
         said.append(f"have a median rank correlation of {number(middle, '.2f')}.")
     if rho.notna().all():
         values = [number(value, ".2f") for value in rho]
@@ -477,8 +476,8 @@ def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "") 
 
 
 def _how(rho: float) -> str:
-    """How far a correlation goes, in a word."""
-    return "well" if rho >= 0.7 else "moderately" if rho >= 0.4 else "hardly"
+    """How far measures of such a correlation agree, in two words."""
+    return "agree well" if rho >= 0.7 else "agree moderately" if rho >= 0.4 else "hardly agree"
 
 
 def _sure(part: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
