@@ -424,7 +424,7 @@ def test_the_cheapest_choice_is_that_of_the_least_mean_over_all_numbers_of_heads
         "by *relevance, conservative* in most settings of translation."
     )
     settings = said_of.by_setting(frame, ["confidence", "mine"])
-    assert settings.to_numpy().tolist() == [["a: encoder heads", 6.0], ["b: encoder heads", 1.0]]
+    assert settings.to_numpy().tolist() == [["a", 6.0], ["b", 1.0]]
 
 
 def test_differences_are_paired_by_seed():

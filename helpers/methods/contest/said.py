@@ -224,7 +224,7 @@ def cheaper(table: pd.DataFrame) -> str:
 def by_setting(table: pd.DataFrame, drawn: Sequence[str]) -> pd.DataFrame:
     """Of `tables.along` beside random heads, a row a setting: the mean over numbers of heads of each drawn criterion."""
     means = _means(table, drawn)[1].unstack("criterion").reindex(columns=[n for n in drawn if n in set(table.criterion)])
-    return means.rename(index=_setting, columns=named).rename_axis(index="setting", columns=None).reset_index()
+    return means.rename(index=_settings(table.model), columns=named).rename_axis(index="setting", columns=None).reset_index()
 
 
 def _means(table: pd.DataFrame, drawn: Sequence[str] = ()) -> tuple[pd.Series, pd.Series]:
@@ -233,10 +233,13 @@ def _means(table: pd.DataFrame, drawn: Sequence[str] = ()) -> tuple[pd.Series, p
     return means, means[means.index.isin(drawn, level="criterion")]
 
 
-def _setting(model: str) -> str:
-    """A model with the heads that are in question."""
-    which = "heads of all kinds" if model.endswith(EVERY) else "encoder heads"
-    return MODELS.get(model) or f"{model.removesuffix(EVERY)}: {which}"
+def _settings(models: pd.Series) -> dict[str, str]:
+    """Models with the heads that are in question, which need no word where those are never of all kinds."""
+    said = {}
+    for model in dict.fromkeys(models):
+        which = ": heads of all kinds" if model.endswith(EVERY) else ": encoder heads"
+        said[model] = MODELS.get(model) or model.removesuffix(EVERY) + which * models.str.endswith(EVERY).any()
+    return said
 
 
 def _called(criterion: str) -> str:
@@ -537,7 +540,7 @@ def shown(table: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
     """Of `tables.along` or `tables.each_training` what `figures.contest` draws, in words: the first model, one or all kinds."""
     first = table.model.iloc[0] if len(table) else ""
     part = table[table.criterion.isin([*DRAWN, *entered]) & table.model.isin([first, first + EVERY])]
-    return part.assign(criterion=part.criterion.map(named), model=part.model.map(_setting))
+    return part.assign(criterion=part.criterion.map(named), model=part.model.map(_settings(table.model)))
 
 
 def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
