@@ -238,7 +238,7 @@ def _settings(models: pd.Series) -> dict[str, str]:
     said = {}
     for model in dict.fromkeys(models):
         which = ": heads of all kinds" if model.endswith(EVERY) else ": encoder heads"
-        said[model] = MODELS.get(model) or model.removesuffix(EVERY) + which * models.str.endswith(EVERY).any()
+        said[model] = MODELS.get(model) or model.removesuffix(EVERY) + which * bool(models.str.endswith(EVERY).any())
     return said
 
 
