@@ -106,8 +106,11 @@ run.figure(
 
 # %% [markdown]
 # Then the model is frozen, and the heads vote (*Voting-to-Stay*). In every batch the head closest to the centre of its group
-# gets a vote. The head with most votes of each group stays, the others are removed for good, and training goes on without the
-# constraint. The cell shows both steps for one attention of a trained model and one batch.
+# gets a vote. The head with most votes of each group stays, the others are removed for good. *Stage 1* of training, before the
+# vote, has the constraint; *stage 2*, after it, does not.
+#
+# The cell shows both steps on one batch, for the last encoder layer of the translator of
+# [notebook 3](03_l0_pruning.ipynb). That was trained without the constraint: its groups and winners are not the figures'.
 
 # %% tags=["method"]
 batch = text.held_out(2048, 64)[0]  # sentences that training did not see
@@ -136,7 +139,8 @@ assert winners == set(ballot.votes[place].nonzero()[:, 0].tolist())
 print(f"L_z = {L_z.item():.5f}; heads {[head + 1 for head in sorted(winners)]} win: the project's code says the same")
 
 # %% [markdown]
-# Below are the votes of a whole epoch in two attentions of GHT: the one drawn above, and the one whose vote is closest.
+# Below are the votes of a whole epoch in two attentions of GHT: the one whose cosines are drawn above, and the one whose vote
+# is closest.
 
 # %% jupyter={"source_hidden": true}
 share = run.table(tables.votes(translation[PS]).set_index(["kind", "layer", "head"]), "votes").reset_index()
@@ -146,12 +150,12 @@ run.figure(
     caption="Share of batches in which each head won the vote of its group, and which stay; alone: the only head of its group.",
     takeaway=said.settled(share),
 )
-final, attentions = said.late(steps, plan["first"]), len(tables.sites(grouping.runs.stages(translation[VANILLA])[0]))
+attentions = len(tables.sites(grouping.runs.stages(translation[VANILLA])[0]))
 signs = f"""As printed, the signs of equation 4B push the members of a group *apart*. We use the signs above, which are what the
 text and the public code mean. The paper does not say what w is against a loss per token. Its code adds a sum over attentions to
 a sum over tokens, which comes to w = {attentions / settings["batch_tokens"]:.3f} or more here; we use {plan["weight"]:g} and a
 mean over attentions. The public code also clusters padding, lets votes decide without regard to groups, and does not freeze.
-{final}. {said.deepened(apart)}"""
+{said.deepened(apart)}"""
 facts = pd.DataFrame({kind: {**plan[subjects.setting(kind)]["model"], **plan[subjects.setting(kind)]} for kind in rows}).T
 columns = {name: name for name in ("task", "steps", "groups")} | {"layers": "layers per stack", "heads": "heads per layer"}
 told = (
@@ -248,17 +252,20 @@ run.figure(
     table="table1_translation",
     resamples=repeats,
 )
+sized = tables.of_one_size(table_1, both)
 run.figure(
-    figures.equal_size(tables.of_one_size(table_1, both)),
+    figures.equal_size(sized),
     "equal_size",
     caption="BLEU with one head per group beside vanilla and controls of equal size (parameters without embeddings).",
     takeaway=said.sized(table_1, size, *bleu),
     answers="Ni et al., tables 1 and 2",
     table="equal_size" if size is not None else "table1_translation",
 )
-more = f"{said.cost(table_1, *bleu)} {said.rivals(size, final) if size is not None else ''}"
-speed = "Speed is measured on the removed models, greedy, on one thread, beside vanilla in the same round."
-display(folded("More: speed, steps, and each control against GHT-PS", more, speed))
+display(Markdown(said.late(steps, plan["first"], sized.row[sized.row != VANILLA])))
+more = f"{said.cost(table_1, *bleu)} {said.rivals(size) if size is not None else ''}"
+speed = """Speed is measured on the removed models, greedy, on one thread, beside vanilla in the same round; heads chosen before
+training or by lot leave the shape of GHT-PS, whose speed they have in the figure."""
+display(folded("More: speed, and each control against GHT-PS", more, speed))
 others = {kind: found for kind, found in scored.items() if kind != subjects.TRANSLATION}
 if others:
     run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats)
@@ -320,15 +327,15 @@ if rungs:
         resamples=repeats,
     )
     display(Markdown(said.late_choice(without, over, width)))
-    told += [f"{steps_down} {final}."]
+    told += [steps_down]
 display(folded("More: each number of heads and each width", *told))
 
 # %% [markdown]
 # ## Is the vote better than lot, and is every part needed? (table 3)
 #
-# The paper leaves out one part of its method at a time and finds each of them needed. We repeat its eight rows. A part is
-# needed if the model without it lies left of zero. *Homogenisation* is the pull within a group, *diversification* the push
-# between groups. Two rows replace the vote by lot: over all heads of a layer, and within each group.
+# The paper leaves out one part of its method at a time and finds each of them needed. We repeat its eight rows.
+# *Homogenisation* is the pull within a group, *diversification* the push between groups. Two rows replace the vote by lot: over
+# all heads of a layer, and within each group.
 
 # %% jupyter={"source_hidden": true}
 constrained, found = {"constraint": "with the group constraint", "plain": "without the group constraint"}, {}
@@ -374,12 +381,12 @@ if without is not None:
         table="table3_seeds",
     )
     display(Markdown(said.vote(without)))
-    told = [said.printed(without), "Some rows share a first stage, or a vote too: what is peculiar to it shows in all of them."]
+    told = ["Some rows share a first stage, or a vote too: what is peculiar to it shows in all of them."]
 told += [f"Functions (notebook 2) and relevance (notebook 1) of the heads that stay: {said.kept(shared)}"]
 if "sweep" in plan["parts"] and width in rungs:
     chosen = run.table(tables.chosen_on_dev(table, every.loc[width]), "chosen_on_dev", split="test")
     told += [f"The paper takes the best of a sweep over alpha, beta and the map for each set. {said.chosen(chosen)}"]
-display(folded("More: printed rows, which heads stay, and settings chosen on dev", *told))
+display(folded("More: which heads stay, and settings chosen on dev", *told))
 
 # %% [markdown]
 # ## Do tighter groups make better models? (figures 2 and 4)
@@ -439,7 +446,8 @@ if today := grouping.runs.today(run.settings, seed):
     worth = tables.worth_of_attention(tables.decoders(today), plan["beam"], repeats)
     run.table(worth, "worth_of_attention_today", split="test", resamples=repeats)
     found = run.table(tables.today(today, tables.statistics(today, plan["beam"]), repeats), "today", resamples=repeats)
-    told += [said.today_constraint(found)]
+    others = tables.first_scores(scored[subjects.LANGUAGE]) if subjects.LANGUAGE in scored else None
+    told += [said.today_constraint(found, others)]
     run.figure(
         figures.today(found.reset_index()),
         "today",
@@ -453,7 +461,7 @@ if today := grouping.runs.today(run.settings, seed):
     columns |= {"against": "to", "importance": "minus gradient importance, as many heads"}
     forms = {"heads": ".0f", "value": ".2f", "change": "+.2f", "importance": "+.2f"}
     shown = readable(
-        said.today_short(found), columns, forms, {"value": "least"}, caption="A decoder of today; one training each"
+        said.today_short(found), columns, forms, caption="A decoder of today; one training each, intervals over text"
     )
     asked = """Can heads come to share keys later? Heads of the first model are put together as *neighbours* (mean-pooling,
 Ainslie et al. 2023), in *groups* of heads that are alike, or by the head with *most votes*, each against *random groups*;
@@ -463,9 +471,9 @@ and *L0's heads*, removed at once, stand against gradient importance and chance 
     more += [said.today_worth(found, worth)]
 display(Markdown(" ".join(told)))
 if len(shown := said.further(later, found)):
-    columns = {"model": "model", "row": "what is done", "value": "score", "change": "change", "p_holm": "p (Holm)"}
-    forms = {"value": ".2f", "change": "+.2f", "p_holm": "p"}
-    display(readable(shown, columns, forms, caption="Against the same model without it; one training each"))
+    columns = {"model": "model", "row": "what is done", "value": "score", "change": "change"}
+    told = "Against the same model without it; one training each, intervals over text"
+    display(readable(shown, columns, {"value": ".2f", "change": "+.2f"}, caption=told))
 display(folded("More: how the translator trains on; a decoder of today, sharing keys later, and heads that can go", *more))
 
 # %% [markdown]
@@ -481,10 +489,10 @@ if run.corpus == "controlled" and path.exists():
     answer = f"{answer}\n\n{natural}".strip()
 p = gained[gained.method == GHT].p_holm.iloc[0], judged.rows[0].holm if judged.rows else float("nan")
 closing = f"""
-{said.short(gained, size, without)}
+{said.short(gained, size, without, table_1.speed)}
 
 *Limits.* {fit.capitalize()} text, models far smaller than the paper's, and a head dimension of {width} (the paper: `64`) in
-most of them. What has one training says so ([all differences](../docs/differences.md)).
+most of them. Some results rest on one training ([all differences](../docs/differences.md)).
 
 Code: [units.py](../helpers/methods/grouping/units.py), [runs.py](../helpers/methods/grouping/runs.py),
 [tables.py](../helpers/methods/grouping/tables.py)

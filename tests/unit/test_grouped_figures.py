@@ -83,18 +83,18 @@ def test_a_row_far_from_all_others_is_named_at_the_edge():
     more.attrs = frame.attrs
     (change,) = whole(figures.ablation(more)).axes
     assert change.get_xlim()[0] > -5 and [text.get_text() for text in change.texts] == ["◂ -50.0"]
-    names = ["minus GHT (31.0 BLEU)", "a", "vote 0.0", "vote 0.5", "vote 50.0"]
+    names = ["change against GHT (31.0 BLEU)", "a", "vote 0.0", "vote 0.5", "vote 50.0"]
     assert ticks(change) == names and "needed if left of 0" in change.get_xlabel()  # the reference itself is no row
 
 
 def test_controls_of_one_size_stand_beside_the_grouped_model_and_one_training_is_hollow():
-    columns = "row value low high seeds heads parameters"
-    rows = [("vanilla", 84.0, 83.0, 85.0, 5, 48, 0.9), ("narrower", 83.0, 82.0, 84.0, 1, 48, 0.6)]
-    rows += [("GHT-PS", 77.0, 76.0, 78.0, 5, 12, 0.6), ("random heads off", 76.0, 75.0, 77.0, 5, 12, 0.6)]
+    columns = "row value low high seeds heads parameters speed"
+    rows = [("vanilla", 84.0, 83.0, 85.0, 5, 48, 0.9, 1), ("narrower", 83.0, 82.0, 84.0, 1, 48, 0.6, 1.1)]
+    rows += [("GHT-PS", 77.0, 76.0, 78.0, 5, 12, 0.6, 1.3), ("random heads off", 76.0, 75.0, 77.0, 5, 12, 0.6, 1.3)]
     (axis,) = whole(figures.equal_size(table(columns, *rows))).axes
     assert ticks(axis) == ["all heads", "vanilla", "about as many parameters, more heads", "narrower", "12 heads", "GHT-PS",
                            "random heads removed"]  # fmt: skip
-    assert {text.get_text() for text in axis.texts} >= {"48 heads, 0.90 M parameters", "12 heads, 0.60 M parameters"}
+    assert {text.get_text() for text in axis.texts} >= {"48 heads, 0.90 M, speed 1.00", "12 heads, 0.60 M, speed 1.30"}
     assert intervals(axis, 0)[ORANGE][77.0] == (76, 78) and axis.lines[0].get_xdata()[0] == 77  # the line to compare with
     assert [line.get_xdata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[83.0]]
 
@@ -106,6 +106,8 @@ def test_tighter_groups_stand_below_looser_ones_and_vanilla_changes_nothing():
         figures.score_by_compactness(table("label strength silhouette change change_low change_high unit", *rows))
     ).axes
     assert ticks(tight) == ["vanilla", "GHT", "GHT, weight x 10"] and score.get_title() == "BLEU minus vanilla →"
+    hollow = [len(line.get_xdata()) for line in score.lines if line.get_markerfacecolor() == "white"]
+    assert sum(hollow) == 2  # one training each
     assert {*intervals(tight, 0)[BLUE]} - {NAN} == {0.2, 0.6} and {*intervals(score, 0)[BLUE]} == {-0.2, -0.4}
 
 

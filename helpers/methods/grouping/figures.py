@@ -23,8 +23,10 @@ from helpers.methods.grouping.runs import FEW_PAIRS, PS
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
-_ASKED = {"asked for": "what the formula asks for", "vanilla": "trained without it (vanilla)", "GHT": "trained with it (GHT)"}
+_ASKED = {"asked for": "what the formula asks for", "GHT": "trained with the constraint (GHT)"}
+_ASKED |= {"vanilla": "trained without the constraint"}
 _GAINS = {"GHT": "constraint alone (GHT)", "GHT-PS": "one head per group (GHT-PS)"}
+OPEN = {"open: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
 GROUPS = (*MODELS, "#7A5200", "#999999", "#5B2A86")  # none is black, the outline of heads that stay
 
 Site = tuple[str, int]  # kind and layer
@@ -112,10 +114,9 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
     both = pd.concat(part.assign(panel=title, at=placed[title][0]) for title, part in parts.items())
     both = both.assign(value=both.change, low=both.change_low, high=both.change_high, hollow=both.seeds == 1)
     both = both.assign(method=both.method.map(told_of.named), unit=f"{frame.unit.iloc[0]} minus vanilla")
-    one = {"open: one training": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
     figure, axes = drawing.line_panels(
         both, "at", "value", "method", _methods(both.method), dodge=0.055, sharey=True, columns=2,
-        more=one if both.hollow.any() and not both.hollow.all() else {},
+        more=OPEN if both.hollow.any() and not both.hollow.all() else {},
     )  # fmt: skip
     for title, axis in axes.items():
         ticks = placed[title][1]
@@ -142,7 +143,8 @@ def score_by_compactness(frame: pd.DataFrame):
     tight = frame.assign(value=frame.silhouette, low=np.nan, high=np.nan, panel="silhouette: tighter groups →")
     own = frame[frame.strength != 0]
     score = own.assign(value=own.change, low=own.change_low, high=own.change_high, panel=f"{own.unit.iloc[0]} minus vanilla →")
-    return drawing.dot_panels(pd.concat([tight, score]), _methods(frame.series), told=False)[0]
+    both = pd.concat([tight, score]).assign(hollow=True)
+    return drawing.dot_panels(both, _methods(frame.series), more=OPEN, told=False)[0]
 
 
 @redrawable
@@ -411,7 +413,7 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
         own = frame[(frame.model == family) & (frame.row == references.get(family))]
         if len(own) != 1:
             raise StudyError(f"The reference of {family} is not one row: name it in attrs['references'] and give it one row.")
-        titles[family] = f"minus {references[family]} ({own.value.iloc[0]:.1f} {unit})"
+        titles[family] = f"change against {references[family]} ({own.value.iloc[0]:.1f} {unit})"
     frame = frame[frame.row != frame.model.map(references)]
     frame = frame.assign(series=frame.model, group=frame.model.map(titles), row=frame.row.map(told_of.named), panel="")
     near = frame.assign(far=_far(frame), value=frame.change, low=frame.change_low, high=frame.change_high)
@@ -445,8 +447,10 @@ def gains(frame: pd.DataFrame):
     drawing.need(frame, "task", "method", "gain", "low", "high", "printed")
     table = frame.assign(group=frame.task, row=frame.method.replace(_GAINS), series=frame.method, value=frame.gain, panel="")
     table = table.sort_values("task", key=lambda tasks: tasks.map([*dict.fromkeys(tasks)].index), kind="stable")
-    label = "gain over vanilla in percent, 95 % interval (better →)"
-    return drawing.dot_panels(table, _methods(frame.method), label=label, told=False)[0]
+    label = "gain over training without the constraint, %, 95 % interval (better →)"
+    figure, axes = drawing.dot_panels(table, _methods(frame.method), label=label, told=False)
+    axes[""].xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+    return figure
 
 
 @redrawable
@@ -458,18 +462,17 @@ def equal_size(frame: pd.DataFrame):
     frame : pandas.DataFrame
         As `helpers.methods.grouping.tables.of_one_size`; one training is drawn hollow.
     """
-    drawing.need(frame, "row", "value", "low", "high", "seeds", "heads", "parameters")
+    drawing.need(frame, "row", "value", "low", "high", "seeds", "heads", "parameters", "speed")
     own = frame[frame.row == PS].iloc[0]
     group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "about as many parameters, more heads")
     group = np.where(frame.row == "vanilla", "all heads", group)
     series = np.where(frame.row == PS, PS, np.where(frame.row == "vanilla", "vanilla", "control"))
-    said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} M parameters" for _, row in frame.iterrows()]
+    said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} M, speed {row.speed:.2f}" for _, row in frame.iterrows()]
     table = frame.assign(group=group, series=series, said=said, row=frame.row.map(told_of.named), panel="")
     table = table.assign(hollow=table.seeds == 1)
     looks = _methods([PS, "vanilla"]) | {"control": {"color": MODELS[0], "marker": "o"}}
-    return drawing.dot_panels(
-        table, looks, level=own.value, label="BLEU, 95 % interval (better →); dotted: GHT-PS", told=False
-    )[0]
+    label = "BLEU, 95 % interval (better →); dotted: GHT-PS\nright: heads, parameters, speed (vanilla: 1)"
+    return drawing.dot_panels(table, looks, level=own.value, label=label, told=False)[0]
 
 
 @redrawable

@@ -49,10 +49,10 @@ def lead(gained: pd.DataFrame, text: str) -> str:
     pulled = f"brings {task} no gain" if alone.high <= 0 else f"helps {task}" if alone.low > 0 else f"may help {task} or not"
     pulled = f"does not bring {task} its printed gain" if 0 < alone.high < alone.printed and alone.low <= 0 else pulled
     enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
-    no = "No: pulling" if alone.high < alone.printed and few.high < 0 else "Pulling"
+    no = "Not here: the" if alone.low <= 0 and alone.high < alone.printed and few.high < 0 else "The"
     changes = f"changes {task} by {interval(alone.gain, alone.low, alone.high, '+.1f')} % of BLEU"
     one = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else f"changes it by {number(few.gain, '+.1f')} %"
-    said = f"**{no} heads together {pulled}, and one head per group {enough}.** On {text} text the constraint {changes}, where"
+    said = f"**{no} constraint {pulled}, and one head per group {enough}.** On {text} text the constraint {changes}, where"
     said += f" the paper prints {number(alone.printed, '+.1f')}. Keeping one head per group {one}."
     rest = listed(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
     return f"{said} By the constraint alone, {rest}." if len(others) else said
@@ -68,16 +68,17 @@ def _beside_printed(row) -> str:
 def details(bleu: pd.DataFrame, seeds: int, p: Sequence[float], more: Iterable[str], needs: int = 3) -> str:
     """What the constraint changes in BLEU, over so many trainings, as the first of a list; `more` goes on.
 
-    `p` of the constraint in translation after Holm, in its table and over all claims of the paper; nan where not tested.
+    `p` of the constraint in translation after Holm, in `tables.gains` and over the claims of the paper; nan where not tested.
     """
     over = f"{count(seeds, 'training')}{'' if seeds >= needs else f'; a verdict needs {needs}'}"
-    over += "" if np.isnan(p).any() else f"; Holm: p = {number(p[0], 'p')} in its table, {number(p[1], 'p')} over all claims"
     told = f"The constraint changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."
+    both = f"{number(p[0], 'p')} over the rows of its table of gains and {number(p[1], 'p')} over the claims of its paper"
+    told += "" if np.isnan(p).any() else f" After Holm's correction p is {both}; the verdict goes by the latter."
     return "\n".join(f"- {line}" for line in (told, *more) if line)
 
 
-def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame | None) -> str:
-    """What to do, of `tables.gains`, `equal_size` and `ablation_over_seeds`, if these were run."""
+def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame | None, speed: pd.Series) -> str:
+    """What to do, of `tables.gains`, `equal_size` and `ablation_over_seeds`, if these were run, and the `speed` of rows."""
     alone = first_metrics(gained)[lambda part: part.method == GHT]
     none = f"Train without the constraint: it gains on none of {len(alone)} tasks by interval."
     said, rows = (
@@ -86,20 +87,29 @@ def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame
     )
     if size is not None and (best := _rival(size)):
         more = number(-size.change[best], ".1f")
-        how = {runs.NARROWER: "narrower", runs.FEWER: "of fewer layers"}[best]
-        said += [f"For a smaller model train one that is {how}: it had {more} BLEU more than {PS} at about its size."]
+        how = {runs.NARROWER: "a narrower one", runs.FEWER: "one of fewer layers"}[best]
+        said += [f"For a smaller model train {how}: it had {more} BLEU more than {PS} at about its size."]
+        if best == runs.NARROWER and runs.FEWER in _rivals(size) and speed[runs.FEWER] > speed[best]:
+            more, own = number(-size.change[runs.FEWER], ".1f"), number(speed[PS], ".2f")
+            fast, slow = (number(speed[name], ".2f") for name in (runs.FEWER, best))
+            beside = f"{fast} times as fast as {VANILLA} ({PS}: {own}, {best}: {slow})"
+            said += [f"For a faster one train fewer layers: {more} BLEU more, {beside}."]
     if runs.AT_START in rows.index and rows.change_low[runs.AT_START] > 0:
-        sure = "" if rows.p_holm[runs.AT_START] < SURE else ", though not after Holm's correction"
+        sure = "" if rows.p_holm[runs.AT_START] < SURE else ", which is less sure"
         more = number(rows.change[runs.AT_START], ".1f")
-        said += [f"If heads have to go, choose them before training: that had {more} BLEU more than the late vote{sure}."]
+        said += [f"If you want few heads per layer, build the model so: {more} BLEU more{sure}."]
     return " ".join(said)
 
 
+def _rivals(size: pd.DataFrame) -> list[str]:
+    """Of `tables.equal_size`: the models built small that surely have more BLEU than GHT-PS."""
+    names = [name for name in (runs.NARROWER, runs.FEWER) if name in size.index and "p_holm" in size]
+    return [name for name in names if size.change_high[name] < 0 and size.p_holm[name] < SURE]
+
+
 def _rival(size: pd.DataFrame) -> str | None:
-    """Of `tables.equal_size`: the model built small that has most BLEU, if that is surely more than GHT-PS has."""
-    names = [name for name in (runs.NARROWER, runs.FEWER) if name in size.index]
-    names = [name for name in names if size.change_high[name] < 0 and size.p_holm[name] < SURE] if "p_holm" in size else []
-    return min(names, key=lambda name: size.change[name], default=None)
+    """Of these the one that has most BLEU, if any."""
+    return min(_rivals(size), key=lambda name: size.change[name], default=None)
 
 
 def tighter(compact: pd.DataFrame) -> str:
@@ -107,7 +117,7 @@ def tighter(compact: pd.DataFrame) -> str:
     rows = compact[compact.strength > 0]
     above, tight = (rows.change_low > 0).sum(), rows.loc[rows.silhouette.idxmax()]
     said = f"{above or 'None'} of {len(rows)} settings of the constraint has more BLEU than {VANILLA} by interval"
-    return f"{said}; the one with the tightest groups {_costs(tight[ENDS])}."
+    return f"{said}; the one with the tightest groups {_costs(tight[ENDS])} (one training)."
 
 
 def settled(share: pd.DataFrame, most: float = 0.9) -> str:
@@ -116,12 +126,13 @@ def settled(share: pd.DataFrame, most: float = 0.9) -> str:
     best = found["max"][found["size"] > 1]  # a head alone in its group cannot lose
     sure = (best > most).sum()
     told = f"In {sure} of {len(best)} groups of more than one head, one head wins over {number(most, '%')} of all batches"
+    told += " (one training)"
     return f"{told}: which batch votes hardly matters." if 2 * sure > len(best) else f"{told}."
 
 
 def vote(without: pd.DataFrame | None) -> str:
     """Of `tables.ablation_over_seeds`: does the vote beat chance? What the random choices change, minus GHT-PS."""
-    names = {runs.RANDOM: f"With {REMOVED}", runs.MEMBER: "with a random member of each group kept"}
+    names = {runs.RANDOM: f"with {REMOVED}", runs.MEMBER: "with a random member of each group kept"}
     rows = without.set_index("row") if without is not None else pd.DataFrame()
     if not {*names} <= {*rows.index}:
         return ""
@@ -129,9 +140,9 @@ def vote(without: pd.DataFrame | None) -> str:
     below, sure = drawn.change_high < 0, (drawn.p_holm < SURE) & (drawn.change < 0)
     for row, name in names.items():
         note = ", which Holm's correction does not confirm" if below[row] and not sure[row] else ""
-        told.append(f"{name} instead, BLEU changes by {interval(*drawn.loc[row, ENDS], '+.1f')}{note}")
+        told.append(f"{interval(*drawn.loc[row, ENDS], '+.1f')} {name}{note}")
     lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "We cannot tell the vote from lot"
-    return f"{lead}. {told[0]}; {told[1]}."
+    return f"{lead}: BLEU changes by {told[0]} and by {told[1]}."
 
 
 def price(ladder: pd.DataFrame | None, width: int) -> str:
@@ -139,7 +150,8 @@ def price(ladder: pd.DataFrame | None, width: int) -> str:
     if ladder is None or not {(width, PS), (width, FEW)} <= {*ladder.index}:
         return ""
     few, whole = interval(*-ladder.loc[(width, FEW), TURNED], ".1f"), number(-ladder.change[width, PS], ".1f")
-    return f"Of the {whole} BLEU that {PS} loses, {few} are also lost where the heads are chosen before training."
+    most = "Mostly yes: of" if ladder.change[width, FEW] < ladder.change[width, PS] / 2 < 0 else "Of"
+    return f"{most} the {whole} BLEU that {PS} loses, {few} are also lost where the heads are chosen before training."
 
 
 def late_choice(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int) -> str:
@@ -148,26 +160,15 @@ def late_choice(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width
     if price(ladder, width):
         late = -ladder.loc[(width, PS), [f"against_start{end}" for end in TURNED_ENDS]]
         early = without[without.row == runs.AT_START] if without is not None else pd.DataFrame()
-        alone = len(early) and early.change_low.iloc[0] > 0 and not early.p_holm.iloc[0] < SURE
-        note = ", which Holm's correction does not confirm," if alone else ""
-        said += [f"The other {interval(*late, '.1f')} BLEU{note} go with choosing late and with the method together."]
+        among = [(ladder.against_start_p_holm[width, PS], "these widths"), *((p, "table 3") for p in early.get("p_holm", ()))]
+        note = listed(f"{number(p, 'p')} over {rows}" for p, rows in among)
+        gone = f"The other {interval(*late, '.1f')} BLEU go with choosing late and with the method together"
+        said += [f"{gone} (Holm: p {note})."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
         row = ladder.loc[(PRINTED_HEAD, PS)]
         where = f"At the paper's head dimension, {PRINTED_HEAD}, one head per group"
         said += [f"{where} {_costs(row[ENDS])} ({count(int(row.seeds), 'training')})."]
     return " ".join(said)
-
-
-def _held(rows: pd.DataFrame) -> int:
-    """How many intervals hold what is printed."""
-    return int(((rows.change_low <= rows.printed) & (rows.printed <= rows.change_high)).sum())
-
-
-def printed(without: pd.DataFrame) -> str:
-    """Of `tables.ablation_over_seeds`: in how many rows of each family the interval holds the printed change."""
-    rows = without[without.printed.notna() & without.change.notna()]
-    told = [f"{_held(part)} of {len(part)} rows of {family}" for family, part in rows.groupby("model", sort=False)]
-    return f"The interval holds the printed change in {listed(told)}." if told else ""
 
 
 def _whole(value: float) -> str:
@@ -182,14 +183,14 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
     return f"costs {interval(-value, -high, -low, form)} BLEU"
 
 
-def rivals(size: pd.DataFrame, late: str) -> str:
-    """Of `tables.equal_size`: what few heads for all steps lack too, `late` says since when GHT-PS has them; other choices."""
-    names, said = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index], f"{late}."
+def rivals(size: pd.DataFrame) -> str:
+    """Of `tables.equal_size`: what few heads for all steps lack too, and what other choices of as many heads change."""
+    names, said = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index], ""
     if "early" in size and names:
         early = listed(interval(*size.loc[name, EARLY], "+.1f") for name in names)
         below = "Not all of the difference is late choice and method: as few heads for all steps"
         rest = f"(*{FEW}*) minus {listed(f'*{name}*' for name in names)} come to {early} BLEU."
-        said += f" {below if (size.early_high[names] < 0).all() else 'As few heads for all steps'} {rest}"
+        said += f"{below if (size.early_high[names] < 0).all() else 'As few heads for all steps'} {rest}"
     chosen = [f"*{named(name)}* {_minus_own(size.loc[name])}" for name in (runs.RANDOM, GRADIENT, L0) if name in size.index]
     if len(chosen) == 3:
         said += f" Minus {PS}, BLEU at as many heads: {listed(chosen)} (the first as many of each layer, after the constraint)."
@@ -211,9 +212,14 @@ def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None
     return f"{lost}. {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} BLEU more than {PS}."
 
 
-def late(steps: int, share: float) -> str:
-    """For how many of the steps GHT-PS has its final shape, `share` of them being before the vote."""
-    return f"{PS} has its final shape for the last {steps - round(share * steps):,} of {steps:,} steps, the others for all"
+def late(steps: int, share: float, rows: Iterable[str]) -> str:
+    """For how many of the steps GHT-PS and its rivals `rows` have their final shape, a `share` being before the vote."""
+    early = [f"*{named(name)}*" for name in rows if name in (runs.NARROWER, runs.FEWER, runs.AT_START)]
+    last = f"the last {steps - round(share * steps):,}"
+    if not early:
+        return f"At most {last} of {steps:,} steps train the final shape of {PS}."
+    whole = f"All {steps:,} steps train the final shape of {listed(early)}"
+    return f"{whole}; at most {last} train that of {PS} and the other small models."
 
 
 def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
@@ -291,7 +297,7 @@ def apart(table: pd.DataFrame, groups: int) -> str:
     many = len(table.index.droplevel("title").unique())
     first, *more = told or ["none"]
     shares = ", ".join((f"{first} of the contrast asked for", *more))
-    return f"Averaged over {many} attentions, training with the constraint gives {shares}{plain}."
+    return f"Averaged over {many} attentions, training with the constraint gives {shares}{plain} (one training)."
 
 
 def deepened(table: pd.DataFrame) -> str:
@@ -347,13 +353,11 @@ def ablation(table: pd.DataFrame) -> str:
     rows = table[table.p_holm.notna()]
     worse = rows[(rows.p_holm < SURE) & (rows.change < 0)]
     noun = "parts" if rows.printed.notna().all() else "rows"
+    held = (rows.change_low <= rows.printed) & (rows.printed <= rows.change_high)
     said = f"{len(worse) or 'None'} of the {len(rows)} {noun} is shown to be needed after Holm's correction"
     if len(worse):
         said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f})' for row in worse.itertuples())}"
-    better = rows[rows.change_low > 0].sort_values("change")
-    if len(better):
-        said += f"; better by interval: *{named(better.row.iloc[-1])}*, by {number(better.change.iloc[-1], '.1f')} BLEU"
-    return f"{said}."
+    return f"{said}; in {held.sum()} of them the printed change cannot be excluded either."
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
@@ -365,7 +369,7 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
     if len(alone):
         ends = [f"{interval(*alone.iloc[at][['change', 'change_low', 'change_high']], '+.1f')}" for at in (0, -1)]
         said += [f"{GHT}, which keeps all, {ends[0]} with {alone.groups.min():.0f} and {ends[1]} with {alone.groups.max():.0f}"]
-    return f"{unit} minus vanilla: {'; '.join(said)}."
+    return f"{unit} minus vanilla: {'; '.join(said)} (one training)."
 
 
 def more_heads(table: pd.DataFrame, heads: int) -> str:
@@ -417,22 +421,26 @@ def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
     return f"{said} BLEU {levels}; no random choice was run beside it."
 
 
-def today_constraint(table: pd.DataFrame) -> str:
-    """Of `tables.today`: what the constraint does to perplexity with own keys, at more weight, and with shared keys."""
+def today_constraint(table: pd.DataFrame, others: pd.DataFrame | None = None) -> str:
+    """Of `tables.today`: what the constraint does to perplexity with own keys, at more weight, and with shared keys.
+
+    One training is judged by how far those of `others`, the first scores of the other language models, lie apart.
+    """
     whole, told = table.loc["whole"], []
     names = sorted((name for name in whole.index if name.startswith(GHT)), key=lambda name: name == runs.GHT_FEW)
     for name in names:
         row, times = whole.loc[name], name.partition(" x ")[2]
-        sure = row.change_p_holm < SURE
-        how = "lowers" if sure and row.change < 0 else "raises" if sure and row.change > 0 else "does not surely change"
         where = f"at {times} times the weight" if times else "with own keys"
         where = "with shared keys" if name == runs.GHT_FEW else where
-        told.append(f"{how} it {where} ({number(row.change, '+.2f')})")
-    return (
-        f"In the decoder of today, where less perplexity is better, the constraint {listed(told)}; one training each."
-        if told
-        else ""
-    )
+        told.append(f"by {number(row.change, '+.2f')} {where}")
+    said = "In the decoder of today the constraint changes perplexity"
+    said = f"{said} {listed(told)}; one training each." if told else ""
+    each = others.change[others.index.str.partition(",").get_level_values(0) == GHT] if others is not None else ()
+    if not told or len(each) < 2:
+        return said
+    span = f"{number(each.min(), '+.2f')} to {number(each.max(), '+.2f')}"
+    luck = f"a change below {number(each.max() - each.min(), '.2f')} may be luck"
+    return f"{said} In {len(each)} trainings of the language models above it ranges from {span}: {luck}."
 
 
 def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataFrame:
@@ -441,16 +449,16 @@ def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataF
     Returns
     -------
     pandas.DataFrame
-        model, row, score (with its metric), change with change_low and change_high, p_holm.
+        model, row, value, change with change_low and change_high.
     """
     parts = []
     if late is not None:
         found = late.reset_index().drop_duplicates("row")
         parts += [found[found.row.isin((GHT, PS, NO_CONSTRAINT))].assign(model="trained translator, BLEU")]
     if decoder is not None:
-        found = decoder.loc[["whole", "removed"]].reset_index().rename(columns={"change_p_holm": "p_holm"}, errors="ignore")
+        found = decoder.loc[["whole", "removed"]].reset_index()
         parts += [found[found.row.isin((GHT, PS))].assign(model="decoder of today, perplexity (less is better)")]
-    columns = ["model", "row", "value", *ENDS, "p_holm"]
+    columns = ["model", "row", "value", *ENDS]
     return (
         pd.concat([part[columns] for part in parts]).assign(row=lambda part: part.row.map(named)) if parts else pd.DataFrame()
     )

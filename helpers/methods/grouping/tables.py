@@ -329,13 +329,13 @@ def of_one_size(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.
     Returns
     -------
     pandas.DataFrame
-        row, value, low, high (BLEU), seeds, heads, parameters (millions).
+        row, value, low, high (BLEU), seeds, heads, parameters (millions), speed (vanilla's is 1).
     """
     columns, found = ["value", "low", "high", "seeds"], table.assign(seeds=1)
     if several is not None:
         found = found.reindex(found.index.union(several.index, sort=False))
         found.loc[several.index, columns] = several[columns].to_numpy(float)
-    shape = ["heads", "parameters"]
+    shape = ["heads", "parameters", "speed"]
     found[shape] = found[shape].fillna(found.loc[PS, shape])  # heads chosen before training or by lot: as many
     rows = (VANILLA, runs.NARROWER, runs.FEWER, runs.AT_START, PS, runs.RANDOM, runs.GRADIENT, runs.L0)
     return found.loc[[name for name in rows if name in found.index], [*columns, *shape]].rename_axis("row").reset_index()
