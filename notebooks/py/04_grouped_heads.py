@@ -86,9 +86,9 @@ verdicts = claims.Box(run)
 # \cos(\mu_c, \mu_{c'}) \right]$$
 #
 # where $y_i$ is the group of head i. The first sum pulls each head towards the centre of its group, the second pushes the
-# centres apart. Each square below holds the cosines between the heads of one attention, red where two heads are alike and blue
-# where they are opposite. It is the attention whose groups stand out most. The *contrast* is the mean cosine within
-# groups minus the mean cosine between groups.
+# centres apart. Each square below holds the cosines between the heads of the attention whose groups stand out most, red where
+# two heads are alike and blue where they are opposite. The *contrast* is the mean cosine within groups minus that between
+# groups.
 
 # %% jupyter={"source_hidden": true}
 strong = max(plan["strengths"][:-1], default=0)
@@ -106,7 +106,7 @@ run.figure(
 
 # %% [markdown]
 # Then the model is frozen, and the heads vote (*Voting-to-Stay*). In every batch the head closest to the centre of its group
-# gets a vote. The head with most votes of each group stays, the others are removed for good. *Stage 1* of training, before the
+# gets a vote. The head with most votes of each group stays, the others are removed. *Stage 1* of training, before the
 # vote, has the constraint; *stage 2*, after it, does not.
 #
 # The cell shows both steps on one batch, for the last encoder layer of the translator of
@@ -184,8 +184,8 @@ for figure, name, caption in (
 # ## Does the constraint help? (tables 1, 4 and 6)
 #
 # The figure on top holds the grouped models against *vanilla*: the same model, trained for as many steps without the
-# constraint. Diamonds are the gains that the paper prints, which are the best of a sweep over settings. Where an interval holds
-# both zero and the diamond, we cannot tell the two apart.
+# constraint. Diamonds are printed gains, the best of a sweep over settings. Where an interval holds both zero and the diamond,
+# we cannot tell the two apart.
 
 # %% jupyter={"source_hidden": true}
 shapes = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
@@ -276,9 +276,9 @@ for kind in others:
 # %% [markdown]
 # ## Are two heads per layer too few? (figure 3)
 #
-# GHT-PS may lose because few heads are too few, or because of the way it gets there. So we also train a model that has as few
-# heads from the start (*heads chosen before training*). The left panel keeps more heads per layer. The right panel makes heads
-# wider, and the model with them, up to the paper's head dimension of `64`.
+# GHT-PS may lose because few heads are too few, or because of the way it gets there. *Heads chosen before training* tell the
+# two apart. The left panel keeps more heads per layer. The right panel makes heads wider, and the model with them, up to the
+# paper's head dimension of `64`.
 
 # %% jupyter={"source_hidden": true}
 run.table(tables.constraint_terms(first, groups).set_index("step"), "settling")
@@ -391,8 +391,8 @@ display(folded("More: which heads stay, and settings chosen on dev", *told))
 # %% [markdown]
 # ## Do tighter groups make better models? (figures 2 and 4)
 #
-# Perhaps groups have to be tighter before they help. So we train with weights up to a hundred times as large. The left panel
-# shows how tight the groups are in the end (the *silhouette*: higher is tighter), the right panel what BLEU does.
+# Perhaps groups have to be tighter before they help. We train with weights up to a hundred times as large. The left panel
+# shows how tight the groups become (the *silhouette*), the right panel what BLEU does.
 
 # %% jupyter={"source_hidden": true}
 compact = None
