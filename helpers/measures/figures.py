@@ -50,7 +50,7 @@ def _head_map(
     axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2,
     cmap: str | Colormap = "viridis", colour: pd.Series | None = None,
 ):  # fmt: skip
-    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and #head."""
+    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and head (h1)."""
     colour, column, rank = (part.xs(kind, level="kind") for part in (column if colour is None else colour, column, rank))
     rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
     table, shade = (
@@ -59,7 +59,7 @@ def _head_map(
     said = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
         for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
-            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\n#{head + 1}"  # "1.0" for ".99"
+            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\nh{head + 1}"  # "1.0" for ".99"
     drawn = drawing.heat(axis, shade[::-1], said[::-1], cmap, limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
@@ -133,7 +133,8 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
         drawn = _head_map(axis, column, column, kind, (1, max(2, most)), cmap="viridis_r", colour=ranks)
         _layers_alike(axis, column.xs(kind), confidence[title].xs(kind))
         axis.set_title(fill(title, 12) if width < 2 else title, loc="left")
-        axis.set(ylabel="layer" if left(axis) else "", xlabel="heads by relevance")
+        said = fill("heads by relevance (above: share of its layer; below: head)", int(18 * width))
+        axis.set(ylabel="layer" if left(axis) else "", xlabel=said)
     drawing.bar(figure, drawn, axes, "rank of confidence\nin layer (1: largest)", range(1, int(most) + 1))
     return figure
 
@@ -638,36 +639,39 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
 
 @redrawable
 def confidence_by_rank(
-    table: pd.DataFrame, rho: Mapping[str, float], loss: pd.DataFrame | None = None, loss_rho: float = float("nan")
+    table: pd.DataFrame, rho: Mapping[str, float], loss: pd.DataFrame | None = None, loss_rho: Mapping[str, float] | None = None
 ):  # fmt: skip
-    """Mean rank of confidence by rank of relevance, trained and random weights; beside it the same of the loss without a head.
+    """Mean rank of confidence by rank of relevance; beside it the same of the loss without a head.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What `helpers.measures.ranks.confidence_by_rank` returns.
-    rho : mapping of weights ("trained", "random") -> rank correlation of the two, which stands at the line
+        What `helpers.measures.ranks.confidence_by_rank` returns; weights may be "natural" too, a model of natural text.
+    rho : mapping of weights ("trained", "natural", "random") -> rank correlation of the two, which stands at the line
     loss, loss_rho : optional
-        The same of the rise of the loss without the head, trained weights alone.
+        The same of the rise of the loss without the head; grey where the correlation is nan, since too few heads change it.
     """
-    looks = {"trained": {"color": MODELS[0]}, "random": {"color": "#7F7F7F", "marker": "s", "ls": "--"}}
+    looks = {"trained": {"color": MODELS[0]}, "natural": {"color": MODELS[1]}, "random": {"color": "#7F7F7F", "ls": "--"}}
+    names = {"trained": "generated text" if "natural" in rho else "trained", "natural": "Europarl", "random": "random weights"}
     more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
     panels = [("Relevance and confidence", "rank of confidence, mean\n(1: most confident)", table, rho)]
     if loss is not None:
         damage = "Relevance and damage", "rank of the damage, mean\n(1: loss rises most without it)"
-        panels.append((*damage, loss, {"trained": loss_rho}))
+        panels.append((*damage, loss, loss_rho or {}))
     figure, axes = drawing.grid(len(panels), 2, WIDTH / 2 if len(panels) > 1 else 5, 3.1)
     for axis, (title, label, own, each) in zip(axes, panels, strict=True):
-        drawing.lines(axis, own, "relevance", "value", "weights", looks, band={"trained"})
+        drawn = {key: looks[key] | ({} if each[key] == each[key] else {"color": "#B5B5B5"}) for key in looks if key in each}
+        drawing.lines(axis, own, "relevance", "value", "weights", drawn, band={"trained"})
         places = range(1, int(own.relevance.max()) + 1)
         axis.plot([0.7, places[-1] + 0.3], [own.even.iloc[0]] * 2, **drawing.LEVEL)
         axis.plot([0.7, places[-1] + 0.3], [0.7, places[-1] + 0.3], zorder=1, **more["alike"])
         axis.set(xticks=places, yticks=places, xlabel="rank of relevance in its layer\n(1: most relevant)", ylabel=label)
         axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 0.3), title=title)
-        for place, weights in enumerate(each):
-            said = f"{'trained' if weights == 'trained' else 'random weights'}, Spearman {each[weights]:.2f}"
+        for place, weights in enumerate(drawn):
+            known = each[weights] == each[weights]
+            said = f"{names[weights]}{f', Spearman {each[weights]:.2f}' if known else ': too few heads change the loss'}"
             axis.text(0.98, 0.97 - 0.09 * place, said, ha="right", va="top", transform=axis.transAxes, fontsize=8.5,
-                      color=looks[weights]["color"])  # fmt: skip
+                      color=drawn[weights]["color"] if known else "#777777")  # fmt: skip
     band = {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
     drawing.legend(figure, {**band, **more})
     return figure
@@ -724,7 +728,7 @@ def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping
         table = pd.DataFrame({"value": relative(column), "has": functions[title].map(bool)}).xs("encoder").astype(float)
         layers = table.groupby(level="layer")
         top, both = layers.value.transform("max") == table.value, layers.has.transform("nunique") == 2
-        names.append(f"with | without\n{title}\n{table[both].index.unique('layer').size} of {layers.ngroups} layers have both")
+        names.append(f"with | without\n{title}\n{table[both].index.unique('layer').size} of {layers.ngroups} layers\nhave both")
         for has, place, colour in ((1, at - 0.2, MODELS[2]), (0, at + 0.2, "#C9C9C9")):
             own = table[both & (table.has == has)]
             where = place + rng.uniform(-0.13, 0.13, len(own))
@@ -811,17 +815,20 @@ def rules(mean: pd.DataFrame, curves: pd.DataFrame):
 
 
 @redrawable
-def rank_correlations(frames: Mapping[str, pd.DataFrame]):
-    """Correlation of measures with a truth, with intervals: measures down, a panel a title.
+def rank_correlations(frames: Mapping[str, pd.DataFrame], faint: Sequence[str] = ()):
+    """Correlation of measures with the rise of the loss, with intervals: measures down, a panel a title, some of them grey.
 
     Parameters
     ----------
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.ranks.correlations`
+    faint : sequence of titles
     """
     table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
-    table = table.assign(row=table["row"].map(named), panel=table.panel.str.replace(", ", ",\n", n=1))  # two lines of title
-    figure, axes = drawing.dot_panels(table, columns=3, sharex=True)
-    plt.setp([*axes.values()], xlabel="Spearman, 95 %")
+    figure, axes = drawing.dot_panels(table.assign(row=table["row"].map(named)), columns=3, sharex=True)
+    plt.setp([*axes.values()], xlabel="Spearman with the rise of the loss,\nwithin layers; bars 95 %")
+    for title in faint:
+        plt.setp([*axes[title].lines, *axes[title].collections], alpha=0.25)
+        axes[title].title.set_color("#777777")
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,9 @@ import pandas as pd
 
 from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RELATIONS, way
+from helpers.measures.table import named
 from helpers.reading import count, ends, interval, listed, number
-
-
-def admitted(truths: Mapping[str, pd.DataFrame], shown: bool) -> str:
-    """Whether encoder heads change the loss (`worth.leave_one_out` by model) enough for notebook 06 to count correlations."""
-    median = ends([frame.loss.xs("encoder").abs().median() for frame in truths.values()], ".4f")
-    told = f"the median head changes it, either way, by {median} nats"
-    few = "Too few encoder heads change the loss for this to count (notebook 06 asks for half, judges decoder heads)"
-    return f"{'Half of the encoder heads or more change the loss' if shown else few}; {told}."
+from helpers.study import layout, values
 
 
 def carried(table: pd.DataFrame) -> str:
@@ -57,74 +51,94 @@ def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
     return found
 
 
-def loss_beyond(root: Path) -> pd.DataFrame:
-    """How measures correlate with the loss without a head on natural text, by measure; no row where too few heads change it."""
-    path = root / "natural" / "01_relevance_and_confidence" / "tables" / "truth_agreement.csv"
-    if not path.exists():
-        return pd.DataFrame(columns=["rho", "low", "high"])
-    table = pd.read_csv(path)
-    return table[(table.truth == "loss, all models") & table.shown].set_index("measure")
+def of_natural(root: Path) -> dict[str, Any]:
+    """What notebook 01 draws of the published run of natural text beside its own, {} where there is none.
+
+    relevance, functions, loss (without a head): Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
+    `ranks.follows_function`; differ: encoder row of `measured.effects_that_differ`; bleu: with encoder attention, and without;
+    told: how measures correlate with the loss without a head, by measure, no row where too few heads change it.
+    """
+    chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
+    if not (drawn := chapter.inputs("relevance_by_function")).exists():
+        return {}
+    names = ("leave_one_out", "confidence_by_rank", "effects_that_differ", "follows_function", "truth_agreement", "bleu")
+    loss, ranked, differ, follows, told, bleu = (pd.read_csv(chapter.table(name)) for name in names)
+    found: dict[str, Any] = values.read(drawn)
+    title, first = next(iter(found["relevance"])), bleu[bleu["test set"] == bleu["test set"].iloc[0]].set_index("model").bleu
+    found["loss"] = {title: loss.set_index(["model", "kind", "layer", "head"]).loss[title]}
+    found |= {"ranks": ranked[ranked.weights == "trained"].assign(weights="natural"), "follows": follows.iloc[0]}
+    found["told"] = told[(told.truth == "loss, all models") & told.shown].set_index("measure")
+    found |= {"differ": differ[differ.kind == "encoder"].iloc[0], "bleu": (*first[[title, f"{title}, no encoder heads"]],)}
+    return found
 
 
 def answered(
-    alike: pd.Series, loss: pd.Series, shown: bool, elsewhere: Mapping[str, Any], natural: pd.DataFrame, decides: bool
+    alike: pd.Series, loss: pd.Series, shown: bool, elsewhere: Mapping[str, Any], natural: pd.DataFrame, decides: bool,
+    worth: Sequence[float],
 ) -> str:  # fmt: skip
     """The answer of notebook 01: rows rho, low and high of relevance with confidence and with the loss without a head.
 
-    Parameters
-    ----------
-    shown : bool
-        Whether enough heads change the loss.
-    elsewhere, natural
-        `beyond` and `loss_beyond`.
-    decides : bool
-        Whether the head that relevance finds in the example changes the word (`sentence.decides`).
+    shown: whether enough heads change the loss; elsewhere: `beyond`; natural: `of_natural`'s told; decides: `sentence.decides`;
+    worth: BLEU that training without encoder attention costs the Europarl model and one here (nan: not known).
     """
     words = [ranks.strength(row.rho, row.low) for row in (alike, loss)]
-    told = [
-        f"**Relevance agrees {words[0]} with confidence, and {words[1]} with what removing a head costs.** By relevance as the"
-        f" authors' later code computes it, the rank correlations within layers are {number(alike.rho)} and {number(loss.rho)}."
-    ]
-    if not shown:
-        told.append("Too few heads change the loss here for the second number to count.")
+    costs = f" and {words[1]} with what removing a head costs ({number(loss.rho)})"
+    costs = costs if shown else "; there single heads cost too little to judge the rest"
+    own = f"agrees {words[0]} with confidence ({number(alike.rho)}){costs}"
+    told = [f"**By the rule of the authors' later code, relevance {own}.**"]
     if "Europarl" in elsewhere and "alpha_beta" in natural.index:
-        both = f"{number(elsewhere['Europarl'][0])} and {number(natural.rho['alpha_beta'])}"
-        told.append(f"On natural text (Europarl, one model) they are {both}.")
+        there = elsewhere["Europarl"][0], natural.rho["alpha_beta"]
+        how = "much" if min(there) >= 0.7 else "partly"
+        newer = ", not by two newer ones" * (not (natural.low.reindex(["attnlrp ratio", "cp ratio"]) > 0).any())
+        told = [
+            f"**Where heads matter, relevance ranks them {how} as confidence does (rank correlation {number(there[0])}) and as"
+            f" removing them does ({number(there[1])}): one Europarl model, by the rule of the authors' later code{newer}.** On"
+            f" our generated text it {own}."
+        ]
+        if not any(map(math.isnan, worth)):
+            most, least = (number(value, ".1f") for value in worth)
+            told.append(f"Trained without encoder attention, the Europarl model loses {most} BLEU, one of ours {least}.")
     if decides:
-        told.append("In one sentence, relevance by another rule finds the head whose removal changes the word.")
+        told.append("In one sentence, relevance by a newer rule finds the head whose removal changes the word.")
     return " ".join(told)
 
 
 def by_rank(confidence: pd.DataFrame, loss: pd.DataFrame) -> str:
-    """Of two `ranks.confidence_by_rank`, of confidence and of the loss without a head: the rank of the most relevant head."""
-    own, cost = (table[table.weights == "trained"].value.iloc[0] for table in (confidence, loss))
+    """Of two `ranks.confidence_by_rank`, of confidence and of the loss where it counts: the rank of the most relevant head."""
+    told, tables = [], {"confidence": confidence, "damage": loss}
+    for weights in ("trained", "natural"):
+        first = {name: table[table.weights == weights].value for name, table in tables.items()}
+        told.append(" and ".join(f"rank {number(own.iloc[0], '.1f')} of {name}" for name, own in first.items() if len(own)))
+    said = f"The most relevant head of a layer has on average {told[0]}{'; in the Europarl model ' * bool(told[1])}{told[1]}."
+    return f"{said} Chance gives {number(confidence.even.iloc[0], '.1f')}."
+
+
+def worth(title: str, lost: float, gained: float, natural: Sequence[float] = ()) -> str:
+    """What encoder attention is worth, in BLEU: by removal, and by training without it (nan: not done); `of_natural`'s bleu."""
+    never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse" if gained == gained else ""
+    if never and natural and natural[0] - natural[1] > gained:
+        there, high, low = (number(value, ".1f") for value in (natural[0] - natural[1], *natural))
+        never += (
+            f", the Europarl model {there} ({high} to {low}). So our models hardly need it. That fits what single heads"
+        )
+        never += " cost: little here, more there"
     return (
-        f"The most relevant head of a layer has on average rank {number(own, '.1f')} of confidence and rank"
-        f" {number(cost, '.1f')} of damage when removed; chance gives {number(confidence.even.iloc[0], '.1f')}."
+        f"{never}{'. ' * bool(never)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"
+        " BLEU. That is an upper end: its frozen decoder cannot adapt."
     )
 
 
-def worth(title: str, lost: float, gained: float) -> str:
-    """What encoder attention is worth to a model, in BLEU: by removal, and by training without it (nan: not done)."""
-    never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse. " if gained == gained else ""
-    return (
-        f"{never}If all its encoder heads are removed after training, it loses {number(lost, '.1f')} BLEU. That is an upper"
-        " end: its frozen decoder cannot adapt."
-    )
-
-
-def foretold(differ: pd.DataFrame, natural: pd.DataFrame, loss: pd.Series, shown: bool) -> str:
-    """Of encoder heads in `measured.effects_that_differ`: whether relevance tells the loss without them, and elsewhere."""
-    here = f"{differ.differ.sum()} of {differ['heads'].sum()} heads measurably change the loss"
+def foretold(natural: pd.DataFrame, loss: pd.Series, shown: bool) -> str:
+    """Of correlations with the loss without a head, `of_natural` and relevance here: which measures tell it."""
     own = interval(loss.rho, loss.low, loss.high, ".2f")
-    told = f"{here}, and relevance correlates with it at {own}" if shown else f"Here only {here}, too few to judge a measure"
-    if "alpha_beta" in natural.index:
-        row = natural.loc["alpha_beta"]
-        other = natural.low.reindex(["attnlrp ratio", "cp ratio"])
-        only = "of the three rules only the default one correlates significantly with it, at" if not (other > 0).any() else ""
-        there = interval(row.rho, row.low, row.high, ".2f")
-        told += f"; on Europarl at least half do, and {only or 'the default rule correlates with it at'} {there}"
-    return f"{told}."
+    here = f"relevance correlates with the loss at {own}" if shown else "too few heads change the loss to judge"
+    if natural.empty:
+        return f"Here {here}."
+    rows = natural.drop(index=["attnlrp step", "cp step"], errors="ignore").sort_values("rho", ascending=False)
+    rows.index = [named(name).removeprefix("relevance, ").partition(" (")[0] for name in rows.index]
+    does = listed(f"{name} ({number(rho)})" for name, rho in rows.rho[rows.low > 0].items())
+    less = f"; {listed(rows.index[~(rows.low > 0)])} cannot be told from 0" * bool((rows.low <= 0).any())
+    return f"On Europarl {does} rank heads much as removal does{less}. On generated text {here}."
 
 
 def larger(path: Path) -> str:

@@ -17,7 +17,7 @@ from helpers.measures.analysis import Analysis
 from helpers.measures.lrp import RULES, explain, naive
 from helpers.measures.table import named
 from helpers.models import head_weights, inputs
-from helpers.reading import listed, number
+from helpers.reading import ends, listed, number
 
 NEEDS = -math.log(0.9)  # nats: a word needs a head without which a tenth of its probability is gone
 
@@ -115,13 +115,16 @@ def one_by_one(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> pd.
 def said_of_words(table: pd.DataFrame) -> str:
     """Of `one_by_one`: how many words need one head, and whether each rule finds it."""
     need = table[table.cost > NEEDS]
-    told = (
-        f"Is this word an exception? In these short sentences {len(need)} of {len(table)} whole words lose more than a tenth of"
-    )
-    told += " their probability without some one encoder head."
-    found = listed(f"{need[rule].sum()} by {named(rule).removeprefix('relevance, ')}" for rule in RULES)
-    told += f" Of the {len(need)}, the most relevant head is the one needed for {found}." if len(need) else ""
-    return told + " These are too few words to compare the rules." * (0 < len(need) < 30)
+    told = f"Is this word an exception? In these short sentences {len(need)} of {len(table)} whole words lose more than a tenth"
+    told += " of their probability without some one encoder head"
+    if need.empty:
+        return f"{told}."
+    lost, found = 1 - np.exp(-need.cost), need[list(RULES)].sum().sort_values(ascending=False, kind="stable")
+    found.index = [named(rule).removeprefix("relevance, ") for rule in found.index]
+    rest, hits = lost[lost <= 0.5], listed(f"{rule} in {'all ' * (n == len(need))}{n}" for rule, n in found.items())
+    told += f": {(lost > 0.5).sum()} more than half" + f", {len(rest)} {ends(rest, '%')}" * bool(len(rest))
+    poor = f": for one word do not use {listed(found.index[2 * found < len(need)])}" * bool((2 * found < len(need)).any())
+    return f"{told}. The needed head is the most relevant one by {hits}{poor}."
 
 
 def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:
@@ -186,8 +189,9 @@ def said_of_sentence(sentence: Mapping[str, Any]) -> str:
 
 
 _MEANT = {  # what changes with a word, where someone has looked
-    ("выхлебала", "выпила"): " Both mean *drank*, in the feminine: 'выхлебала' is what a cow does, 'выпила' what a person does."
-    " Gender survives, the sense of the verb does not: this head tells it *who* drinks."
+    ("выхлебала", "выпила"): " Both mean *drank*. In this generated text the verb of cows is 'выхлебать', that of people"
+    " 'выпить': without the head the model writes the person's verb. (The feminine ending proves nothing: the decoder has just"
+    " been given 'корова'.)"
 }
 
 

@@ -134,7 +134,7 @@ def test_relevance_with_and_without_a_function():
     functions = {title: pd.Series([[] for _ in part], part.index) for title, part in relevance.items()}
     functions["EN-0"]["encoder", 0, 1] = [("nsubj", "v→s"), ("nsubj", "s→v"), ("rare", "rare")]
     (axis,) = whole(figures.relevance_by_function(relevance, functions)).axes
-    assert ticks(axis, "x") == [f"with | without\nEN-{n}\n{1 - n} of 2 layers have both" for n in (0, 1)]
+    assert ticks(axis, "x") == [f"with | without\nEN-{n}\n{1 - n} of 2 layers\nhave both" for n in (0, 1)]
     dots = [dots for dots in axis.collections if hasattr(dots, "get_sizes") and len(dots.get_sizes())]
     own = relative(relevance["EN-0"])["encoder"][0]
     assert [np.array(part.get_offsets())[:, 1].tolist() for part in dots[:2]] == [[own[1]], own.drop(1).tolist()]
@@ -181,9 +181,16 @@ def test_confidence_by_rank_of_relevance():
     assert [text.get_text() for text in axis.texts] == ["trained, Spearman 0.50", "random weights, Spearman 1.00"]
     damage = confidence_by_rank({"a": (one, other)})
     assert damage.value.tolist() == [4, 3, 2, 1] and {*damage.weights} == {"trained"}
-    beside = whole(figures.confidence_by_rank(found, {"trained": 0.5, "random": 1.0}, damage, 0.25)).axes[1]
+    beside = whole(figures.confidence_by_rank(found, {"trained": 0.5, "random": 1.0}, damage, {"trained": 0.25})).axes[1]
     assert [text.get_text() for text in beside.texts] == ["trained, Spearman 0.25"]
     assert beside.lines[0].get_ydata().tolist() == [4, 3, 2, 1]
+    both = pd.concat([damage, damage.assign(weights="natural")])
+    beside = whole(
+        figures.confidence_by_rank(both, {"trained": 0.5, "natural": 0.4}, both, {"trained": np.nan, "natural": 0.1})
+    )
+    pale, bright = beside.axes[1].texts
+    assert pale.get_text() == "generated text: too few heads change the loss" and bright.get_text() == "Europarl, Spearman 0.10"
+    assert beside.axes[1].lines[0].get_color() == "#B5B5B5" != beside.axes[0].lines[0].get_color()
 
 
 def test_figures_call_measures_what_people_do():
@@ -191,7 +198,8 @@ def test_figures_call_measures_what_people_do():
     called = ["relevance, LRP αβ", "relevance, conservative (per token)", "gradient importance", "mine"]
     assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called[:-1]
     rho = pd.DataFrame({"rho": 0.5, "low": 0.0, "high": 1.0}, names)
-    assert ticks(figures.rank_correlations({"one": rho}).axes[0]) == called
+    pale, bright = figures.rank_correlations({"one": rho, "other": rho}, ["one"]).axes
+    assert ticks(pale) == called and pale.lines[1].get_alpha() == 0.25 and bright.lines[1].get_alpha() is None
 
 
 def test_heads_stand_in_their_places_and_those_without_effect_are_grey():

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures
+from helpers import heads, measures, study
 from helpers.corpora import Pair
 from helpers.corpora.describe import arcs_of
 from helpers.measures import figures, functions, measured, said
@@ -631,15 +631,6 @@ def test_what_a_few_heads_carry_is_said_by_rule():
     )
 
 
-def test_what_the_loss_admits_is_said():
-    frame = pd.DataFrame({"loss": shares([0.0, -0.0002, 0.5])})
-    told = [said.admitted({"a": frame}, shown) for shown in (True, False)]
-    assert (
-        told[0] == "Half of the encoder heads or more change the loss; the median head changes it, either way, by 0.0002 nats."
-    )
-    assert told[1].startswith("Too few encoder heads change the loss for this to count")
-
-
 def test_runs_of_other_text_and_size_are_read(tmp_path):
     assert said.beyond(tmp_path) == {}
     folder = tmp_path / "natural" / "01_relevance_and_confidence" / "tables"
@@ -647,34 +638,50 @@ def test_runs_of_other_text_and_size_are_read(tmp_path):
     row = {"kind": "encoder", "rule": "alpha_beta", "weights": "trained", "rho": 0.7, "low": 0.5, "high": 0.9}
     pd.DataFrame([row | {"weights": "random", "rho": 0.0}, row]).to_csv(folder / "relevance_and_confidence.csv")
     assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9)}
-    assert said.loss_beyond(tmp_path).empty
-    row = {"truth": "loss, all models", "measure": "alpha_beta", "rho": 0.6, "low": 0.4, "high": 0.8}
-    for shown in (False, True):
-        pd.DataFrame([row | {"shown": shown}]).to_csv(folder / "truth_agreement.csv")
-        assert said.loss_beyond(tmp_path).rho.to_dict() == ({"alpha_beta": 0.6} if shown else {})
+    assert said.of_natural(tmp_path) == {}
+    found = said.of_natural(study.ROOT / "figures")
+    (title,) = found["relevance"]
+    assert {*found["relevance"][title].xs("encoder", drop_level=False).index} <= {*found["loss"][title].index}
+    assert found["ranks"].weights.eq("natural").all() and found["bleu"][0] > found["bleu"][1]
+    assert len(found["told"]) == 7 and 2 * found["differ"].differ >= found["differ"].heads
+    assert found["follows"].functional == found["functions"][title].map(bool).xs("encoder").sum()
 
 
 def test_the_answer_of_notebook_01_follows_its_numbers():
     rows = pd.DataFrame({"rho": [0.75, 0.3], "low": [0.5, 0.1], "high": [0.9, 0.5]})
-    natural = pd.DataFrame({"rho": [0.6], "low": [0.4], "high": [0.8]}, ["alpha_beta"])
-    told = said.answered(rows.iloc[0], rows.iloc[1], False, {"Europarl": (0.7, 0.5, 0.9)}, natural, True)
-    assert told.startswith("**Relevance agrees strongly with confidence, and weakly with what removing a head costs.**")
-    assert "are 0.75 and 0.30. Too few heads" in told and "they are 0.70 and 0.60." in told and "changes the word" in told
-    bare = said.answered(rows.iloc[0], rows.iloc[1], True, {}, pd.DataFrame(), False)
-    assert "Too few" not in bare and "Europarl" not in bare and "changes the word" not in bare
-    differ = pd.DataFrame({"heads": [8, 8], "differ": [3, 4]})
-    told = said.foretold(differ, natural, rows.iloc[1], False)
-    assert told.startswith("Here only 7 of 16 heads measurably change the loss, too few")
-    assert "only the default one correlates significantly with it, at 0.60 [0.40, 0.80]" in told
-    sure = pd.concat([natural, natural.set_axis(["cp ratio"])])
-    assert "the default rule correlates with it at" in said.foretold(differ, sure, rows.iloc[1], False)
-    assert said.foretold(differ, pd.DataFrame(), rows.iloc[1], True).endswith("correlates with it at 0.30 [0.10, 0.50].")
-    ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
-    assert "rank 2.0 of confidence and rank 3.0 of damage when removed; chance gives 4.5" in said.by_rank(
-        ranks, ranks.assign(value=[1.0, 3.0])
+    natural = pd.DataFrame({"rho": [0.7], "low": [0.4], "high": [0.8]}, ["alpha_beta"])
+    there = {"Europarl": (0.72, 0.5, 0.9)}
+    told = said.answered(rows.iloc[0], rows.iloc[1], False, there, natural, True, (7.7, 1.2))
+    assert told.startswith(
+        "**Where heads matter, relevance ranks them much as confidence does (rank correlation 0.72) and as rem"
     )
-    assert said.worth("A", 12.4, 1.2).startswith("Trained without encoder attention, A is 1.2 BLEU worse. If all")
-    assert said.worth("A", 12.4, float("nan")).startswith("If all its encoder heads are removed after training, it loses 12.4")
+    assert "code, not by two newer ones.** On our generated text it agrees strongly with confidence (0.75); there" in told
+    assert "the Europarl model loses 7.7 BLEU, one of ours 1.2." in told and told.endswith("changes the word.")
+    sure = pd.concat([natural - 0.1, natural.set_axis(["cp ratio"])])
+    partly = said.answered(rows.iloc[0], rows.iloc[1], True, there, sure, False, (math.nan,))
+    assert "them partly as" in partly and "newer" not in partly and "BLEU" not in partly and "changes" not in partly
+    bare = said.answered(rows.iloc[0], rows.iloc[1], True, {}, pd.DataFrame(), False, (math.nan,))
+    assert bare.endswith("agrees strongly with confidence (0.75) and weakly with what removing a head costs (0.30).**")
+    below = pd.DataFrame({"rho": 0.1, "low": -0.2, "high": 0.4}, ["attnlrp ratio", "cp step"])
+    assert said.foretold(pd.concat([natural, below]), rows.iloc[1], False) == (
+        "On Europarl LRP αβ (0.70) rank heads much as removal does; AttnLRP cannot be told from 0. On generated text too few"
+        " heads change the loss to judge."
+    )
+    assert "cannot" not in said.foretold(sure, rows.iloc[1], False)
+    assert said.foretold(pd.DataFrame(), rows.iloc[1], True) == "Here relevance correlates with the loss at 0.30 [0.10, 0.50]."
+    ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
+    assert said.by_rank(ranks, ranks[:0]).endswith("has on average rank 2.0 of confidence. Chance gives 4.5.")
+    both = pd.concat([ranks, ranks[1:].assign(weights="natural", value=1.5)])
+    assert (
+        "rank 2.0 of confidence; in the Europarl model rank 1.5 of confidence and rank 1.5 of damage. Chance"
+        in said.by_rank(both, both[2:])
+    )
+    both = said.worth("A", 12.4, 1.2, (22.7, 15.0))
+    assert both.startswith(
+        "Trained without encoder attention, A is 1.2 BLEU worse, the Europarl model 7.7 (22.7 to 15.0). So our"
+    )
+    assert "Europarl" not in said.worth("A", 12.4, 8.0, (22.7, 15.0)) and "worse. If all" in said.worth("A", 12.4, 1.2)
+    assert said.worth("A", 12.4, float("nan")).startswith("If all its encoder heads are removed after training, A loses 12.4")
 
 
 def test_effects_that_differ_from_zero():
