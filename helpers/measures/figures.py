@@ -133,7 +133,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
         drawn = _head_map(axis, column, column, kind, (1, max(2, most)), cmap="viridis_r", colour=ranks)
         _layers_alike(axis, column.xs(kind), confidence[title].xs(kind))
         axis.set_title(fill(title, 12) if width < 2 else title, loc="left")
-        said = fill("heads by relevance (above: share of its layer; below: head)", int(18 * width))
+        said = f"heads by relevance\n{fill('(above: share; below: head)', int(12 * width))}"
         axis.set(ylabel="layer" if left(axis) else "", xlabel=said)
     drawing.bar(figure, drawn, axes, "rank of confidence\nin layer (1: largest)", range(1, int(most) + 1))
     return figure
@@ -651,7 +651,7 @@ def confidence_by_rank(
     loss, loss_rho : optional
         The same of the rise of the loss without the head; grey where the correlation is nan, since too few heads change it.
     """
-    looks = {"trained": {"color": MODELS[0]}, "natural": {"color": MODELS[1]}, "random": {"color": "#7F7F7F", "ls": "--"}}
+    looks = {"natural": {"color": MODELS[1]}, "trained": {"color": MODELS[0]}, "random": {"color": "#7F7F7F", "ls": "--"}}
     names = {"trained": "generated text" if "natural" in rho else "trained", "natural": "Europarl", "random": "random weights"}
     more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
     panels = [("Relevance and confidence", "rank of confidence, mean\n(1: most confident)", table, rho)]
@@ -660,7 +660,7 @@ def confidence_by_rank(
         panels.append((*damage, loss, loss_rho or {}))
     figure, axes = drawing.grid(len(panels), 2, WIDTH / 2 if len(panels) > 1 else 5, 3.1)
     for axis, (title, label, own, each) in zip(axes, panels, strict=True):
-        drawn = {key: looks[key] | ({} if each[key] == each[key] else {"color": "#B5B5B5"}) for key in looks if key in each}
+        drawn = {key: looks[key] | ({} if each[key] == each[key] else {"color": "#8C8C8C"}) for key in looks if key in each}
         drawing.lines(axis, own, "relevance", "value", "weights", drawn, band={"trained"})
         places = range(1, int(own.relevance.max()) + 1)
         axis.plot([0.7, places[-1] + 0.3], [own.even.iloc[0]] * 2, **drawing.LEVEL)
@@ -668,10 +668,9 @@ def confidence_by_rank(
         axis.set(xticks=places, yticks=places, xlabel="rank of relevance in its layer\n(1: most relevant)", ylabel=label)
         axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 0.3), title=title)
         for place, weights in enumerate(drawn):
-            known = each[weights] == each[weights]
-            said = f"{names[weights]}{f', Spearman {each[weights]:.2f}' if known else ': too few heads change the loss'}"
-            axis.text(0.98, 0.97 - 0.09 * place, said, ha="right", va="top", transform=axis.transAxes, fontsize=8.5,
-                      color=drawn[weights]["color"] if known else "#777777")  # fmt: skip
+            said = ": too few\nheads change the loss" if np.isnan(each[weights]) else f", Spearman {each[weights]:.2f}"
+            axis.text(0.98, 0.97 - 0.09 * place, names[weights] + said, ha="right", va="top", transform=axis.transAxes,
+                      fontsize=8.5, color=drawn[weights]["color"])  # fmt: skip
     band = {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
     drawing.legend(figure, {**band, **more})
     return figure

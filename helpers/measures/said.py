@@ -118,9 +118,7 @@ def worth(title: str, lost: float, gained: float, natural: Sequence[float] = ())
     never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse" if gained == gained else ""
     if never and natural and natural[0] - natural[1] > gained:
         there, high, low = (number(value, ".1f") for value in (natural[0] - natural[1], *natural))
-        never += (
-            f", the Europarl model {there} ({high} to {low}). So our models hardly need it. That fits what single heads"
-        )
+        never += f", the Europarl model {there} ({high} to {low}). So our models hardly need it. That fits what single heads"
         never += " cost: little here, more there"
     return (
         f"{never}{'. ' * bool(never)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"

@@ -122,7 +122,7 @@ def said_of_words(table: pd.DataFrame) -> str:
     lost, found = 1 - np.exp(-need.cost), need[list(RULES)].sum().sort_values(ascending=False, kind="stable")
     found.index = [named(rule).removeprefix("relevance, ") for rule in found.index]
     rest, hits = lost[lost <= 0.5], listed(f"{rule} in {'all ' * (n == len(need))}{n}" for rule, n in found.items())
-    told += f": {(lost > 0.5).sum()} more than half" + f", {len(rest)} {ends(rest, '%')}" * bool(len(rest))
+    told += f": {(lost > 0.5).sum()} lose more than half" + f", {len(rest)} lose {ends(rest, '%')}" * bool(len(rest))
     poor = f": for one word do not use {listed(found.index[2 * found < len(need)])}" * bool((2 * found < len(need)).any())
     return f"{told}. The needed head is the most relevant one by {hits}{poor}."
 

@@ -20,9 +20,8 @@
 # Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head of a translation model in two ways.
 # *Relevance* is the part of a predicted word's score that flows through the head. *Confidence* is the largest weight that the
 # head puts on a single token, averaged over tokens. The paper finds that the two agree "to a reasonable extent", and that
-# relevance ranks "a small number of heads as much more important". We repeat this, then remove every head to see whether
-# relevance foretold the damage. Our models read *generated* text, a small world in English with true grammar in German, French
-# and Russian; one reads *natural* text (Europarl). A model is named by its languages and text.
+# relevance ranks "a small number of heads as much more important". We also remove every head: did relevance foretell the
+# damage? Our models, named by languages and text, read *generated* text of a small world; one reads *natural* text (Europarl).
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -158,8 +157,7 @@ display(folded("More: how the sentence was chosen, and what other rules say of t
 # ## Does the word need that head?
 #
 # Relevance says where a score comes from, not whether the word would have come anyway. So we take the head out: its output
-# becomes zero, all else stays. The decoder is given the true words before this one, as in training, and we look at the
-# probabilities of the next.
+# becomes zero, all else stays. The decoder is given the true words before this one.
 
 
 # %% tags=["method"]
@@ -201,9 +199,9 @@ display(Markdown(example.said_of_words(needed)))
 # %% [markdown]
 # ## Do relevance and confidence agree?
 #
-# From one sentence to whole models: relevance is now a head's share of its layer, averaged over words and sentences. From
-# here on our *default rule* is *LRP αβ*, since the authors' later code has it. It differs in one thing you must know: what
-# helps a word ($z^+$) and what hinders it ($z^-$) share relevance half and half, so it is never negative.
+# For a whole model, relevance is a head's share of its layer, averaged over words. From here on our *default rule* is *LRP αβ*,
+# that of the authors' later code. One thing differs: what helps a word ($z^+$) and what hinders it ($z^-$) share relevance half
+# and half, so it is never negative.
 #
 # $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
@@ -421,8 +419,7 @@ display(
 # ## Do relevant heads have a function?
 #
 # The paper reads its maps this way: heads that matter do something one can name. Notebook 2 looks for heads that look at a
-# neighbour, at rare words, or along a dependency. Here we draw the relevance of heads with and without a function, in units of
-# the layer's average head.
+# neighbour, at rare words, or along a dependency.
 
 # %% jupyter={"source_hidden": true}
 follows = ranks.follows_function(relevance, functions)
@@ -450,10 +447,11 @@ if there is not None and there.layers:
     )
 kinds = {"a neighbour": does["positional"], "rare words": does["rare"], "a dependency": does[list(RELATIONS)].sum()}
 kinds = [name for name, heads_of in kinds.items() if heads_of]
+having = sum(found.xs("encoder").map(bool).groupby("layer").any().sum() for found in functions.values())
 display(
     Markdown(
         f"In these models it finds heads for {listed(kinds)}{' only' * (0 < len(kinds) < 3)}: {does['heads'] - does['none']} of"
-        f" {does['heads']} heads. {follows['layers']} of {follows['top']} layers have heads with and without one."
+        f" {does['heads']} heads, in {having} of {follows['top']} layers."
     )
 )
 run.figure(
@@ -495,8 +493,8 @@ display(folded("More: model by model, other rules, shuffled functions", beside, 
 # %% [markdown]
 # ## Does relevance tell what removing a head costs?
 #
-# We now remove every head alone, without further training, and measure the loss on dev sentences again. A measure of what
-# matters should rank heads as this loss does. *Gradient importance* (Michel et al. 2019) stands beside: how fast the loss would
+# We now remove every head alone, without further training, and measure the loss on dev sentences. A measure of what matters
+# should rank heads as this loss does. *Gradient importance* (Michel et al. 2019) stands beside: how fast the loss would
 # change if the head were turned down, which takes one backward pass.
 
 # %% jupyter={"source_hidden": true}
@@ -593,9 +591,9 @@ display(folded("More: how many heads change the loss, BLEU instead of the loss, 
 # %% [markdown]
 # ## How much is all encoder attention worth?
 #
-# If a model hardly needs encoder attention, no measure can find heads that matter. Two controls of the first model bound what
-# it is worth: a model *trained without* it from the start, and the trained model with all encoder heads *removed* and the
-# rest of its encoder trained further (notebook 3).
+# If a model hardly needs encoder attention, no measure can find heads that matter. Two controls bound what it is worth: a
+# model *trained without* it from the start, and the trained model with all encoder heads *removed* and the rest of its
+# encoder trained further (notebook 3).
 
 # %% jupyter={"source_hidden": true}
 beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
@@ -745,15 +743,14 @@ if len(agrees):
         for name in ("attnlrp ratio", "cp ratio")
     )
     more.append(f"**On Europarl** the signed rules correlate with the loss without a head at {by_rule}.")
-alone = "" if enough else " Here single heads hardly matter."
 other = " and one of Europarl" * bool(natural)
 closing = f"""
 For pruning start with gradient importance, one backward pass. If you have only attention weights, confidence is a fair
-substitute within a layer, but not across layers ([notebook 6](06_do_measures_agree.ipynb)). To ask which head one prediction
+substitute within a layer, less so across layers ([notebook 6](06_do_measures_agree.ipynb)). To ask which head one prediction
 came through, use relevance by AttnLRP or conservative; then remove that head to check, in one forward pass. Say which rule of
 LRP you used.
 
-*Limits.* {count(len(studied), "model")} of {text} text{other}, one training each.{alone} The example is the clearest of
+*Limits.* {count(len(studied), "model")} of {text} text{other}, one training each. The example is the clearest of
 {sentence["of"]} sentences. We do not know which rule the paper used.
 
 Next: [notebook 2, what heads do](02_head_functions.ipynb). Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py),

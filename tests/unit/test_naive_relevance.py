@@ -106,11 +106,11 @@ def test_words_are_held_against_every_head():
 def test_words_that_need_a_head_are_counted():
     table = pd.DataFrame({"cost": [0.2, 0.3, 0.1], "alpha_beta": [False] * 3, "attnlrp": [True] * 3, "cp": [True, False, True]})
     said = sentence.said_of_words(table)
-    assert "2 of 3 whole words" in said and "encoder head: 0 more than half, 2 18 to 26 %." in said
+    assert "2 of 3 whole words" in said and "encoder head: 0 lose more than half, 2 lose 18 to 26 %." in said
     assert said.endswith("one by AttnLRP in all 2, conservative in 1 and LRP αβ in 0: for one word do not use LRP αβ.")
     alike = sentence.said_of_words(table.assign(alpha_beta=True, cp=True, cost=1.0))
-    assert alike.endswith("3 more than half. The needed head is the most relevant one by LRP αβ in all 3, AttnLRP in all 3 and"
-                          " conservative in all 3.")  # fmt: skip
+    assert alike.endswith("3 lose more than half. The needed head is the most relevant one by LRP αβ in all 3, AttnLRP in all 3"
+                          " and conservative in all 3.")  # fmt: skip
     assert sentence.said_of_words(table.assign(cost=0.0)).endswith("without some one encoder head.")
 
 
