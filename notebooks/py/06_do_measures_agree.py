@@ -141,6 +141,7 @@ if own:
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
+everywhere = run.table(contest.tables.agreement(tables, differ, within=False), "agreement_all_layers")
 in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(said.BESIDE) & agreement.shown.astype(bool)]
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 main = next(kind for kind in KINDS if kind in {*in_words.kind})
@@ -161,7 +162,7 @@ display(folded("More: relevance by its three rules, and what is not drawn", by_r
 # ## Which measure predicts what removal does?
 #
 # The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
-# heads alike. The code below computes one number of the figure from the stored head tables.
+# heads alike. The code computes one number of the figure.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
@@ -169,7 +170,8 @@ run.table(predictors, "predictors")
 within = said.telling(predictors)
 
 # %% tags=["method"]
-known = within.loc[(within.measure == "gradient, example").idxmax()]  # gradient importance, in the first panel below
+# `within`, `tables` and `contest` come from the folded cells above; one row of the figure below: gradient importance
+known = within.loc[(within.measure == "gradient, example").idxmax()]
 measure, loss = known.measure, known.truth  # two columns of the head table
 theirs = known[["rho", "low", "high"]].to_numpy(float)
 
@@ -188,18 +190,19 @@ for trained, table in contest.tables.distinct(tables).items():  # (model, seed):
 z = np.arctanh(pd.Series(rho).clip(-0.995, 0.995)).groupby(level=0).mean()  # Fisher's z; all seeds of a model count as one
 half = stats.t.ppf(0.975, len(z) - 1) * z.std() / np.sqrt(len(z)) if len(z) > 1 else np.nan  # of a t interval over models
 mine = np.tanh([z.mean(), z.mean() - half, z.mean() + half])
-print(pd.Series(rho).round(2).to_string())
+print(pd.Series(rho).rename(said.spoken, level=0).round(2).to_string())
 print("mean, low and high by hand:", mine.round(2), "in the figure:", theirs.round(2))
 ends = 3 if known.over == intervals.MODELS and len(z) > 1 else 1  # elsewhere intervals are over heads or seeds
 np.testing.assert_allclose(mine[:ends], theirs[:ends], rtol=1e-9)
 
 # %% [markdown]
-# Drawn are kinds of attention of which at least half of the heads change the loss.
+# Where a panel is pale, fewer than half of the heads change the loss: it decides little.
 
 # %% jupyter={"source_hidden": true}
 run.figure(
     figures.predictors(
-        within.assign(measure=within.measure.map(said.named)), "rank correlation with the\nloss without the head"
+        said.telling(predictors, every=True).assign(measure=lambda rows: rows.measure.map(said.named)),
+        "rank correlation with the\nloss without the head",
     ),
     "predictors",
     caption="How well each measure predicts the loss without a head.",
@@ -215,28 +218,39 @@ effects = [] if differ is None else [readable(said.kinds(kinds_worth, differ), c
 display(folded("More: is it shared sentences alone, and how many heads have an effect", sharing, *effects))
 
 # %% [markdown]
-# ## Why do measures part across layers?
+# ## A measure that grows with depth puts the first layer last
 #
 # Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. The
-# figure holds measures against *how long L0 keeps a head*, within layers and over all layers. Where the second dot falls far
-# behind, the measure says little about which layers matter.
+# figure shows a measure's mean in each layer (thin: one training); titles say how it correlates with *how long L0 keeps a
+# head*, within layers and over all. Relevance and votes are shares of their layer: flat by definition, they rank layers
+# neither right nor wrong.
 
 # %% jupyter={"source_hidden": true}
-if len(across := said.across(predictors)):
-    run.figure(
-        figures.stability(
-            across.assign(measure=across.measure.map(said.named)), label="rank correlation with how long L0 keeps it"
-        ),
-        "across_layers",
-        caption="How measures go with how long L0 keeps a head, within layers and across them.",
-        takeaway=said.parted(across),
+across, lost = said.across(predictors), run.table(contest.tables.lost(tables), "lost_over_all_layers")
+means = run.table(contest.tables.layer_means(tables, main, [*said.LAYERED, *entered]), "layer_means")
+costly = means[means.measure == said.TRUTH].groupby("layer").share.mean()
+run.figure(
+    figures.layer_means(said.panels(means, across), costly.idxmax() if len(costly) > 1 else None),
+    "layer_means",
+    caption=f"What measures say of the layers of {main} heads of {first[0]}, and how they go with how long L0 keeps a head.",
+    takeaway=said.depth(means, across),
+)
+if len(lost):
+    why = """What is lost is the correlation within layers minus that over all layers, in Fisher's z, each training with itself;
+    intervals are over models and not corrected for the number of measures."""
+    display(
+        folded(
+            "More: what each correlation with how long L0 keeps a head loses, with intervals",
+            readable(said.losses(across, lost)),
+            why,
+        )
     )
 
 # %% [markdown]
 # ## Is a head's rank a property of the head?
 #
 # If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words.
-# Heads of the same number should not agree. The dashed line is what the claim asks of matched heads.
+# Heads of the same number should not agree. Where matched heads look little alike, the matching may be at fault.
 
 # %% jupyter={"source_hidden": true}
 matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
@@ -247,7 +261,9 @@ stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
 run.table(stability, "stability")
 asked = next(one for one in claims.ledger() if one.id == "rank-survives").controlled[0].threshold
 run.figure(
-    figures.stability(said.steady(stability).assign(measure=lambda rows: rows.measure.map(said.named)), asked),
+    figures.stability(
+        said.steady(stability).assign(measure=lambda rows: rows.measure.map(said.named)), asked, said.named("alpha_beta")
+    ),
     "stability",
     caption="How far measures agree with themselves between halves of the sentences and between trainings.",
     takeaway=said.stability(stability),
@@ -268,7 +284,8 @@ display(folded("More: how alike matched heads are, and what bounds a correlation
 # ## Which heads should go?
 #
 # The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go, those
-# of least worth first, and nothing is trained afterwards. Below the dotted line a choice beats random heads.
+# of least worth first, and nothing is trained afterwards. Below the dotted line a choice beats random heads. Thin: one
+# training.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
@@ -277,28 +294,20 @@ at_once, beside = contest.tables.along(removed), contest.tables.along(removed, "
 run.table(beside, "removed_at_once_beside_random")
 drawn, each = (said.shown(part, entered) for part in (beside, contest.tables.each_training(removed)))
 run.figure(
-    figures.contest(drawn, "rise of dev loss, minus that with random heads (nats per token)", each),
+    figures.contest(drawn, "loss minus random heads' (nats)", each),
     "removed_at_once",
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
     takeaway=said.at_once(at_once),
 )
 every = said.by_setting(beside, [*said.DRAWN, *entered][: said.COLUMNS - 1])
 every = readable(
-    every, (), dict.fromkeys(every.columns[1:], "+.2f"), caption="Minus random heads, mean over numbers of heads (nats)"
+    every, (), dict.fromkeys(every.columns[1:], "+.3f"), caption="Minus random heads, mean over numbers of heads (nats)"
 )
-display(
-    folded(
-        "More: all settings, and gradient importance divided by that of its layer",
-        every,
-        said.cheaper(at_once),
-        said.witness(beside),
-    )
-)
+display(folded("More: all settings", every))
 
 # %% [markdown]
 # The figure on top is the other contest: the model trains on after pruning, and every ranking leaves as many heads as L0 does
-# at one price. *L0, while it trains* chooses as it trains; *L0's heads, cut at once* are the same heads, treated like those of
-# its rivals.
+# at one price. *L0's heads, cut at once* are the same heads, treated like those of its rivals.
 
 # %% jupyter={"source_hidden": true}
 advice, take, ranked, more = "", "", None, []
@@ -310,10 +319,10 @@ if contests:
     corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, paired, corrected)
-    take, shares = said.recommended(ranked, paired, said.across(predictors)), contest.tables.shares(tables)
+    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, paired, corrected, whole)
+    take, shares = said.recommended(ranked, paired, across, whole), contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
-    drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole)
+    drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole, run.settings["pruning"]["steps"])
     run.figure(
         figures.ranking(*drawn, said.by_layer(ranked, whole), list(shares.mean())),
         "contest",
@@ -323,8 +332,8 @@ if contests:
         resamples=repeats,
         show=False,
     )
-    display(Markdown(result))
-    more = [said.beyond_random(ranked, paired, whole), said.rivals(alike), said.guide(ranked, paired, alike)]
+    display(Markdown(f"{result} {said.differ(ranked, whole, beside)}".strip()))
+    more = [said.beyond_random(ranked, paired, whole), said.rivals(alike)]
     display(folded("More: every ranking against random heads and against L0's", *more, said.unexplained(ranked, whole, shares)))
 if swept:
     lines = {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
@@ -349,12 +358,13 @@ there = [pd.read_csv(path) for name in both if (path := committed.table(name)).e
 order, places = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(both) else ("", "")
 path = committed.table("predictors")
 loss_there = said.predictors(pd.read_csv(path)) if natural and path.exists() else ""
-first = said.answer(agreement[agreement.index.isin(in_words.index)], predictors, advice)
+drawn = agreement.index.isin(in_words.index)
+first = said.answer(agreement[drawn], everywhere[drawn], predictors, advice)
 closing = f"""
 {take}
 
-*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, and
-intervals are over few models. The contest with further training is of one model and one number of heads. {order}
+*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, and the
+contest with further training is of one model and one number of heads. {order}
 ([All differences](../docs/differences.md).)
 """
 verdicts.fill(

@@ -47,6 +47,24 @@ def test_predictors_are_sorted_and_coloured_by_family():
     assert marked(loss_cross, colours["y"]) == [(0.6, 0)]
 
 
+def test_kinds_that_tell_little_are_pale_and_do_not_sort():
+    rows = [(kind, name, rho, 0.1, 0.9, 4, "x") for kind, name, rho in (
+        ("cross", "a", 0.4), ("cross", "b", 0.2), ("encoder", "a", 0.1), ("encoder", "b", 0.9))]  # fmt: skip
+    frame = table(PREDICTS, *rows).assign(shown=lambda one: one.kind == "cross")
+    cross, pale = whole(figures.predictors(frame)).axes
+    assert ticks(cross) == ["a", "b"] and {line.get_alpha() for line in pale.lines} == {0.35}
+    assert pale.get_title().endswith("few matter") and {line.get_alpha() for line in cross.lines} != {0.35}
+
+
+def test_a_panel_a_measure_along_layers():
+    rows = [(panel, seed, layer, share) for panel in ("a", "b") for seed, shares in ((1, (1.0, 0.2)), (2, (0.5, 1.0)))
+            for layer, share in enumerate(shares, 1)]  # fmt: skip
+    figure = whole(figures.layer_means(table("panel seed layer share", *rows), 1))
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]
+    drawn = {tuple(line.get_ydata()): line.get_linewidth() for line in figure.axes[0].lines}
+    assert drawn[0.75, 0.6] > drawn[1.0, 0.2] == drawn[0.5, 1.0]
+
+
 def test_a_line_a_criterion_and_a_thin_one_a_training():
     rows = [("EN-RU", name, heads, heads * sign) for name, sign in (("a", 1), ("b", -1)) for heads in (8, 6, 4)]
     frame = table("model criterion heads change", *rows, *[("EN-DE", "a", heads, 20) for heads in (8, 4)])
@@ -65,6 +83,9 @@ def test_a_claim_s_threshold_is_a_line_and_dots_of_a_measure_are_joined():
     rows = [(name, "encoder", how, 0.4, 0.3, 0.5, over) for name in ("cp", "votes", "probing") for how, over in kinds]
     figure = whole(figures.stability(table("measure kind compared rho low high over", *rows), 0.5))
     assert [0.5, 0.5] in [list(line.get_xdata()) for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    one = whole(figures.stability(table("measure kind compared rho low high over", *rows), 0.5, "votes"))
+    (dashed,) = [line.get_ydata() for line in one.axes[0].lines if line.get_linestyle() == "--"]
+    assert dashed[1] - dashed[0] == 1 and one.legends[0].get_texts()[-1].get_text() == "asked of votes: 0.5"
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["texts (95 % interval)", "seeds (least to largest pair)", "asked: 0.5"]
     joined = [line.get_ydata() for line in figure.axes[0].lines if list(line.get_xdata()) == [0.4, 0.4]]

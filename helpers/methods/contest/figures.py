@@ -70,6 +70,7 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
         axis.set(xlim=(-0.5, (width - label) / cell - 0.5), ylim=(len(matrix) - 1.5, -1.5))
         axis.set_title(_titled(kind, tables[kind].models), loc="left", y=1, pad=2)
     bar = figure.colorbar(drawn, ax=axes, ticks=[-1, 0, 1], location="bottom", shrink=0.4, aspect=26, pad=0.01)
+    bar.ax.set_xlim(left=-1 if any((matrix < 0).any(axis=None) for matrix, _ in pairs.values()) else 0)
     bar.set_label("rank correlation; white: its 95 % interval holds zero", fontsize=7.5)
     return figure
 
@@ -105,13 +106,17 @@ def predictors(frame: pd.DataFrame, label: str = "rank correlation"):
     ----------
     frame : pandas.DataFrame
         Rows: kind, measure, rho, low, high (nan where there is no interval), models (how many); family, if it is given:
-        measures of one have one colour.
+        measures of one have one colour; shown, if it is given: kinds without it are pale.
     label : str
         Of the x axis.
     """
     drawing.need(frame, "kind", "measure", "rho", "low", "high", "models", once=("kind", "measure"))
     titles = {kind: _titled(kind, models) for kind, models in frame.groupby("kind", sort=False).models}
-    means = frame.groupby("measure").rho.mean().sort_values(ascending=False, kind="stable")
+    sure = frame[frame.get("shown", pd.Series(True, frame.index)).astype(bool)]
+    pale = set(frame.kind) - set(sure.kind) if len(sure) else set()
+    titles = {kind: title.replace(" (", "\n(") for kind, title in titles.items()}
+    titles |= {kind: f"{titles[kind].removesuffix(')')}), few matter" for kind in pale}
+    means = (sure if len(sure) else frame).groupby("measure").rho.mean().sort_values(ascending=False, kind="stable")
     table = frame.assign(
         panel=frame.kind.map(titles),
         place=frame.measure.map(means.index.get_loc), row=frame.measure, value=frame.rho,
@@ -121,11 +126,40 @@ def predictors(frame: pd.DataFrame, label: str = "rank correlation"):
         table.rename(columns={"family": "series"}), entries, label=label, titles=list(titles.values()), columns=3, sharex=True,
     )  # fmt: skip
     next(iter(axes.values())).set(xlim=(-1.05, 1.05), xticks=[-1, -0.5, 0, 0.5, 1])
+    for drawn in (artist for kind in pale for artist in (*axes[titles[kind]].lines, *axes[titles[kind]].collections)):
+        drawn.set_alpha(0.35)
     return figure
 
 
 @redrawable
-def stability(frame: pd.DataFrame, asked: float | None = None, label: str = "rank correlation"):
+def layer_means(frame: pd.DataFrame, marked: int | None = None):
+    """What measures say of layers: a panel a measure, along layers its mean over its largest one, a thin line a training.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows: panel (title), seed, layer, share.
+    marked : int, optional
+        A layer to shade in all panels.
+    """
+    drawing.need(frame, "panel", "seed", "layer", "share", once=("panel", "seed", "layer"))
+    titles = list(dict.fromkeys(frame.panel))
+    figure, axes = drawing.grid(len(titles), 4, WIDTH / 4, 1.55, sharex=True, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        own = frame[frame.panel == title].pivot(index="layer", columns="seed", values="share")
+        axis.plot(own.index, own, color=MODELS[0], lw=0.6, alpha=0.7)
+        axis.plot(own.index, own.mean(axis=1), color=MODELS[0], lw=1.8, marker="o", ms=3.5)
+        if marked is not None:
+            axis.axvspan(marked - 0.35, marked + 0.35, color=MODELS[1], alpha=0.15, lw=0)
+        axis.set_title(title, loc="left", fontsize=8)
+        axis.set(xticks=list(own.index), yticks=[0, 0.5, 1])
+    figure.supxlabel("layer", fontsize=8.5)
+    figure.supylabel("mean, of its largest", fontsize=8.5)
+    return figure
+
+
+@redrawable
+def stability(frame: pd.DataFrame, asked: float | None = None, of: str = ""):
     """How a correlation changes with what is compared: a panel a kind of attention, a row a measure, a dot a comparison.
 
     Dots of a measure are joined by a line. Measures stand in the order in which they come.
@@ -137,8 +171,8 @@ def stability(frame: pd.DataFrame, asked: float | None = None, label: str = "ran
         (what lines are: an interval, or from the least to the largest), which the legend says where it is given.
     asked : float, optional
         A correlation that a claim asks for, as a dashed line.
-    label : str
-        Of the x axis.
+    of : str
+        The measure that it asks it of, if not of all.
     """
     drawing.need(frame, "measure", "kind", "compared", "rho", "low", "high", once=("measure", "kind", "compared"))
     kinds = drawing.kinds(frame.kind)
@@ -146,10 +180,10 @@ def stability(frame: pd.DataFrame, asked: float | None = None, label: str = "ran
     if "over" in frame:
         ranges = frame.over == intervals.SEEDS
         table["series"] += ranges.map({True: " (least to largest pair)", False: " (95 % interval)"})
-    line = {"color": _DARK, "ls": "--", "lw": 0.9}
+    line, said = {"color": _DARK, "ls": "--", "lw": 0.9}, f"asked{f' of {of}' * bool(of)}"
     figure, axes = drawing.dot_panels(
-        table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(table.series), label=label,
-        titles=[KIND_TITLES[kind] for kind in kinds], sharex=True, more=asked and {f"asked: {asked:g}": line},
+        table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(table.series), label="rank correlation",
+        titles=[KIND_TITLES[kind] for kind in kinds], sharex=True, more=asked and {f"{said}: {asked:g}": line},
     )  # fmt: skip
     at, entries = drawing.places(table)[0], list(dict.fromkeys(table.series))
     shift = 0.8 / len(entries) if table.duplicated(["kind", "row"]).any() else 0.0  # as `drawing.dots`
@@ -162,7 +196,8 @@ def stability(frame: pd.DataFrame, asked: float | None = None, label: str = "ran
         axis.set_xticks([-1, -0.5, 0, 0.5, 1] if wide else [-0.5, 0, 0.5, 1])
         axis.set_xlim(-1.05 if wide else low - 0.05, 1.05)
         if asked:
-            axis.axvline(asked, **line, zorder=1)
+            ends = (at["", of] - 0.5, at["", of] + 0.5) if ("", of) in at else axis.get_ylim()
+            axis.plot([asked] * 2, ends, **line, zorder=1)
     return figure
 
 
@@ -208,7 +243,7 @@ def contest(frame: pd.DataFrame, unit: str, trainings: pd.DataFrame | None = Non
                 row.criterion, (row.heads, row.change), (1.06, at), textcoords=axis.get_yaxis_transform(), va="center",
                 fontsize=7, color=colour, arrowprops=line,
             )  # fmt: skip
-    figure.supylabel(fill(unit, 30 * axes[0].get_gridspec().nrows), fontsize=8.5)  # longer than a panel is tall
+    figure.supylabel(unit, fontsize=8.5)
     return figure
 
 

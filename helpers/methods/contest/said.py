@@ -29,15 +29,18 @@ STABLE = ("alpha_beta", "attnlrp", "gradient, example", "output norm", TRUTH, "c
 FEW = 3  # models, below which an interval over models says nothing
 MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
 VALUES = ["value", "low", "high"]
-WITHIN, ACROSS = "within layers", "across layers"
+WITHIN, ACROSS = "within layers", "over all layers"
 LEVEL = 0.05  # of a test
+HALF = 0.5  # of a correlation, below which a rank holds in part only
 HIGH = 0.9  # a bound on correlations above which it binds little
-PARTED = 0.3  # of a correlation, from which on two measures part
+PARTED = 0.3  # what a correlation loses, from which on a measure is said to lose sight of the layers
+FLAT = 0.05  # of a share, within which layers are alike
 CALLED = {TRAINED: "L0, while it trains", NAMES["map"]: "L0's heads, cut at once", "gradual": "gradient, step by step"}
 COMPARED = {
     OTHER_TEXT: "other sentences", "matched heads, other seed": "matched heads of another training",
     "same index, other seed": "heads of the same number there",
 }  # fmt: skip
+LAYERED = (SURVIVAL, TRUTH, UNIT, "L1 gates", "alpha_beta", "votes", "output norm", "confidence")  # layer by layer
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
@@ -106,21 +109,25 @@ def costliest(table: pd.DataFrame) -> str:
     place, (kind, layer, head) = own[TRUTH].rank(ascending=False, method="min"), own[TRUTH].idxmax()
     names = [name for name in (SURVIVAL, UNIT, "confidence") if name in own and own[name].notna().all()]
     tops = {name: place[own[name].idxmax()] for name in names}
-    told = listed(f"{at:.0f} ({named(name)})" for name, at in tops.items())
+    told = "".join(f" The first by {named(name)} is number {at:.0f} by that loss." for name, at in tops.items() if at > 1)
+    same = listed(named(name) for name, at in tops.items() if at == 1) if 1 in tops.values() else ""
     said = f"Of {len(own)} {KIND_TITLES[kind]} heads the loss needs layer {layer + 1}, head {head + 1} most."
-    return f"{said} The heads that other columns put first have place {told} by that loss." if tops else said
+    return said + f" It is also the first by {same}." * bool(same) + told
 
 
-def telling(table: pd.DataFrame) -> pd.DataFrame:
+def telling(table: pd.DataFrame, every: bool = False) -> pd.DataFrame:
     """Of `tables.predictors` within layers what can tell of a truth: of `FEW` models or more, with an effect to predict.
 
     All rows of the truth where there are none such. With a column family, and of two measures that are nearly one the first.
+    With `every` the same measures also of kinds with too little effect, behind the others.
     """
     within = table[(table["heads"] == "within layers") & (table.truth == TRUTH) & (table.measure != SURVIVAL)]
     family = within.measure.map({name: family for family, names in FAMILIES.items() for name in names}).fillna("other")
     within = within.assign(family=family)[~within.measure.isin(BESIDE) | within.measure.isin(ESTIMATES[:1])]
     many = within.groupby("kind").models.transform("max") >= FEW
     found = within[many & within.shown.astype(bool)]
+    if every and len(found):
+        found = pd.concat([found, within[many & ~within.shown.astype(bool) & within.measure.isin(found.measure)]])
     return found if len(found) else within
 
 
@@ -141,7 +148,7 @@ def across(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        What `figures.stability` draws, the best across layers first; measure (key), kind, compared, rho, low, high, models.
+        The best across layers first; measure (key), kind, compared, rho, low, high, models.
     """
     part = table[(table.truth == SURVIVAL) & (table.kind == "encoder") & ~table.measure.isin(BESIDE)]
     called = {"all heads": ACROSS, "within layers": WITHIN}
@@ -151,39 +158,45 @@ def across(table: pd.DataFrame) -> pd.DataFrame:
     return part[["measure", "kind", "compared", "rho", "low", "high", "models"]]
 
 
-def parted(table: pd.DataFrame, names: Sequence[str] = (UNIT, "alpha_beta", "output norm", "confidence")) -> str:
-    """Of `across`: which of some measures lose their agreement with L0 across layers, and how far the first one keeps it."""
-    rho = table.pivot(index="measure", columns="compared", values="rho").reindex(names).dropna(how="any")
-    if rho.empty:
-        return ""
-    lost = rho[rho[WITHIN] - rho[ACROSS] > PARTED][ACROSS]
-    told = listed([f"*{named(name)}* falls to {number(value, '.2f')}" for name, value in lost.items()] or ["no measure falls"])
-    first = f", while *{named(rho.index[0])}* has {number(rho[ACROSS].iloc[0], '.2f')}" * bool(rho.index[0] not in lost)
-    return f"Across layers {told}{first}. Differences are not tested."
+def depth(means: pd.DataFrame, across: pd.DataFrame) -> str:
+    """Of `tables.layer_means` and `across`: what is least in the layer that the loss needs most, and goes with L0 no more."""
+    share = means.groupby(["measure", "layer"], sort=False).share.mean().unstack()
+    if TRUTH not in share.index or share.shape[1] < 2:
+        return "One layer alone tells nothing."
+    at, share = share.loc[TRUTH].idxmax(), share[share.max(axis=1) - share.min(axis=1) > FLAT]
+    least, said = share.index[share.idxmin(axis=1) == at], f"The loss needs layer {at} most"
+    if least.empty:
+        return f"{said}, and no measure is least there."
+    said += f", where {listed(f'*{named(name)}*' for name in least)} {'is' if len(least) == 1 else 'are'} least"
+    rho = across.pivot(index="measure", columns="compared", values="rho").reindex(index=least, columns=[WITHIN, ACROSS])
+    if not (rho[WITHIN] - rho[ACROSS] > PARTED).all():
+        return f"{said}."
+    rho = listed(number(value, ".2f") for value in rho[ACROSS])
+    whose = "its" if len(least) == 1 else "their"
+    return f"{said}: over all layers {whose} correlation with how long L0 keeps a head falls to {rho}."
 
 
-def witness(table: pd.DataFrame) -> str:
-    """Of `tables.along` beside random: gradient importance over that of its layer, with all kinds and with encoder heads."""
-    means = table[table.criterion.isin(names := (UNIT, f"{UNIT}, by layer"))]
-    means = means.groupby(["model", "criterion"], sort=False).change.mean().unstack().reindex(columns=names).dropna()
-    every = next((model for model in means.index if model.endswith(EVERY)), "")
-    if (alone := every.removesuffix(EVERY)) not in means.index:
-        return ""
-    told = [" to ".join(number(value, "+.3f") for value in means.loc[model]) for model in (every, alone)]
-    kept = means[names[1]] / means[names[0]]
-    mainly = ": the scale that counts is mainly that between kinds of attention"
-    return (
-        f"Divided by its layer's, which ranks alike within layers, gradient importance goes from {told[0]} nats where all"
-        f" kinds compete, from {told[1]} among encoder heads (loss minus random heads', {alone}, mean over numbers of heads)"
-        f"{mainly * bool(kept[every] < 0.5 and abs(kept[alone] - 1) < 0.1)}."
-    )
+def panels(means: pd.DataFrame, across: pd.DataFrame) -> pd.DataFrame:
+    """Of the same what `figures.layer_means` draws: each panel's title says both correlations."""
+    rho = across.pivot(index="measure", columns="compared", values="rho")
+    told = {name: f"{number(row[WITHIN], '.2f')} within, {number(row[ACROSS], '.2f')} over all" for name, row in rho.iterrows()}
+    return means.assign(panel=means.measure.map(lambda name: f"{named(name)}\n{told.get(name, '')}"))
+
+
+def losses(across: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
+    """Of `across` and `tables.lost`: a row a measure in words, both correlations with intervals and what is lost."""
+    told = {how: part.set_index("measure") for how, part in across.groupby("compared")} | {"lost, in z": lost}
+    parts = {how: part.apply(lambda r: interval(r.rho, r.low, r.high, ".2f"), axis=1) for how, part in told.items()}
+    names = list(across[across.compared == ACROSS].measure)
+    return pd.DataFrame(parts).loc[names, [WITHIN, ACROSS, "lost, in z"]].rename(named).rename_axis("measure").reset_index()
 
 
 def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike a measure is on other sentences and another seed's heads."""
     rho = table[table.kind == _main(table)].groupby("compared", sort=False).rho.median()
     told = listed(f"{number(value, '.2f')} on {COMPARED.get(how, how)}" for how, value in rho.items())
-    return f"The median correlation of a measure with itself is {told}."
+    part = "Only in part: the" if "matched heads, other seed" in rho and rho["matched heads, other seed"] < HALF else "The"
+    return f"{part} median correlation of a measure with itself is {told}."
 
 
 def steady(table: pd.DataFrame) -> pd.DataFrame:
@@ -196,29 +209,10 @@ def steady(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
-    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings, and which most often
-    costs no less than random heads."""
-    every, here = _means(table, drawn)
-    best = here.groupby(level="model", sort=False).idxmin().str[1].value_counts()
+    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings."""
+    best = _means(table, drawn)[1].groupby(level="model", sort=False).idxmin().str[1].value_counts()
     said = f"Removal by *{named(str(best.index[0]))}* costs least in {best.iloc[0]} of {best.sum()} settings"
-    if RANDOM in every.index.get_level_values("criterion"):
-        above = here.index.get_level_values("model").map(every.xs(RANDOM, level="criterion")).to_numpy()
-        worse = here[here.to_numpy() >= above].index.get_level_values("criterion").value_counts()
-        told = [f"; *{named(str(name))}* is no better than random heads in {times}" for name, times in worse.head(1).items()]
-        said += "".join(told)
-    return f"{said}."
-
-
-def cheaper(table: pd.DataFrame) -> str:
-    """Of the same: which criteria cost less than gradient importance in most settings of translation, how many elsewhere."""
-    every = _means(table)[0].drop(RANDOM, level="criterion", errors="ignore")
-    better = {name: own[own < own[name, UNIT]] for name, own in every.groupby(level="model", sort=False) if (name, UNIT) in own}
-    found = [list(part.index.unique("criterion")) for name, part in better.items() if name != DECODER]
-    times = pd.Series([one for names in found for one in names], dtype=object).value_counts()
-    often = times.index[times > len(found) / 2]
-    told = [f"{listed(f'*{named(name)}*' for name in often)} in most settings of translation"] if len(often) else []
-    told += [f"{len(better[DECODER])} of {len(every[DECODER]) - 1} on the Llama-style decoder"] if DECODER in better else []
-    return f"Removal costs less than by *{named(UNIT)}* (not tested) by {' and by '.join(told)}." if told else ""
+    return f"{said} (not tested)."
 
 
 def by_setting(table: pd.DataFrame, drawn: Sequence[str]) -> pd.DataFrame:
@@ -233,13 +227,30 @@ def _means(table: pd.DataFrame, drawn: Sequence[str] = ()) -> tuple[pd.Series, p
     return means, means[means.index.isin(drawn, level="criterion")]
 
 
+def spoken(model: str) -> str:
+    """A model as people call it, whichever heads are in question."""
+    return MODELS.get(model, model).removesuffix(EVERY)
+
+
 def _settings(models: pd.Series) -> dict[str, str]:
     """Models with the heads that are in question, which need no word where those are never of all kinds."""
     said = {}
     for model in dict.fromkeys(models):
         which = ": heads of all kinds" if model.endswith(EVERY) else ": encoder heads"
-        said[model] = MODELS.get(model) or model.removesuffix(EVERY) + which * bool(models.str.endswith(EVERY).any())
+        said[model] = MODELS.get(model) or spoken(model) + which * bool(models.str.endswith(EVERY).any())
     return said
+
+
+def differ(ranked: pd.DataFrame, drawn: pd.DataFrame, beside: pd.DataFrame) -> str:
+    """Of a contest and `tables.along` beside random heads: whether the last of the contest beats these before training."""
+    here, rivals = _rivals(ranked)
+    left = _first(ranked, drawn)["heads"]
+    own = beside[(beside.model == here.model.iloc[0]) & beside["heads"].between(left.min(), left.max())]
+    own = own[own.criterion == rivals.index[-1]] if len(rivals) else own[:0]
+    if own.empty or not (own.high < 0).all():
+        return ""
+    name, told = _called(rivals.index[-1]), ends(own.change, "+.2f")
+    return f"Untrained, *{name}* costs less than random heads at these numbers ({told} nats), yet it ends last."
 
 
 def _called(criterion: str) -> str:
@@ -304,16 +315,20 @@ def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     own, alike = _first(ranked, drawn), hollow(ranked.set_index("criterion"), paired)
     alone = own.groupby("criterion").seed.transform("nunique") == 1
     own = own.assign(**{end: own[end].where(alone & (own.criterion != RANDOM)) for end in ("low", "high")})  # over sentences
-    left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, {count(own.seed.nunique(), 'training')}"
-    own = own.assign(model=left + "\n" + own.model + ", " + own["test set"], hollow=own.criterion.isin(alike), value=own.change)
+    left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, trained on"
+    trained = f", {count(own.seed.nunique(), 'training')}"
+    own = own.assign(
+        model=left + "\n" + own.model + ", " + own["test set"] + trained, hollow=own.criterion.isin(alike), value=own.change
+    )
     return own.assign(criterion=own.criterion.map(_called))[["criterion", "model", *VALUES, "hollow"]]
 
 
-def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """The x axis of a contest: what is subtracted, with its BLEU, mean over trainings, of each test set."""
+def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame, steps: int) -> str:
+    """The x axis of a contest: what is subtracted, with its further steps and BLEU, mean over trainings, of each test set."""
     own = _first(ranked, drawn)
     plain = (own.bleu - own.change).groupby(own["test set"], sort=False).mean()
-    return f"BLEU minus that of the unpruned model trained as long ({listed(number(value, '.1f') for value in plain)})"
+    said = listed(number(value, ".1f") for value in plain)
+    return f"BLEU minus that of the unpruned model ({said}); both train {number(steps)} more steps"
 
 
 def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shares: pd.DataFrame) -> str:
@@ -381,7 +396,15 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     return f"{said}, at random by {number(here.value[RANDOM], '+.1f')}." if RANDOM in here.index else f"{said}."
 
 
-def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) -> str:
+def _runner_up(ranked: pd.DataFrame, drawn: pd.DataFrame) -> tuple[str, list[float]]:
+    """Of a contest the second of L0's rivals, and the best one's BLEU minus its own, mean over trainings with interval."""
+    here, rivals = _rivals(ranked)
+    means = drawn.merge(here[["model", "test set"]].drop_duplicates()).groupby(["criterion", "seed"]).change.mean()
+    one, other = (means[name].to_numpy() for name in rivals.index[:2])
+    return rivals.index[1], list(intervals.paired(one, other)[:3])
+
+
+def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Of the same and `tables.against_l0`: which measure to prune by, as far as L0 and random heads tell.
 
     Parameters
@@ -398,24 +421,13 @@ def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame) 
     if paired.loc[best, low] <= 0:
         return f"No measure is shown to choose better than chance; the best by value is *{_called(best)}*."
     row = corrected[corrected.criterion == best].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
-    how = (
-        f"its heads do {'better' if row.value > 0 else 'worse'} than" if row.p_holm < LEVEL else "its heads cannot be told from"
-    )
-    return f"**To prune, rank by {_called(best)}**: trained on, {how} L0's choice ({interval(*row[VALUES], '+.2f')} BLEU)."
-
-
-def guide(ranked: pd.DataFrame, paired: pd.DataFrame, alike: pd.DataFrame) -> str:
-    """Of the same and `tables.against_l0` of L0's heads: removal by the loss without a head, where random does as well."""
-    here, rivals = _rivals(ranked)
-    if TRUTH not in hollow(rivals, paired):
-        return ""
-    other = alike[alike.criterion == TRUTH].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
-    neither = " decide neither" if other.low <= 0 <= other.high else " do not decide the first"
-    beside = [interval(*row, "+.1f") for row in (paired.loc[TRUTH, RANDOM].iloc[:3], other[VALUES])]
-    return (
-        f"**Removing by the {named(TRUTH)}** changes BLEU by {number(here.value[TRUTH], '+.1f')}; against random heads that is"
-        f" {beside[0]}, against *{_called(NAMES['map'])}* {beside[1]}: {count(int(here.seeds[TRUTH]), 'training')}{neither}."
-    )
+    said, beside = f"**To prune, rank by {_called(best)}**: it is best by value", ""
+    if len(rivals) > 1:
+        second, apart = _runner_up(ranked, drawn)
+        beside = f" or *{_called(second)}* ({interval(*apart, '+.2f')})" * bool(apart[1] <= 0 <= apart[2])
+    how = f" and does {'better' if row.value > 0 else 'worse'} than" if row.p_holm < LEVEL else ", but cannot be told from"
+    beside *= how.startswith(",")
+    return f"{said}{how} *{_called(TRAINED)}* ({interval(*row[VALUES], '+.2f')} BLEU){beside}."
 
 
 def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, text: str) -> tuple[str, str]:
@@ -431,50 +443,63 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, te
     rhos = [one.corr(here.value[names], method="spearman") for _, one in tests.items()]
     best, last, then = there.value[names].idxmax(), there.value[names].idxmin(), names[-1]
     draws = drawn[drawn.criterion == RANDOM].merge(there[["model", "test set"]].drop_duplicates()).change
+    alike, own = ends(rhos, ".2f"), drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
     places = {"best": best, "last": last} | ({"last here": then} if then != last else {})
     told = [f"{place} *{_called(name)}* {number(there.value[name], '+.1f')}" for place, name in places.items()]
     trained = count(int(there.seeds[TRAINED]), "training")
     left = " encoder heads left and not ".join(number(part["heads"].iloc[0], ".0f") for part in (there, here))
-    beside = "above" if there.value[then] > draws.max() else "below" if there.value[then] < draws.min() else "among"
+    first, changes = names[0], {_called(name): number(there.value[name], "+.1f") for name in (names[0], TRAINED, then)}
+    said = listed([*(f"{value} by *{name}*" for name, value in changes.items()), f"{ends(draws, '+.1f')} by random heads"])
+    holds = there.value[first] > draws.max() and own.loc[[first]].eval("above_low <= 0 <= above_high").all()
+    weak = f"the warning against {_called(then)} is weaker" * bool(there.value[then] > draws.max())
+    end = " and ".join(filter(None, ("the advice holds there" * bool(holds), weak)))
+    end *= first == UNIT and then == "confidence"  # the advice of `recommended`
     return (
-        f"On {text} text ({trained}) the order of rankings correlates with this one at {ends(rhos, '.2f')}."
-        f" There *{_called(then)}*, last here, is {beside} random heads.",
+        f"On {text} text ({trained}, {number(there['heads'].iloc[0], '.0f')} heads left) BLEU changes by {said}"
+        f"{': ' * bool(end)}{end}.",
         f"**On {text} text** ({there.model.iloc[0]}, {trained}, {left}): {', '.join(told)}; random heads"
-        f" {ends(draws, '+.1f')} BLEU.",
+        f" {ends(draws, '+.1f')} BLEU. The order of rankings correlates with this one at {alike}.",
     )
 
 
-def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame) -> str:
+def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Of a contest and `across`: what to prune by and what not, where both tables say so."""
     here, rivals = _rivals(ranked)
     rho = across[across.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"])
     if UNIT not in rivals.index[:1] or "confidence" not in hollow(here, paired) or not rho.iloc[0] - rho.iloc[1] > PARTED:
         return ""
+    second, (_, low, high) = _runner_up(ranked, drawn)
+    why = ""
+    if second == "L1 gates" and low <= 0 <= high:
+        why = " It takes one forward and backward pass; L1 gates, not told from it, a short training."
     return (
-        "**To prune**, rank heads by gradient importance over all layers at once and let the rest train on. Do not rank them by"
+        f"**To prune**, rank heads by gradient importance over all layers at once, then train on.{why} Do not rank by"
         " confidence."
     )
 
 
-def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "") -> str:
-    """The question of the notebook answered: within layers, across them, and which measure to prune by.
+def answer(agreement: pd.DataFrame, everywhere: pd.DataFrame, predictors: pd.DataFrame, advice: str = "") -> str:
+    """The question of the notebook answered: within layers, over all layers, and which measure to prune by.
 
     Parameters
     ----------
-    agreement, predictors : pandas.DataFrame
-        `tables.agreement` of what is drawn, and `tables.predictors`.
+    agreement, everywhere, predictors : pandas.DataFrame
+        `tables.agreement` of what is drawn, the same pairs over all layers, and `tables.predictors`.
     """
-    part, table = agreement[agreement.kind == _main(agreement)], across(predictors)
-    rho, said = table[table.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"]), []
-    apart = "; across layers they part" * bool(rho.iloc[0] - rho.iloc[1] > PARTED)
+    part, other = (table[table.kind == _main(agreement)] for table in (agreement, everywhere))
+    rho = across(predictors).pivot(index="measure", columns="compared", values="rho").reindex(columns=[WITHIN, ACROSS])
+    rho, said = rho.reindex([UNIT, "confidence"]), []
+    fell = rho[WITHIN] - rho[ACROSS]
+    blind = bool(fell["confidence"] > PARTED)
     if len(part):
-        middle = part.rho.median()
-        said.append(f"**Within a layer they {_how(middle)}{apart}.** Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads")
-        said.append(f"have a median rank correlation of {number(middle, '.2f')}.")
-    if rho.notna().all():
-        values = [number(value, ".2f") for value in rho]
-        said.append("Over all layers, where pruning chooses, gradient importance correlates with how long L0 keeps a head at")
-        said.append(f"{values[0]}, confidence at {values[1]}.")
+        how, middles = _how(part.rho.median()), [number(table.rho.median(), ".2f") for table in (part, other)]
+        said.append(f"**Measures {how}{', but some lose sight of the layers' * blind}.** Two measures of")
+        said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads have a median rank correlation of {middles[0]} within a layer and")
+        said.append(f"{middles[1]} over all layers.")
+    if blind:
+        values = [number(value, ".2f") for value in rho.loc["confidence"]]
+        said.append(f"With how long L0 keeps a head, confidence goes from {values[0]} to {values[1]}")
+        said[-1] += ", while gradient importance loses nothing." if fell[UNIT] <= 0 else "."
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
@@ -547,7 +572,7 @@ def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
     """Of `tables.worth_of_kinds` and `effects`: a row a model in words, what each kind is worth and how many heads show."""
     rows, seeds = {}, worth.index.droplevel("kind").unique().get_level_values("model").value_counts()
     for (model, seed, kind), row in worth.join(differ[["differ", "differ_holm", "shown"]]).iterrows():
-        which = f"{model}, seed {seed}" if seeds[model] > 1 else MODELS.get(model, model)
+        which = f"{model}, seed {seed}" if seeds[model] > 1 else spoken(model)
         told = rows.setdefault((model, seed), {"model": which, "loss, all heads": number(row.whole, ".2f")})
         few, shows = "" if row.shown else ", too few", f"{row.differ:.0f} (Holm: {row.differ_holm:.0f})"
         told[KIND_TITLES[kind]] = f"{interval(row.loss, row.low, row.high, '+.2f')}; {shows} of {row.heads:.0f}{few}"

@@ -96,13 +96,15 @@ def _over(several: bool) -> str:
     return intervals.TEXTS if several else intervals.MODELS
 
 
-def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Rank correlation within layers of every two measures, by kind of attention: mean over trainings with interval.
+def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | None = None, within: bool = True) -> pd.DataFrame:
+    """Rank correlation of every two measures, by kind of attention: mean over trainings with interval.
 
     Parameters
     ----------
     differ : pandas.DataFrame, optional
         `helpers.measures.measured.effects_that_differ` of these models.
+    within : bool
+        Whether ranks are within layers, or else over all layers.
 
     Returns
     -------
@@ -116,12 +118,12 @@ def agreement(tables: Mapping[Trained, pd.DataFrame], differ: pd.DataFrame | Non
         for trained, table in tables.items():
             part = large(table[compared(table)], kind).dropna(axis=1, how="all")
             if len(part):
-                matrices[trained] = rank_agreement(part, kind)
+                matrices[trained] = rank_agreement(part, kind) if within else part.corr(method="spearman")
         for one, other in combinations(compared(name for matrix in matrices.values() for name in matrix), 2):
             found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
             if found:
                 carried_by = _shown(differ, kind, found) if TRUTH in (one, other) else True
-                told = over_models(found) | _over_heads(tables, one, other, kind)
+                told = over_models(found) | _over_heads(tables, one, other, kind, within)
                 rows.append({"kind": kind, "one": one, "other": other, **told, "shown": carried_by})
     return pd.DataFrame(rows)
 
@@ -169,6 +171,36 @@ def predictors(
             told = {"cost": cost, "shown": truth != TRUTH or _shown(differ, kind, values)}
             rows.append(row | over_models(values) | _over_heads(tables, truth, measure, kind, within) | told)
     return pd.DataFrame(rows)
+
+
+def lost(tables: Mapping[Trained, pd.DataFrame], kind: str = "encoder") -> pd.DataFrame:
+    """How much more measures go with how long L0 keeps a head within layers than over all layers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On measure: rho (the difference in Fisher's z, each training with itself), low, high, models, over.
+    """
+    found: dict[str, dict[Trained, float]] = {}
+    for trained, table in distinct(tables).items():
+        part, kept = large(table, kind), runs.SURVIVAL
+        for name in (name for name in _varied(part) if name != kept and kept in _varied(part)):
+            one, other = (correlation(part[kept], part[name], kind, within_layer=w, repeats=1)["rho"] for w in (True, False))
+            found.setdefault(name, {})[trained] = float(np.diff(np.arctanh(np.clip([other, one], -SURE, SURE)))[0])
+    rows = {name: _over_trainings(pd.Series(values, dtype=float)) for name, values in found.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["rho", "low", "high", "models", "over"])
+
+
+def layer_means(tables: Mapping[Trained, pd.DataFrame], kind: str, names: Sequence[str]) -> pd.DataFrame:
+    """Mean over a layer's heads of each measure, of the first model's trainings: model, seed, measure, layer (from 1), mean,
+    share (of the largest mean); none of a measure without a mean above zero."""
+    rows, tables = [], distinct(tables)
+    for (model, seed), table in tables.items():
+        part = table[table.index.isin([kind], level="kind")] if model == next(iter(tables))[0] else table[:0]
+        for name in (name for name in names if name in part and part[name].notna().any()):
+            means = part[name].groupby(level="layer").mean()
+            rows += [(model, seed, name, at + 1, mean, mean / means.max()) for at, mean in means.items() if means.max() > 0]
+    return pd.DataFrame(rows, columns=["model", "seed", "measure", "layer", "mean", "share"])
 
 
 def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
