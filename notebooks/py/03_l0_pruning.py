@@ -20,11 +20,11 @@
 # Section 6 of Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
 # The paper puts a gate on every head of a trained translation model and a price on every gate that stays open. It reports that
-# `38` of `48` encoder heads can be closed for `0.15` BLEU. Encoder heads go first and cross-attention heads last, those that
-# stay have a function, and a pruned model beats the same small model trained from scratch.
+# `38` of `48` encoder heads can be closed for `0.15` BLEU. Encoder heads go first, cross-attention heads last. Those that stay
+# have a function, and a pruned model beats the same small model trained from scratch.
 #
 # We prune models of generated text (sentences made by rules, in two registers, *news* and *subtitles*) and one of natural text.
-# And we ask what the paper does not: are gates needed to choose the heads?
+# We also ask whether gates are needed to choose the heads.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -93,8 +93,7 @@ verdicts = claims.Box(run)
 #
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 #
-# The next cell prunes our first model in this way: one batch, a few steps, and gates alone learn. At the end the project's
-# gates must give the same loss for the same noise.
+# The next cell prunes our first model in this way: one batch, a few steps, and gates alone learn.
 
 # %% tags=["method"]
 model = copy.deepcopy(studied[0].model).eval().requires_grad_(False)  # a trained model
@@ -155,7 +154,7 @@ run.figure(
 
 # %% [markdown]
 # In a real run the encoder's weights learn along with the gates, for many more steps. A head stays if its gate ends more likely
-# fully open than closed; the others are removed. A cell below is a head of the first model, black where its gate is closed.
+# fully open than closed. A cell below is a head of the first model, black where its gate is closed.
 
 # %% jupyter={"source_hidden": true}
 titles = [f"{subject.title}: {said.asked(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
@@ -178,6 +177,9 @@ run.table(pd.concat(by_seed, names=["model", "seed"]), "trainings", resamples=re
 of_models = {title: l0.tables.over_trainings(found) for title, found in trained.items()}
 sweep, subject = encoder[0]
 traces, kept = l0.tables.closings(sweep)
+at_limit = l0.HardConcrete(torch.zeros(()), plan["temperature"])
+closed, fully = (float(p) for p in (at_limit.p_closed(), at_limit.p_full()))
+limit = f"The limit is log α = 0: there a gate is closed with probability {closed:.2f}, fully open with {fully:.2f}."
 settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
 run.table(settled, "gates_settled")
 run.figure(
@@ -188,6 +190,7 @@ run.figure(
     f" {max(kept.values())} at the lowest and {min(kept.values())} at the highest.",
     model=sweep["name"],
 )
+display(Markdown(limit))
 run.animation(
     l0.figures.gate_closing_animation(traces, kept=kept),
     "gate_closing_animation",
@@ -217,9 +220,9 @@ display(
 #
 # A loss of BLEU means little until we know what the heads are worth. All losses are told against the *unpruned model*, which
 # keeps all heads and is trained on for as long. Two yardsticks stand at the other end. One removes all encoder heads from the
-# trained model and trains the rest on. The other was *trained without* encoder heads from its first step. It had all its
-# training to do without them, and so it is the harder yardstick: the right panel on top uses it. Bars are intervals over
-# trainings where a model has several, else over test sentences.
+# trained model and trains the rest on; the verdict uses it. The other was *trained without* encoder heads from its first step.
+# It is the harder yardstick: the right panel on top uses it. Bars are intervals over trainings where a model has several, else
+# over test sentences.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
@@ -282,9 +285,9 @@ theirs = torch.tensor(worth.importance(model, [batch], "encoder", norm=None).to_
 torch.testing.assert_close(importance.cpu().double(), theirs, rtol=1e-3, atol=1e-5)
 
 # %% [markdown]
-# We remove as many heads as L0 did, those of least gradient importance. We do the same by the loss without each single head, by
-# relevance and confidence ([notebook 1](01_relevance_and_confidence.ipynb)), and at random. First nothing is trained
-# afterwards:
+# We leave out the paper's normalisation by layer, but draw it as a thin line. We remove as many heads as L0 did, those of least
+# importance. We do the same by the loss without each single head, by relevance and confidence ([notebook
+# 1](01_relevance_and_confidence.ipynb)), and at random. First nothing is trained afterwards:
 
 # %% jupyter={"source_hidden": true}
 if plan["compared"]:
@@ -293,12 +296,12 @@ if plan["compared"]:
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     at_once = pd.concat([l0.tables.removed_at_once(shot, title) for title, shot in shots.items()])
     at_once = at_once.assign(method=at_once.method.map(said.named))
-    drawn = at_once[~at_once.method.str.startswith(f"{said.named('gradient, example')},")]
+    drawn = at_once[~at_once.method.str.startswith(f"{said.named('gradient, token')}")]
     run.figure(
         l0.figures.methods_at_equal_heads(drawn, said.named("random"), l0.tables.ALL),
         "at_equal_heads",
         caption="BLEU of ways to choose as many heads as L0 keeps, removed at once, beside random heads and all heads.",
-        takeaway=said.gone_at_once(drawn),
+        takeaway=said.gone_at_once(drawn, plan["at_once"]),
         table="at_once",
         resamples=repeats,
     )
@@ -311,7 +314,7 @@ else:
 # while training.
 
 # %% jupyter={"source_hidden": true}
-chosen, worths = None, {}  # of the first model at the first penalty
+ways, worths, beside = {}, {}, []  # at the first penalty, and by head
 for sweep, subject in encoder:
     found = l0.runs.scores(sweep["start"], run.settings["relevance"]).xs("encoder", drop_level=False)
     worths[subject.title] = found.assign(**{said.SURVIVAL: l0.tables.survival(sweep)})
@@ -331,23 +334,19 @@ for penalty in plan["compared"]:
     for title, part in means.items():
         parts = [l0.tables.trained_on(table, penalty) for table in trained[title]]
         pooled, found = said.pooled(part, parts), said.choices([one[one.index.isin(own, "test set")] for one in parts])
-        chosen = found if chosen is None else chosen
         first = pooled[pooled.index.isin(own, "test set")]
+        ways.setdefault(title, found.assign(left=first.heads.mean()))
         caption = f"{title}, {round(first.heads.mean()):.0f} heads left, trained on"
-        digits = {"bleu": ".1f", "change": "+.1f"}
-        display(readable(said.main(first), shown, digits, caption=caption), Markdown(said.further(found)))
-        several, more = len(parts) > 1, {"run": "heads chosen by", "test set": "test set"}
-        more |= {"heads": "heads", "dev_loss": "dev loss", "bleu": "BLEU", "change": "minus unpruned"}
-        digits |= {"heads": ".1f" * several, "dev_loss": ".3f"}
-        caption = f"λ = {penalty:g}; {'means and intervals over trainings' if several else 'intervals over sentences'}"
-        told = f"{said.truths(truths, names_of_truths)} Other measures: [notebook 6](06_do_measures_agree.ipynb)."
-        display(
-            folded(
-                "More: every way to choose, and how alike they rank heads",
-                told,
-                readable(pooled, more, digits, caption=caption),
-            )
-        )
+        display(readable(first, shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption), Markdown(said.further(found)))
+    for title, table in elsewhere.items():
+        part = l0.tables.trained_on(table, penalty)
+        part = part[part.index.isin(table.index[:1].get_level_values("test set"), "test set")]
+        found = ways.setdefault(title, said.choices([part]).assign(left=part["heads"].mean()))
+        if len(found):
+            caption = f"{title.partition(', ')[0].capitalize()} text, {part['heads'].iloc[0]:.0f} heads left, one training"
+            beside.append(readable(said.pooled(part, [part]), shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption))
+    told = "How alike measures rank heads: [notebook 6](06_do_measures_agree.ipynb)."
+    display(folded(f"More: the same on {said.TEXTS[other]} text", *beside, told))
 
 # %% [markdown]
 # ## Do encoder heads go before cross-attention?
@@ -385,8 +384,8 @@ if every:
 # ## Is pruning better than training the small model from scratch?
 #
 # For each pruned model we also train the same head map from random weights, for as many steps in all. In the paper pruning is
-# always better: the trained model hands something down that the map does not hold. One difference works against pruning here.
-# From scratch the map is fixed in all steps, while gates still move in the few steps that prune.
+# always better: the trained model hands something down that the map does not hold. But from scratch the map is fixed in all
+# steps, while gates still move in the few steps that prune.
 
 # %% jupyter={"source_hidden": true}
 scratch = gaps = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
@@ -404,6 +403,9 @@ if every:
         table="trained_minus_scratch",
         resamples=repeats,
     )
+    name = every[0][1].title
+    if name in of_encoder:
+        display(Markdown(said.damage(of_all[name], of_encoder[name], of_models[name])))
     table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
     shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
     shown |= {l0.tables.CONTROL: "all heads, trained further"}
@@ -462,8 +464,9 @@ display(readable(times, shown, digits, caption=f"{subject.title}; with all heads
 took = [pages.measured(f"base_{name}") for name in ("encoder_pass", "encoder_ceiling", "generation")]
 where, on = (pages.measured("base_encoder_pass", part) for part in ("what", "hardware"))
 timed = f"Timed on a model of the paper's size: {where} {took[0]}; by operations {took[1]} ([how](../docs/costs.md), {on})."
-faster = f"An encoder pass becomes {took[0]}, generation {took[2]}."
-display(Markdown(f"Measured on a larger model with the paper's share of encoder heads gone: {faster[0].lower()}{faster[1:]}"))
+loss, few, whole = said.PAPER
+faster = f"With {few} of {whole} encoder heads left, at the paper's size, an encoder pass is {took[0]}"
+display(Markdown(f"{faster}, generation {took[2]}."))
 display(folded("More: what was timed, and whether removed heads equal masked ones", timed, said.same(removed)))
 
 # %% [markdown]
@@ -472,19 +475,25 @@ display(folded("More: what was timed, and whether removed heads equal masked one
 # %% jupyter={"source_hidden": true}
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)}
 asked = {"most-can-go": "most heads can go:", "gates-settle": "gates settle:", "functions-stay": "heads with functions stay:"}
+summed = said.summary(every_text, run.corpus, ways)
+least = removed.iloc[0]
+part = f" ({by_kind.encoder[0]:.0f} of the encoder)" if every else ""
+saved = f"With {least['heads kept']:.0f} of {sum(map(len, subject.kept.values()))} heads left{part} the model needs"
+saved += f" {number(least['FLOPs, share'], '%')} of its operations: at most {least['speed-up at most']:.2f} times as fast."
+shown = {"model": "text and model", "gone": f"heads gone at a loss of at most {l0.tables.LOSS:g} BLEU"}
+shown |= {"half": "BLEU with half gone or more", "choice": "gradient importance minus L0's heads (BLEU)"}
+display(readable(summed, shown, caption="What each model shows"))
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
 closing = f"""
-{said.short(chosen, scratch, faster)}
+{said.short(summed, scratch, f"{saved} {faster}.")}
 
 *Limits.* Generated text is easier than real news. Ways to choose were compared at one penalty, and many rows are of one
-training ([all differences](../docs/differences.md)). The same gates on a decoder of today:
-[notebook 4](04_grouped_heads.ipynb).
+training ([all differences](../docs/differences.md)).
 
 *Code:* [l0/gates.py](../helpers/methods/l0/gates.py), [l0/runs.py](../helpers/methods/l0/runs.py),
 [l0/tables.py](../helpers/methods/l0/tables.py), [heads/surgery.py](../helpers/heads/surgery.py).
 """
-depths = {subject.title: len({n for kind, n in subject.kept if kind == "encoder"}) for _, subject in encoder}
 half = half[half.index.isin(own, "test set")]
-answered = said.lead(half, run.corpus, of_models, depths, there, chosen)
+answered = said.lead(summed, pd.concat([half, there]))
 details = "\n\n".join(filter(None, [said.laxer(), natural]))
 verdicts.fill("fig7_beside_other_texts", closing, first=answered, more=details)

@@ -61,7 +61,7 @@ def test_texts_are_named_where_their_curves_end_and_the_paper_at_its_marks():
     left, removal, right = figure.axes
     told = [text.get_text() for text in left.texts]
     assert sorted(told) == ["EN-RU,\ngenerated text", "Europarl,\nnatural text", "paper, WMT"]
-    assert right.get_title().startswith("share kept of what a model") and right.texts[0].get_text().startswith("no better")
+    assert right.get_title().startswith("How much of the gain") and right.texts[0].get_text().startswith("no better")
     assert removal.texts[0].get_text() == "EN-RU,\ngenerated text" and 0 in levels(left)
 
 
@@ -76,13 +76,15 @@ def test_pruned_models_stand_beside_their_maps_from_scratch():
 
 
 def test_functions_that_are_left_stand_beside_chance():
-    rows = [("m", 4, 8, 2, 2, 1.0), ("m", 2, 8, 2, 0, 0.5), ("none", 4, 8, 0, 0, 0.0)]
+    rows = [("m", 4, 8, 3, 3, 1.5), ("m", 2, 8, 3, 0, 0.75), ("few", 4, 8, 2, 2, 1.0)]
     axis, other = whole(figures.functions_left(table("model heads of had stay expected", *rows))).axes
     assert marked(axis, colour_of(axis.figure, "heads with a function")) == [(0, 100), (1, 0)]
     (chance,) = axis.collections
-    assert [(bar.get_y(), bar.get_height()) for bar in axis.patches] == [(0, 100), (0, 100)]  # 95 % of draws: 0 to 2 of 2
+    bars = [(round(bar.get_y()), round(bar.get_height())) for bar in axis.patches]
+    assert bars == [(0, 100), (0, 67)]  # 95 % of draws: 0 to 3, and 0 to 2, of 3
     assert [segment[0, 1] for segment in chance.get_segments()] == [50, 25] and ticks(axis, "x") == ["4", "2"]
-    assert [text.get_text() for text in axis.texts] == ["2/2", "0/2"] and other.texts[0].get_text() == "no head had one"
+    assert [text.get_text() for text in axis.texts] == ["3/3", "0/3"]
+    assert other.get_title() == "few: 2 heads" and not (other.patches or other.lines)
 
 
 def test_methods_at_equal_heads():

@@ -26,6 +26,7 @@ _LEVELS = {
     "no encoder attention": {"color": "black", "ls": "--"},
 }  # fmt: skip
 _TOLERANCE = {"color": MODELS[2], "ls": ":", "lw": 1.1}
+_FEW = 3  # heads with a function, below which chance reaches from none to all
 _CLOSED = 1 / (1 + 11**0.33)  # P(closed) of a gate that is as often fully open, stretch (-0.1, 1.1), temperature 0.33
 
 
@@ -75,6 +76,7 @@ def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: s
     drawing.need(points, "panel", "method", "heads", "value", "low", "high")
     titles = list(dict.fromkeys(points.panel))
     looks = drawing.looks(name for name in points.method if name not in (draws, whole))
+    looks |= {name: look | {"lw": 0.7, "ms": 3} for name, look in looks.items() if name.endswith("by layer")}
     figure, axes = drawing.grid(len(titles), 1, WIDTH, 2.7)
     for axis, title in zip(axes, titles, strict=True):
         own = points[points.panel == title]
@@ -142,8 +144,9 @@ def functions_left(table: pd.DataFrame):
         axis.set_xticks(places, rows["heads"])
         axis.set(title=title, xlabel=f"heads left (of {rows.of.max()})", xlim=(-0.6, len(rows) - 0.4), ylim=(-8, 120))
         axis.set_ylabel("% of heads with a function\nthat are still there" if left(axis) else "")
-        if not had:
-            axis.text(0.5, 0.5, "no head had one", transform=axis.transAxes, ha="center", fontsize=8)
+        if had < _FEW:  # the grey bar would reach from none to all
+            axis.set(title=f"{title}: {had} heads", facecolor="#EEEEEE")
+            axis.text(0.5, 0.5, "too few to tell", transform=axis.transAxes, ha="center", fontsize=8)
             continue
         share, chance = 100 * rows.stay / had, 100 * rows.expected / had
         low, high = (100 * end / had for end in hypergeom.interval(0.95, rows.of, rows.had, rows["heads"]))
@@ -319,8 +322,9 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
     kinds, heads = {kind for kind, *_ in trace.columns}, max(head for *_, head in trace.columns) + 1
     for axis, step in zip(axes[-1], chosen, strict=True):
         axis.set_xlabel(f"heads 1 to {heads},\nstep {step}" if len(kinds) == 1 else f"step {step}")
-    figure.suptitle(f"{model}: heads in a frame stay (P(closed) < {_CLOSED:.2f} in the end)".removeprefix(": "), fontsize=9)
-    drawing.bar(figure, drawn, axes, "P(closed)", [0, round(_CLOSED, 2), 1])
+    figure.suptitle(f"{model} (orange frame: head stays)".strip(), fontsize=9)
+    drawing.bar(figure, drawn, axes, "P(closed)", [0, _CLOSED, 1])
+    drawn.colorbar.ax.set_yticklabels(["0", f"{_CLOSED:.2f} = limit", "1"])
     return figure
 
 
@@ -405,7 +409,9 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
 
 
 _TITLES = {CHANGE: "what removing heads costs", OF_REMOVAL: "share kept of what\nremoving all heads costs"}
-_TITLES |= {OF_NEVER: "share kept of what a model\nwithout encoder heads lacks"}
+_TITLES |= {OF_NEVER: "How much of the gain from\nencoder heads is left?"}
+
+_UNITS = {CHANGE: "BLEU minus unpruned model", OF_NEVER: "% of (unpruned − trained without)"}
 
 
 @redrawable
@@ -428,7 +434,7 @@ def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
         drawing.lines(axis, part, "kept", "value", "series", looks)
         axis.axhline(0, **drawing.LEVEL)
         axis.set(title=_TITLES[title], xlabel="% of encoder heads left", xlim=(104, -4))
-        axis.set_ylabel("BLEU minus unpruned model" if title == CHANGE else "% kept")
+        axis.set_ylabel(_UNITS.get(title, "% kept"))
         if title == OF_NEVER:  # an interval may reach far below
             axis.set_ylim(max(-105, min(-15, part.value.min() - 12)), 106)
             axis.text(102, -3, "no better than\nwithout heads", va="top", fontsize=7.5, color="#555555")

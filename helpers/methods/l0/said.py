@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,7 +15,7 @@ from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
-from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER
+from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER, half_left, largest_pruning, printed_by_kind
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
 from helpers.scores.intervals import over_runs
@@ -71,51 +71,66 @@ def half(table: pd.DataFrame, first: Mapping[str, pd.DataFrame]) -> str:
     return f"{'; '.join(filter(None, (cost, never(first[name]))))}{' (first training)' if never(first[name]) else ''}."
 
 
-def lead(
-    table: pd.DataFrame, corpus: str, curves: Mapping[str, pd.DataFrame], depths: Mapping[str, int],
-    there: pd.DataFrame | None = None, chosen: pd.DataFrame | None = None,
-) -> str:  # fmt: skip
-    """The answer, of `tables.half_left` of this run, of `tables.over_trainings`, of how many encoder layers each model has, of
-    `tables.half_left` of the other corpus, and of `choices`."""
-    table, there = table[table.share.notna()], table[:0] if there is None else there
-    if table.empty:
-        return half(table, {})
-    (name, _), top, least = table.index[0], table.iloc[0], table.iloc[table.total.argmin()]
-    told = f"In a {_layers(depths[name])} model of {TEXTS[corpus]} text ({name}), removing {_gone(top)} encoder heads costs"
-    others = [(f"a {_layers(depths[least.name[0]])} model", least)] if least.total < top.total else []
-    others += [
-        (f"the model of {next(TEXTS[one] for one in TEXTS if one != corpus)} text", row) for _, row in there[:1].iterrows()
-    ]
-    costs = [(who, number(-row.change, ".1f"), _gone(row)) for who, row in others]
-    beside = [
-        f"{who} {cost} with {gone}" if at else f"{who} loses {cost} with {gone} gone"
-        for at, (who, cost, gone) in enumerate(costs)
-    ]
-    answers = [f"**{_much(curves[name])} of the encoder heads.** {told} {number(-top.change, '.1f')} BLEU."]
-    answers += [f"{', '.join(beside)}.".capitalize()] if beside else []
-    return " ".join(filter(None, [*answers, _printed(pd.concat([table, there])), _cheap(chosen)]))
+def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Of `tables.over_trainings` or `tables.quality` and of `choices` with heads left, by title: a row a model, on its first
+    test set: share and gone (heads gone at a loss of at most `tables.LOSS`), half (change of the first run with at most half of
+    the heads), gap (gradient importance minus L0's heads) and choice (the same in words), brief (what people call it)."""
+    later, rows, biggest = half_left(curves), [], max(curve.total.max() for curve in curves.values())
+    for title, curve in curves.items():
+        split, (begin, _, rest) = curve.index[0][1], title.partition(", ")
+        for own in largest_pruning(curve)[lambda table, split=split: table.index == split].itertuples():
+            known = begin in TEXTS.values()
+            brief = "in a smaller model" if own.total < biggest else f"in {begin} {rest or 'text'}" if known else f"in {title}"
+            whose = title if known else f"{TEXTS[corpus]}, {title}"
+            whose += f", {split.partition('_')[0].capitalize()}" if "_" in split else ""
+            row = {"model": whose, "brief": brief, "share": own.pruned / own.total}
+            row |= {
+                "gone": f"{own.pruned} of {own.total}",
+                "half": "–",
+                "gap": float("nan"),
+                "low": 0,
+                "high": 0,
+                "choice": "–",
+            }
+            if (title, split) in later.index:
+                at = later.loc[(title, split)]
+                row["half"] = f"{interval(at.change, at.change_low, at.change_high, '+.1f')} ({_gone(at)} gone)"
+            for best in ways.get(title, pd.DataFrame())[lambda table: table.index == named("gradient, example")].itertuples():
+                row |= {"gap": best.gap, "low": best.low, "high": best.high}
+                gap, over = interval(best.gap, best.low, best.high, "+.2f"), count(int(best.of), "training")
+                row["choice"] = f"{gap} ({best.left:.0f} left, {over})"
+            rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def _much(curve: pd.DataFrame) -> str:
-    """How large a share of heads goes at a loss of at most `tables.LOSS`, in words."""
-    within = curve[(curve.method == NAMES["l0"]) & (curve.change >= -LOSS)]
-    gone = 1 - (within.heads / within.total).min() if len(within) else 0.0
-    return "Most" if gone > 0.6 else "About half" if gone >= 0.45 else "Fewer than half"
+def lead(summed: pd.DataFrame, half: pd.DataFrame) -> str:
+    """The answer, of `summary`, and of `tables.half_left` of this run and of the other corpus."""
+    least, most = (_fraction(end) for end in (summed.share.min(), summed.share.max()))
+    much = f"{least} to {most} of the encoder heads, by model" if least != most else f"about {most} of the encoder heads"
+    places = [f"{row.gone} {row.brief}" for row in summed.sort_values("share", ascending=False).itertuples()]
+    places[0] = places[0].replace(" in ", " heads in ", 1)
+    told = [f"**{much[0].upper()}{much[1:]}.** At most {LOSS:g} BLEU is lost without {listed(places)}."]
+    if len(half := half[half.share.notna()]):
+        (name, _), top = half.index[0], half.iloc[0]
+        told.append(_printed(half))
+        if pd.notna(top.get(NEVER)) and pd.notna(top.get("heads_first")):
+            told.append(f"Encoder attention adds {number(top[NEVER], '.1f')} BLEU to {name} over training without it, of which")
+            told.append(f"{top.heads_first:.0f} heads keep {number(top['share from the start'], '%')}.")
+    if summed.low.lt(0).any():  # compared over several trainings
+        how = "worse than" if _worse(summed) else "about as well as"
+        where = count(int(summed.gap.notna().sum()), "model")
+        told.append(f"{named('gradient, example').capitalize()}, one backward pass, chose {how} gates in {where}.")
+    return " ".join(filter(None, told))
 
 
-def _layers(number_of: int) -> str:
-    words = ("no", "one", "two", "three", "four", "five", "six")
-    return f"{words[number_of] if number_of < len(words) else number_of}-layer"
+def _worse(summed: pd.DataFrame) -> bool:
+    """Of `summary`: whether gradient importance chooses worse than L0 in a model, surely, or by much in a single training."""
+    return bool((summed.gap.notna() & (summed.high.lt(0) | summed.high.isna() & summed.gap.lt(-LOSS))).any())
 
 
-def _cheap(chosen: pd.DataFrame | None) -> str:
-    """Of `choices`: whether gradient importance chooses as well as gates; empty where several trainings do not tell."""
-    if chosen is None or (name := named("gradient, example")) not in chosen.index or chosen.low.isna().all():
-        return ""
-    gap, low, high = chosen.loc[name, ["gap", "low", "high"]]
-    if high < 0:
-        return f"Trained gates choose better than {name}, by {number(-gap, '.1f')} BLEU."
-    return f"It takes no trained gates: {name}, one backward pass, chooses {'better' if low > 0 else 'as well'}."
+def _fraction(share: float) -> str:
+    words = {0: "none", 0.1: "a tenth", 0.2: "a fifth", 1 / 3: "a third", 0.5: "half", 2 / 3: "two thirds", 0.8: "four fifths"}
+    return words[min(words, key=lambda known: abs(known - share))]
 
 
 def _gone(row: pd.Series) -> str:
@@ -128,17 +143,34 @@ def _printed(table: pd.DataFrame) -> str:
     if pd.isna(at.iloc[0]):
         return ""
     if (at.fillna(table.change) < -loss).all():
-        return f"None can give up the paper's share, {whole - few} of {whole}, for {loss:g} BLEU."
+        return f"None can spare the paper's {whole - few} of {whole} for {loss:g} BLEU."
     return f"The paper's share, {whole - few} of {whole}, costs {number(-at.iloc[0], '.1f')} BLEU here (in the paper {loss:g})."
 
 
-def short(chosen: pd.DataFrame | None, scratch: pd.DataFrame, faster: str) -> str:
-    """What to do, of `choices`, of `tables.against_scratch` and of what removal saves."""
-    cheap = chosen is not None and (name := named("gradient, example")) in chosen.index and not chosen.high[name] < 0
-    how = f"Rank encoder heads by {name}" if cheap else "Let gates choose the encoder heads"
-    told = f"{how}, remove about half of them, train on, and look at what it costs: a smaller model may lose more. {faster}"
-    better = len(scratch) and (scratch.change < 0).all()
-    return f"{told} Where a small model is all you want, train it from scratch." if better else told
+def short(summed: pd.DataFrame, scratch: pd.DataFrame, saved: str) -> str:
+    """What to do, of `summary`, of `tables.against_scratch` and of what removal saves."""
+    cheap, few = summed.gap.notna().any() and not _worse(summed), _fraction(summed.share.min())
+    how = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
+    told = f"{how}, remove {'a few' if few == 'none' else few}, train on, look at what it costs, then remove more. {saved}"
+    if len(scratch) and (scratch.change < 0).all():
+        told += (
+            f" In one training, the maps that pruning found did better from scratch (by {ends(-scratch.change, '.1f')} BLEU);"
+        )
+        told += f" pruning had {scratch.steps_pruned.iloc[0]:,} of {scratch.steps.iloc[0]:,} steps."
+    return told
+
+
+def damage(pruned: pd.DataFrame, table: pd.DataFrame, means: pd.DataFrame) -> str:
+    """Of `tables.quality` of all kinds, the same of encoder heads with `tables.worth`, and its means: is the smallest model
+    worse than one without encoder heads, and is it for gates that move?"""
+    row, whole, told = pruned[pruned.method == NAMES["l0"]].sort_values("heads").iloc[0], table.loc["control"].iloc[0], ""
+    if row.bleu < (none := whole.bleu - whole.get(NEVER, float("nan"))):
+        told = f"With {row['heads']:.0f} of {row.total:.0f} heads left the pruned model has {number(row.bleu, '.1f')} BLEU, one"
+        told += f" trained without encoder heads {number(none, '.1f')}: short pruning seems to do harm."
+    for own in means[means.method == NAMES["map"]][:1].itertuples():
+        gap = own.bleu - means[(means.method == NAMES["l0"]) & (means.penalty == own.penalty)].bleu.iloc[0]
+        told += f" At {own.heads:.0f} encoder heads, fixing L0's heads before pruning changes BLEU by {number(gap, '+.2f')}."
+    return told.strip()
 
 
 def never(table: pd.DataFrame) -> str:
@@ -210,11 +242,14 @@ def by_kind(table: pd.DataFrame) -> str:
     encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
     part, first = ~((cross == 1) & (decoder == 1)), ((encoder < decoder) & (encoder < cross)).sum()
     said = f"Encoder heads go first in {first} of {len(table)} runs"
+    printed = printed_by_kind()
+    held = sum(printed.encoder.lt(printed.decoder) & printed.decoder.lt(printed.cross))
     said += (
         f"; cross-attention goes last in {(cross > decoder)[part].sum()} of the {part.sum()} that can tell"
         if part.any()
         else ""
     )
+    said = f"{said}. The paper's order holds in {held} of its {len(printed)} own maps"
     return f"{said}." if table["starts alike"].all() else f"{said}. Only encoder attention starts from zero: no order follows."
 
 
@@ -224,8 +259,8 @@ def functions(table: pd.DataFrame) -> tuple[str, str]:
     if of_any.empty or not of_any.had.max():
         return "No head has a function: nothing can be said of which stay.", ""
     sure, above = (of_any.p_holm < SURE).sum(), (of_any.stay > of_any.expected).sum()
-    said = f"In {above} of {len(of_any)} pruned models more heads with a function stay than of random heads,"
-    said = f"{said} significantly in {sure or 'none'}."
+    said = f"In {above} of {len(of_any)} pruned models more heads with a function stay than chance expects, significantly in"
+    said = f"{said} {sure or 'none'}; the {len(of_any)} come from {count(of_any.model.nunique(), 'model')}."
     most = of_any[["had", "heads"]].min(axis=1)  # the most that could stay
     could = int((hypergeom.sf(most - 1, of_any.of, of_any.had, of_any["heads"]) < SURE / len(table)).sum())
     power = (
@@ -287,7 +322,7 @@ def had(table: pd.DataFrame) -> str:
         most = rows.groupby("function").had.max()
         own = [f"{called} {most[name]}" for name, called in FUNCTIONS.items() if most.get(name)]
         told.append(f"{model} {most['any']}{f' ({listed(own)})' if own else ''}")
-    return f"Heads with a function before pruning: {'; '.join(told)}."
+    return f"Heads with a function before pruning (one head may have several): {'; '.join(told)}."
 
 
 def drifted(table: pd.DataFrame) -> pd.DataFrame:
@@ -298,8 +333,9 @@ def drifted(table: pd.DataFrame) -> pd.DataFrame:
     return groups[["functional_before", "kept", "lost", "other"]].sum().assign(pruned=groups.size())
 
 
-def gone_at_once(points: pd.DataFrame) -> str:
-    """Of `tables.removed_at_once`: what keeps most at most head counts, and how much, beside random heads."""
+def gone_at_once(points: pd.DataFrame, first: int | None = None) -> str:
+    """Of `tables.removed_at_once`: what keeps most at most head counts, and how much, beside random heads; `first`: how many
+    test sentences were translated, if not all."""
     own, chance = points[points.method != ALL], named(RANDOM)
     cells = own.pivot_table("value", ["panel", "heads"], "method")
     if chance not in cells or len(cells.columns) < 2:
@@ -308,14 +344,10 @@ def gone_at_once(points: pd.DataFrame) -> str:
     best = cells.drop(columns=chance).idxmax(axis=1)
     name = best.value_counts().index[0]
     at = best.index[best == name][(best == name).sum() // 2]
-    told = f"With {at} heads left, those chosen by *{name}* keep {number(cells[name][at], '.1f')} BLEU, random ones"
-    return f"{told} {number(cells[chance][at], '.1f')} on average."
-
-
-def main(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `pooled` the rows that the story is of: gradient importance, gates, random heads, and confidence."""
-    told = tuple(map(named, ("gradient, example", NAMES["map"], NAMES["l0"], NAMES["gradual"], RANDOM, "confidence")))
-    return table[table.index.get_level_values("run").str.startswith(told)]
+    among, layered = f" of the first {first} test sentences" if first else "", f"{name}, by layer"
+    told = f"With {at} heads left, those chosen by *{name}* keep {number(cells[name][at], '.1f')} BLEU{among},"
+    told += f" normalised by layer {number(cells[layered][at], '.1f')}," if layered in cells else ""
+    return f"{told} random ones {number(cells[chance][at], '.1f')} on average."
 
 
 def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -344,13 +376,13 @@ def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def further(found: pd.DataFrame) -> str:
-    """Of `choices`: how the best of them stands to L0's heads."""
-    if found.empty:
+    """Of `choices`: how gradient importance stands to L0's heads."""
+    if (name := named("gradient, example")) not in found.index:
         return ""
-    best, row = found.index[0], found.iloc[0]
-    trainings = f"over {row.of:.0f} trainings" if row.of > 1 else "in this one training"
-    told = f"Trained on alike, heads chosen by *{best}* differ from L0's by {interval(row.gap, row.low, row.high, '+.2f')} BLEU"
-    return f"{told} {trainings}."
+    row = found.loc[name]
+    over = f"over {row.of:.0f} trainings" if row.of > 1 else "in this one training"
+    gap = interval(row.gap, row.low, row.high, "+.2f")
+    return f"Trained on alike, heads chosen by *{name}* differ from L0's by {gap} BLEU {over}."
 
 
 def pooled(part: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -379,20 +411,3 @@ def sizes(studied: Sequence[subjects.Subject]) -> str:
     first = next(iter(shapes.values()), {})
     other = [f"{title}: encoder {own['encoder']}, decoder {own['decoder']}" for title, own in shapes.items() if own != first]
     return "; ".join(other)
-
-
-def truths(told: pd.DataFrame, names: Collection[str]) -> str:
-    """Of rank correlations by (truth and model, criterion): the best cheap criterion for each truth, beside the other truth, as
-    ranges over models."""
-    said, models = [], 0
-    for truth in names:
-        part = told[told.index.get_level_values("truth").str.startswith(truth)].rho
-        mean, models = part.groupby("criterion").mean(), max(models, part.index.get_level_values("truth").nunique())
-        cheap = mean.drop(list(names), errors="ignore")
-        if cheap.notna().any():
-            known = [name for name in names if name != truth and pd.notna(mean.get(name))]
-            at = {name: ends(part.xs(name, level="criterion"), ".2f") for name in (cheap.idxmax(), *known)}
-            best = f"by {cheap.idxmax()} ({'; '.join([at[cheap.idxmax()], *(f'by {name} {at[name]}' for name in known)])})"
-            said.append(f"{truth} {best}" if said else f"{truth} is predicted best {best}")
-    said = "; ".join(said) or "none could be told"
-    return f"Of the cheap criteria, rank correlations over {count(models, 'model')}: {said}."

@@ -221,9 +221,9 @@ def largest_pruning(table: pd.DataFrame, loss: float = LOSS) -> pd.DataFrame:
         surely = part[part.change_low >= -loss].heads
         best = within.iloc[0] if len(within) else pd.Series({"heads": total, "change": 0.0})
         rows[split] = {
-            "total": total, "kept": int(best.heads), "pruned": total - int(best.heads), "change": best.change,
+            "total": total, "kept": round(best.heads), "pruned": total - round(best.heads), "change": best.change,
             "low": best.get("change_low", np.nan), "high": best.get("change_high", np.nan),
-            "kept_surely": int(surely.min()) if len(surely) else total,
+            "kept_surely": round(surely.min()) if len(surely) else total,
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("test set")
 
