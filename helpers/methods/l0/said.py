@@ -130,7 +130,7 @@ def _worse(summed: pd.DataFrame) -> bool:
 
 def _fraction(share: float) -> str:
     words = {0: "none", 0.1: "a tenth", 0.2: "a fifth", 1 / 3: "a third", 0.5: "half", 2 / 3: "two thirds", 0.8: "four fifths"}
-    return words[min(words, key=lambda known: abs(known - share))]
+    return words[max(known for known in words if known <= share + 0.05)]  # hardly rounded up
 
 
 def _gone(row: pd.Series) -> str:
