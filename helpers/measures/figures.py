@@ -76,7 +76,7 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series):
+def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Series):
     """All heads in their places, a column a measure, a block of layers a type of attention: coloured by the measure.
 
     Parameters
@@ -85,6 +85,8 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series):
         Drawn as per cent of the measure's largest head, on a logarithmic scale.
     unsure : Series on (kind, layer, head), bool
         Heads whose value of the first measure cannot be told from zero: grey there.
+    marks : Series on (kind, layer, head), str
+        What stands in cells of the first measure.
     """
     kinds = drawing.kinds(unsure.index.unique("kind"))
     layers = {kind: unsure[kind].index.unique("layer").size for kind in kinds}
@@ -102,6 +104,9 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series):
             if not place:
                 grey = unsure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool)
                 axis.imshow(np.where(grey, 1.0, np.nan), cmap="Greys", vmin=0, vmax=5, aspect="auto", zorder=0.2)
+                for (row, head), mark in np.ndenumerate(marks[kind].unstack("head").reindex_like(table).fillna("")):
+                    colour = drawing.ink(shades(scale(table.iloc[row, head])))
+                    axis.text(head, row, mark, ha="center", va="center", fontsize=9, color=colour)
                 axis.set_ylabel(f"{drawing.KIND_TITLES[kind]}\nlayer")
             shown = range(table.shape[1]) if table.shape[1] <= 16 else ()
             axis.set_xticks(shown, [table.columns[at] + 1 for at in shown])
@@ -255,6 +260,14 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
     return figure
 
 
+_CHOICES, _RANDOM = ("#CC79A7", "#000000"), "#8A8A8A"  # of choices of heads, and of draws: types of attention have `MODELS`
+
+
+def _choices(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    looks = drawing.looks(names)
+    return {name: looks[name] | {"color": colour} for name, colour in zip(looks, _CHOICES, strict=False)}
+
+
 @redrawable
 def beside_random(frame: pd.DataFrame):
     """The loss without chosen heads beside as many drawn at random: a panel a number of heads, a dot a draw.
@@ -262,21 +275,26 @@ def beside_random(frame: pd.DataFrame):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: heads (closed), method, rise (nats a target token). The first method is the choice: a line through the panel.
+        Rows: heads (closed), choice, method, rise (nats a target token). The first method is that of choices: each a line
+        through the panel, its own draws below it. Draws of no choice ("") stand below all.
     """
-    drawing.need(frame, "heads", "method", "rise")
-    methods, looks = list(dict.fromkeys(frame.method)), drawing.looks(dict.fromkeys(frame.method))
-    numbers = list(dict.fromkeys(frame["heads"]))
-    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.35 * len(methods) + 0.9)
+    drawing.need(frame, "heads", "choice", "method", "rise")
+    rows = sorted(dict.fromkeys(zip(frame.choice, frame.method, strict=True)), key=lambda row: not row[0])
+    first, numbers = frame.method.iloc[0], list(dict.fromkeys(frame["heads"]))
+    looks = _choices([name for name, method in rows if method == first])
+    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.3 * len(rows) + 0.9)
     for axis, number in zip(axes, numbers, strict=True):
-        for place, method in enumerate(methods):
-            rises = 1000 * frame.rise[(frame["heads"] == number) & (frame.method == method)].sort_values()
+        for place, (name, method) in enumerate(rows):
+            own = (frame["heads"] == number) & (frame.choice == name) & (frame.method == method)
+            rises = 1000 * frame.rise[own].sort_values()
             lane = place + (np.arange(len(rises)) % 3 - 1) * 0.16 * (len(rises) > 1)  # draws next to each other stay apart
-            axis.plot(rises, lane, ls="", ms=3.5 if place else 6, mec="none", alpha=0.7 if place else 1, **looks[method])
-            if not place:
-                axis.axvline(rises.iloc[0], color=looks[method]["color"], lw=1, zorder=1)
-        axis.set_yticks(range(len(methods)), methods if drawing.left(axis) else [""] * len(methods))
-        axis.set(title=f"{number} heads off", xlabel="rise of the loss (millinats per token)", ylim=(len(methods) - 0.5, -0.5))
+            look = looks[name] if method == first else {"color": _RANDOM, "marker": "o", "alpha": 0.7}
+            axis.plot(rises, lane, ls="", ms=6 if method == first else 3.5, mec="none", **look)
+            if method == first:
+                axis.axvline(rises.iloc[0], color=looks[name]["color"], lw=1, zorder=1)
+        called = [name if method == first else method for name, method in rows]
+        axis.set_yticks(range(len(rows)), called if drawing.left(axis) else [""] * len(rows))
+        axis.set(title=f"{number} heads off", xlabel="rise of the loss (millinats per token)", ylim=(len(rows) - 0.5, -0.5))
         _millinats(axis, "x", frame.rise[frame["heads"] == number])
     return figure
 
@@ -350,10 +368,10 @@ def one_by_one(frame: pd.DataFrame, marked: int):
     """
     names = {"together": "all off together", "alone": "sum of each off alone"}
     figure, axis = plt.subplots(figsize=(WIDTH - 0.6, 2.8))
-    for (name, said), colour in zip(names.items(), MODELS, strict=False):
+    for (name, said), colour in zip(names.items(), (_CHOICES[1], "#6B6B6B"), strict=True):
         y, low, high = (1000 * frame[f"{name}{end}"] for end in ("", "_low", "_high"))
         axis.fill_between(frame.index, low, high, color=colour, alpha=0.2, lw=0)
-        axis.plot(frame.index, y, color=colour, marker="o", ms=3, lw=1.3)
+        axis.plot(frame.index, y, color=colour, marker="o", ms=3, lw=1.3, ls="-" if name == "together" else "--")
         axis.annotate(said, (frame.index[-1], y.iloc[-1]), (6, 0), textcoords="offset points", color=colour, va="center")
         if marked in frame.index:
             off = (-6, 7) if name == "together" else (6, -11)
@@ -376,20 +394,22 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
     Parameters
     ----------
     points : pandas.DataFrame
-        Rows: method (the choice first), heads (left, of `total`), bleu, low, high.
+        Rows: method (choices first), heads (left, of `total`), bleu, low, high.
     drawn : sequence of str
         Methods that are drawn at random: hollow, without intervals.
     """
     drawing.need(points, "method", "heads", "bleu", "low", "high")
     figure, axis = plt.subplots(figsize=(WIDTH - 0.3, 3.1))
-    ticks, ends = sorted(points["heads"].unique(), reverse=True), {}
-    looks = drawing.looks([points.method.iloc[0], *drawn, *points.method])
+    points = points.assign(heads=total - points["heads"])
+    ticks, ends = sorted(points["heads"].unique()), {}
+    looks = _choices([name for name in dict.fromkeys(points.method) if name not in drawn])
+    looks |= {name: {"color": _RANDOM, "marker": mark} for name, mark in zip(drawn, "sD", strict=False)}
     for at, (name, look) in enumerate(reversed(looks.items())):
         rows = points[points.method == name]
-        mean = rows.groupby("heads").bleu.mean().sort_index(ascending=False)
+        mean = rows.groupby("heads").bleu.mean()
         axis.plot(mean.index, mean, color=look["color"], lw=1.2, zorder=2)
         ends[name] = (mean.iloc[-1], look["color"])
-        whole, rows = rows["heads"] == total, rows.assign(lane=rows.groupby("heads").cumcount())
+        whole, rows = rows["heads"] == 0, rows.assign(lane=rows.groupby("heads").cumcount())
         if name in drawn:  # draws of one number of heads side by side
             side = (rows.lane - rows.groupby("heads").lane.transform("mean")) * 0.009 * total
             axis.plot(
@@ -398,8 +418,8 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
         else:
             axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
     _named_ends(axis, ticks[-1], ends, 6.5)
-    axis.set(xlim=(ticks[0] + 0.05 * total, ticks[-1] - 0.05 * total), xticks=ticks, ylim=(-3, None))
-    axis.set(xlabel=f"heads left (of {total})", ylabel="BLEU")
+    axis.set(xlim=(-0.05 * total, ticks[-1] + 0.05 * total), xticks=ticks, ylim=(-3, None))
+    axis.set(xlabel=f"heads off (of {total})", ylabel="BLEU")
     return figure
 
 

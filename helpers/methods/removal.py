@@ -20,7 +20,7 @@ from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
 
-LEAST, ALIKE = "loss without the head", "random, same types"  # the choice by `worth`, in notebook 00 this measure
+CHOICE, ALIKE = "the choice", "random, same types"
 ENCODER = "all encoder heads, nothing trained"
 SCORES = ("loss", "bleu", "low", "high", "change", "change low", "change high")
 
@@ -33,71 +33,74 @@ def batches(subject, split: str, first: int | None = None, budget: int = 2048) -
 
 
 def beside_random(
-    model, batches: Iterable[Mapping[str, Any]], worth: pd.Series, shares: Sequence[float] = (0.25, 0.5), draws: int = 20
-) -> pd.DataFrame:
+    model, batches: Iterable[Mapping[str, Any]], worth: pd.Series | Mapping[str, pd.Series],
+    shares: Sequence[float] = (0.25, 0.5), draws: int = 20,
+) -> pd.DataFrame:  # fmt: skip
     """How much the loss rises without the least important heads, and without as many drawn at random; gates of 0, no training.
 
     Parameters
     ----------
     batches
         With labels; not the text that `worth` was measured on.
-    worth : pandas.Series
-        As of `quality`.
+    worth : pandas.Series on (kind, layer, head), or a mapping of name -> Series
+        Larger stays longer: any column of the head table; or several, each a choice.
     shares : sequence of float
         Of all heads, to be closed.
     draws : int
-        Of random heads: from all heads, and, in models with several kinds of attention, as many of each kind.
+        Of random heads: from all heads, and, in models with several kinds of attention, as many of each kind as a choice has.
 
     Returns
     -------
     pandas.DataFrame
-        A row each (method, draw, closed heads): rise, nats a target token; of the choice with low and high (95 % interval over
-        sentences).
+        A row each (choice, method, draw, closed heads): rise, nats a target token; of a choice with low and high (95 % interval
+        over sentences). Heads drawn from all are of no choice ("").
 
     Raises
     ------
     StudyError
         As `quality`; if there is nothing to predict.
     """
-    _check(model, worth, shares)
-    batches, rows = list(batches), []
+    columns, index = _choices(model, worth, shares)
+    batches, rows, known = list(batches), [], {}
     whole, tokens = losses_of_examples(model, batches)
 
-    def add(method: str, draw: int, closed: list) -> None:
-        with heads.gate(model, dict.fromkeys(closed, 0.0)):
-            rise = losses_of_examples(model, batches)[0] - whole
-        ends = map(float, scoring.ratio_interval(rise, tokens)[1:]) if method == LEAST else (np.nan, np.nan)
-        rows.append((method, draw, len(closed), rise.sum() / tokens.sum(), *ends))
+    def add(choice: str, method: str, draw: int, closed: list) -> None:
+        if (out := frozenset(closed)) not in known:
+            with heads.gate(model, dict.fromkeys(closed, 0.0)):
+                known[out] = losses_of_examples(model, batches)[0] - whole
+        ends = map(float, scoring.ratio_interval(known[out], tokens)[1:]) if method == CHOICE else (np.nan, np.nan)
+        rows.append((choice, method, draw, len(closed), known[out].sum() / tokens.sum(), *ends))
 
-    for count in dict.fromkeys(round(len(worth) * share) for share in shares):
-        gone = least(worth, count)
-        add(LEAST, 0, gone)
-        like = pd.MultiIndex.from_tuples(gone, names=worth.index.names)
+    for count in dict.fromkeys(round(len(index) * share) for share in shares):
+        for name, column in columns.items():
+            gone = pd.MultiIndex.from_tuples(least(column, count), names=index.names)
+            add(name, CHOICE, 0, list(gone))
+            for draw in range(draws if index.get_level_values("kind").nunique() > 1 else 0):
+                add(name, ALIKE, draw, drawn(index.to_series(), count, draw, gone))
         for draw in range(draws):
-            add(RANDOM, draw, drawn(worth, count, draw))
-            if worth.index.get_level_values("kind").nunique() > 1:
-                add(ALIKE, draw, drawn(worth, count, draw, like))
-    return pd.DataFrame(rows, columns=["method", "draw", "heads", "rise", "low", "high"])
+            add("", RANDOM, draw, drawn(index.to_series(), count, draw))
+    return pd.DataFrame(rows, columns=["choice", "method", "draw", "heads", "rise", "low", "high"])
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
-    """For each number of heads and way to draw: did the table choose better than chance? Of `beside_random`.
+    """For each number of heads, choice and way to draw: is the choice better than chance? Of `beside_random`.
 
     Returns
     -------
     pandas.DataFrame
-        heads (closed), method (the way to draw), own (rise of the loss with those of least worth) with own_low and own_high,
+        heads (closed), choice, method (the way to draw), own (rise of the loss by the choice) with own_low and own_high,
         rise with low and high (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided, of as
         good a draw by chance: with few draws it cannot be small).
     """
     rows = []
-    for count, part in table.groupby("heads", sort=True):
-        own, *ends = part.loc[part.method == LEAST, ["rise", "low", "high"]].iloc[0]
-        for method, others in part[part.method != LEAST].groupby("method", sort=False).rise:
-            beaten, draws = int((own < others).sum()), len(others)
+    for row in table[table.method == CHOICE].sort_values("heads", kind="stable").itertuples():
+        part = table[(table["heads"] == row.heads) & (table.method != CHOICE) & table.choice.isin(["", row.choice])]
+        for method, others in part.groupby("method", sort=False).rise:
+            beaten, draws = int((row.rise < others).sum()), len(others)
             p = (1 + draws - beaten) / (1 + draws)
-            rows.append((count, method, own, *ends, others.mean(), others.min(), others.max(), beaten, draws, p))
-    names = ["heads", "method", "own", "own_low", "own_high", "rise", "low", "high", "beaten", "draws", "p"]
+            ends = (row.low, row.high, others.mean(), others.min(), others.max())
+            rows.append((row.heads, row.choice, method, row.rise, *ends, beaten, draws, p))
+    names = ["heads", "choice", "method", "own", "own_low", "own_high", "rise", "low", "high", "beaten", "draws", "p"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -108,8 +111,10 @@ def one_by_one(
 
     Parameters
     ----------
-    batches, worth
+    batches
         As of `beside_random`.
+    worth : pandas.Series
+        One choice.
     points : int
         How many numbers of heads, evenly spread up to all.
     repeats : int
@@ -125,7 +130,7 @@ def one_by_one(
     StudyError
         As `beside_random`.
     """
-    _check(model, worth, ())
+    _choices(model, worth, ())
     held, order, rows = list(batches), least(worth, len(worth)), {}
     (whole, tokens), (alone, _) = losses_of_examples(model, held), rises_of_examples(model, held)
     for count in sorted({round(len(worth) * part / points) for part in range(1, points + 1)} - {0}):
@@ -178,49 +183,51 @@ def in_plain_transformers(folder: Path, given: Mapping[str, Any], **options: Any
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _check(model, worth: pd.Series, shares: Sequence[float]) -> None:
+def _choices(model, worth, shares: Sequence[float]) -> tuple[Mapping[str, pd.Series], pd.MultiIndex]:
+    """Choices by name, and all heads."""
     if any(not 0 < share < 1 for share in shares):
         raise StudyError(f"A share of heads to remove lies between 0 and 1: {', '.join(map(str, shares))} do not all.")
-    if set(worth.index) != set(heads.index(model)):
+    columns = {CHOICE: worth} if isinstance(worth, pd.Series) else worth
+    if any(set(column.index) != set(heads.index(model)) for column in columns.values()):
         raise StudyError("The worth of heads is not of this model's heads: take a column of its own head table.")
+    return columns, next(iter(columns.values())).index
 
 
 def quality(
-    subject, worth: pd.Series, split: str, beam: int = 1, repeats: int = 1000, shares=(0.25, 0.5, 0.75), draws: int = 3,
-    first: int | None = None, also: Mapping[str, pd.Series] | None = None,
+    subject, worth: pd.Series | Mapping[str, pd.Series], split: str, beam: int = 1, repeats: int = 1000,
+    shares=(0.25, 0.5, 0.75), draws: int = 3, first: int | None = None,
 ) -> pd.DataFrame:  # fmt: skip
     """What is left of a model when a share of its heads is removed, without further training.
 
     Parameters
     ----------
     subject : helpers.runs.subjects.Subject
-    worth : pandas.Series
-        On (kind, layer, head), larger stays longer: any column of the head table.
+    worth
+        As of `beside_random`.
     split : str
         On which it is scored; not the one that `worth` was measured on.
     shares : sequence of float
         Of all heads, to be removed.
     draws : int
-        Of random heads: from all heads, and as many of each kind of attention as the choice by `worth` takes.
+        Of random heads: from all heads, and as many of each kind of attention as the first choice takes.
     first : int, optional
         Sentences of the split, the first, on which it is scored; all by default.
-    also : mapping of name -> Series, optional
-        Other columns to choose by; with them also all encoder heads at once (`ENCODER`), if there are any others.
 
     Returns
     -------
     pandas.DataFrame
-        A row each (method, draw, heads left): loss (nats a token), bleu with low and high, change (against the whole model)
-        with "change low" and "change high" (paired bootstrap over sentences).
+        A row each (method, draw, heads left), and of all encoder heads at once (`ENCODER`): loss (nats a token),
+        bleu with low and high, change (against the whole model) with "change low" and "change high" (paired bootstrap over
+        sentences).
 
     Raises
     ------
     StudyError
         If a share is not between 0 and 1, or `worth` is not of this model's heads.
     """
-    _check(subject.model, worth, shares)
+    columns, index = _choices(subject.model, worth, shares)
     texts, references = ([getattr(pair, side) for pair in subject.pairs(split)[:first]] for side in ("source", "target"))
-    unseen, total = list(batches(subject, split, first)), len(worth)
+    unseen, total = list(batches(subject, split, first)), len(index)
 
     def counted(model) -> tuple[float, np.ndarray]:
         translations = training.translate(model, texts, subject.source, subject.target, beam)
@@ -234,18 +241,18 @@ def quality(
         return dict(zip(SCORES, (loss, *ends), strict=True))
 
     def choices() -> Iterator[tuple[dict[str, Any], list]]:
-        for method in (LEAST, *(also or {}), RANDOM, ALIKE):
+        for method in (*columns, RANDOM, ALIKE):
             yield {"method": method, "draw": 0, "heads": total}, []
-        encoder = [head for head in worth.index if head[0] == "encoder"]
-        if also and 0 < len(encoder) < total:
+        encoder = [head for head in index if head[0] == "encoder"]
+        if 0 < len(encoder) < total:
             yield {"method": ENCODER, "draw": 0, "heads": total - len(encoder)}, encoder
         for count in dict.fromkeys(round(total * share) for share in shares):
-            gone = least(worth, count)
-            for method, column in {LEAST: worth, **(also or {})}.items():
+            for method, column in columns.items():
                 yield {"method": method, "draw": 0, "heads": total - count}, least(column, count)
+            like = pd.MultiIndex.from_tuples(least(next(iter(columns.values())), count), names=index.names)
             for draw in range(draws):
-                yield {"method": RANDOM, "draw": draw, "heads": total - count}, drawn(worth, count, draw)
-                like = pd.MultiIndex.from_tuples(gone, names=worth.index.names)
-                yield {"method": ALIKE, "draw": draw, "heads": total - count}, drawn(worth, count, draw, like)
+                for method, kinds in ((RANDOM, None), (ALIKE, like)):
+                    found = drawn(index.to_series(), count, draw, kinds)
+                    yield {"method": method, "draw": draw, "heads": total - count}, found
 
     return pd.DataFrame(at_once(subject.model, choices(), scored))

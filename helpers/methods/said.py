@@ -2,109 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from helpers import study
-from helpers.measures.removal import RANDOM
+from helpers.measures import measured
+from helpers.measures.removal import RANDOM, least
 from helpers.measures.table import TRUTH
-from helpers.methods.removal import ALIKE, LEAST
+from helpers.methods.removal import ALIKE, ENCODER
 from helpers.reading import ends, interval, listed, number
 from helpers.study import layout
 
 GRADIENT = "gradient, example"
 UNIT = "millinats per token"
+OF = {ALIKE: " of the same types", RANDOM: ""}
 
 
-def needed(differ: pd.DataFrame) -> str:
-    """Of `measured.effects_that_differ` on kind: which heads change the loss, each off alone, in bold and in a sentence."""
-    some, full = differ[differ.differ < differ["heads"]], differ[differ.differ == differ["heads"]]
+def needed(single: pd.DataFrame) -> str:
+    """Which heads raise the loss, each off alone, in bold and in sentences; on (kind, layer, head), see `leave_one_out`."""
+    holm = measured.corrected(single)
+    kinds, sure = single.groupby(level="kind", sort=False).size(), (holm & (single.loss > 0)).groupby(level="kind").sum()
+    full = [kind for kind in kinds.index if sure[kind] == kinds[kind]]
+    kind_of = {kind: f"{kind} " if len(kinds) > 1 else "" for kind in kinds.index}
+    parts = [f"{sure[kind] or 'none'} of {kinds[kind]} {kind_of[kind]}heads" for kind in kinds.index if kind not in full]
+    every = f"all {kinds[full].sum()} {listed(full) if len(kinds) > 1 else ''}".strip() + " heads"
+    said = ", and surely ".join([every] * bool(full) + [listed(parts)] * bool(parts))
+    told = f"**{said[:1].upper()}{said[1:]}.** Off alone, each raises the loss, corrected for testing all heads of its type."
+    some = single[~holm & ((single.low > 0) | (single.high < 0))]
     if some.empty:
-        return f"**All {differ['heads'].sum()} heads.** Each of them changes the loss when it alone is off."
-    kinds = {kind: f"{kind} " if len(differ) > 1 else "" for kind in differ.index}
-    parts = [f"{row.differ or 'none'} of {row['heads']} {kinds[kind]}heads" for kind, row in some.iterrows()]
-    every = f"all {listed(full.index)} heads, and " if len(full) else ""
-    said = f"{every}{listed(parts)}"
+        return told
+    of, fall = listed(some.index.unique("kind")) + " " if len(kinds) > 1 else "", int((some.high < 0).sum())
+    lower = f", and {fall} of them lower{'s' * (fall == 1)} it" * bool(fall)
+    return f"{told} {len(some)} more {of}head{'s' * (len(some) > 1)} change{'s' * (len(some) == 1)} it only uncorrected{lower}."
+
+
+def together(row: pd.Series, half: pd.Series) -> str:
+    """Of two rows of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
+    costs = {name: interval(*(1000 * row[[name, f"{name}_low", f"{name}_high"]]), ",.0f") for name in ("together", "alone")}
+    more = f"; with {half.name} it is {number(1000 * half.together, ',.0f')} against {number(1000 * half.alone, ',.0f')}"
     return (
-        f"**{said[:1].upper()}{said[1:]}.** Each of these changes the loss when it alone is off; of the others we cannot tell."
+        f"Off at once, the {row.name} cheapest heads cost {costs['together']} {UNIT}, and their single costs add up to"
+        f" {costs['alone']}{more * bool(half.name != row.name)}."
     )
 
 
-def where(single: pd.DataFrame, differ: pd.DataFrame) -> str:
-    """In which layer most heads change the loss, of the type of attention that has the smallest share of such heads.
-
-    Parameters
-    ----------
-    single : pandas.DataFrame on (kind, layer, head)
-        Of `leave_one_out`.
-    differ : pandas.DataFrame
-        Its `measured.effects_that_differ` on kind.
-    """
-    row = differ.loc[differ.share.idxmin()]
-    if row.share == 1:
-        return "Every head changes the loss when it alone is off."
-    own = single.loc[row.name]
-    sure = ((own.low > 0) | (own.high < 0)).groupby(level="layer").sum()
-    if not row.differ:
-        return f"Of no {row.name} head can we tell that it changes the loss."
-    return f"Layer {sure.idxmax() + 1} has {sure.max()} of the {row.differ} {row.name} heads that change the loss."
-
-
-def together(half: pd.Series) -> str:
-    """Of a row of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
-    cheap = f"the {half.name} heads that cost least"
-    if half.together_low <= half.alone_high:
-        return f"Off at once, {cheap} cost no more than the sum of their single costs, as far as we can tell."
-    much = f"about {number(half.together / half.alone, ',.0f')} times" if half.alone > 0 else "far more than"
-    return (
-        f"But heads that look idle alone are not idle together: off at once, {cheap} cost {much} the sum of their single costs."
-    )
+def nearest(won: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `removal.against_random` beside the random heads that are hardest to beat: of the same types, if drawn."""
+    return won[won.method == (ALIKE if ALIKE in set(won.method) else RANDOM)]
 
 
 def beside(won: pd.DataFrame) -> str:
-    """Of `removal.against_random`, the most heads off: what the choice costs, beside random heads."""
-    last = won[won["heads"] == won["heads"].max()].set_index("method")
-    own, rises = (
-        number(1000 * last.own.iloc[0], ",.0f"),
-        {name: number(1000 * row.rise, ",.0f") for name, row in last.iterrows()},
-    )
-    named = {ALIKE: "random heads of the same types", RANDOM: "random heads of any type"}
-    others = listed(f"{named[name]} cost {rises[name]} on average" for name in named if name in rises)
-    return f"With {last['heads'].iloc[0]} heads off, the choice costs {own} {UNIT}; {others}."
-
-
-def surely(won: pd.DataFrame) -> str:
-    """Of the same: whether the choice beats the nearest random heads by more than luck, at each number of heads."""
-    rows = won[won.method == (ALIKE if ALIKE in set(won.method) else RANDOM)]
-    like = " of the same types" * (rows.method.iloc[0] == ALIKE)
-    told = [
-        f"with {row.heads} off it costs less than {row.beaten} of {row.draws} draws"
-        f" ({'hardly' if row.p < 0.05 else 'perhaps'} luck)"
-        for row in rows.itertuples()
+    """Of `removal.against_random`, the most heads off: what each choice costs, beside the cheapest random draw."""
+    rows = nearest(won)
+    parts = [
+        f"{_choosing(row.choice)} costs {1000 * row.own:,.0f} {UNIT} (cheapest draw{OF[row.method]}: {1000 * row.low:,.0f})"
+        for row in rows[rows["heads"] == rows["heads"].max()].itertuples()
     ]
-    return f"The choice beside random heads{like}: {listed(told)}"
+    return f"With {rows['heads'].max()} heads off, {listed(parts)}."
 
 
-def looked(example: Mapping[str, Any]) -> str:
-    """How one head reads one sentence, of `sentence.attention`: nothing where it is no cross head that goes about in order."""
-    at, columns, rows = np.asarray(example["weights"]).argmax(1), example["columns"], example["rows"]
-    steps, back = np.diff(at), np.flatnonzero(np.diff(at) < 0)
-    if example.get("looks") != "predicted token" or "source" not in example.get("looked at", "") or (steps >= 0).mean() < 0.8:
+def passed(won: pd.DataFrame) -> str:
+    """Of the same: which choices beat every random draw with the most heads off."""
+    rows = nearest(won)
+    rows = rows[rows["heads"] == rows["heads"].max()]
+    won_all = rows.beaten == rows.draws
+    does, fails = ([_choosing(name) for name in rows.choice[part]] for part in (won_all, ~won_all))
+    told = f"{listed(does)} beat{'s' * (len(does) < 2)} every draw{OF[rows.method.iloc[0]]}"
+    return f"with {rows['heads'].iloc[0]} off, {told}" + f", and {listed(fails)} does not" * bool(does and fails)
+
+
+def shared(choices: Mapping[str, pd.Series], count: int) -> str:
+    """Which heads only one of two choices of `count` heads takes, and how many any draw of the first one's types shares."""
+    index, taken = next(iter(choices.values())).index, {name: least(column, count) for name, column in choices.items()}
+    first, second = map(set, taken.values())
+    told = f"The two choices of {count} share {len(first & second)} heads."
+    for name, alone in zip(taken, (first - second, second - first), strict=True):
+        kinds = {kind: [f"{layer + 1}.{head + 1}" for own, layer, head in sorted(alone) if own == kind] for kind, *_ in alone}
+        parts = [f"{kind} {listed(numbers)}" for kind, numbers in sorted(kinds.items())]
+        told += f" Only {_choosing(name)} takes {listed(parts)}." * bool(parts)
+    all_of, own = (pd.Series([kind for kind, *_ in part]).value_counts() for part in (index, first))
+    same, most = (2 * own - all_of).clip(lower=0).sum(), own.idxmax()
+    name = _choosing(next(iter(taken)))
+    of = f" {name[:1].upper()}{name[1:]} takes {own[most]} of the {all_of[most]} {most} heads, so a draw of the same types"
+    return told + f"{of} shares at least {same:.0f} with it: a weak check." * bool(same > 0 and len(all_of) > 1)
+
+
+def aligned(folder: Path | None, name: str, head: tuple[str, int, int]) -> str:
+    """How often a cross head of a published model's first training points at the aligned word (notebook 2), where known."""
+    path = folder and layout.Chapter(folder / "02_head_functions").table(f"alignment_{name}")
+    if not path or not path.exists():
         return ""
-    more = [f"skips *{columns[i]}*" for i in range(at.max()) if i not in set(at)][:1]
-    more += [f"goes back from *{columns[at[i]]}* to *{columns[at[i + 1]]}* at `{rows[i + 1]}`" for i in back[:1]]
-    return f"It follows the translation, not the position: here it {listed(more)}." if more else "Here it goes in order."
+    at = pd.read_csv(path, index_col=["kind", "layer", "head"]).predicted.get(head)
+    return "" if at is None else f"Over the whole text it points at the aligned word in {number(at, '.0%')} (notebook 2)."
 
 
 def reference(run: study.Run) -> Path | None:
     """The folder of published tables, where they are of the same profile and text as a run of a model of this study."""
     folder, given = study.ROOT / "figures" / run.corpus, run.parameters
     shared = layout.Chapter(folder / run.name).shared
-    own = not any(given.get(name) for name in ("overrides", "pretrained", "text")) and shared.exists()
+    own = not any(given.get(name) for name in ("overrides", "pretrained", "text")) and given.get("seed", 1) == 1
+    own = own and shared.exists()
     return folder if own and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
 
 
@@ -128,60 +127,59 @@ def yardsticks(folder: Path | None, model: str) -> dict[str, float]:
     return {"cost": whole - removed, "never": plain - never}
 
 
-def with_training(folder: Path | None) -> str:
-    """Whether either choice of encoder heads beats random ones where the rest trains on (notebook 6)."""
-    path = folder and layout.Chapter(folder / "06_do_measures_agree").table("contest_paired")
+def elsewhere(folder: Path | None, model: str) -> str:
+    """How often gradient importance chooses cheaper heads than the loss without the head does (notebook 6), where known."""
+    path = folder and layout.Chapter(folder / "06_do_measures_agree").table("removed_at_once")
     if not path or not path.exists():
-        return "Nothing is trained after cutting here; in notebook 6 the rest trains on."
-    found = pd.read_csv(path, header=[0, 1], index_col=0)[RANDOM].reindex([TRUTH, GRADIENT])
-    beat = dict(zip(("the loss without the head", "gradient importance"), found.low.astype(float) > 0, strict=True))
-    sure, open_ = ([name for name in beat if beat[name] == beats] for beats in (True, False))
-    parts = [f"{listed(sure)} beat{'s' * (len(sure) == 1)} random encoder heads"] * bool(sure)
-    parts += [f"{listed(open_)} cannot be told from random"] * bool(open_)
-    return f"Where the rest trains on after cutting, {', but '.join(parts)} (notebook 6)."
+        return "It need not do so for every model."
+    rows = pd.read_csv(path).pivot_table(index=["model", "seed", "heads"], columns="criterion", values="change")
+    less = (rows[TRUTH] - rows[GRADIENT])[lambda gap: gap != 0] > 0
+    own = less.index.get_level_values("model") == f"{model}, all kinds"
+    parts = [f"in {part.sum()} of {len(part)} {cuts}" for part, cuts in
+             ((less[own], "such cuts of this kind of model"), (less[~own], "other cuts")) if len(part)]  # fmt: skip
+    return f"In notebook 6 its choice costs less {listed(parts)}."
 
 
-def limits(corpus: str, yard: Mapping[str, float]) -> str:
-    """What the example cannot show: of a run on the study's text, and of `yardsticks`."""
+def limits(corpus: str, yard: Mapping[str, float], results: pd.DataFrame | None) -> str:
+    """What the example cannot show: of a run on the study's text, of `yardsticks`, and of `removal.quality`."""
     said = "This is one model and one training; another training gives other heads (notebook 6)."
-    made = {"controlled": " Its text is generated", "natural": " Its text is natural"}.get(corpus, "")
-    if yard:
-        made += f", and hardly needs encoder attention: a model trained without it loses {number(yard['never'], '.1f')} BLEU"
-    return f"{said}{made}{'.' * bool(made)}"
+    made = {"controlled": "generated text", "natural": "natural text"}.get(corpus)
+    if not yard or results is None:
+        return f"{said} It reads {made}." if made else said
+    cost = number(-results.change[results.method == ENCODER].iloc[0], ".1f")
+    return (
+        f"{said} Its {made} can be translated almost without encoder attention (trained without it:"
+        f" {number(-yard['never'], '+.1f')} BLEU), but this model uses it: all encoder heads cut costs {cost} BLEU, and"
+        f" {number(yard['cost'], '.1f')} when the rest trains on."
+    )
 
 
-def _at_half(results: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `removal.quality` on method, where as many heads are left as in the middle of its numbers."""
-    left = sorted(results["heads"][results.method == LEAST].unique(), reverse=True)
-    return results[results["heads"] == left[len(left) // 2]].set_index("method")
+def _at_half(results: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of `removal.quality` on method, as many heads left as in the middle of its numbers; its choices."""
+    left = sorted(results["heads"][results.method == RANDOM].unique(), reverse=True)
+    rows = results[results["heads"] == left[len(left) // 2]].set_index("method")
+    return rows, [name for name in dict.fromkeys(rows.index) if name not in (RANDOM, ALIKE, ENCODER)]
 
 
-def at_half(results: pd.DataFrame, also: Sequence[str]) -> str:
+def at_half(results: pd.DataFrame) -> str:
     """Of `removal.quality`, about half of the heads cut: what each choice costs beside the best random draw, in BLEU."""
-    rows = _at_half(results)
-    lost = [f"{number(-rows.change[name], '.1f')} BLEU if {_choosing(name)} chooses" for name in (*also, LEAST)]
-    best = number(-rows.loc[[ALIKE]].change.max(), ".1f")
-    return f"Cutting half of the heads costs {listed(lost)}; the best random draw of the same types costs {best}."
+    rows, choices = _at_half(results)
+    lost = [f"{number(-rows.change[name], '.1f')} BLEU if {_choosing(name)} chooses" for name in choices]
+    draws = rows.loc[[ALIKE]].change
+    best = f"the best of {len(draws)} random draws of the same types costs {number(-draws.max(), '.1f')}"
+    return f"Cutting half of the heads costs {listed(lost)}; {best}."
 
 
 def _choosing(name: str) -> str:
-    return f"{'the ' * (name == LEAST)}{name}"
+    return f"{'the ' * name.startswith(('loss', 'choice'))}{name}"
 
 
-def in_detail(results: pd.DataFrame, also: Sequence[str]) -> str:
+def in_detail(results: pd.DataFrame) -> str:
     """The same with intervals, and with random heads of any type."""
-    rows = _at_half(results)
+    rows, choices = _at_half(results)
     lost = [
-        f"{interval(*-rows.loc[name, ['change', 'change high', 'change low']], '.1f')} by {_choosing(name)}"
-        for name in (LEAST, *also)
+        f"{interval(*-rows.loc[name, ['change', 'change high', 'change low']], '.1f')} by {_choosing(name)}" for name in choices
     ]
     drawn = {name: ends(-rows.loc[[name]].change, ".0f") for name in (ALIKE, RANDOM)}
     lost += [f"{drawn[ALIKE]} by random heads of the same types", f"{drawn[RANDOM]} by random heads of any type"]
     return f"With {rows['heads'].iloc[0]} heads left BLEU falls by {listed(lost)} (95 % intervals, over sentences)."
-
-
-def better(results: pd.DataFrame, also: Sequence[str]) -> str:
-    """The choice that is better than the loss without the head there, by intervals that lie apart; nothing where none is."""
-    rows = _at_half(results)
-    best = rows.loc[list(also)].bleu.idxmax()
-    return str(best) if rows["change low"][best] > rows["change high"][LEAST] else ""

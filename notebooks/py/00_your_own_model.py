@@ -21,8 +21,8 @@
 # They found that a trained translation model hardly misses most of its heads. To choose many heads at once they took the
 # gradient, which one backward pass gives for all heads.
 #
-# This notebook does both on any model. Then it asks: do these numbers tell you which heads you can cut *together*? It shows how
-# to check a choice before you trust it. The example is a small translation model of this study;
+# This notebook measures both on any model. Then it asks: do these numbers tell you which heads you can cut *together*? It
+# shows how to check a choice before you trust it. The example is a small translation model of this study;
 # [yours](#Cut-the-heads,-and-use-it-on-your-model) takes one command.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
@@ -53,11 +53,13 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
-from IPython.display import HTML, display
+from IPython.display import HTML, Markdown, display
 
 from helpers import drawing, heads, measures
 from helpers.measures import figures, lrp, measured, ranks
+from helpers.measures.removal import least
 from helpers.measures import sentence as sentences
 from helpers.measures.table import named, shaped
 from helpers.measures.worth import leave_one_out
@@ -96,12 +98,14 @@ if not (text or pretrained):
 # - *Loss without the head* closes one gate: how much does the loss rise when $g_h = 0$? It needs a forward pass for every head.
 #   We give it in millinats (thousandths of a nat) per target token.
 # - *Gradient importance* asks how steeply the loss changes at $g_h = 1$. It is the mean of $|\partial L / \partial g_h|$ over
-#   sentences, where $L$ is a sentence's loss. One backward pass gives it for all heads.
+#   sentences, where $L$ is a sentence's loss. One backward pass gives it for all heads. Michel et al. also divide it by the
+#   norm of its layer. We do not, so that layers and types compete.
 #
 # A single call measures both for all heads, beside relevance and confidence (notebook 1). It reads text that was held out from
 # training; a choice of heads is tried on other text later.
 
 # %%
+# dev: sentences held out from training; explained: the first half of them; rules: the two rules of relevance (notebook 1)
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
 worth = table["leave-one-out"]
 
@@ -140,14 +144,15 @@ rise = rise / sum((batch["labels"][:, first:] != -100).sum() for batch in explai
 importance = importance / sum(len(batch["labels"]) for batch in explained)  # of a sentence
 project = table.loc[(kind, layer, head), ["leave-one-out", "gradient, example"]]
 torch.testing.assert_close([float(rise), float(importance)], project.tolist(), rtol=1e-3, atol=1e-5)
-print(f"{site.out_name}, head {head}: {1000 * rise:.1f} millinats, {importance:.3f} nats; the project says the same (to 0.1 %)")
+print(f"{site.out_name}, head {head} (counted from 0): {1000 * rise:.1f} millinats, {importance:.3f} nats")
+print("the project says the same (to 0.1 %)")
 
 # %% jupyter={"source_hidden": true}
 run.table(table, "head_table", sentences=few)
 total = len(table)
 single = leave_one_out(model, explained)
 kept, called = heart(table.assign(functions=table.functions.replace("", np.nan)), entered, single)  # no column of nothing
-called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance"}
+called |= {"leave-one-out": f"loss without the head, {UNIT}", "gradient, example": "gradient importance, nats per sentence"}
 forms = {column: ".2f" for column in ("gradient, example", lrp.rules(model)[0], "confidence", "attnlrp") if column in kept}
 forms |= {"leave-one-out": "+.2f"}
 differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
@@ -163,17 +168,18 @@ HTML(f"<details><summary>All {total} heads, with more measures: a click on a col
 # ## Which of these effects are sure?
 #
 # The map on top shows every head in its place, a row for each layer. A cell is darker the larger its head's value is beside the
-# largest of all. Grey heads are those whose effect we cannot tell from zero. Here the same losses are sorted, with their 95 %
-# intervals over sentences. Where an interval holds zero (hollow), the order of the heads is noise.
+# largest of all. Here the same losses are sorted, with their 95 % intervals over sentences. Where an interval holds zero
+# (hollow), the order of the heads is noise.
 
 # %% jupyter={"source_hidden": true}
+unsure, sure_of = (single.low <= 0) & (single.high >= 0), measured.corrected(single)
+marks = pd.Series(np.select([unsure, single.high < 0, ~sure_of], ["", "–", "?"], ""), single.index)
 run.figure(
-    figures.head_map(
-        {column: table[column] for column in ("leave-one-out", "gradient, example")}, (single.low <= 0) & (single.high >= 0)
-    ),
+    figures.head_map({column: table[column] for column in ("leave-one-out", "gradient, example")}, unsure, marks),
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
-    takeaway=f"{said.where(single, differ)} Grey: no effect that we can tell from zero.",
+    takeaway=f"Of {total} heads {unsure.sum()} have no effect that we can tell from zero (grey)."
+    " ?: unsure when corrected for testing many heads. –: without it the loss falls.",
     table="head_table",
     sentences=few,
     show=False,
@@ -209,12 +215,14 @@ display(
 # goes. A row of a decoder is named by the token that it is about to write; `␣` is a space and `</s>` the end of the sentence.
 
 # %% jupyter={"source_hidden": true}
+published = said.reference(run)
+at_aligned = "" if text else said.aligned(published, name, (kind, layer, head))
 example = subject.attention((kind, layer, head)) if text else sentences.attention(subject, (kind, layer, head))
 run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head with the largest loss without it.",
-    takeaway=f"Without this head the loss rises by {number(1000 * worth.max(), '.0f')} {UNIT}. {said.looked(example)}".strip(),
+    takeaway=f"Without this head the loss rises by {number(1000 * worth.max(), '.0f')} {UNIT}. {at_aligned}".strip(),
 )
 
 # %% [markdown]
@@ -222,20 +230,22 @@ run.figure(
 #
 # One head's loss says what is lost if all others stay. Two heads that stand in for each other both look idle, until both are
 # gone. So we switch heads off one after the other, those that cost least first, and keep them off. Beside that stands the sum
-# of what each of them costs alone. Both are measured on test text, which the order was not chosen on.
+# of what each of them costs alone. Both are measured on test text, which the order was not chosen on. Bands are 95 % intervals
+# over sentences.
 
 # %%
+# unseen: sentences of the test text
 curve = removal.one_by_one(model, unseen, worth, repeats=run.settings["bootstrap"])
 
 # %% jupyter={"source_hidden": true}
 run.table(curve, "one_by_one", over=intervals.SENTENCES)
 half = curve.loc[total // 2] if total // 2 in curve.index else curve.iloc[len(curve) // 2]
-costs = {name: interval(*(1000 * half[[name, f"{name}_low", f"{name}_high"]]), ",.0f") for name in ("together", "alone")}
+before = curve.loc[: half.name].iloc[-2:].iloc[0]
 run.figure(
     figures.one_by_one(curve, int(half.name)),
     "one_by_one",
     caption="What heads cost off all at once, beside the sum of what each costs off alone.",
-    takeaway=f"{half.name} heads off at once cost {costs['together']} {UNIT}; their single costs add up to {costs['alone']}.",
+    takeaway=said.together(before, half),
     table="one_by_one",
 )
 
@@ -246,57 +256,57 @@ run.figure(
 # than another, and a choice that only knows the type beats heads drawn from everywhere. Therefore we also draw as many heads of
 # each type as the choice took. Beating these takes more than knowing the type.
 #
-# Nothing is trained here. Each kind of draw is made twenty times, so p, the chance that a random draw is as good, is at least
-# `1/21`.
+# We try two choices, by gradient importance and by the loss without the head. Nothing is trained here. Each kind of draw is
+# made twenty times, so p, the chance that a random draw is as good, is at least `1/21`.
 
 # %%
-beside = removal.beside_random(model, unseen, worth)
+choices = {"gradient importance": table["gradient, example"], "loss without the head": worth}
+beside = removal.beside_random(model, unseen, choices)
 
 # %% jupyter={"source_hidden": true}
 run.table(beside, "beside_random", over=intervals.SENTENCES)
 won = removal.against_random(beside)
+costly_own = won[won["heads"] == won["heads"].max()].groupby("choice", sort=False).own.first()
 run.figure(
     figures.beside_random(beside),
     "beside_random",
-    caption="The loss without the heads of the smallest loss without the head (line), beside as many heads drawn at random.",
+    caption="The loss without the heads that two measures choose (lines), beside as many heads drawn at random.",
     takeaway=said.beside(won),
     table="beside_random",
 )
-columns = {"what": "heads off, beside", "own": f"the choice costs, {UNIT}", "rise": "random heads cost, mean [min, max]"}
+costly = said.nearest(won)
+columns = {"what": "heads off, by", "own": f"the choice costs, {UNIT}", "rise": "random heads cost, mean [min, max]"}
 columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
-costly = won.assign(**{column: 1000 * won[column] for column in ("own", "own_low", "own_high", "rise", "low", "high")})
-costly["what"] = [f"{row.heads} of {total}, {row.method}" for row in won.itertuples()]
-readable(costly, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=said.surely(won))
+costly = costly.assign(**{column: 1000 * costly[column] for column in ("own", "own_low", "own_high", "rise", "low", "high")})
+costly["what"] = [f"{row.heads} of {total}, {row.choice}" for row in costly.itertuples()]
+like = f"Beside random heads{said.OF[costly.method.iloc[0]]}"
+display(readable(costly, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=like))
+Markdown(said.shared(choices, won["heads"].max()))
 
 # %% [markdown]
 # ## What does cutting cost in translation quality?
 #
 # A translation model can be asked for BLEU. We cut a quarter, half and three quarters of all heads, train nothing afterwards,
-# and translate test text. Gradient importance now chooses too. Hollow points are single random draws, and lines go through
-# means.
+# and translate test text. Hollow points are single random draws, of as many heads of each type as gradient importance takes or
+# of any type. Lines go through means; bars are 95 % intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
-published = said.reference(run)
 yard = {} if text else said.yardsticks(published, subject.title)
-better = ""
+results = None
 if not text:
-    split, beam, also = subject.tests[0], run.settings["beam"], {"gradient importance": table["gradient, example"]}
-    results = removal.quality(subject, worth, split, beam, run.settings["bootstrap"], first=2 * few, also=also)
+    split, beam = subject.tests[0], run.settings["beam"]
+    results = removal.quality(subject, choices, split, beam, run.settings["bootstrap"], first=2 * few)
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
-    better = said.better(results, list(also))
     run.figure(
         figures.left_of_it(results[results.method != removal.ENCODER], total, (removal.RANDOM, removal.ALIKE)),
         "removed",
         caption="BLEU after heads are cut by two choices, beside random heads.",
-        takeaway=said.at_half(results, list(also)),
+        takeaway=said.at_half(results),
         table="removed",
         split=split,
         beam=beam,
     )
-    beyond = (
-        f"To cut all encoder heads and train the rest on costs {number(yard['cost'], '.1f')} BLEU (notebook 1)." if yard else ""
-    )
-    display(folded("More: intervals, and random heads of any type", said.in_detail(results, list(also)), beyond))
+    display(folded("More: intervals, and random heads of any type", said.in_detail(results)))
 else:
     print("Not in this run: BLEU, which needs a translation model.")
 
@@ -309,15 +319,20 @@ else:
 # ```python
 # from helpers import heads, measures, models
 # from helpers.corpora import tokens
+# from helpers.methods import removal
 # from helpers.records import Pair
 #
 # model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                # a Hub name or a folder
 # pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]        # yours: a ranking needs several hundred
+# others = [Pair("she reads a book .", "sie liest ein buch .")]               # and other text, to check the choice on
 # source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-# batches = tokens.Batches(tokens.encode(pairs, source, target), source.pad)  # or a Hugging Face collator's, with labels
+# batches, other_batches = (                                                  # or a Hugging Face collator's, with labels
+#     tokens.Batches(tokens.encode(part, source, target), source.pad) for part in (pairs, others)
+# )
 #
 # table = measures.head_table(model, batches)
 # choice = table["gradient, example"].nsmallest(20).index
+# print(removal.beside_random(model, other_batches, table["gradient, example"], [20 / len(table)]))  # does it win?
 # with heads.gate(model, dict.fromkeys(choice, 0.0)):                         # look ...
 #     model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
 # heads.remove(model, choice)                                                 # ... and cut
@@ -336,11 +351,13 @@ else:
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
 # ```
 #
-# Below, half of the heads of the model above are cut. A fresh process that cannot import this project loads what was saved.
+# Below, half of the heads of the model above are cut, by the choice that costs least above. A fresh process that cannot import
+# this project loads what was saved.
 
 # %% jupyter={"source_hidden": true}
+best = costly_own.idxmin()
 try:
-    pruned = heads.remove(copy.deepcopy(model), worth.sort_values(kind="stable").index[: total // 2])
+    pruned = heads.remove(copy.deepcopy(model), least(choices[best], total // 2))
 except study.StudyError as refused:
     print(refused)
 else:
@@ -357,7 +374,9 @@ else:
     with torch.no_grad():
         one, other = (trial(**batch).logits for trial in (pruned, again))
     read, decode = [subject.tokenizer.batch_decode] * 2 if text else [subject.source.decode_all, subject.target.decode_all]
-    print(f"heads: {total} -> {len(heads.index(again))}; parameters {parameters(model):,} -> {parameters(again):,}")
+    print(
+        f"cut by {best}: heads {total} -> {len(heads.index(again))}; parameters {parameters(model):,} -> {parameters(again):,}"
+    )
     print(f"logits equal when loaded again: {torch.equal(one, other)}; generated alike without this project: {alone == here}")
     print(f"of {read(given['input_ids'].tolist())[0]!r} it makes {decode([alone])[0]!r}")
 
@@ -365,16 +384,15 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-with_bleu = f" With half of the heads cut, {better} chose better here than single losses." * bool(better)
 closing = f"""
-Rank heads by gradient importance, which needs a single backward pass. Then switch your choice off all at once, on
-text that it was not made on, beside random heads of the same types. Cut only if it clearly wins.
+Start from gradient importance, which needs one backward pass; here {best} costs less with half of the heads off.
+{said.elsewhere(published, subject.title)} So try both choices all at once, on other text, beside random heads of the
+same types. Cut by the one that clearly wins.
 
-*Limits.* {said.limits("" if text else run.corpus, yard)} {said.with_training(published)}
+*Limits.* {said.limits("" if text else run.corpus, yard, results)}
 """
-first = f"{said.needed(differ)} {said.together(half)} So try a choice all at once, and beside random heads, before you cut."
-in_detail = f"{said.surely(won)}.\n\n{readable(rows, by_type).data}"
-answer.fill("head_map", closing, f"{first}{with_bleu}", in_detail)
+first = f"{said.needed(single)} {said.together(before, half)} So check a choice at once: {said.passed(won)}."
+answer.fill("head_map", closing, first, readable(rows, by_type).data)
 
 # %% [markdown]
 # Modules behind this notebook: [measures/table.py](../helpers/measures/table.py),

@@ -36,7 +36,7 @@ def worth(subject):
 
 def test_the_least_important_heads_go_and_the_rest_is_scored(subject, worth):
     table = removal.quality(subject, worth, "test", repeats=20, shares=(0.5,), draws=2)
-    least = table[(table.method == removal.LEAST) & (table["heads"] == len(worth) // 2)].iloc[0]
+    least = table[(table.method == removal.CHOICE) & (table["heads"] == len(worth) // 2)].iloc[0]
     gone = sorted(worth.index, key=lambda head: worth[head])[: len(worth) // 2]
     left = heads.remove(copy.deepcopy(subject.model), gone)
     texts, references = zip(*((pair.source, pair.target) for pair in subject.pairs("test")), strict=True)
@@ -44,10 +44,11 @@ def test_the_least_important_heads_go_and_the_rest_is_scored(subject, worth):
     assert least.loss == pytest.approx(training.dev_loss(left, removal.batches(subject, "test")))
     assert least.bleu == scoring.bleu(said, list(references), 20)["bleu"]
     assert least.change == pytest.approx(least.bleu - table.bleu.iloc[0])
-    assert table.groupby("method").size().to_dict() == {removal.LEAST: 2, removal.RANDOM: 3, removal.ALIKE: 3}
+    counts = {removal.CHOICE: 2, removal.ENCODER: 1, removal.RANDOM: 3, removal.ALIKE: 3}
+    assert table.groupby("method").size().to_dict() == counts
     assert len(heads.index(subject.model)) == len(worth), "the model itself is as it was"
-    more = removal.quality(subject, worth, "test", repeats=20, shares=(0.5,), draws=1, also={"other": -worth})
-    counts = {removal.LEAST: 2, "other": 2, removal.ENCODER: 1, removal.RANDOM: 2, removal.ALIKE: 2}
+    more = removal.quality(subject, {"a": worth, "other": -worth}, "test", repeats=20, shares=(0.5,), draws=1)
+    counts = {"a": 2, "other": 2, removal.ENCODER: 1, removal.RANDOM: 2, removal.ALIKE: 2}
     assert more.groupby("method").size().to_dict() == counts
     (none,) = more[more.method == removal.ENCODER].itertuples()
     bare = heads.remove(copy.deepcopy(subject.model), [head for head in worth.index if head[0] == "encoder"])
@@ -87,22 +88,37 @@ def test_heads_off_beside_random_draws():
     model, batch = tiny_model("llama"), tiny_batch("llama")
     worth = leave_one_out(model, [batch], repeats=1).loss
     table = removal.beside_random(model, [batch], worth, shares=(0.375,), draws=3)
-    assert table.groupby("method").size().to_dict() == {removal.LEAST: 1, removal.RANDOM: 3} and set(table["heads"]) == {3}
+    assert table.groupby("method").size().to_dict() == {removal.CHOICE: 1, removal.RANDOM: 3} and set(table["heads"]) == {3}
     for row, closed in zip(table.rise, [least(worth, 3), *(removal.drawn(worth, 3, draw) for draw in range(3))], strict=True):
         with heads.gate(model, dict.fromkeys(closed, 0.0)):
             without = mean_loss(model, [batch])
         assert row == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6) != 0
-    assert (table.low.notna() == (table.method == removal.LEAST)).all() and table.low[0] <= table.rise[0] <= table.high[0]
-    mixed = removal.beside_random(tiny_model("t5"), [tiny_batch("t5")], pd.Series(1.0, heads.index(tiny_model("t5"))), draws=2)
-    assert set(mixed.method) == {removal.LEAST, removal.RANDOM, removal.ALIKE} and len(removal.against_random(mixed)) == 4
+    assert (table.low.notna() == (table.method == removal.CHOICE)).all() and table.low[0] <= table.rise[0] <= table.high[0]
+
+
+def test_each_choice_stands_beside_draws_of_its_own_types():
+    model, batch = tiny_model("t5"), tiny_batch("t5")
+    one = pd.Series(range(len(heads.index(model))), heads.index(model), dtype=float)
+    mixed = removal.beside_random(model, [batch], {"one": one, "other": -one}, shares=(0.25,), draws=2)
+    assert mixed.groupby(["choice", "method"]).size().to_dict() == {
+        ("", removal.RANDOM): 2, ("one", removal.ALIKE): 2, ("one", removal.CHOICE): 1,
+        ("other", removal.ALIKE): 2, ("other", removal.CHOICE): 1,
+    }  # fmt: skip
+    own = mixed[mixed.choice == "other"].rise.iloc[1]
+    gone = pd.MultiIndex.from_tuples(least(-one, mixed["heads"].iloc[0]), names=one.index.names)
+    with heads.gate(model, dict.fromkeys(removal.drawn(one, len(gone), 0, gone), 0.0)):
+        without = mean_loss(model, [batch])
+    assert own == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6)
+    won = removal.against_random(mixed)
+    assert won.choice.tolist() == ["one", "one", "other", "other"] and set(won.draws) == {2}
+    assert won.own[0] == mixed.rise[0] and won.rise[0] == pytest.approx(mixed.rise[1:3].mean())
 
 
 @pytest.mark.parametrize(("own", "beaten"), [(0.0, 20), (1.1, 0), (0.55, 9), (0.07, 19)])
 def test_how_many_draws_are_beaten(own, beaten):
-    draws = [(removal.RANDOM, draw, 3, 0.05 + 0.05 * draw) for draw in range(20)]
-    table = pd.DataFrame([(removal.LEAST, 0, 3, own), *draws], columns=["method", "draw", "heads", "rise"]).assign(
-        low=own, high=own
-    )
+    draws = [("", removal.RANDOM, draw, 3, 0.05 + 0.05 * draw) for draw in range(20)]
+    columns = ["choice", "method", "draw", "heads", "rise"]
+    table = pd.DataFrame([("a", removal.CHOICE, 0, 3, own), *draws], columns=columns).assign(low=own, high=own)
     (row,) = removal.against_random(table).itertuples()
     assert (row.beaten, row.draws, row.own) == (beaten, 20, own) and row.low == pytest.approx(0.05)
     assert row.p == pytest.approx((21 - beaten) / 21), "twenty draws beaten of twenty are one chance in twenty-one"

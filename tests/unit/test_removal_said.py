@@ -2,11 +2,9 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.measures.measured import effects_that_differ
 from helpers.methods import removal, said
 from helpers.study import layout
 
@@ -19,65 +17,70 @@ def single():
     return pd.DataFrame({"loss": LOSS, "low": LOSS - 0.001, "high": LOSS + 0.001})
 
 
-def differ(single):
-    return effects_that_differ({("m", 1): single}).droplevel(["model", "seed"])
-
-
-def test_heads_that_change_the_loss_are_counted_by_type(single):
-    assert said.needed(differ(single)).startswith(
-        "**All cross heads, and 1 of 4 encoder heads.** Each of these changes the loss"
+def test_heads_that_raise_the_loss_are_counted_by_type(single):
+    assert said.needed(single).startswith(
+        "**All 4 cross heads, and surely 1 of 4 encoder heads.** Off alone, each raises the loss"
     )
-    assert said.needed(differ(single.loc[["encoder"]])).startswith("**1 of 4 heads.** Each")
-    assert said.needed(differ(single.loc[["cross"]])).startswith("**All 4 heads.** Each")
+    assert said.needed(single.loc[["encoder"]]).startswith("**1 of 4 heads.** Off alone")
+    assert said.needed(single.loc[["cross"]]).startswith("**All 4 heads.** Off alone")
     none = single.loc[["encoder"]].assign(low=-1.0, high=1.0)
-    assert said.needed(differ(none)).startswith("**None of 4 heads.**")
-    assert said.where(none, differ(none)) == "Of no encoder head can we tell that it changes the loss."
+    assert said.needed(none).startswith("**None of 4 heads.**")
 
 
-def test_the_layer_with_most_effects_is_named(single):
-    assert said.where(single, differ(single)) == "Layer 1 has 1 of the 1 encoder heads that change the loss."
-    assert said.where(single.loc[["cross"]], differ(single.loc[["cross"]])).startswith("Every head changes")
+def test_heads_that_change_it_only_uncorrected_are_told_apart(single):
+    single.loc[("encoder", 0, 0), :] = (-0.010, -0.0199, -0.0001)
+    single.loc[("encoder", 1, 0), :] = (0.010, 0.0001, 0.0199)
+    assert said.needed(single).endswith(" 2 more encoder heads change it only uncorrected, and 1 of them lowers it.")
 
 
-def test_heads_cost_more_together_only_where_intervals_lie_apart():
-    half = pd.Series({"alone": 0.01, "alone_low": 0.005, "alone_high": 0.02, "together": 0.1, "together_low": 0.05}, name=4)
-    assert "off at once, the 4 heads that cost least cost about 10 times the sum" in said.together(half)
-    assert "cost far more than the sum" in said.together(half.replace(0.01, -0.01))
-    assert "no more than" in said.together(half.replace(0.05, 0.01))
+def test_heads_cost_more_together_than_the_sum_of_each_alone():
+    columns = ["together", "together_low", "together_high", "alone", "alone_low", "alone_high"]
+    curve = pd.DataFrame([[0.05, 0.04, 0.06, 0.01, 0.005, 0.02], [0.2, 0.1, 0.3, 0.02, 0.01, 0.03]], [4, 8], columns)
+    first = (
+        "Off at once, the 4 cheapest heads cost 50 [40, 60] millinats per token, and their single costs add up to 10 [5, 20]"
+    )
+    assert said.together(curve.loc[4], curve.loc[8]) == f"{first}; with 8 it is 200 against 20."
+    assert said.together(curve.loc[4], curve.loc[4]) == f"{first}."
 
 
-def won(own, alike, random, off=3):
-    draws = [(removal.ALIKE, draw, off, alike) for draw in range(3)] + [
-        (removal.RANDOM, draw, off, random) for draw in range(3)
-    ]
-    rows = pd.DataFrame([(removal.LEAST, 0, off, own), *draws], columns=["method", "draw", "heads", "rise"])
-    rows = rows.assign(low=rows.rise - 0.01, high=rows.rise + 0.01)
-    return removal.against_random(rows)
+def won(costs, alike, random, off=3):
+    rows = [("", removal.RANDOM, draw, off, random) for draw in range(3)]
+    for name, own in costs.items():
+        rows += [(name, removal.CHOICE, 0, off, own), *((name, removal.ALIKE, draw, off, alike) for draw in range(3))]
+    rows = pd.DataFrame(rows, columns=["choice", "method", "draw", "heads", "rise"])
+    return removal.against_random(rows.assign(low=rows.rise - 0.01, high=rows.rise + 0.01))
 
 
-def test_the_choice_stands_beside_random_heads_of_any_type_and_of_the_same():
-    table = won(0.1, 0.2, 1.0)
+def test_choices_stand_beside_random_heads_of_the_same_types():
+    table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
     assert said.beside(table) == (
-        "With 3 heads off, the choice costs 100 millinats per token; random heads of the same types cost 200 on average and"
-        " random heads of any type cost 1,000 on average."
+        "With 3 heads off, gradient costs 100 millinats per token (cheapest draw of the same types: 200) and the loss without"
+        " costs 300 millinats per token (cheapest draw of the same types: 200)."
     )
-    assert said.surely(table) == (
-        "The choice beside random heads of the same types: with 3 off it costs less than 3 of 3 draws (perhaps luck)"
-    )
-    alone = said.surely(table[table.method == removal.RANDOM].assign(p=0.04))
-    assert "same types" not in alone and alone.endswith("(hardly luck)")
+    assert said.passed(table) == "with 3 off, gradient beats every draw of the same types, and the loss without does not"
+    assert said.passed(won({"a": 0.3}, 0.2, 1.0)) == "with 3 off, none beats every draw of the same types"
+    assert said.passed(won({"a": 0.1, "b": 0.1}, 0.2, 1.0)) == "with 3 off, a and b beat every draw of the same types"
+    alone = won({"a": 0.3}, 0.2, 1.0)
+    assert said.passed(alone[alone.method == removal.RANDOM]) == "with 3 off, a beats every draw"
 
 
-def test_what_a_head_looks_at_is_said_of_this_sentence_alone():
-    example = {"rows": ["r0", "r1", "r2", "r3", "r4", "r5"], "columns": ["a", "the", "b", "c", "d", "e"],
-               "looks": "predicted token", "looked at": "source token attended to"}  # fmt: skip
-    weights = np.zeros((6, 6))
-    weights[range(6), [0, 2, 3, 2, 4, 5]] = 1
-    assert said.looked(example | {"weights": weights}) == (
-        "It follows the translation, not the position: here it skips *the* and goes back from *c* to *b* at `r3`."
+def test_heads_of_one_choice_only_are_named_from_one():
+    worth = pd.Series([0, 1, 2, 3, 4, 5, 6, 7.0], HEADS)
+    other = pd.Series([0, 1, 2, 8, 3, 5, 6, 7.0], HEADS)
+    assert said.shared({"a": worth, "loss": other}, 4) == (
+        "The two choices of 4 share 3 heads. Only a takes encoder 2.2. Only the loss takes cross 1.1. A takes 4 of the 4"
+        " encoder heads, so a draw of the same types shares at least 4 with it: a weak check."
     )
-    assert said.looked(example | {"weights": weights[::-1]}) == ""
-    assert said.looked(example | {"weights": np.eye(6)}) == "Here it goes in order."
+    assert said.shared({"a": worth, "b": worth}, 2) == "The two choices of 2 share 2 heads."
+
+
+def test_alignment_is_read_of_the_published_model(tmp_path):
+    path = layout.Chapter(tmp_path / "02_head_functions").table("alignment_x")
+    path.parent.mkdir(parents=True)
+    path.write_text("kind,layer,head,predicted\ncross,0,1,0.74\n")
+    told = "Over the whole text it points at the aligned word in 74 % (notebook 2)."
+    assert said.aligned(tmp_path, "x", ("cross", 0, 1)) == told
+    assert said.aligned(tmp_path, "x", ("encoder", 0, 1)) == said.aligned(None, "x", ("cross", 0, 1)) == ""
 
 
 def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
@@ -89,7 +92,7 @@ def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
     assert said.reference(run(text="")) == tmp_path / "figures" / "controlled"
     for other in ({"profile": "tiny"}, {"overrides": "a=1"}, {"pretrained": "x"}, {"text": "x"}):
         assert said.reference(run(**other)) is None
-    assert said.yardsticks(None, "M") == {} == said.yardsticks(tmp_path, "M") and "notebook 6" in said.with_training(tmp_path)
+    assert said.yardsticks(None, "M") == {} == said.yardsticks(tmp_path, "M")
 
 
 def test_yardsticks_are_differences_of_the_same_training(tmp_path):
@@ -99,40 +102,40 @@ def test_yardsticks_are_differences_of_the_same_training(tmp_path):
     pd.DataFrame({"model": names, "sentences": 50, "bleu": [88.0, 87.0, 89.0, 70.0]}).to_csv(path, index=False)
     assert said.yardsticks(tmp_path, "M") == {"cost": 19, "never": 1}
     assert said.yardsticks(tmp_path, "other") == {}
-    assert said.limits("controlled", {"never": 1.0}).endswith("encoder attention: a model trained without it loses 1.0 BLEU.")
-    assert said.limits("natural", {}).endswith("Its text is natural.") and said.limits("", {}).endswith("(notebook 6).")
+    cut = pd.DataFrame({"method": [removal.ENCODER], "change": [-33.3]})
+    assert said.limits("controlled", {"never": 1.0, "cost": 12.4}, cut).endswith(
+        "(trained without it: -1.0 BLEU), but this model uses it: all encoder heads cut costs 33.3 BLEU, and 12.4 when the rest"
+        " trains on."
+    )
+    assert said.limits("natural", {}, None).endswith("It reads natural text.")
+    assert said.limits("", {}, None).endswith("(notebook 6).")
 
 
-def test_choices_with_further_training_are_told_from_random_by_their_intervals(tmp_path):
-    path = layout.Chapter(tmp_path / "06_do_measures_agree").table("contest_paired")
+def test_cuts_that_the_gradient_wins_are_counted(tmp_path):
+    path = layout.Chapter(tmp_path / "06_do_measures_agree").table("removed_at_once")
     path.parent.mkdir(parents=True)
-    columns = pd.MultiIndex.from_product([["random"], ["difference", "low", "high"]])
-    index = pd.Index([said.TRUTH, said.GRADIENT], name="criterion")
-    for low, expected in (
-        ((-1, 1), "gradient importance beats random encoder heads, but the loss without the head cannot be told from random ("),
-        ((1, 1), "the loss without the head and gradient importance beat random encoder heads ("),
-        ((-1, -1), "after cutting, the loss without the head and gradient importance cannot be told from random ("),
-    ):
-        pd.DataFrame([(2, low[0], 4), (2, low[1], 4)], index, columns).to_csv(path)
-        assert expected in said.with_training(tmp_path)
+    rows = [("M, all kinds", 4, 1, 2), ("M, all kinds", 8, 3, 3), ("M", 4, 2, 1), ("other", 4, 1, 2)]
+    rows = [(m, 1, n, name, c) for m, n, *costs in rows for name, c in zip((said.GRADIENT, said.TRUTH), costs, strict=True)]
+    pd.DataFrame(rows, columns=["model", "seed", "heads", "criterion", "change"]).to_csv(path, index=False)
+    assert said.elsewhere(tmp_path, "M") == (
+        "In notebook 6 its choice costs less in 1 of 1 such cuts of this kind of model and in 1 of 2 other cuts."
+    )
+    assert said.elsewhere(None, "M") == said.elsewhere(tmp_path / "no", "M") == "It need not do so for every model."
 
 
 def test_bleu_of_choices_stands_beside_draws():
     columns = ["method", "heads", "bleu", "change", "change low", "change high"]
-    rows = [(method, 8, 90, 0, 0, 0) for method in (removal.LEAST, "other", removal.RANDOM, removal.ALIKE)]
+    rows = [(method, 8, 90, 0, 0, 0) for method in ("loss", "other", removal.RANDOM, removal.ALIKE)]
     for heads, scale in ((6, 1), (4, 4), (2, 10)):
-        costs = [(removal.LEAST, 2), ("other", 1), (removal.RANDOM, 6), (removal.ALIKE, 1.5), (removal.ALIKE, 3)]
+        costs = [("loss", 2), ("other", 1), (removal.RANDOM, 6), (removal.ALIKE, 1.5), (removal.ALIKE, 3)]
         rows += [
             (method, heads, 90 - cost * scale, -cost * scale, -cost * scale - 1, -cost * scale + 1) for method, cost in costs
         ]
     table = pd.DataFrame(rows, columns=columns)
-    assert said.at_half(table, ["other"]) == (
-        "Cutting half of the heads costs 4.0 BLEU if other chooses and 8.0 BLEU if the loss without the head chooses; the best"
-        " random draw of the same types costs 6.0."
+    assert said.at_half(table) == (
+        "Cutting half of the heads costs 8.0 BLEU if the loss chooses and 4.0 BLEU if other chooses; the best of 2 random draws"
+        " of the same types costs 6.0."
     )
-    assert said.in_detail(table, ["other"]).startswith(
-        "With 4 heads left BLEU falls by 8.0 [7.0, 9.0] by the loss without the head, 4.0 [3.0, 5.0] by other, 6 to 12 by"
+    assert said.in_detail(table).startswith(
+        "With 4 heads left BLEU falls by 8.0 [7.0, 9.0] by the loss, 4.0 [3.0, 5.0] by other, 6 to 12 by"
     )
-    assert said.better(table, ["other"]) == "other"
-    wide = table.assign(**{"change high": table["change high"] + 3})
-    assert said.better(wide, ["other"]) == ""
