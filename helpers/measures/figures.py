@@ -260,12 +260,8 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
     return figure
 
 
-_CHOICES, _RANDOM = ("#CC79A7", "#000000"), "#8A8A8A"  # of choices of heads, and of draws: types of attention have `MODELS`
-
-
-def _choices(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    looks = drawing.looks(names)
-    return {name: looks[name] | {"color": colour} for name, colour in zip(looks, _CHOICES, strict=False)}
+_RANDOM = "#8A8A8A"  # draws of heads; types of attention have the colours of `MODELS`, choices of heads these
+_CHOICES = [{"color": colour, "marker": mark} for colour, mark in (("#CC79A7", "^"), ("#000000", "o"), ("#7A5200", "v"))]
 
 
 @redrawable
@@ -281,7 +277,7 @@ def beside_random(frame: pd.DataFrame):
     drawing.need(frame, "heads", "choice", "method", "rise")
     rows = sorted(dict.fromkeys(zip(frame.choice, frame.method, strict=True)), key=lambda row: not row[0])
     first, numbers = frame.method.iloc[0], list(dict.fromkeys(frame["heads"]))
-    looks = _choices([name for name, method in rows if method == first])
+    looks = dict(zip((name for name, method in rows if method == first), _CHOICES, strict=False))
     figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.3 * len(rows) + 0.9)
     for axis, number in zip(axes, numbers, strict=True):
         for place, (name, method) in enumerate(rows):
@@ -368,7 +364,7 @@ def one_by_one(frame: pd.DataFrame, marked: int):
     """
     names = {"together": "all off together", "alone": "sum of each off alone"}
     figure, axis = plt.subplots(figsize=(WIDTH - 0.6, 2.8))
-    for (name, said), colour in zip(names.items(), (_CHOICES[1], "#6B6B6B"), strict=True):
+    for (name, said), colour in zip(names.items(), (_CHOICES[1]["color"], "#6B6B6B"), strict=True):
         y, low, high = (1000 * frame[f"{name}{end}"] for end in ("", "_low", "_high"))
         axis.fill_between(frame.index, low, high, color=colour, alpha=0.2, lw=0)
         axis.plot(frame.index, y, color=colour, marker="o", ms=3, lw=1.3, ls="-" if name == "together" else "--")
@@ -402,7 +398,7 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
     figure, axis = plt.subplots(figsize=(WIDTH - 0.3, 3.1))
     points = points.assign(heads=total - points["heads"])
     ticks, ends = sorted(points["heads"].unique()), {}
-    looks = _choices([name for name in dict.fromkeys(points.method) if name not in drawn])
+    looks = dict(zip((name for name in dict.fromkeys(points.method) if name not in drawn), _CHOICES, strict=False))
     looks |= {name: {"color": _RANDOM, "marker": mark} for name, mark in zip(drawn, "sD", strict=False)}
     for at, (name, look) in enumerate(reversed(looks.items())):
         rows = points[points.method == name]

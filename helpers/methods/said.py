@@ -29,12 +29,12 @@ def needed(single: pd.DataFrame) -> str:
     parts = [f"{sure[kind] or 'none'} of {kinds[kind]} {kind_of[kind]}heads" for kind in kinds.index if kind not in full]
     every = f"all {kinds[full].sum()} {listed(full) if len(kinds) > 1 else ''}".strip() + " heads"
     said = ", and surely ".join([every] * bool(full) + [listed(parts)] * bool(parts))
-    told = f"**{said[:1].upper()}{said[1:]}.** Off alone, each raises the loss, corrected for testing all heads of its type."
+    told = f"**{said[:1].upper()}{said[1:]}.** Off alone, each raises the loss, corrected for many tests."
     some = single[~holm & ((single.low > 0) | (single.high < 0))]
     if some.empty:
         return told
     of, fall = listed(some.index.unique("kind")) + " " if len(kinds) > 1 else "", int((some.high < 0).sum())
-    lower = f", and {fall} of them lower{'s' * (fall == 1)} it" * bool(fall)
+    lower = f"; {fall} lower{'s' * (fall == 1)} it" * bool(fall)
     return f"{told} {len(some)} more {of}head{'s' * (len(some) > 1)} change{'s' * (len(some) == 1)} it only uncorrected{lower}."
 
 
@@ -56,11 +56,10 @@ def nearest(won: pd.DataFrame) -> pd.DataFrame:
 def beside(won: pd.DataFrame) -> str:
     """Of `removal.against_random`, the most heads off: what each choice costs, beside the cheapest random draw."""
     rows = nearest(won)
-    parts = [
-        f"{_choosing(row.choice)} costs {1000 * row.own:,.0f} {UNIT} (cheapest draw{OF[row.method]}: {1000 * row.low:,.0f})"
-        for row in rows[rows["heads"] == rows["heads"].max()].itertuples()
-    ]
-    return f"With {rows['heads'].max()} heads off, {listed(parts)}."
+    rows = rows[rows["heads"] == rows["heads"].max()]
+    parts = [f"{_choosing(row.choice)} {1000 * row.own:,.0f} ({1000 * row.low:,.0f})" for row in rows.itertuples()]
+    like = f"in brackets the cheapest random draw{OF[rows.method.iloc[0]]}"
+    return f"With {rows['heads'].iloc[0]} heads off the loss rises, in {UNIT}: by {listed(parts)}; {like}."
 
 
 def passed(won: pd.DataFrame) -> str:
@@ -69,19 +68,20 @@ def passed(won: pd.DataFrame) -> str:
     rows = rows[rows["heads"] == rows["heads"].max()]
     won_all = rows.beaten == rows.draws
     does, fails = ([_choosing(name) for name in rows.choice[part]] for part in (won_all, ~won_all))
-    told = f"{listed(does)} beat{'s' * (len(does) < 2)} every draw{OF[rows.method.iloc[0]]}"
-    return f"with {rows['heads'].iloc[0]} off, {told}" + f", and {listed(fails)} does not" * bool(does and fails)
+    told = f"{listed(does)} beat{'s' * (len(does) < 2)} every random draw{OF[rows.method.iloc[0]]}"
+    return f"with {rows['heads'].iloc[0]} off, {told}" + f"; {listed(fails)} does not" * bool(does and fails)
 
 
 def shared(choices: Mapping[str, pd.Series], count: int) -> str:
     """Which heads only one of two choices of `count` heads takes, and how many any draw of the first one's types shares."""
     index, taken = next(iter(choices.values())).index, {name: least(column, count) for name, column in choices.items()}
     first, second = map(set, taken.values())
-    told = f"The two choices of {count} share {len(first & second)} heads."
+    told, takes = f"The two choices of {count} share {len(first & second)} heads.", []
     for name, alone in zip(taken, (first - second, second - first), strict=True):
         kinds = {kind: [f"{layer + 1}.{head + 1}" for own, layer, head in sorted(alone) if own == kind] for kind, *_ in alone}
         parts = [f"{kind} {listed(numbers)}" for kind, numbers in sorted(kinds.items())]
-        told += f" Only {_choosing(name)} takes {listed(parts)}." * bool(parts)
+        takes.append(f"only {_choosing(name)} takes {listed(parts)}")
+    told += f" Of the rest (layer.head), {', and '.join(takes)}." * (first != second)
     all_of, own = (pd.Series([kind for kind, *_ in part]).value_counts() for part in (index, first))
     same, most = (2 * own - all_of).clip(lower=0).sum(), own.idxmax()
     name = _choosing(next(iter(taken)))
@@ -131,26 +131,26 @@ def elsewhere(folder: Path | None, model: str) -> str:
     """How often gradient importance chooses cheaper heads than the loss without the head does (notebook 6), where known."""
     path = folder and layout.Chapter(folder / "06_do_measures_agree").table("removed_at_once")
     if not path or not path.exists():
-        return "It need not do so for every model."
+        return "Other models may differ."
     rows = pd.read_csv(path).pivot_table(index=["model", "seed", "heads"], columns="criterion", values="change")
     less = (rows[TRUTH] - rows[GRADIENT])[lambda gap: gap != 0] > 0
     own = less.index.get_level_values("model") == f"{model}, all kinds"
     parts = [f"in {part.sum()} of {len(part)} {cuts}" for part, cuts in
-             ((less[own], "such cuts of this kind of model"), (less[~own], "other cuts")) if len(part)]  # fmt: skip
-    return f"In notebook 6 its choice costs less {listed(parts)}."
+             ((less[own], "cuts of this kind of model"), (less[~own], "others")) if len(part)]  # fmt: skip
+    return f"In notebook 6 gradient importance costs less {listed(parts)}."
 
 
 def limits(corpus: str, yard: Mapping[str, float], results: pd.DataFrame | None) -> str:
     """What the example cannot show: of a run on the study's text, of `yardsticks`, and of `removal.quality`."""
-    said = "This is one model and one training; another training gives other heads (notebook 6)."
+    said = "One model, one training: another gives other heads (notebook 6)."
     made = {"controlled": "generated text", "natural": "natural text"}.get(corpus)
     if not yard or results is None:
         return f"{said} It reads {made}." if made else said
     cost = number(-results.change[results.method == ENCODER].iloc[0], ".1f")
     return (
-        f"{said} Its {made} can be translated almost without encoder attention (trained without it:"
-        f" {number(-yard['never'], '+.1f')} BLEU), but this model uses it: all encoder heads cut costs {cost} BLEU, and"
-        f" {number(yard['cost'], '.1f')} when the rest trains on."
+        f"{said} Its {made} hardly needs encoder attention (trained without it: {number(-yard['never'], '+.1f')} BLEU),"
+        f" but this model does: all encoder heads cut costs {cost} BLEU, or {number(yard['cost'], '.1f')} where the rest trains"
+        " on."
     )
 
 

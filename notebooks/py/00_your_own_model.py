@@ -142,10 +142,9 @@ for batch in explained:
 hook.remove()
 rise = rise / sum((batch["labels"][:, first:] != -100).sum() for batch in explained)  # of a target token
 importance = importance / sum(len(batch["labels"]) for batch in explained)  # of a sentence
-project = table.loc[(kind, layer, head), ["leave-one-out", "gradient, example"]]
-torch.testing.assert_close([float(rise), float(importance)], project.tolist(), rtol=1e-3, atol=1e-5)
-print(f"{site.out_name}, head {head} (counted from 0): {1000 * rise:.1f} millinats, {importance:.3f} nats")
-print("the project says the same (to 0.1 %)")
+project = table.loc[(kind, layer, head), ["leave-one-out", "gradient, example"]].tolist()
+torch.testing.assert_close([float(rise), float(importance)], project, rtol=1e-3, atol=1e-5)
+print(f"{site.out_name}, head {head} (from 0): {1000 * rise:.1f} millinats, {importance:.3f} nats; as in the table (to 0.1 %)")
 
 # %% jupyter={"source_hidden": true}
 run.table(table, "head_table", sentences=few)
@@ -173,13 +172,15 @@ HTML(f"<details><summary>All {total} heads, with more measures: a click on a col
 
 # %% jupyter={"source_hidden": true}
 unsure, sure_of = (single.low <= 0) & (single.high >= 0), measured.corrected(single)
-marks = pd.Series(np.select([unsure, single.high < 0, ~sure_of], ["", "–", "?"], ""), single.index)
+marks = pd.Series(
+    np.select([unsure, (single.high < 0) & ~sure_of, single.high < 0, ~sure_of], ["", "–?", "–", "?"], ""), single.index
+)
 run.figure(
     figures.head_map({column: table[column] for column in ("leave-one-out", "gradient, example")}, unsure, marks),
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
     takeaway=f"Of {total} heads {unsure.sum()} have no effect that we can tell from zero (grey)."
-    " ?: unsure when corrected for testing many heads. –: without it the loss falls.",
+    " ?: unsure when corrected for testing all heads of a type. –: without it the loss falls.",
     table="head_table",
     sentences=few,
     show=False,
@@ -245,7 +246,7 @@ run.figure(
     figures.one_by_one(curve, int(half.name)),
     "one_by_one",
     caption="What heads cost off all at once, beside the sum of what each costs off alone.",
-    takeaway=said.together(before, half),
+    takeaway=said.together(half, half),
     table="one_by_one",
 )
 
@@ -254,7 +255,7 @@ run.figure(
 #
 # A choice must beat as many heads drawn at random. But which random heads? A model can often spare one type of attention more
 # than another, and a choice that only knows the type beats heads drawn from everywhere. Therefore we also draw as many heads of
-# each type as the choice took. Beating these takes more than knowing the type.
+# each type as the choice took.
 #
 # We try two choices, by gradient importance and by the loss without the head. Nothing is trained here. Each kind of draw is
 # made twenty times, so p, the chance that a random draw is as good, is at least `1/21`.
@@ -287,8 +288,8 @@ Markdown(said.shared(choices, won["heads"].max()))
 # ## What does cutting cost in translation quality?
 #
 # A translation model can be asked for BLEU. We cut a quarter, half and three quarters of all heads, train nothing afterwards,
-# and translate test text. Hollow points are single random draws, of as many heads of each type as gradient importance takes or
-# of any type. Lines go through means; bars are 95 % intervals over sentences.
+# and translate test text. Hollow points are random draws (same types: those of gradient importance), lines go through means,
+# and bars are 95 % intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
 yard = {} if text else said.yardsticks(published, subject.title)
@@ -384,14 +385,15 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
+cheaper = "it" if best == next(iter(choices)) else f"the {best}"
 closing = f"""
-Start from gradient importance, which needs one backward pass; here {best} costs less with half of the heads off.
-{said.elsewhere(published, subject.title)} So try both choices all at once, on other text, beside random heads of the
-same types. Cut by the one that clearly wins.
+Start from gradient importance: one backward pass, and here {cheaper} costs less with half of the heads off.
+{said.elsewhere(published, subject.title)} So try both, on other text, beside random heads of the same
+types, and cut by the one that wins.
 
 *Limits.* {said.limits("" if text else run.corpus, yard, results)}
 """
-first = f"{said.needed(single)} {said.together(before, half)} So check a choice at once: {said.passed(won)}."
+first = f"{said.needed(single)} {said.together(before, half)} So check first: {said.passed(won)}."
 answer.fill("head_map", closing, first, readable(rows, by_type).data)
 
 # %% [markdown]

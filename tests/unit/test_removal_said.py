@@ -30,7 +30,7 @@ def test_heads_that_raise_the_loss_are_counted_by_type(single):
 def test_heads_that_change_it_only_uncorrected_are_told_apart(single):
     single.loc[("encoder", 0, 0), :] = (-0.010, -0.0199, -0.0001)
     single.loc[("encoder", 1, 0), :] = (0.010, 0.0001, 0.0199)
-    assert said.needed(single).endswith(" 2 more encoder heads change it only uncorrected, and 1 of them lowers it.")
+    assert said.needed(single).endswith(" 2 more encoder heads change it only uncorrected; 1 lowers it.")
 
 
 def test_heads_cost_more_together_than_the_sum_of_each_alone():
@@ -54,22 +54,23 @@ def won(costs, alike, random, off=3):
 def test_choices_stand_beside_random_heads_of_the_same_types():
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
     assert said.beside(table) == (
-        "With 3 heads off, gradient costs 100 millinats per token (cheapest draw of the same types: 200) and the loss without"
-        " costs 300 millinats per token (cheapest draw of the same types: 200)."
+        "With 3 heads off the loss rises, in millinats per token: by gradient 100 (200) and the loss without 300 (200);"
+        " in brackets the cheapest random draw of the same types."
     )
-    assert said.passed(table) == "with 3 off, gradient beats every draw of the same types, and the loss without does not"
-    assert said.passed(won({"a": 0.3}, 0.2, 1.0)) == "with 3 off, none beats every draw of the same types"
-    assert said.passed(won({"a": 0.1, "b": 0.1}, 0.2, 1.0)) == "with 3 off, a and b beat every draw of the same types"
+    assert said.passed(table) == "with 3 off, gradient beats every random draw of the same types; the loss without does not"
+    assert said.passed(won({"a": 0.3}, 0.2, 1.0)) == "with 3 off, none beats every random draw of the same types"
+    assert said.passed(won({"a": 0.1, "b": 0.1}, 0.2, 1.0)) == "with 3 off, a and b beat every random draw of the same types"
     alone = won({"a": 0.3}, 0.2, 1.0)
-    assert said.passed(alone[alone.method == removal.RANDOM]) == "with 3 off, a beats every draw"
+    assert said.passed(alone[alone.method == removal.RANDOM]) == "with 3 off, a beats every random draw"
 
 
 def test_heads_of_one_choice_only_are_named_from_one():
     worth = pd.Series([0, 1, 2, 3, 4, 5, 6, 7.0], HEADS)
     other = pd.Series([0, 1, 2, 8, 3, 5, 6, 7.0], HEADS)
     assert said.shared({"a": worth, "loss": other}, 4) == (
-        "The two choices of 4 share 3 heads. Only a takes encoder 2.2. Only the loss takes cross 1.1. A takes 4 of the 4"
-        " encoder heads, so a draw of the same types shares at least 4 with it: a weak check."
+        "The two choices of 4 share 3 heads. Of the rest (layer.head), only a takes encoder 2.2, and only the loss takes"
+        " cross 1.1."
+        " A takes 4 of the 4 encoder heads, so a draw of the same types shares at least 4 with it: a weak check."
     )
     assert said.shared({"a": worth, "b": worth}, 2) == "The two choices of 2 share 2 heads."
 
@@ -104,7 +105,7 @@ def test_yardsticks_are_differences_of_the_same_training(tmp_path):
     assert said.yardsticks(tmp_path, "other") == {}
     cut = pd.DataFrame({"method": [removal.ENCODER], "change": [-33.3]})
     assert said.limits("controlled", {"never": 1.0, "cost": 12.4}, cut).endswith(
-        "(trained without it: -1.0 BLEU), but this model uses it: all encoder heads cut costs 33.3 BLEU, and 12.4 when the rest"
+        "(trained without it: -1.0 BLEU), but this model does: all encoder heads cut costs 33.3 BLEU, or 12.4 where the rest"
         " trains on."
     )
     assert said.limits("natural", {}, None).endswith("It reads natural text.")
@@ -118,9 +119,9 @@ def test_cuts_that_the_gradient_wins_are_counted(tmp_path):
     rows = [(m, 1, n, name, c) for m, n, *costs in rows for name, c in zip((said.GRADIENT, said.TRUTH), costs, strict=True)]
     pd.DataFrame(rows, columns=["model", "seed", "heads", "criterion", "change"]).to_csv(path, index=False)
     assert said.elsewhere(tmp_path, "M") == (
-        "In notebook 6 its choice costs less in 1 of 1 such cuts of this kind of model and in 1 of 2 other cuts."
+        "In notebook 6 gradient importance costs less in 1 of 1 cuts of this kind of model and in 1 of 2 others."
     )
-    assert said.elsewhere(None, "M") == said.elsewhere(tmp_path / "no", "M") == "It need not do so for every model."
+    assert said.elsewhere(None, "M") == said.elsewhere(tmp_path / "no", "M") == "Other models may differ."
 
 
 def test_bleu_of_choices_stands_beside_draws():
