@@ -40,7 +40,9 @@ def needed(single: pd.DataFrame) -> str:
 
 def together(row: pd.Series, half: pd.Series) -> str:
     """Of two rows of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
-    costs = {name: interval(*(1000 * row[[name, f"{name}_low", f"{name}_high"]]), ",.0f") for name in ("together", "alone")}
+    costs = {
+        name: interval(*(1000 * row[[name, f"{name}_low", f"{name}_high"]]), form=",.0f") for name in ("together", "alone")
+    }
     more = f"; with {half.name} it is {number(1000 * half.together, ',.0f')} against {number(1000 * half.alone, ',.0f')}"
     return (
         f"Off at once, the {row.name} cheapest heads cost {costs['together']} {UNIT}, and their single costs add up to"
@@ -178,7 +180,8 @@ def in_detail(results: pd.DataFrame) -> str:
     """The same with intervals, and with random heads of any type."""
     rows, choices = _at_half(results)
     lost = [
-        f"{interval(*-rows.loc[name, ['change', 'change high', 'change low']], '.1f')} by {_choosing(name)}" for name in choices
+        f"{interval(*-rows.loc[name, ['change', 'change high', 'change low']], form='.1f')} by {_choosing(name)}"
+        for name in choices
     ]
     drawn = {name: ends(-rows.loc[[name]].change, ".0f") for name in (ALIKE, RANDOM)}
     lost += [f"{drawn[ALIKE]} by random heads of the same types", f"{drawn[RANDOM]} by random heads of any type"]
