@@ -40,9 +40,10 @@ def needed(single: pd.DataFrame) -> str:
 
 def together(row: pd.Series, half: pd.Series) -> str:
     """Of two rows of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
-    costs = {
-        name: interval(*(1000 * row[[name, f"{name}_low", f"{name}_high"]]), form=",.0f") for name in ("together", "alone")
-    }
+    costs = {}
+    for name in ("together", "alone"):
+        value, low, high = 1000 * row[[name, f"{name}_low", f"{name}_high"]]
+        costs[name] = interval(value, low, high, ",.0f")
     more = f"; with {half.name} it is {number(1000 * half.together, ',.0f')} against {number(1000 * half.alone, ',.0f')}"
     return (
         f"Off at once, the {row.name} cheapest heads cost {costs['together']} {UNIT}, and their single costs add up to"
@@ -179,10 +180,10 @@ def _choosing(name: str) -> str:
 def in_detail(results: pd.DataFrame) -> str:
     """The same with intervals, and with random heads of any type."""
     rows, choices = _at_half(results)
-    lost = [
-        f"{interval(*-rows.loc[name, ['change', 'change high', 'change low']], form='.1f')} by {_choosing(name)}"
-        for name in choices
-    ]
+    lost = []
+    for name in choices:
+        value, low, high = -rows.loc[name, ["change", "change high", "change low"]]
+        lost.append(f"{interval(value, low, high, '.1f')} by {_choosing(name)}")
     drawn = {name: ends(-rows.loc[[name]].change, ".0f") for name in (ALIKE, RANDOM)}
     lost += [f"{drawn[ALIKE]} by random heads of the same types", f"{drawn[RANDOM]} by random heads of any type"]
     return f"With {rows['heads'].iloc[0]} heads left BLEU falls by {listed(lost)} (95 % intervals, over sentences)."
