@@ -12,15 +12,14 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from benchmarks.common import AXES, named
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
 from helpers.study import StudyError
 
-FORMS = {"removed": ("heads removed", MODELS[0]), "masked": ("heads masked", MODELS[1]),
-         "ceiling": ("removed, by operations", "#444444")}  # fmt: skip
+FORMS = {"removed": ("heads removed", MODELS[0]), "ceiling": ("removed, by operations", "#444444"), "": ("", "")}
 
 
 def _short(value: float, _=None) -> str:
@@ -84,49 +83,45 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
     return figure
 
 
-LABELS = {  # where the name of a measure stands: points to the right of its point and up, and which end touches
-    "gradient importance": (0, 12, "center"), "relevance, conservative": (0, -16, "center"),
-    "relevance, AttnLRP": (13, 0, "left"), "relevance, LRP αβ": (5, -8, "left"), "loss without the head": (-4, 27, "right"),
-    "L0 (trained)": (0, 14, "center"), "confidence": (21, 0, "left"), "positional": (17, 0, "left"),
-}  # fmt: skip
 RANDOM: dict[str, dict[str, Any]] = {"above": {"color": MODELS[0], "marker": "o"}, "not": {"color": MODELS[1], "marker": "s"}}
 
 
 @redrawable
 def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
-    """What a measure costs, logarithmic, against what pruning by it changes, each named; random heads as a band.
-
-    Measures of one cost are of one pass: they stand a little apart, so that both whiskers are seen.
+    """A bill for each measure, seconds of choosing heads and of training on, beside what pruning by it changes.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.pruning` returns it.
     unit : str
-        Of the y axis.
+        Of what pruning changes.
     """
-    drawing.need(frame, "measure", "cost", "cost_low", "cost_high", "value", "low", "high", "above", once=("measure",))
-    chosen = frame.dropna(subset="cost").sort_values("value").reset_index(drop=True)
-    place, size = chosen.groupby("cost").cumcount(), chosen.groupby("cost")["cost"].transform("size")
-    chosen["at"] = chosen.cost * 1.06 ** (place - (size - 1) / 2)
-    figure, axis = plt.subplots(figsize=(WIDTH, 3.4))
-    grey: dict[str, Any] = {"color": "#555555", "fontsize": 7.5, "va": "center"}
-    for row in frame[frame.measure == "random"].itertuples():
-        axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
-        axis.text(0.995, row.value, "random heads, 95 %", transform=axis.get_yaxis_transform(), ha="right", **grey)
-    axis.axhline(0, color="grey", lw=0.9, ls=":", zorder=1)
-    for row in chosen.itertuples():
-        look = RANDOM["above" if row.above else "not"]
-        x = np.maximum([[row.at - row.cost_low], [row.cost_high - row.at]], 0.0)  # of one that is moved aside
-        y = [[row.value - row.low], [row.high - row.value]]
-        axis.errorbar(row.at, row.value, y, x, ls="", ms=5.5, elinewidth=0.9, mec="white", mew=0.4, **look)
-        right, up, side = LABELS.get(row.measure, (5, 5, "left"))
-        told = {"textcoords": "offset points", "ha": side} | grey | {"color": look["color"]}
-        axis.annotate(row.measure, (row.at, row.value), (right, up), **told)
-    _log(axis, chosen.cost_low.min() / 1.3, chosen.cost_high.max())
-    axis.set(xlabel="times the cost of gradient importance (whiskers: least to most)", ylabel=f"{unit} (95 %)")
-    entries = {"shown to beat random heads": RANDOM["above"], "not shown to": RANDOM["not"]}
-    drawing.legend(figure, {name: look | {"ls": ""} for name, look in entries.items()})
+    drawing.need(frame, "measure", "cost", "choose", "on", "value", "low", "high", "above", once=("measure",))
+    rows = frame.dropna(subset=["choose", "on"]).sort_values("cost", na_position="first").reset_index(drop=True)
+    size = (WIDTH, 0.27 * len(rows) + 1.1)
+    figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, width_ratios=(1.15, 1))
+    most = (rows.choose + rows.on).max()
+    for row in rows.itertuples():
+        paid = not row.choose and row.measure != "random"  # choosing is in training
+        left.barh(row.Index, row.on, 0.62, row.choose, color=MODELS[3] if paid else "#D0D0D0", lw=0)
+        left.barh(row.Index, row.choose, 0.62, color=MODELS[4], lw=0)
+        said = f"{row.on:.0f} s" if paid else f"{row.choose:.{1 if row.choose else 0}f} + {row.on:.0f} s"
+        left.text(row.choose + row.on + most / 60, row.Index, said, fontsize=7.5, va="center")
+        if row.measure == "random":
+            right.axvspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
+        look, ends = RANDOM["above" if row.above else "not"], [[row.value - row.low], [row.high - row.value]]
+        look = {"color": "#555555", "marker": "o"} if row.measure == "random" else look
+        right.errorbar(row.value, row.Index, xerr=ends, ls="", ms=5.5, elinewidth=0.9, mec="white", mew=0.4, **look)
+    right.axvline(0, **drawing.LEVEL)
+    left.set_yticks(rows.index, [name if name != "random" else "random heads" for name in rows.measure])
+    left.set(xlabel="seconds: choosing heads + training on", xlim=(0, 1.33 * most), ylim=(len(rows) - 0.5, -0.5))
+    right.set(xlabel=f"{unit} (95 %)")
+    for axis in (left, right):
+        axis.tick_params(axis="y", length=0)
+    bars = drawing.squares({"choose": MODELS[4], "train on": "#D0D0D0", "both at once": MODELS[3]})
+    entries = {"interval against random heads excludes zero": RANDOM["above"], "does not": RANDOM["not"]}
+    drawing.legend(figure, bars | {name: look | {"ls": ""} for name, look in entries.items()})
     return figure
 
 
@@ -144,7 +139,7 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
 
 @redrawable
 def removed(frame: pd.DataFrame):
-    """What removed and masked heads save beside what operations allow: a panel a call, a bar a form from the least to the most.
+    """What removed heads save beside what operations allow: a panel a call, a bar a form from least to most; masked as a band.
 
     Parameters
     ----------
@@ -152,15 +147,19 @@ def removed(frame: pd.DataFrame):
         call, form ("removed", "masked", "ceiling"), low, high (times as fast as with all heads).
     """
     drawing.need(frame, "call", "form", "low", "high", once=("call", "form"))
+    masked, frame = frame[frame.form == "masked"], frame[frame.form != "masked"]
     calls = list(dict.fromkeys(frame.call))
-    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 1.6), sharey=True, sharex=True, squeeze=False)
+    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 1.5), sharey=True, sharex=True, squeeze=False)
     for axis, call in zip(axes.flat, calls, strict=True):
         for row in frame[frame.call == call].itertuples():
             place, (_, colour) = list(FORMS).index(row.form), FORMS[row.form]
             axis.barh(place, row.high - row.low, 0.6, row.low, color=colour, alpha=0.6, lw=0)
             axis.text(row.high + 0.01, place, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, color=colour, va="center")
+        for row in masked.itertuples():
+            axis.axvspan(row.low, row.high, color="#777777", alpha=0.25, lw=0, zorder=0)
+            axis.text(row.high + 0.01, len(FORMS) - 1, f"grey band: masked, {row.call}", fontsize=7.5, va="center")
         axis.axvline(1, **drawing.LEVEL)
-        axis.set_xlim(min(0.95, frame.low.min() - 0.02), frame.high.max() + 0.13)
+        axis.set_xlim(min(0.95, *masked.low - 0.03, frame.low.min() - 0.02), frame.high.max() + 0.13)
         axis.set(title=call, xlabel="times as fast as with all heads", ylim=(len(FORMS) - 0.5, -0.5))
         axis.set_yticks(range(len(FORMS)), [name for name, _ in FORMS.values()])
         axis.tick_params(axis="y", length=0)
@@ -184,10 +183,20 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     drawing.lines(axis, points, "at", "value", "what", looks)
     sizes = sorted(points["at"].unique())
     drawing.logarithmic(axis, "xy")
+    for power, start in ((1, points.value.min()), (2, points.value.max() / 3.5 / (sizes[-1] / sizes[0]) ** 2)):  # guides
+        rise = [start, start * (sizes[-1] / sizes[0]) ** power]
+        axis.plot([sizes[0], sizes[-1]], rise, color="#999999", lw=0.8, ls="--", zorder=0)
+        look: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "color": "#666666", "va": "center"}
+        axis.annotate(f"exponent {power}", (sizes[-1], rise[1]), (8, 0), **look)
+    if {32, 64} < set(sizes):
+        axis.axvspan(32, 64, color="#777777", alpha=0.13, lw=0, zorder=0)
+        grey: dict[str, Any] = {"fontsize": 7, "color": "#555555", "ha": "center", "va": "top"}
+        axis.text(45, 0.98, "as long as the\ntext above", transform=axis.get_xaxis_transform(), **grey)
     axis.set(xlabel=AXES.get(points.axis.iloc[0], points.axis.iloc[0]), ylabel="seconds")
     axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
     for side in (axis.xaxis, axis.yaxis):
         side.set_minor_formatter(NullFormatter())
+    axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlim(right=sizes[-1] * (sizes[-1] / sizes[0]) ** 0.55)
     ends = points[points["at"] == sizes[-1]].sort_values("value").set_index("what").value
     gap = (math.log10(axis.get_ylim()[1]) - math.log10(axis.get_ylim()[0])) / 12  # a line of text

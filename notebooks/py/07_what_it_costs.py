@@ -63,22 +63,21 @@ answer = claims.Box(run)
 heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
 exponents, points = costs.growth(found["growth"])
 contest = costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])
-took = (
-    costs.spent(run.settings, subjects.names(run.settings, models), seed) if len(contest) else costs.spent(run.settings, [], 1)
-)
+names = subjects.names(run.settings, models) if len(contest) else []
+took, (billed, seconds) = costs.spent(run.settings, names, seed), costs.bill(run.settings, names, seed)
 priced = run.table(costs.priced(heart, points, took), "measures")
-key, by_cost = "costs_and_pruning", costs.pruning(priced, contest)
+key, by_cost = "costs_and_pruning", costs.pruning(priced, contest if len(billed) else contest[:0], billed)
 best = "**From one pass to one for every token.** The unit is gradient importance."
 told = [costs.details(priced, points, run.settings["relevance"])]
 if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
-    best = costs.cheapest(by_cost)
-    told = [costs.judged(by_cost, contest, run.settings["model"]["layers"] * run.settings["model"]["heads"]), *told]
+    best = costs.cheapest(by_cost, contest.seeds.iloc[0])
+    told = [costs.judged(by_cost, contest, run.settings["model"]["layers"] * run.settings["model"]["heads"]), seconds, *told]
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
         key,
-        caption="Cost of a measure, times that of gradient importance, against BLEU after pruning encoder heads by it."
-        " Syntax was not timed beside them.",
+        caption="Seconds of choosing encoder heads by a measure and of training on without the others, in one training, beside"
+        " what that changes in BLEU, over trainings. Syntax was not timed beside them.",
         takeaway=costs.better(by_cost),
         show=False,
     )
@@ -90,24 +89,24 @@ if len(by_cost):
 # multiply the same matrices, so they cost about the same. Gradient importance needs one of each. Relevance needs a backward
 # pass for every target token, since each token is explained by itself.
 #
-# We need not believe this: torch counts the multiplications. The cell below computes gradient importance on the stored
-# translation model, on a few sentences, and then sends one backward pass from each target token, as relevance does.
+# Torch counts the multiplications. The cell below computes gradient importance on the stored translation model, on a few
+# sentences, and lets the study's own code compute relevance on them.
 
 # %% tags=["method"]
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from helpers.measures.worth import importance
+from helpers.measures import lrp, worth
+from helpers.models import flops
 
-model, batch, reads = costs.sample(run.settings, models, seed)  # the stored model, and some sentences of middle length
+model, batch, reads = costs.sample(run.settings, models, seed)  # stored model, few sentences; how often L0 reads the text
 encoder, decoder = model.get_encoder().layers, model.get_decoder().layers
 blocks = [layer.self_attn for layer in [*encoder, *decoder]] + [layer.encoder_attn for layer in decoder]
 
 
 def gate(block):  # head h puts out xi_h · o_h; an open gate, xi_h = 1, changes nothing
     xi = torch.ones(len(batch["labels"]), 1, block.num_heads, 1, device=model.device, requires_grad=True)
-    heads = block.num_heads, -1
-    return xi, block.out_proj.register_forward_pre_hook(lambda _, o: (o[0].unflatten(-1, heads) * xi).flatten(-2))
+    return xi, block.out_proj.register_forward_pre_hook(lambda _, o: (o[0].unflatten(-1, (len(xi[0, 0]), -1)) * xi).flatten(-2))
 
 
 def operations(call):
@@ -116,37 +115,37 @@ def operations(call):
 
 
 gates, hooks = zip(*map(gate, blocks), strict=True)
-fed = batch["input_ids"], batch["attention_mask"]
-logits, forward = operations(lambda: model(*fed, labels=batch["labels"], use_cache=False).logits)
+logits, forward = operations(lambda: model(**batch, use_cache=False).logits)
 loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), reduction="sum")
-slopes, backward = operations(lambda: torch.autograd.grad(loss, gates, retain_graph=True))  # d loss / d xi
-tokens = logits.max(-1).values.sum(0)  # relevance starts at the likeliest token, and needs a pass for every position
-by_token = operations(lambda: [torch.autograd.grad(token, gates, retain_graph=True) for token in tokens])[1]
+slopes, backward = operations(lambda: torch.autograd.grad(loss, gates))  # d loss / d xi
+[hook.remove() for hook in hooks]
 sizes = torch.cat([slope.abs().mean(0).flatten() for slope in slopes]).double()  # of an example, then the mean over examples
-torch.testing.assert_close(sizes.cpu(), torch.tensor(importance(model, [batch], norm=None).to_numpy()), rtol=1e-3, atol=1e-6)
-assert by_token == len(tokens) * backward  # exactly
-print(f"one backward pass: {backward / forward:.2f} forward passes; relevance: {by_token / backward:.0f} backward passes")
+study_s = torch.tensor(worth.importance(model, [batch], norm=None).to_numpy())
+torch.testing.assert_close(sizes.cpu(), study_s, rtol=1e-3, atol=1e-6)
+tokens, unit = batch["labels"].shape[1], forward + backward  # relevance explains one target token after another
+ours = flops(model, lambda: lrp.explain(model, [batch], "attnlrp"))  # as `operations`, with products in place
+print(f"one backward pass is {backward / forward:.2f} forward passes; relevance of {tokens} tokens, in gradient importances:")
+print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.1f} in the study's code (AttnLRP)")
 
 # %% [markdown]
+# AttnLRP, a signed rule, costs less than its passes: the study's code does not carry every token down the encoder. Below a
+# certain layer it carries heads up instead, which are fewer.
+#
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
-# clock on the whole text of the contest. Costs are in units of gradient importance. The loss without a head takes one forward
-# pass for every head. L0 trains on as many tokens as if it read that text many times over, and a backward pass to the weights
-# counts twice.
+# clock on the whole text of the contest. The loss without a head takes one pass with all heads and one without each. L0 trains
+# on as many tokens as if it read that text many times over, and a backward pass to the weights counts twice.
 
 # %% jupyter={"source_hidden": true}
-[hook.remove() for hook in hooks]
 counted = run.table(costs.counted(model, batch, reads), "passes")
-table = counted.join(priced[["what", "cost", "cost_low", "cost_high"]], how="inner").sort_values("cost").drop("cp")
+table = costs.beside(counted, priced)
 columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
 columns |= {"counted": "by counted operations", "cost": "measured"}
 display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
 display(Markdown(f"> {costs.understood(table)}"))
 
 # %% [markdown]
-# Two rows need a word. Relevance by AttnLRP, a signed rule, costs less than its passes, because the study's code does not carry
-# every token down the encoder: below a certain layer it carries heads up instead, which are fewer. Relevance by LRP αβ, the
-# rule of Voita et al., costs more than its operations. It splits every single product into a positive and a negative part, and
-# most of this work is no product of matrices.
+# Relevance by LRP αβ, the rule of Voita et al., costs more than its operations. It splits every single product into a positive
+# and a negative part, and most of this work is no product of matrices.
 
 # %% jupyter={"source_hidden": true}
 columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
@@ -192,11 +191,12 @@ for figure, name, caption in (
     run.figure(figure, name, caption=caption, show=False)
 
 # %% [markdown]
-# ## Relevance gets dearer faster than sentences get longer
+# ## On long sentences relevance grows with the square
 #
 # If relevance needs a backward pass for every token, and every pass runs over all tokens, its time should grow with the square
-# of the length. The figure shows the time that each measure takes for two sentences of growing length. The number behind a name
-# is the exponent of the last doubling: at one, twice the length costs twice the time, and at two, four times.
+# of the length. Attention compares all tokens with all, so its own part can grow faster still. The figure shows times for two
+# sentences of growing length. The number behind a name is the exponent of the last doubling: at two, twice the length costs
+# four times the time.
 
 # %% jupyter={"source_hidden": true}
 run.table(exponents, "growth", over=intervals.ROUNDS)
@@ -208,7 +208,7 @@ run.figure(
     figures.growth(by_length, at_length),
     "growth",
     caption="How the time of each measure grows with the length of sentences, with exponents of the last doubling.",
-    takeaway=costs.steepest(exponents),
+    takeaway=costs.steepest(points),
 )
 
 # %% jupyter={"source_hidden": true}
@@ -223,7 +223,8 @@ folded("More: growth with heads, layers and sentences, and by operations", costs
 #
 # A closed gate takes a head out of the result, but the machine still computes it. Time is saved only when the head's rows and
 # columns are cut out of the weights. We cut encoder heads from models of the papers' size until ten of forty-eight are left, as
-# Voita et al. do. Beside the clock stands what the count of operations allows.
+# Voita et al. do. The weights are random: this asks for time alone, not whether so many can go. Beside the clock stands what
+# the count of operations allows.
 
 # %% jupyter={"source_hidden": true}
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
@@ -300,15 +301,15 @@ folded("More: every notebook", less, readable(own.assign(**hours), columns, {"mi
 
 # %% jupyter={"source_hidden": true}
 closing = """
-Choose encoder heads to prune by gradient importance. Keep relevance for single predictions, where a pass for every token is
-affordable, and avoid it on long sentences. The price of gates is the training that they need, not the gates. To save time, cut
-heads out of the weights: a gate only masks them.
+If you train on anyway, choosing is nearly free except by LRP αβ, the loss without the head and L0: choose by quality. If not,
+choose by the price of choosing: gradient importance. Gates replace the training on that every other choice needs too; they
+cost a training only if you would not train on. Cutting heads out buys cache and a little time; a gate only masks them.
 
 *Limits.* How well measures choose rests on one contest with one number of heads. Most times are of small models with random
 weights on processors of two cores. Times on a GPU or of a larger model will differ; passes by definition will not.
 """
 machine = costs.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
-first = f"{best} {costs.times_as_long(priced)} {costs.removing(papers)}"
+first = f"{best} {costs.times_as_long(priced, by_cost, run.settings['pruning']['steps'])}"
 answer.fill(
     key if len(by_cost) else "growth", closing, first, "\n\n".join([*told, machine, costs.absent(costs.remarks(found))])
 )

@@ -105,6 +105,9 @@ HEART = pd.DataFrame({"cost": 30.0, "cost_low": 29.0, "cost_high": 31.0, "times"
 SPENT = pd.DataFrame({costs.UNIT: [1.0, 2.0], "cp": [4.0, 10.0], "attnlrp": [5.0, 12.0], "alpha_beta": [30.0, 80.0],
                       "leave-one-out": [20.0, 50.0], costs.TRAINED: [100.0, 300.0], "confidence": np.nan})  # fmt: skip
 
+BILL = pd.DataFrame({"choose": [1.0, 19.0, 0.0, 0.0, 9.0], "on": [179.0, 206.0, 270.0, 180.0, 180.0]},
+                    [costs.UNIT, "alpha_beta", costs.TRAINED, "random", "votes"]).rename_axis("measure")  # fmt: skip
+
 
 def test_costs_are_those_of_the_contest_s_own_text_where_it_was_timed_there():
     table = costs.priced(HEART, POINTS, SPENT)
@@ -112,11 +115,12 @@ def test_costs_are_those_of_the_contest_s_own_text_where_it_was_timed_there():
     assert table.loc["confidence", ["cost_low", "cost_high", "short", "long"]].tolist() == [0.5, 0.8, 0.5, 0.8]
     assert table.loc[costs.TRAINED, ["cost_low", "cost_high"]].tolist() == [100, 150] and table.times["leave-one-out"] == 3
     assert set(table.over[table.seconds.notna()]) == {"trainings"} and table.over["confidence"] == "lengths of sentences"
-    told = costs.times_as_long(table)
-    assert told == "Depending on its rule, relevance costs 4 to 40 times as much, and training gates 125 times."
+    assert (
+        costs.times_as_long(table, BILL.iloc[:0].reset_index(), 20) == "To choose heads, relevance costs 4 to 35 times as much."
+    )
     bare = costs.priced(HEART, POINTS, SPENT.iloc[:0])  # the contest's tables are not there
     assert bare.loc["cp", ["cost_low", "cost_high"]].tolist() == [3, 5] and bare.cost["leave-one-out"] == 30
-    assert costs.TRAINED not in bare.index and costs.times_as_long(bare).endswith("relevance costs 3 to 45 times as much.")
+    assert costs.TRAINED not in bare.index
     assert table.what["confidence"] == "confidence, positions" and "(3+3 layers; confidence with syntax)" in costs.details(
         bare, POINTS, 250
     )
@@ -134,48 +138,80 @@ def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
         "cp": -0.9,
         "random": -3.0,
         costs.TRAINED: -0.6,
+        "alpha_beta": -2.0,
         "votes": 0,
     }
     contest = pd.DataFrame({"criterion": list(rows), "value": list(rows.values())})
     contest = contest.assign(low=contest.value - 0.5, high=contest.value + 0.5, model="EN-RU", seeds=3, heads=13.3)
     contest["above"] = contest.criterion.isin([costs.UNIT, costs.TRAINED, "cp"])
-    both = costs.pruning(costs.priced(HEART, POINTS, SPENT), contest)
-    assert "votes" not in set(both.measure) and both.set_index("measure").cost.isna().sum() == 2
-    axis = whole(figures.pruning(both)).axes[0]
-    assert axis.get_xscale() == "log" and "BLEU" in axis.get_ylabel()
-    said = costs.cheapest(both)
+    contest["apart"] = contest.criterion == "confidence"
+    priced = costs.priced(HEART, POINTS, SPENT.assign(votes=[3.0, 6.0]))
+    both = costs.pruning(priced, contest, BILL)
+    rows = both.set_index("measure")
+    assert rows.cost["votes"] == 3 and rows.choose["votes"] == 9 and rows.cost.isna().sum() == 2
+    assert rows.choose["confidence"] == rows.cost["confidence"] and np.isnan(rows.choose["syntactic"])  # seconds of the unit: 1
+    left, right = whole(figures.pruning(both)).axes
+    bars = [label.get_text() for label in left.get_yticklabels()]
+    assert bars[0] == "random heads" and bars[-1] == costs.TRAINED and "BLEU" in right.get_xlabel()
+    assert len(bars) == len(BILL) and "9.0 + 180 s" in [text.get_text() for text in left.texts]
+    told = costs.times_as_long(priced, both, 2000)
+    assert (
+        "for 2,000 steps (about 180 s); with that counted, LRP αβ costs 1.25 and L0, which chooses while it trains, 1.50"
+        in told
+    )
+    said = costs.cheapest(both, 3)
     assert said.startswith("**One forward and one backward pass.** In our one contest gradient importance is the cheapest")
-    assert costs.cheapest(both[both.measure != costs.UNIT]).startswith("**As much as relevance, conservative.**")
-    assert costs.cheapest(both.assign(above=False)).startswith("**We cannot tell.**")
+    assert said.endswith("excludes zero (3 trainings, not corrected).")
+    assert costs.cheapest(both[both.measure != costs.UNIT], 3).startswith("**As much as votes.**") == rows.above["votes"]
+    assert costs.cheapest(both.assign(above=False), 3).startswith("**We cannot tell.**")
     said = costs.judged(both, contest, 48)
     assert "(EN-RU, 3 trainings, about 13 of 48 encoder heads left, all trained on alike)" in said
     assert said.index("L0 (trained) -0.6 [-1.1, -0.1]") < said.index("random -3.0") < said.index("syntactic -4.0")
-    assert costs.better(both) == (
-        "Confidence is cheaper than gradient importance, but not shown to beat random heads; of what costs more, relevance,"
-        " conservative and L0 (trained) gave a better BLEU."
+    assert costs.better(both[both.measure != "votes"]) == (
+        "Confidence takes half the passes (0.5 to 0.8 times the time) but is not shown to beat random heads; relevance,"
+        " conservative and L0 (trained) cost more and had a better mean, and gradient importance and L0 cannot be told apart."
     )
-    assert costs.better(both[~both.measure.isin(["confidence", "cp", costs.TRAINED])]).startswith(
-        "Nothing that costs more gave"
-    )
+    none = both[~both.measure.isin(["confidence", "cp", "votes", costs.TRAINED])]
+    assert costs.better(none) == "No dearer measure had a better mean."
     assert costs.contested(tmp_path, "controlled", "tiny").empty
     published = costs.contested(tmp_path, "controlled", "laptop").set_index("criterion")
     assert published.above[costs.UNIT] and not published.above["confidence"] and not published.above["random"]
+    assert published.apart["confidence"] and not published.apart[costs.UNIT]
 
 
 def test_nothing_is_made_to_tell_what_the_contest_took(tmp_path):
     settings = study.settings("tiny")
     assert costs.spent(settings, subjects.names(settings), 1).empty and costs.spent(settings, [], 1).empty
+    assert costs.bill(settings, [], 1)[0].empty
+
+
+def test_the_bill_is_that_of_the_training_whose_equal_steps_took_equal_time(tmp_path, monkeypatch):
+    gated, runs, made = {"method": {"name": "l0"}}, {}, {}
+    for seed, took in ((1, (70.0, 400.0)), (2, (100.0, 110.0))):
+        cut = [{"method": {"name": "cut", "like": gated, "by": by}, "seed": seed} for by in ("relevance", "random")]
+        job = {"name": "any", "seed": seed, "sweep": {"runs": {"a": cut[0], "b": cut[1], "c": {"method": {"name": "none"}}}}}
+        runs[seed] = job, SimpleNamespace(results=tmp_path), gated
+        made |= {(by["method"]["by"], seed): value for by, value in zip(cut, took, strict=True)}
+    study.write_json(tmp_path / "seconds.json", {costs.UNIT: 1.0, "alpha_beta": 30.0, "confidence": 3.0})
+    monkeypatch.setattr(costs, "_contests", lambda settings, names, seed: runs.values())
+    monkeypatch.setattr(costs.contest.runs, "contest", lambda job: {})
+    monkeypatch.setattr(costs, "UNIT", "alpha_beta")
+    monkeypatch.setattr(costs.l0.runs, "run", lambda spec: (spec["method"].get("by"), spec.get("seed")))
+    monkeypatch.setattr(costs, "_made", lambda run, fact="seconds": "X" if fact == "hardware" else made.get(run, 150.0))
+    frame, said = costs.bill({"pruning": {"steps": 20}}, [], 1)
+    assert frame.loc["alpha_beta"].tolist() == [30, 100] and frame.loc["random"].tolist() == [0, 110]
+    assert frame.loc[costs.TRAINED].tolist() == [0, 150] and np.isnan(frame.choose.get("confidence", np.nan))
+    assert said.startswith("The same 20 steps took 70 to 400 s with seed 1 (X) and 100 to 110 s with seed 2 (X).")
 
 
 def test_removed_heads_save_a_share_of_the_time():
     papers = {case: costs.between("1.25 to 2" if case[1] == "removed" else "0.98 to 1.04") for case in costs.ONCE}
-    assert costs.removing(papers) == "Removing the encoder heads that can go saves 20 to 50 % of generation time."
-    close = papers | {("generation", "removed"): (1.03, 2.0)}
-    assert costs.removing(close).endswith(
-        "saves 3 to 50 % of generation time; the low end is within what merely masking them gives."
+    assert costs.removing(papers) == (
+        "Cutting all but 10 of 48 encoder heads makes generation 1.25 to 2.00 times as fast over lengths and batches (random"
+        " weights); masking them, over both calls, 0.98 to 1.04."
     )
     table = costs.ranges(papers)
-    assert table.groupby("form").size().to_dict() == {"ceiling": 2, "masked": 2, "removed": 2}  # of masked heads one range
+    assert table.groupby("form").size().to_dict() == {"ceiling": 2, "masked": 1, "removed": 2}  # of masked heads one range
     assert [axis.get_title() for axis in whole(figures.removed(table)).axes] == ["encoder pass", "generation"]
     saved = pd.DataFrame(
         {"call": "generation", "value": [1.0, 1.25], "map": "encoder", "form": "removed", "model": "3+3 layers"}
@@ -192,15 +228,20 @@ def test_operations_stand_beside_the_passes_of_a_definition(model):
     ids = torch.randint(2, 60, (2, 9), generator=torch.Generator().manual_seed(0))
     model.set_attn_implementation("eager")
     table = costs.counted(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids[:, :7]}, 10.0)
-    assert set(table.index) == set(costs.PRICED)
+    assert set(table.index) == {*costs.PRICED} - {"votes", "L1 gates"}
     assert table.passes["cp"] == "1 + 7" and table.theory["cp"] == 4 and table.theory[costs.TRAINED] == 15
     assert table.theory["leave-one-out"] == (1 + len(heads.index(model))) / 2 > table.counted["leave-one-out"] > 1
     assert table.counted[costs.UNIT] == 1 and 0.4 < table.counted["confidence"] < 0.6 and table.counted["cp"] > 1
     priced = table.assign(cost=table.counted * 1.5)
     priced.loc["alpha_beta", "cost"] *= 3
     said = costs.understood(priced)
-    assert said.startswith("Counted operations foretell 5 of 6 measured costs to within a factor of 1.5; ")
+    assert said.startswith("Counted operations are within a factor of two for 5 of 6 measured costs; ")
     assert said.endswith("relevance, LRP αβ took 4.5 times what they say.")
+    assert table.passes["leave-one-out"].endswith(f"(encoder alone: {1 + len(heads.index(model, ('encoder',)))})")
+    priced = priced.assign(what="a", cost_low=1.0, cost_high=1.0, over="trainings")
+    priced.loc["confidence", "over"] = "lengths of sentences"
+    marked = costs.beside(table, priced[["what", "cost", "cost_low", "cost_high", "over"]]).what
+    assert marked["confidence"] == "a (measured on random weights)" and marked[costs.UNIT] == "a" and "cp" not in marked
 
 
 def test_the_text_on_which_operations_are_counted_is_of_middle_length(monkeypatch):
@@ -240,9 +281,12 @@ def test_time_that_grows_fastest_with_length_is_told_by_its_last_doubling():
     frame = pd.DataFrame(rows, columns=["what", "group", "quantity", "value"]).assign(low=0.4, high=1.6, size="laptop")
     slopes, points = costs.growth(frame)
     assert slopes["last"].tolist() == pytest.approx([2, 0.5]) and len(points) == 6
-    unit = slopes[slopes["what"] == "other"].assign(what=costs.PRICED[costs.UNIT][0])
-    told = costs.steepest(pd.concat([slopes.replace("cp", "relevance, cp"), unit]))
-    assert told == "Sentences twice as long make relevance 4.0 times as dear, and gradient importance 1.4 times (longest two)."
+    lone = points[points["what"] == "cp"]
+    both = pd.concat([lone.replace("cp", f"relevance, {rule}") for rule in ("cp", "alpha_beta")])
+    assert costs.steepest(both) == (
+        "From 32 to 64 tokens relevance takes 4.0 times as long; from 16 to 32, 2.0 (signed rules) and 2.0 (LRP αβ):"
+        " overhead still hides the square."
+    )
     assert costs.expected(points, "laptop") == "From 32 to 64 tokens, counted operations of relevance grow 4.2 times."
     each = 3 * (4 * 128**2 + 2 * 128 * 64) + 4 * 128 * 512  # of a layer of either side, a token
     assert costs.operations("laptop", 64) == 3 * 64 * 64 * each
