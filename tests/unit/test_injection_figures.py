@@ -26,7 +26,8 @@ PREVIOUS[3] = [1, 0, 0, 0, 0]
 
 
 def test_links_stand_out_of_the_identity():
-    *panels, _ = whole(figures.matrices(WORDS, {"full": FULL, "previous": PREVIOUS})).axes
+    panels = whole(figures.matrices(WORDS, {"full": FULL, "previous": PREVIOUS})).axes
+    assert [text.get_text() for text in panels[0].texts] == ["1/2"] * 2
     for axis, matrix, linked in zip(panels, (FULL, PREVIOUS), ([0, 3], [3]), strict=True):
         plain, links = (np.ma.filled(image.get_array().astype(float), NAN) for image in axis.images)
         others = [place for place in range(5) if place not in linked]
@@ -66,11 +67,6 @@ def test_scores_fall_as_heads_go():
     for colour, values, ends in ((BLUE, [40, 39, 5], (38.5, 39.5)), (ORANGE, [40, 20, 5], (18, 23))):
         np.testing.assert_array_equal(drawn(axis, colour)[0], [[0, 1, 3], values])
         assert band(axis, colour, 1) == ends
-    paired = masking().assign(change=lambda t: t.value - 40, change_low=lambda t: t.low - 40, change_high=lambda t: t.high - 40)
-    limited = whole(figures.masking_curves(paired, limit=(1, -0.01), title="first"))
-    near = limited.axes[1]
-    assert drawn(near, to_rgb("#B00020"))[0].tolist() == [[0.55, 1.45], [-0.4, -0.4]] and limited.get_suptitle() == "first"
-    assert near.get_ylim() == pytest.approx((-1.28, 0.2)) and drawn(near, BLUE)[0].tolist() == [[0, 1], [0, -1]]
     found = sorted(line[1].tolist() for line in drawn(axis, GREY))
     assert found == [[40, 30, 5], [40, 33, 5], [40, 36, 5]]  # draws and their mean
 
@@ -83,8 +79,21 @@ def test_the_loss_without_a_head_before_and_after():
     ]
     frame = table("row layer before before_low before_high after after_low after_high", *rows)
     found = whole(figures.before_after(frame)).axes
-    assert [axis.get_title() for axis in found] == ["layer 1", "layer 2"] and ticks(found[0]) == ["links", "none"]
-    assert [text.get_text() for text in found[1].texts if text.get_text()] == ["6.0", "2.0"]
+    assert [axis.get_title() for axis in found] == ["layer 1", "layer 2", "mean of layers"]
+    assert ticks(found[0]) == ["before training", "after, links", "after, none"]
+    assert [text.get_text() for text in found[1].texts if text.get_text()] == ["0.5", "6.0", "2.0"]
+
+
+def test_arrows_go_from_heads_off_to_heads_with_links():
+    rows = [
+        ("a\nthree", "ROUGE-1", 0.8, 0.4, 1.1, 0.0, 0.5, 0.2, 0.9),
+        ("b\ntwo", "ROUGE-1", -0.4, -0.8, 0.0, NAN, NAN, NAN, NAN),
+    ]
+    frame = table("row metric change change_low change_high off mean mean_low mean_high", *rows)
+    for over, lane in (("5 trainings", -0.2), ("", 0.0)):
+        (axis,) = whole(figures.steps(frame, over=over)).axes
+        (arrow,) = (text for text in axis.texts if hasattr(text, "arrow_patch"))
+        assert (arrow.xy, arrow.xyann) == ((0.8, lane), (0.0, lane))
 
 
 def test_the_answer_has_a_colour_of_its_own():
@@ -99,8 +108,8 @@ def test_the_answer_has_a_colour_of_its_own():
 
 def test_models_from_other_weights_have_a_row_of_their_own_and_the_mechanism_is_drawn():
     values = pd.DataFrame({name: [0.9, 0.1, 0.3, 0.2] for name in ("plain", "steps x 2", "seed 2")}, heads_of(2, 2))
-    found = whole(figures.importance_maps(values, ["seed 2"], {"seed 2": "ρ = 0.1"})).axes
-    assert [axis.get_title() for axis in found[:3]] == ["plain", "steps x 2", "seed 2\nρ = 0.1"]
+    found = whole(figures.importance_maps(values, ["seed 2"])).axes
+    assert [axis.get_title() for axis in found[:3]] == ["plain", "steps x 2", "seed 2"]
     assert found[2].get_ylabel() == "other weights\nlayer"
     (axis,) = whole(figures.mechanism()).axes
     assert {"M: coreference links", "struck out", "set, not learned"} <= {text.get_text() for text in axis.texts}
@@ -113,6 +122,7 @@ def test_the_curve_of_corrupted_clusters_ends_at_what_was_corrupted():
     )
     (axis,) = whole(figures.quality(frame)).axes
     assert [[92, 100], [1.7, 2.6]] in [np.array(line.get_data()).tolist() for line in axis.lines]
+    assert [(text.get_text(), text.xyann[1]) for text in axis.texts] == [("resolver links", -26)]
     assert axis.get_xlim()[0] == 30
     known = frame.assign(people=[13, 85, 100, 33])
     both = whole(figures.quality(known)).axes

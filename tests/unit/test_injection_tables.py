@@ -329,3 +329,10 @@ def test_tokens_of_one_person_are_linked(parts):
     assert len(places) == len(set(places)) and max(places) < len(ids)
     matrix = coreference.linked(ids, clusters).matrices(torch.tensor([ids]))[0]
     torch.testing.assert_close(matrix, coreference.matrices.full_link(clusters, len(ids)))
+
+
+def test_pronouns_that_clusters_put_with_a_wrong_name():
+    words = tuple("ann said she and bea saw her".split())
+    told = Dialogue("", "", words, ((0, 0, 7),), ((((0, 1)), (2, 3)), ((4, 5), (6, 7))))
+    assert tables.mistaken(told, [[(4, 5), (2, 3), (6, 7)]]) == ("she", "bea")
+    assert tables.mistaken(told, told.clusters) is None and tables.mistaken(told, []) is None

@@ -19,6 +19,7 @@ from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, left, redrawable
 from helpers.measures import figures
 from helpers.methods.coreference import said
+from helpers.reading import NOTHING, number
 from helpers.study import StudyError
 
 UNITS = {"events": "events with the right people, points"}
@@ -28,7 +29,6 @@ ORDERS = {
     "random": {"color": "#777777", "marker": "", "lw": 1.8},
 }  # fmt: skip
 CALLED = {"lowest": "least important", "highest": "most important", "random": "random, mean"}
-ENLARGED = "ROUGE-1, enlarged:\nleast important heads, change"
 PLAIN = {"color": "black", "lw": 1.0, "ls": "--"}
 LINKS = LinearSegmentedColormap.from_list("links", [(0, "white"), (0.05, "#6BAED6"), (1, "#08306B")])  # 1/20 is no grey
 
@@ -50,7 +50,8 @@ def _chosen(frame: pd.DataFrame, metrics: Sequence[str] | None) -> pd.DataFrame:
 def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     """Coreference matrices of one text: rows look, columns are looked at.
 
-    Rows of the identity, of tokens that are linked to nothing, are grey, as are the names of tokens outside of all links.
+    Rows of the identity, of tokens that are linked to nothing, are grey, as are the names of tokens outside of all links. At
+    the right stands the weight of a row's squares, where these are alike.
 
     Parameters
     ----------
@@ -82,9 +83,12 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
     for axis, (title, table) in zip(axes, tables.items(), strict=True):
         rows = away[title][:, None]
         axis.imshow(np.where(~rows & (table > 0), 0.25, np.nan), cmap="Greys", vmin=0, vmax=1, zorder=1)
-        drawn = axis.imshow(np.where(rows & (table > 0), table, np.nan), cmap=LINKS, vmin=0, vmax=1, zorder=1)
+        axis.imshow(np.where(rows & (table > 0), table, np.nan), cmap=LINKS, vmin=0, vmax=1, zorder=1)
         for place in np.flatnonzero(rows):
             axis.axhline(place, color="#EEEEEE", lw=0.8, zorder=0)
+            weights = np.unique(table[place][table[place] > 0].round(6))
+            share = f"1/{1 / weights[0]:.0f}" if len(weights) == 1 else ""
+            axis.text(1.015, place, share, transform=axis.get_yaxis_transform(), va="center", fontsize=7, color="#08306B")
         axis.set(title=title, xlabel="to", ylabel="from" if left(axis) else "")
         axis.set_xticks(range(count), words, rotation=90, fontsize=7, parse_math=False)
         axis.set_yticks(range(count), words if left(axis) else [""] * count, fontsize=7, parse_math=False)
@@ -93,8 +97,8 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
         for labels in (axis.get_xticklabels(), axis.get_yticklabels()):
             for text, linked in zip(labels, named, strict=True):
                 text.set_color("black" if linked else "#8C8C8C")
-    drawing.bar(figure, drawn, axes, "attention weight", [0, 0.5, 1])
-    drawing.legend(figure, drawing.squares({"attends to itself, 1.0": plt.get_cmap("Greys")(0.25)}))
+    entries = {"attends to itself alone": plt.get_cmap("Greys")(0.25), "a link, its weight at the right": LINKS(0.3)}
+    drawing.legend(figure, drawing.squares(entries))
     return figure
 
 
@@ -136,7 +140,7 @@ def mechanism():
 
 
 @redrawable
-def importance_maps(table: pd.DataFrame, others: Sequence[str] = (), notes: Mapping[str, str] | None = None):
+def importance_maps(table: pd.DataFrame, others: Sequence[str] = ()):
     """Importance of heads after different trainings, the lowest head of each layer marked: trainings from other weights below.
 
     Parameters
@@ -145,8 +149,6 @@ def importance_maps(table: pd.DataFrame, others: Sequence[str] = (), notes: Mapp
         On (kind, layer, head), as `helpers.methods.coreference.tables.rankings` returns it. Of equal heads the first is marked.
     others : sequence of str
         Columns of models trained from other weights: they stand in a row of their own.
-    notes : mapping of column -> str, optional
-        Below the panels' titles.
     """
     drawing.of_heads(table)
     rows = {"same start": [name for name in table if name not in others], "other weights": [*others]}
@@ -162,7 +164,7 @@ def importance_maps(table: pd.DataFrame, others: Sequence[str] = (), notes: Mapp
         for axis, name in zip(line, names, strict=False):
             part, drawn = _heads(axis, table[name], "viridis", (0, table.max(axis=None)))
             axis.plot(part.columns.get_indexer(part.idxmin(axis=1)), range(len(part)), **mark)
-            axis.set_title("\n".join(filter(None, (str(name), (notes or {}).get(name)))), fontsize=8)
+            axis.set_title(str(name), fontsize=8)
             axis.set_xlabel("head" if names is last else "", fontsize=8)
         line[0].set_ylabel(f"{title if len(rows) > 1 else ''}\nlayer".strip(), fontsize=8)
     drawing.bar(figure, drawn, axes, "importance,\nnormalised by layer")
@@ -220,7 +222,7 @@ def ablation(frames: Mapping[str, pd.DataFrame]):
 
 @redrawable
 def masking_curves(
-    frame: pd.DataFrame, metrics: Sequence[str] | None = None, limit: tuple[int, float] | None = None, title: str = ""
+    frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""
 ):  # fmt: skip
     """Scores with the lowest, the highest or random heads of each layer off, a panel a metric.
 
@@ -231,9 +233,6 @@ def masking_curves(
         plain model), draw, value, low, high. Where there is one random draw, as with all heads off, all draws meet.
     metrics : sequence of str, optional
         All by default.
-    limit : (int, float), optional
-        So many heads a layer off, and how far a claim lets ROUGE-1 fall then, as a share of the plain model's. A further panel
-        enlarges how ROUGE-1 changes about there with the lowest heads off (change, change_low, change_high, paired).
     title : str
         Above the figure.
 
@@ -246,10 +245,6 @@ def masking_curves(
     drawing.need(frame, "metric", "order", "number", "draw", "value", "low", "high", once=once)
     frame = _chosen(frame, metrics)
     frame = frame.assign(panel=frame.panel.str.replace(", points", ", %"))  # values, not changes
-    if limit:
-        first = frame[(frame.metric == "ROUGE-1") & (frame.number <= limit[0] + 1) & (frame.order == "lowest")]
-        near = first.assign(panel=ENLARGED, value=first.change, low=first.change_low, high=first.change_high)
-        frame = pd.concat([frame, near])
     if unknown := set(frame.order) - set(ORDERS):
         raise StudyError(f"There is no order {min(unknown)!r} of heads: choose from {', '.join(ORDERS)}.")
     orders = {order: look for order, look in ORDERS.items() if order in set(frame.order)}
@@ -258,8 +253,6 @@ def masking_curves(
     entries = {CALLED[order]: look for order, look in orders.items()}
     thin = {"color": ORDERS["random"]["color"], "lw": 0.6}
     more = ({"one draw": thin} if "random" in orders else {}) | {"plain model": PLAIN}
-    mark = {"color": "#B00020", "lw": 2.2, "zorder": 1}  # below the markers, and wider
-    more |= {"our limit": mark} if limit else {}
     figure, axes = drawing.line_panels(
         table, "number", "value", "order", entries, label="heads off in each layer",
         band=(CALLED["lowest"], CALLED["highest"]), more=more,
@@ -271,10 +264,6 @@ def masking_curves(
         if plain.empty:
             raise StudyError(f"The table has no {title} of the plain model: give it rows with 0 heads off.")
         axis.axhline(plain.iloc[0], zorder=1, **PLAIN)
-        if limit and title == ENLARGED:
-            allowed = limit[1] * frame.value[(frame.panel == "ROUGE-1") & (frame.number == 0)].iloc[0]
-            axis.plot([limit[0] - 0.45, limit[0] + 0.45], [allowed, allowed], **mark)
-            axis.set_ylim(3.2 * allowed, -0.5 * allowed)
         draws = part[part.order == "random"].pivot(index="number", columns="draw", values="value")
         meet = draws.count(axis=1) == 1
         draws[meet] = draws[meet].bfill(axis=1).ffill(axis=1)
@@ -292,8 +281,8 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.scores` or `over_seeds` returns it: row, metric, change, change_low, change_high
-        (nan where there is no interval). With a column `group`, rows of a group stand together below its name; those that
-        are `hollow` are of one seed, and the names and dots of those that are the `answer` (bool) have a colour of their own.
+        (nan where there is no interval). With a column `group`, rows of a group stand together below its name; the
+        names and dots of those that are the `answer` (bool) have a colour of their own.
     metrics : sequence of str, optional
         All by default.
     title : str
@@ -305,44 +294,74 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     table = table.assign(value=table.change, low=table.change_low, high=table.change_high)
     table["said"] = [f"{round(c, 1) + 0.0:+.1f}".replace("-", "−") if np.isfinite(c) else "" for c in table.change]
     table["panel"] = table.panel.map(lambda name: fill(name, 18 if table.panel.nunique() > 2 else 40))
-    single = {"white: one seed": {"ls": "", "marker": "o", "mfc": "white", "color": MODELS[0]}}
-    more = single if "hollow" in table and table.hollow.any() else None
-    below = "change against plain,\n95 % interval" if more else ""  # a legend has the place of one label
     own = {"others": {"color": MODELS[0]}, "answer": {"color": MODELS[1], "ms": 6}} if "answer" in table else None
     if own:
         table["series"] = np.where(table.answer, "answer", "others")
-    figure, axes = drawing.dot_panels(table, own, label=below, more=more, told=False)
+    figure, axes = drawing.dot_panels(table, own, told=False)
     answers = set(table.row[table.answer]) if own else set()
     for text in (text for axis in axes.values() for text in axis.get_yticklabels() if text.get_text() in answers):
         text.set(color=MODELS[1], fontweight="bold")
-    if not below:
-        figure.supxlabel("change against the plain model, 95 % interval", fontsize=8.5)
+    figure.supxlabel("change against the plain model, 95 % interval", fontsize=8.5)
     if title:
         figure.suptitle(title, fontsize=10)
     return figure
 
 
 @redrawable
+def steps(frame: pd.DataFrame, metrics: Sequence[str] | None = None, over: str = ""):
+    """What heads do off in training, and what links give then: a line a choice of heads, a panel a metric.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As `helpers.methods.coreference.tables.steps` returns it, a row a choice of heads.
+    metrics : sequence of str, optional
+        All by default.
+    over : str
+        What the means are over, such as "5 trainings"; empty: they are not drawn.
+    """
+    drawing.need(frame, "row", "metric", "change", "change_low", "change_high", "off", "mean", "mean_low", "mean_high")
+    once, mean = "with links, one training" if over else "with links", f"with links, mean of {over}"
+    looks = {once: {"color": MODELS[1], "mfc": "white", "mec": MODELS[1], "mew": 1.1, "marker": "o"}}
+    looks |= {mean: {"color": MODELS[0], "marker": "o"}} if over else {}
+    chosen = _chosen(frame, metrics)
+    parts = [chosen.assign(series=series, value=chosen[name], low=chosen[f"{name}_low"], high=chosen[f"{name}_high"],
+                           said=[number(value, "+.1f").replace(NOTHING, "") for value in chosen[name]])
+             for series, name in zip(looks, ("change", "mean"), strict=False)]  # fmt: skip
+    table = pd.concat(parts)
+    grey = {"color": "#777777", "marker": "s", "ms": 4.5, "ls": ""}
+    figure, axes = drawing.dot_panels(table, looks, label="change against plain,\n95 % interval", told=False)
+    at, _ = drawing.places(table)
+    for title, axis in axes.items():
+        for one in chosen[(chosen.panel == title) & chosen.off.notna()].itertuples():
+            y = at[getattr(one, "group", ""), one.row] - 0.2 * (len(looks) - 1)  # where `dots` has the first of two series
+            axis.plot(one.off, y, **grey)
+            axis.annotate("", (one.change, y), (one.off, y), arrowprops={"arrowstyle": "-|>", "color": MODELS[1], "lw": 1.6})
+    drawing.legend(figure, {"heads off in training, one training": grey} | looks)
+    return figure
+
+
+@redrawable
 def before_after(frame: pd.DataFrame):
-    """Rise of the loss with one injected head off, before and after training: a panel a layer, a line a row.
+    """Rise of the loss with one injected head off, before and after training: a panel a layer, and one of their mean.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.rises` returns it: row, layer; before, after, each with _low and _high (nan where
-        there is no interval). Layer 0, the mean, is left out.
+        there is no interval). All rows are of the same heads, so that the first tells what was before; layer 0 is the mean.
     """
     drawing.need(frame, "row", "layer", "before", "after", once=("row", "layer"))
     looks = {"before": {"color": "#777777", "marker": "D"}, "after": {"color": MODELS[0], "marker": "o"}}
-    parts = [
-        frame.assign(series=name, value=frame[name], low=frame[f"{name}_low"], high=frame[f"{name}_high"],
-                     said=frame.after.map("{:.1f}".format) if name == "after" else "")
-        for name in looks
-    ]  # fmt: skip
-    table = pd.concat(parts)[lambda rows: rows.layer > 0]
-    table = table.assign(panel="layer " + table.layer.astype(str))
-    label = "rise of the loss,\n0.001 nats a token"
-    return drawing.dot_panels(table.drop(columns="group", errors="ignore"), looks, label=label, columns=3, sharex=True)[0]
+    parts = [frame[frame.row == frame.row.iloc[0]].assign(row="before training"), frame.assign(row="after, " + frame.row)]
+    table = pd.concat([part.assign(series=name, value=part[name], low=part[f"{name}_low"], high=part[f"{name}_high"],
+                                   said=part[name].map("{:.1f}".format))
+                       for name, part in zip(looks, parts, strict=True)])  # fmt: skip
+    table = table.assign(panel=("layer " + table.layer.astype(str)).where(table.layer > 0, "mean of layers"))
+    table = table.sort_values("layer", key=lambda layers: layers.where(layers > 0, np.inf), kind="stable")
+    figure, _ = drawing.dot_panels(table.drop(columns="group", errors="ignore"), looks, sharex=True, told=False)
+    figure.supxlabel("rise of the loss with one such head off, 0.001 nats a token", fontsize=8.5)
+    return figure
 
 
 @redrawable
@@ -386,6 +405,11 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
         for base, rows in part[part.joined].groupby("base"):
             ends = pd.concat([rows.tail(1), part[part.clusters == base]])
             axis.plot(ends.x, ends.change, lw=1.2, color=looks[rows.line.iloc[0]]["color"], zorder=1)
+        for own in part[part.line == "resolver links"].itertuples():
+            line = part[part.joined | part.clusters.isin(part.base[part.joined])]
+            away = 20 if np.interp(own.x, line.x, line.change) < own.change else -26  # on the side without the line
+            look = {"color": looks[own.line]["color"], "fontsize": 8, "ha": "center"}
+            axis.annotate(own.line, (own.x, own.change), (0, away), textcoords="offset points", **look)
     figure.suptitle(title, fontsize=9)
     return figure
 

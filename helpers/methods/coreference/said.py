@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
@@ -42,7 +43,7 @@ def named(row: str) -> str:
     if first == "injected at inference":
         return f"{HEADS[rest or 'lowest']}, at inference alone"
     if first not in ("injected", "masked"):
-        return f"a {first} after {'every layer' if rest == 'all' else f'{rest} layers'}" if first == "layer of its own" else row
+        return f"mixing after {'every layer' if rest == 'all' else f'{rest} layers'}" if first == "layer of its own" else row
     which, _, more = rest.partition(", ")
     which, _, count = which.partition(" ")
     heads = HEADS.get(which, f"{which} heads")
@@ -70,10 +71,10 @@ def arranged(table: pd.DataFrame, by: str, drawn: Mapping[str, str]) -> tuple[pd
 
     `drawn` says of random rows which heads these are, as `draws` does.
     """
-    own, other = "least important heads attend by", f"which heads get {links(by)}"
+    own, other = "least important heads attend by", f"which heads get {links(by)}\n(rank 1: most important)"
     first = {"masked, lowest": "nothing (heads off)", with_links("none"): "themselves (no links)",
              with_links(f"{by}+shuffled"): "shuffled links", MAIN: links(by), with_links("gold"): "gold links"}  # fmt: skip
-    second = {MAIN: "least important", **{row: f"random, {text}" for row, text in drawn.items()},
+    second = {MAIN: "least important", **{row: f"random {text}" for row, text in drawn.items()},
               "injected, probing": "chosen by probing", "injected, highest": "most important"}  # fmt: skip
     one, two = (
         pd.concat([table[table.row == row].assign(group=group, row=label, answer=row == MAIN) for row, label in calls.items()])
@@ -110,34 +111,6 @@ def sides(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
     return names[higher].tolist(), names[lower].tolist(), names[~higher & ~lower].tolist()
 
 
-def layer_gains(alone: pd.DataFrame) -> bool:
-    """Of `tables.scores`: does a layer of its own after every layer gain, by its interval, more than heads do?"""
-    part = alone[alone.metric == "ROUGE-1"].groupby("row")
-    return bool(part.change_low.first().get(OWN, -1) > part.change.first().get(MAIN, 0))
-
-
-def elsewhere(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, by: str) -> str:
-    """Of `tables.scores` of one training, and of several: do layers of their own gain more than heads do?
-
-    `own` are rows of `tables.against_controls` in ROUGE-1, on their control.
-    """
-    part, told = alone[alone.metric == "ROUGE-1"].drop_duplicates("row").set_index("row"), []
-    if layer_gains(alone):
-        gain = interval(*part.loc[OWN, ENDS], "+.1f")
-        known = {f"with {links(by)}": MAIN, "with gold ones": with_links("gold")}
-        lowest = {name: row for name, row in known.items() if row in part.index}
-        others = listed(f"{number(part.change[row], '+.1f')} {name}" for name, row in lowest.items())
-        told.append(f"the same {links(by)} in a layer of its own after every layer gain {gain} (seed 1, not replicated; there"
-                    f" the least important heads gain {others}); with no links such a layer does nothing (M = identity gives"
-                    " H), so *plain* is that control; shuffled links have not been tried there")  # fmt: skip
-    for row in (row for row in own.index if row.startswith("layer of its own")):
-        gap, low, high = own.loc[row, ENDS]
-        how = "gain less than" if high < 0 else "gain more than" if low > 0 else "are not told apart from"
-        told.append(f"*{named(row)}*, over seeds, gains {change(over, row)} against plain; the heads {how} it (heads minus"
-                    f" layer {interval(gap, low, high, '+.1f')})")  # fmt: skip
-    return "; ".join(told)
-
-
 def moves(value: float, unit: str = "points") -> str:
     """A change as a verb: "rises by 0.5 points", "falls by 0.2 points", "stays as it was" where it is rounded to zero."""
     size = number(abs(value), ".1f")
@@ -163,20 +136,16 @@ def answer(
     lead = (
         "Not that we could see." if not main.change_low > 0 else "A little, if the links are right." if right else "A little."
     )
-    given = "the links of a simple coreference resolver" if by == "rule" else links(by)
+    given = "a simple resolver's links" if by == "rule" else links(by)
     told = f"**{lead}** With {given} in the least important head of every encoder layer, ROUGE-1"
-    told += f" {moves(main.change)} {_ends(main)} on average over {seeds}" if "seeds" in over else f" {moves(main.change)}"
+    told += f" {moves(main.change)} {_ends(main)} over {seeds}" if "seeds" in over else f" {moves(main.change)}"
     if empty in gains.index:
-        told += f"; with shuffled links it {'rises too' if gains.change_low[empty] > 0 else 'does not rise'}"
-    told += "."
+        told += f"; with shuffled links it {'rises too' if gains.change_low[empty] > 0 else 'does not'}"
     gain, better = (verdicts.get(name, "not testable") for name in ("injection-helps", "resolver-links"))
-    told += f" After correction for all tests of this paper, the gain is {gain} and the advantage over shuffled links {better}."
+    told += f". Corrected for all tests, the gain is {gain}, the advantage over shuffled links {better}."
     if random in own.index and not own.change_low[random] > 0:
         told += " We cannot tell whether the heads must be unimportant."
-    if layer_gains(alone):
-        layer, heads = (number(_gains(alone).change[row], ".1f") for row in (OWN, MAIN))
-        told += f" In one training a separate layer gains more than the heads: {layer} points against {heads}."
-    return told
+    return f"{told} {layer(alone, own, over)}".strip() if len(alone) else told
 
 
 def _ends(row: pd.Series) -> str:
@@ -186,7 +155,7 @@ def _ends(row: pd.Series) -> str:
 def headline(over: pd.DataFrame, by: str) -> str:
     """Which links help the least important heads: of `tables.over_seeds`."""
     rows = {with_links("gold"): "gold links", MAIN: links(by), with_links(f"{by}+shuffled"): "shuffled links",
-            with_links("none"): "no links", "masked, lowest": "no attention at all"}  # fmt: skip
+            with_links("none"): "no links", "masked, lowest": "heads off"}  # fmt: skip
     gains = _gains(over).reindex([*rows]).dropna(subset="change")
     up = [f"{number(one.change, '.1f')} points with {rows[row]}" for row, one in gains.iterrows() if one.change_low > 0]
     not_up = [rows[row] for row, one in gains.iterrows() if not one.change_low > 0]
@@ -200,7 +169,7 @@ def printed(over: pd.DataFrame) -> str:
     before = main.value - main.change
     more = "less" if before > SAMSUM else "more"
     return (
-        f"The paper prints a gain of {tables.PRINTED['ROUGE-1']:.1f} % in ROUGE-1; ours is {number(main.percent, '.1f')} %. Our"
+        f"Summaries print a gain of {tables.PRINTED['ROUGE-1']:.1f} % in ROUGE-1; ours is {number(main.percent, '.1f')} %. Our"
         f" generated summaries start from {number(before, '.0f')} of 100 and theirs from about {SAMSUM}, so that there is"
         f" {more} to gain here. The two shares should not be compared."
     )
@@ -215,31 +184,33 @@ def masking(curves: pd.DataFrame, allowed: float) -> str:
     share = 100 * part.change / part.value["lowest", 0]
     told = []
     if ("lowest", 1) in share.index:
-        told.append(f"without the least important head of every layer ROUGE-1 {moves(share['lowest', 1], '%')}")
+        free = "yes" if share["lowest", 1] > 100 * allowed else "no"
+        told.append(f"{free}: without the one head a layer that the method takes ROUGE-1 {moves(share['lowest', 1], '%')}")
     if ("lowest", 3) in share.index:
         rule = "more than" if share["lowest", 3] < 100 * allowed else "which"
-        told.append(f"without three of them it {moves(share['lowest', 3], '%')}, {rule} our limit allows")
+        told.append(f"without three such it {moves(share['lowest', 3], '%')}, {rule} our limit allows")
     if ("highest", 1) in share.index:
         told.append(f"without the most important one it {moves(share['highest', 1], '%')}")
-    return f"W{'; '.join(told)[1:]}." if told else "No heads were switched off."
+    return f"{told[0][0].upper()}{'; '.join(told)[1:]}." if told else "No heads were switched off."
 
 
-def chosen(own: pd.DataFrame, alone: pd.DataFrame) -> str:
-    """Whether the least important heads gain more than other heads: of `tables.against_controls` in ROUGE-1, on their control.
+def steps(table: pd.DataFrame) -> str:
+    """What heads cost when they are off in training, and with links: of `tables.steps`."""
+    told = [f"with the {named(row)} off ROUGE-1 {moves(one.off)}, with links it {moves(one.change)}"
+            for row, one in _gains(table).dropna(subset="off").iterrows()]  # fmt: skip
+    return (
+        f"In one training, {'; '.join(told).replace(' off in training', ' off')}." if told else "No heads were off in training."
+    )
 
-    A second random choice is told from `alone`, `tables.scores` of seed 1.
-    """
-    rows = [row for row in ("injected, highest", "injected, probing") if own.change_low.get(row, 0) > 0]
-    parts = [f"the {named(row)} fall behind by {number(own.change[row], '.1f')} points" for row in rows]
-    if (random := "injected, random") in own.index:
-        low, high = own.change_low[random], own.change_high[random]
-        how = "falls behind" if low > 0 else "is ahead" if high < 0 else "cannot be told from the least important ones"
-        parts.insert(0, f"one random choice of heads {how}")
-    if f"{random} 2" in _gains(alone).index:
-        gained = _gains(alone).change_low[f"{random} 2"] > 0
-        parts.insert(1, f"another, trained once, {'gains too' if gained else 'gains nothing'}")
-    told = "; ".join(parts) or "No other heads were given the links"
-    return f"{told[0].upper()}{told[1:]}."
+
+def given_back(lowest: pd.DataFrame, highest: pd.DataFrame) -> tuple[str, str]:
+    """What links give over the same heads off, in a sentence and with intervals: of `tables.scores` against the masked row."""
+    low, high = (_gains(part).iloc[0] for part in (lowest, highest))
+    lead = "In the most important heads the matrix gives "
+    lead += "at least as much as in the least" if high.change >= low.change else "less than in the least"
+    lead += ": what is lost is their old job." if high.change > 0 else "."
+    gains = listed(f"{interval(*one[ENDS], '+.1f')} in the {heads}" for one, heads in ((low, "least"), (high, "most")))
+    return lead, f"With links minus off in training, ROUGE-1 in seed 1: {gains} important heads."
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
@@ -249,7 +220,7 @@ def moved(rises: pd.DataFrame, by: str) -> str:
         return "No injected head was measured."
     before, after = (number(whole[when][MAIN], ".1f") for when in ("before", "after"))
     told = (
-        f"Taking one such head away raises the loss by {before} thousandths of a nat before injection, and by {after} after it"
+        f"On average, one such head off raises the loss by {before} thousandths of a nat before injection, by {after} after it"
     )
     empty = with_links(f"{by}+shuffled")
     return told + (f"; with shuffled links by {number(whole.after[empty], '.1f')}." if empty in whole.index else ".")
@@ -282,39 +253,58 @@ def ranks(every: pd.DataFrame, untouched: pd.DataFrame) -> str:
 def clusters(curve: pd.DataFrame, by: str) -> str:
     """What links gain by their clusters' quality (`tables.quality_curve`), `by` being those of the main row."""
     points = _gains(curve).sort_values("conll", kind="stable")
-    corrupt, own = points[points.clusters.str.startswith("gold")], points.loc[MAIN]
+    corrupt, own = points[points.clusters.str.match("gold($|.corrupt)")], points.loc[MAIN]
     shown = corrupt if len(corrupt) > 1 else points
     some = shown[(shown.change_low > 0)[::-1].astype(int).cummin()[::-1].astype(bool)]
     told = f"Gold links with errors help from an F1 of {some.conll.iloc[0]:.0f} on" if len(some) else "No links help"
-    told += f"; {links(by)} score {own.conll:.0f}"
-    known = "people" in curve and own.people == own.people
-    return told + (f", but have only {own.people:.0f} % of *he* and *she* right." if known else ".")
+    if "people" not in curve or own.people != own.people:
+        return f"{told}; {links(by)} score {own.conll:.0f}."
+    f1, people = (np.interp(own[x], *shown.sort_values(x)[[x, "change"]].to_numpy().T) for x in ("conll", "people"))
+    if f1 > own.change > people:
+        told += f". Neither score alone predicts what {links(by)} gain: F1 ({own.conll:.0f}) promises more, *he* and *she*"
+        return f"{told} ({own.people:.0f} %) less; *I* and *you* are right in {own.speakers:.0f} %."
+    return f"{told}; {links(by)} score {own.conll:.0f}, with {own.people:.0f} % of *he* and *she* right."
 
 
-def layer(alone: pd.DataFrame, own: pd.DataFrame) -> str:
-    """What a layer of its own gains beside the heads: of `tables.scores`, and over seeds of `tables.against_controls`."""
-    gains = _gains(alone).change
-    known = {OWN: "with a layer of its own after every layer ROUGE-1", MAIN: "with the links in heads it"}
-    told = f"In one training, {listed(f'{what} {moves(gains[row])}' for row, what in known.items() if row in gains)}."
+def layer(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame) -> str:
+    """What mixing whole layers gains beside the heads: of `tables.scores`, and over seeds of `tables.against_controls`."""
+    gains, told = _gains(alone).change, []
+    if {OWN, MAIN} <= {*gains.index}:
+        every, heads = (number(gains[row], ".1f") for row in (OWN, MAIN))
+        told = [f"In one training, mixing after every layer gains {every} points, heads {heads}."]
     for row in (row for row in own.index if row.startswith("layer of its own")):
-        low, high = own.change_low[row], own.change_high[row]
-        how = (
-            "gains less than the heads"
-            if low > 0
-            else "gains more than the heads"
-            if high < 0
-            else "is not told apart from them"
-        )
-        told += f" Over several trainings we have only {named(row)}, which {how}."
-    return told
+        how = "and heads are not told apart"
+        if own.change_low[row] > 0 or own.change_high[row] < 0:
+            how = f"gains {'less' if own.change_low[row] > 0 else 'more'} than heads"
+        seeds = f" over {count(int(over.seeds.max()), 'training')}" if "seeds" in over else ""
+        told.append(f"A{named(row).partition(' a')[2]} only, as in 2021, mixing {how}{seeds}.")
+    return " ".join(told)
+
+
+def setup(layers: int, heads: int, trainings: int) -> str:
+    """Which model is trained, how often, and what the figure's brackets are over."""
+    told = f"The model is a BART of {count(layers, 'encoder layer')} with {count(heads, 'head')} each, trained from"
+    told += f" {trainings} different weights" if trainings > 1 else " one start"
+    told += "; from each, all rows of the figure train the same number of further steps."
+    return f"{told} Brackets are over {f'these {trainings}' if trainings > 1 else 'dialogues'}."
 
 
 def example(source: str, reference: str, written: Mapping[str, str]) -> str:
-    """One dialogue, a line a turn, above its reference and the summaries `written` of it, by row."""
-    turns = source.replace(" # ", "\n").removeprefix("# ")
+    """One dialogue, of `tables.marked`, above its reference and the summaries `written` of it, by row."""
+    turns = "\n".join(line.removeprefix("# ") for line in source.splitlines())
     told = {"reference": reference} | {named(row): text for row, text in written.items()}
     wide = max(map(len, told))
     return "\n".join([turns, "", *(f"{name:>{wide}} => {text}" for name, text in told.items())])
+
+
+def followed(mistake: tuple[str, str] | None, written: Sequence[str], right: Sequence[Sequence[float]]) -> str:
+    """What links do to dialogues: `tables.mistaken` and summaries (without, with links) of the first, events right of each."""
+    (before, after), *more = right
+    told = f"The resolver takes *{mistake[0]}* for {mistake[1]}" if mistake else "The resolver takes nobody for another"
+    if mistake and written[1].split().count(mistake[1]) > written[0].split().count(mistake[1]):
+        told += ", and the model follows it"
+    told += f": here the links {'hurt' if after < before else 'help' if after > before else 'change no event'}."
+    return told + "".join(f" In the next dialogue they mend {'all' if one[1] > 99 else 'some'} events." for one in more)
 
 
 def better(right: Sequence[float], over: str) -> str:
@@ -346,12 +336,13 @@ def hollow(over: pd.DataFrame, track: str, worth: str, least: float, found: pd.D
 
 
 def draws(every: pd.DataFrame) -> dict[str, str]:
-    """Ranks of random heads from layer 1 up, "ranks 3-5-2": of `tables.before_after_over_seeds` and `ranked_otherwise`."""
+    """Ranks of random heads by layer, "A: ranks 3, 5": of `tables.before_after_over_seeds` and `ranked_otherwise`."""
     told = {}
-    for row, part in every[every.row.str.startswith("injected, random")].groupby("row", sort=False):
-        ranks = part.groupby("layer").rank_before.unique()
-        anew = (ranks.map(len) > 1).any()
-        told[row] = "drawn anew by seed" if anew else f"ranks {'-'.join(f'{rank[0]:.0f}' for rank in ranks)}"
+    for letter, (row, part) in enumerate(every[every.row.str.startswith("injected, random")].groupby("row", sort=False)):
+        ranks, anew = part.groupby("layer").rank_before.first(), (part.groupby("layer").rank_before.nunique() > 1).any()
+        where = f"of {part.heads.max():.0f}\nin layers {', '.join(str(at + 1) for at in ranks.index)}"
+        own = f"ranks {', '.join(f'{rank:.0f}' for rank in ranks)} {where}"
+        told[row] = f"{chr(65 + letter)}: {'drawn anew by seed' if anew else own}"
     return told
 
 
@@ -370,24 +361,12 @@ def ranking(agreement: pd.DataFrame, same: pd.DataFrame, layers: int) -> str:
     return f"{said}; a layer's least important head stays in the less important half in {cases}, the least in {lowest}."
 
 
-def masked(table: pd.DataFrame, allowed: float) -> str:
-    """What three least important heads a layer off cost in every training setting, beside our limit."""
-    part = table[(table.metric == "ROUGE-1") & (table.order == "lowest") & (table.number == 3)]
-    if part.empty:
-        return ""
-    points, shares = (f"{number(-each.max(), '.1f')} to {number(-each.min(), '.1f')}" for each in (part.change, part.percent))
-    surely = int((part.change_high < allowed * (part.value - part.change)).sum())
-    many = f"{(part.percent < 100 * allowed).sum()} of {len(part)} settings lose more than our limit"
-    told = f"{many} of {number(-allowed, '%')}, {surely} by interval"
-    return f"Three least important heads per layer off cost {points} points of ROUGE-1, {shares} %: {told}."
-
-
 def placed(table: pd.DataFrame, board: tables.Board) -> pd.DataFrame:
     """Rows of `tables.by_group` in short, "layer 3 alone", "adjacent links": all are of the least important heads."""
     calls = {(group, MAIN): "full links, first words" if group == "matrices" else "each layer" for group in set(table.group)}
     for row in (row for row in dict.fromkeys(table.row) if row.startswith(f"{MAIN}, ") and row.endswith(" layers")):
         calls["heads and layers", row] = f"{_where(board, row)} alone"
-    plain = table.row.map(named).str.removeprefix(f"{named(MAIN)}, ").str.replace("^a layer", "none: a layer", regex=True)
+    plain = table.row.map(named).str.removeprefix(f"{named(MAIN)}, ").str.replace("^mixing", "none: mixing", regex=True)
     plain = plain.str.replace("least important heads per layer", "in each layer")
     short = [calls.get(key, name) for key, name in zip(zip(table.group, table.row, strict=True), plain, strict=True)]
     groups = {"heads and layers": "least important heads in", "matrices": "which attend by"}
@@ -404,7 +383,13 @@ def layers(grouped: pd.DataFrame, last: pd.DataFrame, board: tables.Board) -> st
     if len(rows) < 2 or last.empty:
         return f"Change of ROUGE-1, {named(MAIN)}: {change(grouped, MAIN)} (seed 1)."
     told, gap = ", ".join(interval(*part.loc[row, ENDS], "+.1f") for row in rows), last[last.metric == "ROUGE-1"].iloc[0]
-    sure = "as the paper says" if gap.change_low > 0 else "against the paper" if gap.change_high < 0 else "not told apart"
+    sure = (
+        "as summaries of the paper say"
+        if gap.change_low > 0
+        else "against these summaries"
+        if gap.change_high < 0
+        else "not told apart"
+    )
     below, upper = (_where(board, row) for row in rows[-2:])
     return (
         f"Change of ROUGE-1 from lower to upper layers: {told} (seed 1). {upper.capitalize()} minus {below}, paired:"
@@ -451,16 +436,11 @@ def errors(curve: pd.DataFrame, gap: pd.DataFrame) -> str:
     f1 = f"F1 {own.conll:.0f} against {other.conll:.0f}"
     told = f"The resolver's errors cost {how} gold links corrupted at random ({change(gap, MAIN)} ROUGE-1 at {f1}, seed 1)"
     if "people" not in curve or own.people != own.people:
-        return f"{told}; why was not looked at."
+        return f"{told}."
     worse = curve[curve.clusters.str.contains("corrupt")]
     alike = worse.loc[(worse.people - own.people).abs().idxmin()]
-    told += (
-        f". It puts *he* and *she* with the right person in {own.people:.0f} % of cases, they in {other.people:.0f} %, which F1"
-    )
-    told += (
-        f" over all mentions hides; but it has *I* and *you* right ({own.speakers:.0f} %), and gold links as bad at *he* and"
-    )
-    return f"{told} *she* gain {change(curve, alike.row, ends=False)} (a look after the fact)."
+    told += f". These have {other.people:.0f} % of *he* and *she* right; gold links as bad at them as the resolver gain"
+    return f"{told} {change(curve, alike.row, ends=False)} (a look after the fact)."
 
 
 def at_inference(table: pd.DataFrame, off: str) -> str:

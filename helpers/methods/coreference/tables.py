@@ -188,6 +188,14 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     return pd.concat(found, names=["control", None]).reset_index("control")[columns]
 
 
+def steps(table: pd.DataFrame, over: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `scores` with the change of the same heads off in training (off), and that over seeds (mean, _low, _high)."""
+    once, ends = ["row", "metric"], {name: name.replace("change", "mean") for name in ("change", "change_low", "change_high")}
+    off = table[table.row.str.startswith("masked, ")].assign(row=lambda rows: rows.row.str.replace("masked", "injected", n=1))
+    found = table.join(off.set_index(once).change.rename("off"), on=once)
+    return found.join(over.set_index(once)[[*ends]].rename(columns=ends), on=once)
+
+
 def baselines(board: Board, seed: int = 0, against: str = runs.PLAIN) -> pd.DataFrame:
     """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
     ways = {"random people": "random", "the speaker": "speaker", "nearest name": "nearest"}
@@ -491,6 +499,16 @@ def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Sequence[tupl
                     count[kind] += 1
                     right[kind] += ours.get(start) == who
     return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
+
+
+def mistaken(told: Dialogue, given: Sequence[Sequence[tuple[int, int]]]) -> tuple[str, str] | None:
+    """The pronoun that clusters most often put with a wrong name, and that name; None where there is none."""
+    words, pronouns = told.words, set.union(*PRONOUNS.values())
+    gold, ours = ({start: next((words[at] for at, _ in cluster if words[at] not in pronouns), "")
+                   for cluster in found for start, _ in cluster} for found in (told.clusters, given))  # fmt: skip
+    known = [(words[start], ours.get(start, ""), who) for start, who in gold.items() if words[start] in pronouns]
+    wrong = [(pronoun, name) for pronoun, name, who in known if name not in ("", who)]
+    return max(wrong, key=wrong.count, default=None)
 
 
 def _called(row: Dialogue, cluster: Sequence[tuple[int, int]], names: set[str]) -> str:
