@@ -19,11 +19,11 @@
 #
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).
 #
-# A model that sums up a dialogue has to know who *she* is. It also has attention heads that one can remove at almost no cost.
-# The paper brings the two together: underused heads of BART's encoder get a fixed matrix of attention weights, which links all
-# mentions of one person (*coreference links*). No parameter is added, and summaries are said to get better. We ask whether it
-# is the links that help, and whether the heads must be unimportant. We had the paper's abstract, public summaries and the code
-# of 2021, not its text; one head in every layer is our choice.
+# A model that sums up a dialogue must know who *she* is. It also has attention heads that can go at almost no cost. In the
+# paper, underused heads of BART's encoder get a fixed matrix of attention weights, which links all mentions of one person
+# (*coreference links*). No parameter is added, and summaries are said to get better. We ask whether it is the links that help,
+# and whether heads must be unimportant. We had its abstract, public summaries and the code of 2021, not its text; one head in
+# every layer is our choice.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below

@@ -66,8 +66,8 @@ def test_the_answer_claims_what_intervals_say():
     told = said.answer(sure, over, "rule", VERDICTS, alone)
     assert told == (
         "**A little, if the links are right.** With a simple resolver's links in the least important head of every encoder"
-        " layer, ROUGE-1 rises by 0.5 points [0.2, 0.9] over 5 trainings; with shuffled links it does not. Corrected for all"
-        " tests, the gain is inconclusive, the advantage over shuffled links seen. In one training, mixing after"
+        " layer, ROUGE-1 rises by 0.5 points [0.2, 0.9] over 5 trainings; with shuffled links it does not rise. Corrected"
+        " for all tests, the gain is inconclusive, the advantage over shuffled links seen. In one training, mixing after"
         " every layer gains 2.5 points, heads 0.8."
     )
     told = said.answer(open_, over, "rule", VERDICTS, alone[:1])
@@ -128,6 +128,7 @@ def test_the_setting_and_what_a_wrong_name_does():
         "The resolver takes *she* for bea, and the model follows it: here the links hurt. In the next dialogue they mend all"
         " events."
     )
+    assert "next" not in said.followed(None, written, [(50, 50), (0, 0)])
     assert said.followed(None, written, [(50, 50)]) == "The resolver takes nobody for another: here the links change no event."
 
 
@@ -263,7 +264,7 @@ def test_which_seed_is_told_and_how_small_an_effect_is_not_seen():
     many = over_seeds(**{MAIN: (0.5, 0.2, 0.9)})
     told = said.printed(many)
     assert told.startswith(
-        "Summaries print a gain of 1.6 % in ROUGE-1; ours is 0.5 %. Our generated summaries start from 70 of"
+        "Public summaries of the paper give a gain of 1.6 % in ROUGE-1; ours is 0.5 %. Our generated summaries start from 70 of"
     )
     assert "there is less to gain here" in told
     rows = scores(**{PLAIN: (0, 0, 0), "a": (0.5, -0.5, 1.5), "b": (0.4, -0.6, 1.4)}).assign(metric="BLEU", low=60.0, high=80.0)
