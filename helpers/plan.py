@@ -77,6 +77,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     functions = [Need(recipe) for recipe in measured.function_recipes(settings, list(own_models.values()))]
     ways = {"rule": "alpha_beta", "first": settings["relevance"]}
     functions += [Need(measured.EXPLAINED.recipe(made, **ways)) for made in own_models.values()]
+    functions += [Need(measured.WITHOUT.recipe(made, first=settings["relevance"])) for made in own_models.values()]
     retained = [Need(recipe) for sweep in sweeps for recipe in l0.tables.recipes(sweep)]
     late = grouping.runs.start(settings, names, seed)
     starting = subjects.needs(late) if late else []  # the model that notebook 04 shows the method on

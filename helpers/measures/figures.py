@@ -9,8 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.colors import Colormap, LogNorm
+from matplotlib.colors import Colormap, ListedColormap, LogNorm
 from matplotlib.ticker import LogLocator
 
 from helpers import drawing
@@ -154,61 +153,32 @@ def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
     axis.set_title("Spear-\nman", loc="right", fontsize=7, pad=2)
 
 
-_CALLED = {"rare": "rare-token", "none": "no function"}
-_WORDS = _CALLED | {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
-_OPEN = "uncertain: the interval reaches below the line"  # dashed: dots of the best heads have another test, corrected
-
-
 @redrawable
-def function_map(functions: Mapping[str, pd.Series], surely: Mapping[str, pd.Series], relevance: Mapping[str, pd.Series]):
-    """Encoder heads: a panel a model, a row a layer, a chip a function of a head with the head's number and what it does.
-
-    The most relevant head of a layer has a star; where it has no function it has a chip as well, a grey one.
+def places(table: pd.DataFrame):
+    """By how many places heads with a function stand above the others of their layer: a panel a measure, a row a model.
 
     Parameters
     ----------
-    functions : mapping of title -> Series on (kind, layer, head) of lists of (function, label)
-        Functions are keys of `COLOURS`, see `helpers.measures.functions.roles`.
-    surely : mapping
-        The same for those whose interval passes the test too; others have a dashed edge.
-    relevance : mapping of title -> Series on (kind, layer, head)
+    table : pandas.DataFrame
+        `helpers.measures.ranks.places`.
     """
-    shown = {title: column.xs("encoder", level="kind") for title, column in functions.items()}
-    tops = {title: set(relevance[title].xs("encoder").groupby(level="layer").idxmax()) for title in shown}
-    chips = {
-        title: column.map(lambda does: does or [("none", "")])[
-            [bool(does) or place in tops[title] for place, does in column.items()]
-        ].explode()
-        for title, column in shown.items()
-    }
-    most = max([2, *(int(part.groupby(level="layer").size().max()) for part in chips.values() if len(part))])
-    layers = max(column.index.get_level_values("layer").max() for column in shown.values()) + 1
-    figure, axes = drawing.grid(len(shown), 2, WIDTH / 2, 0.17 * layers + 0.35, sharey=True)
-    seen: set[str] = set()
-    for axis, (title, column) in zip(axes, chips.items(), strict=True):
-        axis.hlines(range(layers), 0, most, color="#EDEDED", lw=1, zorder=0)
-        taken = dict.fromkeys(range(layers), 0)
-        for (layer, head), (function, label) in column.items():
-            colour, place = COLOURS[function], taken[layer]
-            open_ = function != "none" and (function, label) not in surely[title]["encoder", layer, head]
-            dashed = {"fc": "white", "ec": colour, "ls": (0, (3, 1.5)), "lw": 1.2}
-            look: dict[str, Any] = dashed if open_ else {"fc": colour, "lw": 0}
-            axis.add_patch(plt.Rectangle((place + 0.03, layer - 0.4), 0.94, 0.8, **look))
-            star = "★ " * ((layer, head) in tops[title])
-            axis.text(place + 0.5, layer, f"{star}{head + 1} {label}".strip(), ha="center", va="center", fontsize=7,
-                      color="black" if open_ else drawing.ink(colour))  # fmt: skip
-            taken[layer] += 1
-            seen |= {function, _OPEN} if open_ else {function}
-        heads = shown[title].map(bool).sum(), len(shown[title])
-        axis.set(xlim=(0, most), ylim=(-0.6, layers - 0.4), xticks=[], ylabel="layer" if left(axis) else "")
-        axis.set_title(f"{title}: {heads[0]} of {heads[1]} heads have a function")
-        axis.set_yticks(range(layers), range(1, layers + 1))
-        axis.tick_params(length=0)
-        sns.despine(ax=axis, left=True, bottom=True)
-    entries = drawing.squares({_WORDS.get(name, name): COLOURS[name] for name in COLOURS if name in seen})
-    entries |= {"most relevant head of its layer": {"color": "black", "marker": "*", "ls": "", "ms": 6}}
-    entries |= {_OPEN: {"color": "#555555", "ls": "--", "lw": 1.2}} if _OPEN in seen else {}
-    figure.set_figheight(figure.get_figheight() + 0.2 * drawing.legend(figure, entries))
+    measures = table.index.unique("measure")
+    figure, axes = drawing.grid(len(measures), 2, WIDTH / 2, 0.3 * table.index.unique("model").size + 0.9, sharey=True)
+    grey, dot = "#E3E3E3", {"color": MODELS[0], "marker": "o", "ms": 6, "mew": 1.4}
+    for axis, measure in zip(axes, measures, strict=True):
+        own = table.xs(measure, level="measure")
+        axis.barh(range(len(own)), own.null_high - own.null_low, 0.62, own.null_low, color=grey)
+        for y, row in enumerate(own.itertuples()):
+            ends = [[row.difference - row.low], [row.high - row.difference]]
+            axis.errorbar(row.difference, y, xerr=ends, elinewidth=1.1, **(dot if row.clear else dot | {"mfc": "white"}))
+        axis.axvline(0, color="black", lw=1)
+        names = [f"{title} ({heads:.0f} heads)" for title, heads in own.functional.items()]
+        axis.set_yticks(range(len(own)), names)
+        axis.tick_params(axis="y", length=0, labelleft=left(axis))
+        axis.set(ylim=(len(own) - 0.5, -0.5), xlabel="places above the other heads of the layer")
+        axis.set_title(f"by {measure}", loc="left")
+    entries = {"clear": dot | {"ls": ""}, "cannot be told": dot | {"ls": "", "mfc": "white"}}
+    drawing.legend(figure, entries | drawing.squares({"as far as functions dealt out at random get (95 %)": grey}))
     return figure
 
 
@@ -461,10 +431,15 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
         colour = COLOURS[example["function"]]
         where = " ".join([*filter(None, [example.get("model")]), f"layer {example['layer'] + 1} head {example['head'] + 1}"])
         relation = example["function"] in RELATIONS
-        said = way(example["label"]) if relation else f"{_CALLED.get(example['function'], 'positional')}, {example['label']}"
+        said = (
+            way(example["label"])
+            if relation
+            else f"{'rare-token' if example['function'] == 'rare' else 'positional'}, {example['label']}"
+        )
         share = f"{100 * example['score']:.{int(0.995 <= example['score'] < 1)}f} %"  # no 100 % where one is missed
         verdict = f"{share}, needs {100 * example['needed']:.0f} %"
-        line[0].set_title(f"{said}: {where}, {verdict}: {'PASSES' if example['passes'] else 'FAILS'}", loc="left", fontsize=8,
+        passes = {"open": "UNDECIDED"}.get(example.get("side", ""), "PASSES" if example["passes"] else "FAILS")
+        line[0].set_title(f"{said}: {where}, {verdict}: {passes}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):
             axis.set_axis_off()
@@ -472,14 +447,21 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
             told = which if example[which] else f"no {which} in the sentences looked at"
             axis.text(0, 0.95, told, fontsize=7.5, style="italic", color="#555555")
             if example[which]:
-                _looking(axis, colour, **example[which])
+                _looking(axis, colour, **example[which], guess=example.get("guess"))
     above, below = {"color": "black", "ls": "--", "lw": 1}, {"color": "#888888", "lw": 2.5}
-    drawing.legend(figure, {"where the word should look": above, "where it looks": below})
+    drawing.legend(
+        figure, {"where the word should look": above, "where it looks": below, "what the fixed offset names": _GUESS}
+    )
     return figure
 
 
-def _looking(axis, colour: str, words: Sequence[str], query: int, wanted: Sequence[int], weights: np.ndarray) -> None:
-    """One word of a sentence, its wanted partners (dashed, above) and its attention (below)."""
+_GUESS = {"color": "black", "marker": "^", "ls": "", "ms": 5.5, "mfc": "white", "zorder": 5}
+
+
+def _looking(
+    axis, colour: str, words: Sequence[str], query: int, wanted: Sequence[int], weights: np.ndarray, guess: int | None
+) -> None:
+    """One word of a sentence, its wanted partners (dashed, above), its attention (below), what an offset names (triangle)."""
     widths = np.array([len(word) + 1.6 for word in words], float)
     ends = np.cumsum(widths) / widths.sum()
     middle = ends - widths / widths.sum() / 2
@@ -488,6 +470,8 @@ def _looking(axis, colour: str, words: Sequence[str], query: int, wanted: Sequen
         axis.text(middle[place], 0, word, ha="center", va="center", fontsize=7, fontweight=bold, parse_math=False,
                   color=colour if place in wanted else "black",
                   bbox={"fc": "#FFF1A8", "ec": "none", "pad": 1.2} if place == query else None)  # fmt: skip
+    if guess is not None and 0 <= query + guess < len(words):
+        axis.plot(middle[query + guess], -0.36, **_GUESS)
     for place in wanted:
         _arc(axis, middle[query], middle[place], 0.16, {"color": "black", "ls": "--", "lw": 1.0})
     for place in np.flatnonzero(weights > 0.04).tolist():
@@ -506,61 +490,51 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 # --- what heads do ---------------------------------------------------------------------------------------------------
 
 
+_SIDES = {"for": ("passes significantly", "#0072B2"), "open": ("undecided", "#B5D4E9"), "against": ("fails", "#EFEFEF")}
+
+
 @redrawable
 def functions_found(cases: pd.DataFrame):
-    """How far the best heads lie from what the tests ask: a row a function, a dot a model, in the row's colour where it passes.
+    """How far the best heads lie from what the tests ask: a row a function, a column a model, coloured by what a test says.
 
     Parameters
     ----------
     cases : pandas.DataFrame
         `helpers.measures.measured.functions_found`.
     """
-    rows, own = list(dict.fromkeys(cases.case)), cases[~cases.printed]
-    figure, (axis,) = drawing.grid(1, 1, WIDTH, 0.3 * len(rows) + 1.2)
+    rows, columns = list(dict.fromkeys(cases.case)), list(dict.fromkeys(cases[~cases.printed].model))
+    texts = list(dict.fromkeys(cases[cases.printed].model))
+    shade = np.full((len(rows), len(columns) + len(texts)), np.nan)
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 0.25 * len(rows) + 1.2)
+    for row in cases.itertuples():
+        at = len(columns) + texts.index(row.model) if row.printed else columns.index(row.model)
+        told, y = f"{'≥ ' * bool(row.least)}{100 * row.beyond + 0.0:+.0f}".replace("≥ +", "≥ "), rows.index(row.case)
+        shade[y, at] = np.nan if row.printed else [*_SIDES].index(row.side or "against")
+        ink = "black" if row.printed else drawing.ink(_SIDES[row.side or "against"][1])
+        axis.text(at, y, told, ha="center", va="center", fontsize=8, color=ink)
     for y, name in enumerate(rows):
-        if y % 2:
-            axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
-        here = cases[cases.case == name]
-        colour, dots = COLOURS[here.function.iloc[0]], here[~here.printed]
-        lanes = y + np.linspace(-0.24, 0.24, len(dots)) if len(dots) > 1 else [y]
-        full = [colour if passes else "white" for passes in dots.passes]
-        axis.scatter(100 * dots.beyond, lanes, s=34, c=full, ec=colour, lw=1.4, zorder=3)
-        for row in here[here.printed].itertuples():
-            axis.plot(100 * row.beyond, y, **(drawing.PRINTED | {"ms": 5.5, "mfc": "none"}))
-            if row.least:
-                axis.annotate(
-                    "",
-                    (100 * row.beyond + 8, y),
-                    (100 * row.beyond + 1.5, y),
-                    arrowprops={"arrowstyle": "->", "color": "black"},
-                )
-        said = f"{dots.passes.sum()} of {len(dots)}"
-        axis.text(1.02, y, said, transform=axis.get_yaxis_transform(), va="center", fontsize=8.5,
-                  fontweight="bold" if dots.passes.any() else "normal")  # fmt: skip
-    axis.axvline(0, color="black", lw=1, zorder=1)
-    axis.text(0, -0.62, "what the test asks", ha="center", va="bottom", fontsize=8)
-    axis.text(1.02, -0.62, "models pass", transform=axis.get_yaxis_transform(), va="bottom", fontsize=8)
+        own = cases[(cases.case == name) & ~cases.printed]
+        surely, so = own.passes.sum(), (own.beyond >= -1e-9).sum()
+        axis.text(shade.shape[1] - 0.3, y, f"{surely}{f' ({so})' * bool(so != surely)} of {len(own)}", va="center", fontsize=8,
+                  fontweight="bold" if surely else "normal")  # fmt: skip
+    drawing.heat(axis, shade, cmap=ListedColormap([colour for _, colour in _SIDES.values()]), limits=(0, 2))
+    axis.text(shade.shape[1] - 0.3, -0.6, "pass\n(by estimate)", va="bottom", fontsize=8)
+    axis.set_xticks(range(shade.shape[1]), [fill(name, 9) for name in columns] + [f"paper,\n{text}" for text in texts])
+    axis.tick_params(labelbottom=False, labeltop=True)
     axis.set_yticks(range(len(rows)), rows)
-    axis.tick_params(axis="y", length=0)
-    axis.set(ylim=(len(rows) - 0.5, -0.5), xlabel="best head: points below or above what the test asks")
-    dot = {"color": "#555555", "marker": "o", "ls": "", "ms": 6}
-    entries = {"passes": dot, "does not pass": dot | {"mfc": "white", "mew": 1.4}}
-    entries |= (
-        {"the paper's best heads, EN-RU (arrow: or more)": drawing.PRINTED | {"mfc": "none"}} if len(own) < len(cases) else {}
-    )
-    drawing.legend(figure, entries)
+    axis.set_title("Best head: points above (+) or below (-) what its test asks", loc="left", pad=8)
+    drawing.legend(figure, drawing.squares(dict(_SIDES.values())))
     return figure
 
 
-_FULL = {"ms": 6}
-_CASES: dict[str, dict[str, Any]] = {"passes (Holm, 5 %)": _FULL,
-                                     "above the line by estimate alone": _FULL | {"mfc": "white", "mew": 1.4},
-                                     "below the line": {"ms": 3.5, "alpha": 0.55}}  # fmt: skip
+_CASES: dict[str, dict[str, Any]] = {"passes (Holm, 5 %)": {"ms": 6},
+                                     "above it by estimate": {"ms": 6, "mfc": "white", "mew": 1.4},
+                                     "below the line": {"ms": 4, "color": "#8C8C8C", "mec": "#8C8C8C"}}  # fmt: skip
 
 
 @redrawable
 def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
-    """How far the best head of each relation and direction lies above the offset baseline: a row a case, a dot a model.
+    """How far the best head of each relation and direction lies above the offset baseline: a panel a model, a row a case.
 
     Parameters
     ----------
@@ -569,34 +543,31 @@ def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
     texts : mapping of title -> text of the paper's Table 1 ("WMT" or "OpenSubtitles")
         The EN-RU models, beside which the paper's heads are drawn.
     """
-    figure, (axis,) = drawing.grid(1, 1, WIDTH, 4.6)
-    colours, keys = dict(zip(dict.fromkeys(relations.model), MODELS, strict=False)), list(LABELS)
-    step = 0.8 / len(colours)
-    for y in range(1, len(keys), 2):
-        axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
-    for _, row in relations.iterrows():
-        place = keys.index((row.relation, row.direction)) + step * (list(colours).index(row.model) - (len(colours) - 1) / 2)
-        value, low, high = (100 * row[f"above offset{end}"] for end in ("", ", low", ", high"))
-        look: dict[str, Any] = {
-            "color": colours[row.model],
-            "mec": colours[row.model],
-            **[*_CASES.values()][0 if row.passes else 2 - row["passes +10"]],
-        }
-        axis.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="o", elinewidth=1, **look)
-        if text := texts.get(row.model):
-            printed = 100 * (row[f"printed accuracy, {text}"] - row[f"printed offset, {text}"])
-            axis.plot(printed, place, **(drawing.PRINTED | {"color": colours[row.model], "mfc": "none", "ms": 5.5}))
-    axis.axvline(0, color="#888888", lw=1, zorder=1)
-    axis.axvline(100 * MARGIN, color="black", lw=1, zorder=1)
-    for at, text, side in ((0, "baseline ", "right"), (100 * MARGIN, f" the line, +{100 * MARGIN:.0f}", "left")):
-        axis.text(at, -0.6, text, ha=side, va="bottom", fontsize=7.5)
-    axis.set_yticks(range(len(keys)), [f"{way(label)}  {label}" for label in LABELS.values()])
-    axis.tick_params(axis="y", length=0)
-    axis.set(ylim=(len(keys) - 0.5, -0.5), xlabel="points above the offset baseline, best head")
-    entries = {model: {"color": colour, "marker": "o", "ls": ""} for model, colour in colours.items()}
-    entries |= {name: {"color": "#555555", "marker": "o", "ls": "", **look} for name, look in _CASES.items()}
-    paper = {"the paper's best head (EN-RU)": drawing.PRINTED | {"color": "#555555"}}
-    drawing.legend(figure, entries | (paper if texts else {}))
+    models, keys = list(dict.fromkeys(relations.model)), list(LABELS)
+    figure, axes = drawing.grid(len(models), 4, WIDTH / min(4, len(models)), 3.1, sharex=True, sharey=True)
+    for axis, model in zip(axes, models, strict=True):
+        own = relations[relations.model == model]
+        for y in range(1, len(keys), 2):
+            axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
+        for _, row in own.iterrows():
+            place = keys.index((row.relation, row.direction))
+            value, low, high = (100 * row[f"above offset{end}"] for end in ("", ", low", ", high"))
+            look = {"color": MODELS[0], "mec": MODELS[0]} | [*_CASES.values()][0 if row.passes else 2 - row["passes +10"]]
+            axis.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="o", elinewidth=1, **look)
+            if text := texts.get(model):
+                printed = 100 * (row[f"printed accuracy, {text}"] - row[f"printed offset, {text}"])
+                axis.plot(printed, place, **(drawing.PRINTED | {"mfc": "none", "ms": 5.5}))
+        axis.axvline(0, color="#888888", lw=1, zorder=1)
+        axis.axvline(100 * MARGIN, color="black", lw=1, zorder=1)
+        for at, said, side in ((0, "baseline ", "right"), (100 * MARGIN, " the line", "left")):
+            axis.text(at, -0.55, said, ha=side, va="bottom", fontsize=7)
+        axis.set_title(f"{model}:\n{own.passes.sum()} of {len(own)} pass", loc="left", pad=12)
+        axis.set_yticks(range(len(keys)), [way(label) for label in LABELS.values()])
+        axis.tick_params(axis="y", length=0)
+        axis.spines["left"].set_visible(False)
+        axis.set(ylim=(len(keys) - 0.5, -0.5), xlabel="best head: points\nabove the baseline")
+    entries = {name: {"color": MODELS[0], "marker": "o", "ls": "", **look} for name, look in _CASES.items()}
+    drawing.legend(figure, entries | ({"the paper's best head (EN-RU)": drawing.PRINTED | {"mfc": "none"}} if texts else {}))
     return figure
 
 

@@ -345,16 +345,6 @@ def offset_baseline(arcs: Iterable[Sequence[Arc]]) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["relation", "direction", "baseline", "offset", "n"]).set_index(["relation", "direction"])
 
 
-def offset_interval(arcs: Sequence[Sequence[Arc]], repeats: int = 1000) -> pd.DataFrame:
-    """The interval of `offset_baseline` over sentences (bootstrap): low and high, shares, on (relation, direction)."""
-    base = offset_baseline(arcs)
-    hits = [[sum(r == key and h - d == at for d, h, r in own) for key, at in base.offset.xs(DIRECTIONS[1], level=1).items()]
-            for own in arcs]  # fmt: skip
-    totals = [[sum(r == key for *_, r in own) for key in RELATIONS] for own in arcs]
-    _, low, high = ratio_interval(np.array(hits, float), np.array(totals, float), repeats)
-    return pd.DataFrame({"low": low.repeat(len(DIRECTIONS)), "high": high.repeat(len(DIRECTIONS))}, base.index)
-
-
 def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequence[Arc]], repeats: int = 1000) -> pd.DataFrame:
     """Accuracy of every encoder head on the four relations, both directions (section 5.2.1).
 
@@ -474,23 +464,12 @@ LABELS = {
 
 
 def roles(
-    positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare: pd.DataFrame | None = None,
-    offsets: pd.DataFrame | None = None,
+    positional: pd.DataFrame, syntactic: pd.DataFrame | None = None, rare: pd.DataFrame | None = None
 ) -> pd.Series:  # fmt: skip
     """The functions of every head as lists of (function, label); an empty list where it has none.
 
-    A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must. With
-    `offsets` (`offset_interval`) only functions whose test the whole interval over sentences passes; that of a head minus the
-    offset takes the two as independent (MOVER: Zou and Donner 2008), which is wide where a head hits as the offset does.
+    A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must.
     """
-    if offsets is not None:
-        positional = positional.assign(verdict=positional.low >= POSITIONAL)
-    if offsets is not None and syntactic is not None:
-        most = offsets.high.reindex(syntactic.index.droplevel(["kind", "layer", "head"])).to_numpy()
-        apart = np.hypot(syntactic.score - syntactic.low, most - syntactic.baseline)
-        syntactic = syntactic.assign(verdict=syntactic.score - syntactic.baseline - apart > MARGIN - 1e-9)
-    if offsets is not None and rare is not None:
-        rare = rare.assign(verdict=rare.two_rarest_low > RAREST)
     found: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
     for address, row in positional[positional.verdict].iterrows():
         found[address].append(("positional", f"{row.offset:+d}"))
@@ -507,8 +486,9 @@ WORDS = {"v": "verb", "s": "subject", "o": "object", "n": "noun", "adj": "adject
 
 
 def way(label: str) -> str:
-    """A case, such as "v→o" (`LABELS`), in words: "verb→object"."""
-    return "→".join(WORDS[part] for part in label.split("→"))
+    """A case, such as "v→o" (`LABELS`), in words: "verb→object"; not only verbs have adverbs."""
+    parts = label.split("→")
+    return "→".join("word" if part == "v" and "adv" in parts else WORDS[part] for part in parts)
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:

@@ -354,15 +354,23 @@ def by_training(found: Mapping[str, Mapping], again: Mapping[tuple[str, int], pd
     return pd.DataFrame(told, index, ["heads", "with functions", "cases", "positional", "rare"])
 
 
-def held_numbers(examples: Sequence[Mapping[str, Any]], relations: pd.DataFrame) -> list[dict[str, Any]]:
-    """`best_of_models` with shares on odd sentences and what passes of `syntactic_relations`, where both chose one head."""
+def held_numbers(
+    examples: Sequence[Mapping[str, Any]], relations: pd.DataFrame, sides: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, Any]]:
+    """`best_of_models` with shares on odd sentences and verdicts of `syntactic_relations`, where both chose one head.
+
+    All relations get the fixed offset (guess), other functions their verdicts from `sides` (function -> model -> side).
+    """
     found = []
     for one in examples:
-        own = {}
+        own: dict[str, Any] = {"side": sides.get(one["function"], {}).get(one["model"], "")}
         for _, row in relations[relations.model == one["model"]].iterrows():
             label = LABELS[row.relation, row.direction]
+            if label == one["label"]:
+                own["guess"] = int(row.offset)
             if (label, row.layer - 1, row["head"] - 1) == (one["label"], one["layer"], one["head"]):
-                own = {"score": row["accuracy held out"], "needed": row["offset baseline"] + MARGIN, "passes": row.passes}
+                own |= {"score": row["accuracy held out"], "needed": row["offset baseline"] + MARGIN}
+                own |= {"passes": row.passes, "side": row.side}
         found.append({**one, **own})
     return found
 
@@ -463,7 +471,7 @@ def published_scores(folder: Path, text: str) -> dict[str, dict[str, pd.DataFram
 
 
 def functions_found(
-    best: pd.DataFrame, relations: pd.DataFrame, rare: pd.DataFrame, passes: Mapping[str, Sequence[bool]], texts: Sequence[str]
+    best: pd.DataFrame, relations: pd.DataFrame, rare: pd.DataFrame, sides: Mapping[str, Sequence[str]], texts: Sequence[str]
 ) -> pd.DataFrame:  # fmt: skip
     """How far the best head of every function and model lies from what its test asks, beside what the paper prints.
 
@@ -471,31 +479,32 @@ def functions_found(
     ----------
     best, relations, rare : pandas.DataFrame
         `positional_table` of encoder heads by model, `syntactic_relations`, `rare_table`.
-    passes : mapping of "positional", "syntax" and "rare" -> whether each of their rows passes, by the claims' rules
+    sides : mapping of "positional", "syntax" and "rare" -> of each of their rows "for", "open" or "against" (claims' rules)
     texts : sequence of str
         Texts of the paper's Table 1 whose numbers are added.
 
     Returns
     -------
     pandas.DataFrame
-        A row each: function; case (for people); model; beyond (share minus what is asked); passes; printed (of the paper, of
-        which `model` is the text); least (whether it says only that this much is reached).
+        A row each: function; case (for people); model; beyond (share minus what is asked); side; printed (of the paper, of
+        which `model` is the text); least (whether it says only that this much is reached); passes (on the side "for").
     """
     rows = [("positional", "one fixed offset", *row, False, False)
-            for row in zip(best.index, best.score - POSITIONAL, passes["positional"], strict=True)]  # fmt: skip
-    rows += [("positional", "one fixed offset", text, 0.0, True, True, True) for text in texts[:1]]
+            for row in zip(best.index, best.score - POSITIONAL, sides["positional"], strict=True)]  # fmt: skip
+    rows += [("positional", "one fixed offset", text, 0.0, "for", True, True) for text in texts[:1]]
     for key, label in LABELS.items():
         own = (relations.relation == key[0]) & (relations.direction == key[1])
         beyond = (relations["above offset"] - MARGIN)[own]
-        models = zip(relations.model[own], beyond, pd.Series(passes["syntax"], relations.index)[own], strict=True)
+        models = zip(relations.model[own], beyond, pd.Series(sides["syntax"], relations.index)[own], strict=True)
         rows += [(key[0], way(label), *row, False, False) for row in models]
         for text in texts if own.any() else ():
             head, offset = PRINTED[key][0 if text == "WMT" else 2 :][:2]
-            rows.append((key[0], way(label), text, (head - offset) / 100 - MARGIN, True, True, False))
+            rows.append((key[0], way(label), text, (head - offset) / 100 - MARGIN, "for", True, False))
     rows += [("rare", "two rarest tokens", *row, False, False)
-             for row in zip(rare.index, rare["two rarest"] - RAREST, passes["rare"], strict=True)]  # fmt: skip
-    rows += [("rare", "two rarest tokens", x, PRINTED_RARE[x]["two"] - RAREST, True, True, x == "WMT") for x in texts]
-    return pd.DataFrame(rows, columns=["function", "case", "model", "beyond", "passes", "printed", "least"])
+             for row in zip(rare.index, rare["two rarest"] - RAREST, sides["rare"], strict=True)]  # fmt: skip
+    rows += [("rare", "two rarest tokens", x, PRINTED_RARE[x]["two"] - RAREST, "for", True, x == "WMT") for x in texts]
+    table = pd.DataFrame(rows, columns=["function", "case", "model", "beyond", "side", "printed", "least"])
+    return table.assign(passes=table.side == "for")
 
 
 class _Keep:

@@ -94,13 +94,45 @@ def correlations(truth: pd.Series, measures: Mapping[str, pd.Series], **options)
     return pd.DataFrame([correlation(truth, column, **options) for column in measures.values()], index=list(measures))
 
 
-def follows_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0) -> dict:
+def centred(column: pd.Series) -> pd.Series:
+    """A measure minus that of its layer's average head, for one that may be negative."""
+    return column - column.groupby(level=LAYER).transform("mean")
+
+
+def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """By how many places heads with a function stand above the others of their layer, by each measure.
+
+    Parameters
+    ----------
+    measures : mapping of name -> columns of models, as `follows_function` takes them
+    functions : mapping of title -> Series, as there
+
+    Returns
+    -------
+    pandas.DataFrame
+        `follows_function` of places within layers, on (measure, model), "all models" last; clear (bool): the interval lies
+        above 0 and the difference above shuffled ones.
+    """
+    rows = {
+        (name, title): follows_function(own, functions, scale=lambda column: column.groupby(level=LAYER).rank())
+        for name, columns in measures.items()
+        for title, own in [*((t, {t: column}) for t, column in columns.items()), ("all models", columns)]
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", "model"])
+    return table.assign(clear=(table.low > 0) & (table.difference > table.null_high + 1e-9))
+
+
+def follows_function(
+    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative
+) -> dict:
     """Are encoder heads with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
 
     Parameters
     ----------
-    relevance : mapping of title -> Series on (kind, layer, head), read as `relative` to the layer's average head
+    relevance : mapping of title -> Series on (kind, layer, head)
     functions : mapping of title -> Series of lists of (function, label), see `helpers.measures.functions.roles`
+    scale : callable
+        How a column is read: by default `relative` to the layer's average head.
 
     Returns
     -------
@@ -112,7 +144,7 @@ def follows_function(relevance: Mapping[str, pd.Series], functions: Mapping[str,
         those without a function. Without layers that have both all but the counts are nan.
     """
     tables = {
-        title: pd.DataFrame({"value": relative(_of_kinds(column, "encoder")), "has": functions[title].map(len) > 0}).dropna()
+        title: pd.DataFrame({"value": scale(_of_kinds(column, "encoder")), "has": functions[title].map(len) > 0}).dropna()
         for title, column in relevance.items()
     }
     heads, levels = pd.concat(tables, names=["model"]).astype(float), ["model", *LAYER]

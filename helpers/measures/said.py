@@ -149,43 +149,33 @@ def larger(path: Path) -> str:
     return f"{told} heads positional ([one training](../docs/clusters.md))."
 
 
-def seeds(each: pd.DataFrame, seed: int) -> str:
-    """Of `measured.by_training`: which cases have a head in every training, and whether languages and registers are alike."""
+def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame) -> str:
+    """Of `measured.by_training` and `snapshots.beside`: which cases have a head in every training, and in every seed."""
     sets = each.cases.map(lambda cell: frozenset(filter(None, cell.split(", "))))
-    own = sets.xs(seed, level="seed")
-    own = own[[title for title in own.index if own.index[0] + ", " not in title]]  # no siblings
-    again, told = sets[own.index[0]], [f"{settled(each).capitalize()}."]
+    first = sets.index[0][0]
+    again, told = sets[first], [f"{settled(each, beside)}."]
     if len({*again}) > 1:
-        told.append(
-            f"The {len(again)} seeds of {own.index[0]} have heads for {listed(map(len, again))} of the {len(LABELS)} cases, and"
-            " not for the same ones." + " So we cannot tell whether languages and registers differ." * (len(own) > 1)
-        )
-    elif len(own) > 1:
-        which = "the same cases" if len({*own}) == 1 else "other cases"
-        told.append(f"Models of other languages and registers have heads for {which}.")
+        always, some = frozenset.intersection(*again), frozenset.union(*again)
+        shared, others = ([f"*{way(x)}*" for x in LABELS.values() if x in own] for own in (always, some - always))
+        told.append(f"The {len(again)} seeds of {first} share {listed(shared)}; {listed(others)} come and go.")
+        own = sets.xs(seed, level="seed")
+        if (~own.index.str.contains(", ")).sum() > 1:  # without siblings
+            told.append("So we cannot tell whether languages and registers differ.")
     return " ".join(told)
 
 
-def settled(each: pd.DataFrame) -> str:
-    """Of `measured.by_training`: which cases have a head in every training."""
-    cells = [cell.split(", ") for cell in each.cases]
-    always = [f"*{way(label)}*" for label in LABELS.values() if all(label in cell for cell in cells)]
-    which = f"all {len(cells)} trainings" if len(cells) > 1 else "the one training"
-    return (
-        f"{listed(always) if always else 'no case'} {'have' if len(always) > 1 else 'has'} a head in {which}"
-        + ", every other case in some of them or none" * bool(len(cells) > 1)
-    )
-
-
-def without(beside: pd.DataFrame) -> str:
-    """Of `snapshots.beside`: models of other sizes and settings in which no encoder head has a function."""
-    none = beside.index[beside["with functions"] == 0]
-    names = listed(f"*{str(model).rpartition(', ')[2]}*" for model in none)
-    return (
-        f"Of models with other sizes and settings {names} {'has' if len(none) == 1 else 'have'} no such head."
-        if len(none)
-        else ""
-    )
+def settled(each: pd.DataFrame, beside: pd.DataFrame) -> str:
+    """Of `measured.by_training` and further models (`snapshots.beside`): which case has a head in most trainings."""
+    known = {title for title, _ in each.index}
+    rows = [(title, cell) for (title, _), cell in each.cases.items()]
+    rows += [(title, cell) for title, cell in beside.cases.items() if title not in known]
+    have = {label: [label in cell.split(", ") for _, cell in rows] for label in LABELS.values()}
+    most = max(have, key=lambda label: sum(have[label]))
+    lack = [f"*{str(title).rpartition(', ')[2]}*" for (title, _), there in zip(rows, have[most], strict=True) if not there]
+    if not any(have[most]):
+        return f"No case has a head in any of {count(len(rows), 'training')}"
+    but = f" (not in {listed(lack)})" if 0 < len(lack) < 4 else ""
+    return f"*{way(most)}* has a head in {sum(have[most])} of {count(len(rows), 'training')}{but}"
 
 
 def cases(table: pd.DataFrame) -> str:
@@ -230,46 +220,67 @@ def no_better(table: pd.DataFrame) -> str:
     )
 
 
-def matter(row: Mapping[str, float]) -> str:
-    """Of `ranks.follows_function`: in how many layers the most relevant head has a function."""
-    if not row["layers"]:
-        return "No layer has both heads with a function and heads without."
-    hits, of = row["top"] - row["top_none"], (row["functional"] + row["others"]) / row["layers"]  # of: heads of a layer
-    having, luck = row["layers"] + row["left_out"] / of, (row["functional"] + row["left_out"]) / of
+def matter(table: pd.DataFrame) -> str:
+    """Of `ranks.places`: whether heads with a function stand above the others of their layer, and in which models alone."""
+    last = table.groupby(level="measure", sort=False).last()
+    gaps = [f"{interval(row.difference, row.low, row.high, '.1f')} places by {name}" for name, row in last.iterrows()]
+    told = [f"Heads with a function stand higher in their layer: {listed(gaps)}"]
+    if not last.clear.all():
+        told = [f"Heads with a function do not clearly stand higher in their layer: {listed(gaps)}"]
+    by_model = table.drop(index="all models", level="model", errors="ignore").clear.groupby(level="model", sort=False)
+    if len(by_model) > 1:
+        both, neither = by_model.all(), ~by_model.any()
+        told.append(f"alone, both are clear in {listed(both.index[both])}, neither in {listed(neither.index[neither])}")
+    return f"{'; '.join(told)}."
+
+
+def costs(lost: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], row: Mapping[str, float], most: int = 10) -> str:
+    """What removing a head with a function costs, and whether the dearest heads have one.
+
+    Parameters
+    ----------
+    lost, functions : mappings of title -> Series on (kind, layer, head)
+        Loss added when a head is removed (nats a token), and `functions.roles`.
+    row : mapping
+        `ranks.follows_function` of `lost`, centred.
+    """
+    every = pd.concat({t: pd.DataFrame({"loss": lost[t], "has": functions[t].map(bool)}).loc[["encoder"]] for t in lost})
+    has = int(every.nlargest(most, "loss").has.sum())
+    mean, gap = number(1000 * every.loss[every.has].mean(), ".1f"), {x: 1000 * row[x] for x in ("difference", "low", "high")}
     return (
-        f"In {hits:.0f} of the {having:.0f} layers that have a head with a function, the most relevant head is one of them"
-        f" ({luck:.1f} expected by chance)."
+        f"The costs are small. Removing a head with a function adds {mean} thousandths of a nat per token on average."
+        f" That is {interval(gap['difference'], gap['low'], gap['high'], '.1f')} more than the others of its layer"
+        f"{', so on average we cannot tell them apart' * bool(gap['low'] <= 0)}. Of the {most} heads"
+        f" whose removal costs most, {has or 'none'} {'have' if has > 1 else 'has'} a function."
     )
 
 
-def answer(found: pd.DataFrame, least: int, follows: Mapping[str, float], stay: Any) -> str:
+_KINDS = {"syntactic": RELATIONS, "positional": ("positional",), "rare-token": ("rare",)}
+
+
+def answer(found: pd.DataFrame, least: int, table: pd.DataFrame) -> str:
     """The answer of notebook 02: which functions pass (`measured.functions_found`), and whether their heads matter.
 
     Parameters
     ----------
     least : int
         Syntactic cases that the claim's rule needs.
-    follows : mapping
-        `ranks.follows_function`.
-    stay : helpers.publish.claims.Judged
-        As `kept` takes it.
+    table : pandas.DataFrame
+        `ranks.places`.
     """
     own = found[~found.printed]
     syntax = own[own.function.isin(RELATIONS)]
-    there = {"syntactic": syntax.passes.any()}
-    there |= {name: own.passes[own.function == key].any() for key, name in (("positional",) * 2, ("rare", "rare-token"))}
-    have, lack = ([name for name in there if there[name] == way] for way in (True, False))
-    if not lack:
-        told = "Yes, there are heads of all three kinds." if syntax.passes.sum() >= least else "In part, of all three kinds."
-    else:
-        told = (
-            f"Only in part: {listed(have)} heads, but no {' and no '.join(lack)} heads."
-            if have
-            else "No, of none of the three kinds."
-        )
+    sides = {name: set(own.side[own.function.isin(keys)]) for name, keys in _KINDS.items()}
+    have = [name for name, own in sides.items() if "for" in own]
+    open_ = [name for name, own in sides.items() if "open" in own and name not in have]
+    lack = [name for name in sides if name not in have + open_]
+    told = "Only in part" if have and len(have) < 3 else "Yes" if have else "No"
+    parts = [f"{listed(have)} heads"] * bool(have) + [f"no {' and no '.join(lack)} heads"] * bool(lack)
+    undecided = f"; {listed(open_)} heads are undecided" * bool(open_)
     said = [
-        f"**{told}** In {syntax.passes.sum()} of {len(syntax)} cases, each a relation in one direction in one model, the best"
-        f" head finds the right word clearly more often than a fixed offset does. At the paper's rate it would be {least}."
+        f"**{told}: {' but '.join(parts)}{undecided}.** A case is a relation in one direction in one model. By the paper's"
+        f" count (best head `10` points or more above a fixed offset) {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases"
+        f" pass; its rate would give {least}. {syntax.passes.sum()} pass significantly."
     ]
     if syntax.model.nunique() > 1:
         always = syntax.groupby("case", sort=False).passes.all()
@@ -277,35 +288,33 @@ def answer(found: pd.DataFrame, least: int, follows: Mapping[str, float], stay: 
         said.append(
             f"Only {listed(names)} passes in every model." if len(names) == 1 else f"In every model passes: {listed(names)}."
         )
-    if follows["layers"]:
-        often = 2 * (follows["top"] - follows["top_none"]) > follows["layers"]
-        said.append(
-            f"Where a layer has heads with a function, the most relevant head is {'mostly' if often else 'seldom'} one of them."
-        )
-    pruning = kept(stay).partition(":")[0]
-    return " ".join([*said, f"{pruning} more." if pruning else ""]).strip()
+    last = table.clear.groupby(level="measure").last()
+    if last.all():
+        said.append("Heads with a function rank above others of their layer, by relevance and by what removing them costs.")
+        alone = table.drop(index="all models", level="model", errors="ignore").clear.groupby(level="model", sort=False).any()
+        said += [f"Taken alone, {listed(alone.index[~alone])} show neither."] * bool(not alone.all())
+    return " ".join(said)
 
 
 def found(cases: pd.DataFrame) -> str:
     """The takeaway of the figure of `measured.functions_found`."""
     own = cases[~cases.printed]
-    syntax = own[own.function.isin(RELATIONS)].passes
-    told = [f"{syntax.sum()} of {len(syntax)} syntactic cases pass."]
-    both = {
-        name: own.passes[own.function == key] for key, name in (("positional", "one fixed offset"), ("rare", "rare tokens"))
-    }
-    if any(passes.any() for passes in both.values()):
-        told += [f"For {name} {passes.sum()} of {len(passes)} models pass." for name, passes in both.items()]
-    else:
-        told.append(f"No head of any model passes for {' or for '.join(both)}.")
-    return " ".join(told)
+    syntax = own[own.function.isin(RELATIONS)]
+    told = f"{syntax.passes.sum()} of {len(syntax)} syntactic cases pass significantly, "
+    told += f"{(syntax.beyond >= -1e-9).sum()} by estimate."
+    for key, name in (("positional", "one fixed offset"), ("rare", "rare tokens")):
+        sides = list(own.side[own.function == key])
+        told += f" For {name} {sides.count('for') or 'none'} of {count(len(sides), 'model')} pass"
+        told += f", {sides.count('open')} undecided." if "open" in sides else "."
+    return told
 
 
-def works(passes: Mapping[str, bool]) -> str:
-    """For which functions a head passes, and for which even the best one fails: the takeaway of examples."""
-    have, lack = (listed(name for name in passes if passes[name] == way) for way in (True, False))
-    told = f"A head passes for {have}" if any(passes.values()) else "No head passes"
-    return f"{told}." if all(passes.values()) else f"{told}; for {lack} even the best one fails."
+def works(sides: Mapping[str, Iterable[str]]) -> str:
+    """For which functions a head passes, is undecided, or even the best one fails: the takeaway of examples."""
+    best = {name: "for" if "for" in own else "open" if "open" in own else "against" for name, own in sides.items()}
+    parts = {"for": "a head passes for {}", "open": "for {} the best one is undecided", "against": "for {} even the best fails"}
+    told = [said.format(listed(names)) for side, said in parts.items() if (names := [n for n in best if best[n] == side])]
+    return f"{'; '.join(told).capitalize()}."
 
 
 def least(table: pd.DataFrame) -> int:
@@ -321,40 +330,16 @@ def counted(trained: pd.DataFrame, random: pd.DataFrame) -> str:
     return f"By estimate {own} of {of} have a function, and {luck or 'none'} of as many with random weights."
 
 
-def kept(one: Any) -> str:
-    """Of the verdict (`helpers.publish.claims.Judged`) on whether pruning keeps heads with functions: what it comes to."""
-    if not one.number:
-        return ""
-    told = {"seen": "confirms", "partly": "confirms in part"}.get(one.verdict, "does not confirm")
-    return (
-        f"Pruning {told} that they matter: significantly more of them than by chance are left in"
-        f" {one.number.replace('0 of', 'none of', 1) if one.number.startswith('0 ') else one.number}"
-        " ([notebook 3](03_l0_pruning.ipynb))."
-    )
-
-
-def difference(row: Mapping[str, float]) -> str:
-    """Of `ranks.follows_function`: how much more relevant heads with a function are."""
-    if not row["layers"]:
-        return ""
-    gap = interval(row["difference"], row["low"], row["high"], ".2f")
-    return (
-        f"Heads with a function have more relevance than the others of their layer by {gap} of the layer's average head, over"
-        f" {row['layers']} layers that have both. Of all {row['top']} layers, {row['top_none']} have a most relevant head"
-        " without a function. [Notebook 1](01_relevance_and_confidence.ipynb) has the same by other rules of relevance."
-    )
-
-
-def others(best: pd.DataFrame, rare: pd.DataFrame, passes: Mapping[str, Iterable[bool]]) -> str:
+def others(best: pd.DataFrame, rare: pd.DataFrame, sides: Mapping[str, Sequence[str]]) -> str:
     """Of `measured.positional_table` (encoder heads by model) and `rare_table`: how near the best heads come to the tests."""
-    told = {name: sum(passes[name]) for name in ("positional", "rare")}
-    which = listed(f"{number} of {len(best)} for {name}" for name, number in
-                   zip(("one offset", "rare tokens"), told.values(), strict=True))  # fmt: skip
-    return (
-        f"The best head looks at one offset for {number(best.score.max(), '%')} of tokens, and the best one for rare tokens at"
-        f" the two rarest for {number(rare['two rarest'].max(), '%')}:"
-        f" {which if any(told.values()) else 'no model passes either test'}."
-    )
+    told = []
+    for name, table, column, what in (("positional", best, "score", "One offset"), ("rare", rare, "two rarest", "Rare tokens")):
+        row, passing = table.loc[table[column].fillna(0).idxmax()], list(sides[name]).count("for")
+        verdict = f"{passing} of {len(table)} models pass" if passing else "no model passes"
+        verdict = "undecided" if not passing and "open" in sides[name] else verdict
+        reached, luck = interval(row[column], row.low, row.high, "%"), number(row["best at random"], "%")
+        told.append(f"{what}: {verdict}; the best head reaches {reached}, random weights {luck}.")
+    return " ".join(told)
 
 
 def cross(best: pd.DataFrame, every: pd.DataFrame) -> str:

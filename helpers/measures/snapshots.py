@@ -10,7 +10,7 @@ import torch
 
 from helpers import corpora, study
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import MARGIN, RELATIONS, best_heads, roles
+from helpers.measures.functions import LABELS, MARGIN, RELATIONS, best_heads, roles
 from helpers.measures.lrp import relevance
 from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.worth import kinds_off, leave_one_out
@@ -147,7 +147,7 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
     pandas.DataFrame
         On model: encoder, decoder (layers × heads), steps; bleu, low, high; never (BLEU of the same model trained without
         encoder attention from the first step on, nan where there is none) and gained (BLEU minus that, with low and high by a
-        paired bootstrap); then `summary`.
+        paired bootstrap); cases (of `LABELS`, those with a head); then `summary`.
     """
     rows, repeats, beam = {}, settings["bootstrap"], settings["beam"]
     others = subjects.never_attending(settings, names[0])
@@ -167,6 +167,8 @@ def beside(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.D
             gained = scoring.bleu_interval(own, its, repeats)
             row |= {"never": scoring.bleu(never, references, 0)["bleu"]}
             row |= dict(zip(("gained", "gained, low", "gained, high"), gained, strict=True))
+        labels = {label for cell in roles(*(described[one] for one in FUNCTIONAL)) for _, label in cell}
+        row["cases"] = ", ".join(label for label in LABELS.values() if label in labels)
         rows[subject.title] = row | summary(described)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 

@@ -99,21 +99,6 @@ def test_heads_are_sorted_by_relevance_and_coloured_by_confidence():
             assert colours[layer][: len(ranks)].tolist() == ranks.tolist()
 
 
-def test_functions_share_the_cell_of_a_head():
-    heads = column([2, 2], 0)
-    roles = pd.Series([[], [("rare", "rare"), ("nsubj", "v→s")], [], []], heads.index)
-    surely = pd.Series([[], [("rare", "rare")], [], []], heads.index)
-    relevance = pd.Series([0.1, 0.9, 0.9, 0.1], heads.index)
-    axis = whole(figures.function_map({"one": roles}, {"one": surely}, {"one": relevance})).axes[0]
-    assert [text.get_text() for text in axis.texts] == ["★ 2 rare", "★ 2 v→s", "★ 1"]  # of layer 2 none has a function
-    assert axis.get_title() == "one: 1 of 4 heads have a function"
-    found = {(p.get_x() // 1, round(p.get_y() + 0.4)): p for p in axis.patches}
-    drawn = {place: to_rgb(p.get_edgecolor() if p.get_linewidth() else p.get_facecolor()) for place, p in found.items()}
-    wanted = {(0, 0): "rare", (1, 0): "nsubj", (0, 1): "none"}
-    assert drawn == {place: to_rgb(drawing.COLOURS[name]) for place, name in wanted.items()}
-    assert [place for place, p in found.items() if p.get_linewidth()] == [(1, 0)]  # dashed: not surely
-
-
 def test_every_head_has_a_dot_at_its_most_frequent_offset_and_at_rare_tokens():
     trained, random = (pd.DataFrame({"score": column([2, 2], seed), "offset": [-1, 0, 5, -1]}) for seed in (0, 1))
     both = [{"positional": one, "rare": one.assign(two_rarest=one.score / 2)} for one in (trained, random)]

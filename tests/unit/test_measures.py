@@ -449,68 +449,74 @@ def test_functions_are_found_where_the_best_head_passes():
     relations = pd.DataFrame([place | {"model": name} for name in "ab"])
     best = pd.DataFrame({"score": [0.5, 0.95]}, ["a", "b"])
     rare = pd.DataFrame({"two rarest": [0.4, 0.45]}, ["a", "b"])
-    passes = {"positional": [False, False], "syntax": [True, True], "rare": [False, False]}
-    found = measured.functions_found(best, relations, rare, passes, ["WMT"])
+    sides = {"positional": ["against"] * 2, "syntax": ["for", "for"], "rare": ["against", "open"]}
+    found = measured.functions_found(best, relations, rare, sides, ["WMT"])
     own, paper = found[~found.printed], found[found.printed]
     assert own.beyond.tolist() == pytest.approx([-0.4, 0.05, 0.2, 0.2, -0.1, -0.05]) and own.passes.sum() == 2
     assert paper.beyond.tolist() == pytest.approx([0, 0.22, 0]) and paper.least.tolist() == [True, False, True]
-    assert (
-        said.found(found) == "2 of 2 syntactic cases pass. No head of any model passes for one fixed offset or for rare tokens."
+    assert said.found(found) == (
+        "2 of 2 syntactic cases pass significantly, 2 by estimate. For one fixed offset none of 2 models pass. For rare tokens"
+        " none of 2 models pass, 1 undecided."
     )
-    stay = SimpleNamespace(number="0 of 13 prunings", verdict="inconclusive")
-    follows = {"layers": 15, "top": 24, "top_none": 12, "functional": 27, "others": 93, "left_out": 0}
-    told = said.answer(found, 1, follows, stay)
+    told = said.answer(found, 1, MATTER)
     assert told.startswith(
-        "**Only in part: syntactic heads, but no positional and no rare-token heads.** In 2 of 2 cases, each"
+        "**Only in part: syntactic heads but no positional heads; rare-token heads are undecided.** A case is"
     )
-    assert "Only *object→verb* passes in every model." in told and "is mostly one of them" in told
-    assert told.endswith("Pruning does not confirm that they matter more.")
-    every = {name: [True, False] for name in passes}
-    found = measured.functions_found(best, relations, rare, every, [])
-    assert said.found(found).endswith("For one fixed offset 1 of 2 models pass. For rare tokens 1 of 2 models pass.")
-    nothing = follows | {"layers": 0, "top_none": 24}
-    told = said.answer(found, 1, nothing, SimpleNamespace(number="", verdict="not testable"))
-    assert told.startswith("**Yes, there are heads of all three kinds.**") and told.endswith("In every model passes: none.")
-    none = measured.functions_found(best, relations, rare, dict.fromkeys(passes, [False] * 2), [])
-    assert said.answer(none, 1, follows | {"top_none": 20}, stay).startswith("**No, of none of the three kinds.**")
-    assert said.works({"a": True, "b": False}) == "A head passes for a; for b even the best one fails."
-    assert said.works({"a": True}) == "A head passes for a."
-    axis = figures.functions_found(measured.functions_found(best, relations, rare, passes, ["WMT"])).axes[0]
-    assert [text.get_text() for text in axis.texts if " of " in text.get_text()] == ["0 of 2", "2 of 2", "0 of 2"]
-    assert [dots.get_offsets()[:, 0].tolist() for dots in axis.collections][1] == pytest.approx([20, 20])
+    assert "2 of 2 cases pass; its rate would give 1. 2 pass significantly. Only *object→verb* passes in every" in told
+    assert told.endswith("by relevance and by what removing them costs. Taken alone, b show neither.")
+    every = measured.functions_found(best, relations, rare, {name: ["for", "against"] for name in sides}, [])
+    assert "For one fixed offset 1 of 2 models pass. For rare tokens 1 of 2 models pass." in said.found(every)
+    told = said.answer(every, 1, MATTER.assign(clear=False))
+    assert told.startswith("**Yes: syntactic, positional and rare-token heads.**") and told.endswith(
+        "In every model passes: none."
+    )
+    none = measured.functions_found(best, relations, rare, {name: ["against"] * 2 for name in sides}, [])
+    assert said.answer(none, 1, MATTER).startswith("**No: no syntactic and no positional and no rare-token heads.**")
+    assert said.works({"a": ["open", "for"], "b": ["against"], "c": ["open", "against"]}) == (
+        "A head passes for a; for c the best one is undecided; for b even the best fails."
+    )
+    axis = figures.functions_found(found).axes[0]
+    told = [text.get_text() for text in axis.texts]
+    assert [text for text in told if " of " in text] == ["0 (1) of 2", "2 of 2", "0 of 2"]
+    assert [told[place] for place in (0, 1, 2)] == ["-40", "+5", "≥ 0"]
+    assert axis.images[0].get_array().tolist() == [[2, 2, None], [0, 0, None], [2, 1, None]]
+
+
+MATTER = pd.DataFrame(
+    {"difference": [2.0, 0.1, 1.5, 1.0, 0.2, 1.2], "low": [1.0, -1, 0.5] * 2, "high": 3.0, "clear": [True, False, True] * 2},
+    pd.MultiIndex.from_product([["relevance", "loss without the head"], ["a", "b", "all models"]], names=["measure", "model"]),
+).assign(null_low=-1.0, null_high=1.0, functional=4, layers=2)
 
 
 def test_whether_languages_are_alike_waits_for_seeds_that_agree():
     places = [("a", 1), ("b", 1), ("a, small", 1), ("a", 2)]
     each = pd.DataFrame({"cases": ["v→s, o→v", "o→v, v→o, v→s", "o→v", "o→v"]}, pd.MultiIndex.from_tuples(places))
     each.index.names = ["model", "seed"]
-    assert said.seeds(each, 1) == (
-        "*object→verb* has a head in all 4 trainings, every other case in some of them or none. The 2 seeds of a have heads for"
-        " 2 and 1 of the 8 cases, and not for the same ones. So we cannot tell whether languages and registers differ."
+    none = pd.DataFrame({"cases": []})
+    assert said.seeds(each, 1, none) == (
+        "*object→verb* has a head in 4 of 4 trainings. The 2 seeds of a share *object→verb*; *verb→subject* come and go."
+        " So we cannot tell whether languages and registers differ."
     )
-    assert said.seeds(each[:2], 1).endswith("Models of other languages and registers have heads for other cases.")
-    assert said.seeds(each[:1], 1) == "*verb→subject* and *object→verb* have a head in the one training."
-    beside = pd.DataFrame({"with functions": [2, 0]}, ["a", "a, short pieces"])
-    assert said.without(beside) == "Of models with other sizes and settings *short pieces* has no such head."
-    assert not said.without(beside[:1])
-    assert said.settled(each.assign(cases="")).startswith("no case has a head in all 4 trainings")
+    assert said.seeds(each[:1], 1, none) == "*verb→subject* has a head in 1 of 1 training."
+    beside = pd.DataFrame({"cases": ["v→s", "", "o→v"]}, ["a", "a, short pieces", "a, rare names"])  # a is known
+    assert said.settled(each, beside) == "*object→verb* has a head in 5 of 6 trainings (not in *short pieces*)"
+    assert said.settled(each.assign(cases=""), none) == "No case has a head in any of 4 trainings"
 
 
-def test_heads_that_matter_are_told_from_relevance_and_from_the_claim_on_pruning():
-    row = {"layers": 15, "top": 24, "top_none": 12, "functional": 27, "others": 93, "left_out": 0}
-    told = said.matter(row)
-    assert told.startswith("In 12 of the 15 layers that have a head with a function") and "(3.4 expected by chance)" in told
-    whole = said.matter(row | {"left_out": 8})  # a layer of heads that all have a function
-    assert "In 12 of the 16 layers" in whole and "(4.4 expected by chance)" in whole
-    assert said.matter(row | {"layers": 0}).startswith("No layer has both") and not said.difference(row | {"layers": 0})
-    assert "by 0.64 [0.38, 0.92] of the layer's" in said.difference(row | {"difference": 0.64, "low": 0.38, "high": 0.92})
-    stay = SimpleNamespace(number="0 of 13 prunings", verdict="inconclusive")
-    assert said.kept(stay).startswith(
-        "Pruning does not confirm that they matter: significantly more of them than by chance are"
-    )
-    assert "left in none of 13 prunings" in said.kept(stay)
-    assert said.kept(SimpleNamespace(number="2 of 2 prunings", verdict="seen")).startswith("Pruning confirms that they matter")
-    assert not said.kept(SimpleNamespace(number="", verdict="not testable"))
+def test_heads_that_matter_rank_higher_in_their_layer():
+    told = said.matter(MATTER)
+    assert "1.5 [0.5, 3.0] places by relevance and 1.2 [0.5, 3.0] places by loss without the head" in told
+    assert told.endswith("; alone, both are clear in a, neither in b.")
+    assert said.matter(MATTER.assign(clear=False)).startswith("Heads with a function do not clearly stand higher")
+    lost = {"a": shares([0.004, 0.0, 0.02], kind="encoder")}
+    roles = {"a": lost["a"].map(lambda loss: ["x"] * (loss == 0.004))}
+    row = {"difference": 0.001, "low": -0.002, "high": 0.003}
+    told = said.costs(lost, roles, row, 1)
+    assert "adds 4.0 thousandths" in told and "1.0 [-2.0, 3.0] more" in told and "we cannot tell them apart" in told
+    assert told.endswith("Of the 1 heads whose removal costs most, none has a function.")
+    axes = figures.places(MATTER).axes
+    assert [text.get_text() for text in axes[0].get_yticklabels()][:2] == ["a (4 heads)", "b (4 heads)"]
+    assert [line.get_markerfacecolor() for line in axes[0].lines][:2] == ["#0072B2", "white"]
     counts = pd.DataFrame({"a": {"none": 46, "heads": 48}})
     assert said.counted(counts, counts.assign(a=48)).startswith("By estimate 2 of 48 encoder heads have a function, and none")
 
@@ -529,21 +535,35 @@ def test_every_training_has_its_functions_side_by_side():
 
 def test_examples_have_the_numbers_of_the_table_where_the_head_is_the_same():
     row = {"model": "m", "relation": "dobj", "direction": UP, "layer": 2, "head": 1, "accuracy held out": 0.7}
-    relations = pd.DataFrame([row | {"offset baseline": 0.4, "passes": True}])
-    one = {"model": "m", "label": "o→v", "layer": 1, "head": 0, "score": 0.6, "needed": 0.6, "passes": False}
-    same, other = measured.held_numbers([one, one | {"head": 1}], relations)
-    assert (same["score"], same["needed"], same["passes"]) == (0.7, 0.5, True) and other == one | {"head": 1}
+    relations = pd.DataFrame([row | {"offset baseline": 0.4, "passes": True, "side": "for", "offset": -2.0}])
+    one = {
+        "function": "dobj",
+        "model": "m",
+        "label": "o→v",
+        "layer": 1,
+        "head": 0,
+        "score": 0.6,
+        "needed": 0.6,
+        "passes": False,
+    }
+    rare = one | {"function": "rare", "label": "rare"}
+    same, other, third = measured.held_numbers([one, one | {"head": 1}, rare], relations, {"rare": {"m": "open"}})
+    assert (same["score"], same["needed"], same["passes"], same["side"], same["guess"]) == (0.7, 0.5, True, "for", -2)
+    assert other == one | {"head": 1, "side": "", "guess": -2} and third == rare | {"side": "open"}
 
 
 def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
     best = pd.DataFrame({"score": [0.5, 0.4], "low": 0.45, "high": 0.52, "verdict": False, "offset": 0}, ["a", "b"])
     assert "the best looks at its own position for 40 to 50 %" in said.decoder(best.assign(**{"best at random": 0.1}))
-    rare, none = pd.DataFrame({"two rarest": [0.2, 0.48]}), {"positional": [False, False], "rare": [False, False]}
-    assert said.others(best, rare, none) == (
-        "The best head looks at one offset for 50 % of tokens, and the best one for rare tokens at the two rarest for 48 %:"
-        " no model passes either test."
+    best = best.assign(**{"best at random": 0.1})
+    rare = pd.DataFrame({"two rarest": [0.2, 0.48], "low": 0.46, "high": 0.51, "best at random": 0.33})
+    sides = {"positional": ["against"] * 2, "rare": ["against", "open"]}
+    assert said.others(best, rare, sides) == (
+        "One offset: no model passes; the best head reaches 50 [45, 52] %, random weights 10 %. Rare tokens: undecided; the"
+        " best head reaches 48 [46, 51] %, random weights 33 %."
     )
-    assert said.others(best, rare, none | {"rare": [True, False]}).endswith("0 of 2 for one offset and 1 of 2 for rare tokens.")
+    assert "best head reaches –, random weights" in said.others(best, rare.assign(**{"two rarest": float("nan")}), sides)
+    assert "Rare tokens: 1 of 2 models pass" in said.others(best, rare, sides | {"rare": ["for", "open"]})
     index = pd.MultiIndex.from_tuples([("m", "cross", 0, 0), ("m", "cross", 1, 0)], names=["model", "kind", "layer", "head"])
     every = pd.DataFrame({"predicted": [0.1, 0.9], "fed": [0.5, 0.02]}, index)
     told = said.cross(every[1:], every)
@@ -556,22 +576,7 @@ def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
     assert said.sizes({"natural, a": pd.DataFrame({"score": 0.1}, places)}) == "a, 6 × 8 encoder heads, one training each"
     pd.DataFrame({"what": ["encoder heads, positional"], "value": 1.0, "n": 48.0}).to_csv(tmp_path / "a.csv")
     assert "has 1 of 48" in said.larger(tmp_path / "a.csv") and not said.larger(tmp_path / "b.csv")
-    index = index.droplevel("model")
-    scores = pd.DataFrame({"score": [0.95], "low": 0.85, "verdict": True, "offset": 1}, index[:1])
-    words = scores.assign(relation="nsubj", direction=DOWN, baseline=0.7).set_index(["relation", "direction"], append=True)
-    rare = pd.DataFrame({"verdict": [True], "two_rarest_low": 0.6}, index[:1])
-    offsets = pd.DataFrame({"low": 0.6, "high": 0.74}, pd.MultiIndex.from_tuples([("nsubj", DOWN)]))  # 25 - hypot(10, 4) > 10
-    ways = (None, offsets, offsets.assign(high=0.9))
-    called = [[name for name, _ in functions.roles(scores, words, rare, way).iloc[0]] for way in ways]
-    assert called == [["positional", "nsubj", "rare"], ["nsubj", "rare"], ["rare"]]
-
-
-def test_the_offset_baseline_is_uncertain_over_sentences():
-    arcs = [[(0, 1, "nsubj")], [(0, 1, "nsubj")], [(0, 2, "nsubj")], [(0, 1, "nsubj"), (2, 1, "dobj")]]
-    found = functions.offset_interval(arcs, 500)
-    base = functions.offset_baseline(arcs)
-    assert found.index.equals(base.index) and found.loc["nsubj"].nunique().eq(1).all()
-    assert found.low["nsubj", UP] < base.baseline["nsubj", UP] < found.high["nsubj", UP] and found.low["dobj", UP] == 1
+    assert functions.way("v→adv") == "word→adverb" and functions.way("v→o") == "verb→object"
 
 
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
