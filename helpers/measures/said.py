@@ -234,6 +234,18 @@ def matter(table: pd.DataFrame) -> str:
     return f"{'; '.join(told)}."
 
 
+def most_relevant(row: Mapping[str, float]) -> str:
+    """Of `ranks.follows_function`: in how many layers the most relevant head has a function."""
+    if not row["layers"]:
+        return "No layer has both heads with a function and heads without."
+    hits, of = row["top"] - row["top_none"], (row["functional"] + row["others"]) / row["layers"]  # of: heads of a layer
+    having, luck = row["layers"] + row["left_out"] / of, (row["functional"] + row["left_out"]) / of
+    return (
+        f"In {hits:.0f} of the {having:.0f} layers that have a head with a function, the most relevant head is one of them"
+        f" ({luck:.1f} expected by chance)."
+    )
+
+
 def costs(lost: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], row: Mapping[str, float], most: int = 10) -> str:
     """What removing a head with a function costs, and whether the dearest heads have one.
 

@@ -458,7 +458,7 @@ run.figure(
     figures.relevance_by_function(relevance | natural.get("relevance", {}), functions | natural.get("functions", {})),
     "relevance_by_function",
     caption="Relevance of heads with and without a function, in layers that have both.",
-    takeaway=notes.matter(follows) + beyond,
+    takeaway=notes.most_relevant(follows) + beyond,
     table="follows_function",
     explained=few,
 )

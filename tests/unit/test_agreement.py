@@ -209,3 +209,10 @@ def test_few_sentences_and_other_kinds():
     assert settling(explained(9), [5], draws=2).empty and settling(explained(1), [1]).empty
     with pytest.raises(StudyError, match="no decoder heads"):
         settling(explained(9), [1], kind="decoder")
+
+
+def test_in_how_many_layers_the_most_relevant_head_has_a_function():
+    row = {"layers": 2, "functional": 3, "others": 13, "left_out": 8, "top": 2, "top_none": 1}  # one layer has functions alone
+    told = said.most_relevant(row)
+    assert told.startswith("In 1 of the 3 layers") and "(1.4 expected by chance)" in told
+    assert said.most_relevant(row | {"layers": 0}).startswith("No layer")
