@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata, spearmanr
 
+from helpers.measures import said
 from helpers.measures.lrp import Explained
 from helpers.measures.ranks import (
     centred,
