@@ -222,6 +222,8 @@ def no_better(table: pd.DataFrame) -> str:
 
 def matter(table: pd.DataFrame) -> str:
     """Of `ranks.places`: whether heads with a function stand above the others of their layer, and in which models alone."""
+    if not table.layers.any():
+        return "No layer has both heads with a function and heads without."
     last = table.groupby(level="measure", sort=False).last()
     gaps = [f"{interval(row.difference, row.low, row.high, '.1f')} places by {name}" for name, row in last.iterrows()]
     told = [f"Heads with a function stand higher in their layer: {listed(gaps)}"]

@@ -285,15 +285,15 @@ lost = {s.title: measured.WITHOUT.value(s, first=few).loss for s in studied}
 matter = ranks.places({"relevance": relevance, "loss without the head": lost}, roles)
 run.table(matter, "heads_that_matter", split="dev", over=intervals.HEADS)
 display(Markdown(said.counted(*counts.values())))
+run.figure(
+    figures.places(matter),
+    "heads_that_matter",
+    caption="How far heads with a function rank above others of their layer, by relevance and by the loss without them.",
+    answers="Voita et al., section 5",
+    takeaway=said.matter(matter),
+    split="dev",
+)
 if matter.layers.any():
-    run.figure(
-        figures.places(matter),
-        "heads_that_matter",
-        caption="How far heads with a function rank above others of their layer, by relevance and by the loss without them.",
-        answers="Voita et al., section 5",
-        takeaway=said.matter(matter),
-        split="dev",
-    )
     display(Markdown(said.costs(lost, roles, ranks.follows_function(lost, roles, scale=ranks.centred))))
 display(
     folded(

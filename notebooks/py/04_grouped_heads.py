@@ -106,8 +106,8 @@ run.figure(
 
 # %% [markdown]
 # Then the model is frozen, and the heads vote (*Voting-to-Stay*). In every batch the head closest to the centre of its group
-# gets a vote. The head with most votes of each group stays, the others are removed. *Stage 1* of training, before the
-# vote, has the constraint; *stage 2*, after it, does not.
+# gets a vote. The head with most votes of each group stays, the others are removed. Stage `1` of training, before the
+# vote, has the constraint; stage `2`, after it, does not.
 #
 # The cell shows both steps on one batch, for the last encoder layer of the translator of
 # [notebook 3](03_l0_pruning.ipynb). That was trained without the constraint: its groups and winners are not the figures'.

@@ -14,7 +14,7 @@
 # %% [markdown]
 # # 5 · Can heads that hardly matter be given a job?
 #
-# [← 4, grouped heads](04_grouped_heads.ipynb) · [6, do the measures agree? →](06_do_measures_agree.ipynb) ·
+# [← grouped heads](04_grouped_heads.ipynb) · [do the measures agree? →](06_do_measures_agree.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).

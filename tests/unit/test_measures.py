@@ -508,6 +508,7 @@ def test_heads_that_matter_rank_higher_in_their_layer():
     assert "1.5 [0.5, 3.0] places by relevance and 1.2 [0.5, 3.0] places by loss without the head" in told
     assert told.endswith("; alone, both are clear in a, neither in b.")
     assert said.matter(MATTER.assign(clear=False)).startswith("Heads with a function do not clearly stand higher")
+    assert said.matter(MATTER.assign(layers=0)) == "No layer has both heads with a function and heads without."
     lost = {"a": shares([0.004, 0.0, 0.02], kind="encoder")}
     roles = {"a": lost["a"].map(lambda loss: ["x"] * (loss == 0.004))}
     row = {"difference": 0.001, "low": -0.002, "high": 0.003}
