@@ -344,8 +344,8 @@ run.figure(
     figures.rules(mean, curves),
     "rule_agreement",
     caption="How far the rules of relevance rank heads alike, each other's and their own on other sentences.",
-    takeaway=f"The two signed rules rank heads almost alike ({number(mean.loc[*summed], '.2f')}). By the default rule they"
-    f" are ranked otherwise ({ends(mean.loc[summed, 'alpha_beta'], '.2f')}); rule and averaging both differ here.",
+    takeaway=f"The rankings of the two signed rules correlate at {number(mean.loc[*summed], '.2f')}, with that of the default"
+    f" rule at {ends(mean.loc[summed, 'alpha_beta'], '.2f')}; there rule and averaging both differ.",
     explained=few,
 )
 dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)

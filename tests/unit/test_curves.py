@@ -364,7 +364,7 @@ def test_how_long_heads_survive(swept):
 def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
     rows = pd.DataFrame([(5, 8, 8), (2, 3, 4), (2, 4, 3)], columns=[*KINDS]).assign(model="m", total_kept=9, total=24)
     rows = rows.assign(**{"starts alike": True} | {f"{kind}_total": 8 for kind in KINDS})
-    told, printed = "Encoder heads go first in 3 of 3 runs", "The paper's order holds in 6 of its 7 own maps."
+    told, printed = "Encoder heads go first in 3 of 3 runs", "The paper's order holds in 6 of its own 7 maps."
     assert said.by_kind(rows) == f"{told}; cross-attention goes last in 1 of the 2 that can tell. {printed}"
     assert said.by_kind(rows[:1]) == f"Encoder heads go first in 1 of 1 runs. {printed}"
     assert said.by_kind(rows.assign(**{"starts alike": False})).endswith("no order follows.")

@@ -249,7 +249,7 @@ def by_kind(table: pd.DataFrame) -> str:
         if part.any()
         else ""
     )
-    said = f"{said}. The paper's order holds in {held} of its {len(printed)} own maps"
+    said = f"{said}. The paper's order holds in {held} of its own {len(printed)} maps"
     return f"{said}." if table["starts alike"].all() else f"{said}. Only encoder attention starts from zero: no order follows."
 
 
