@@ -438,25 +438,3 @@ def training_curves(histories: Mapping[str, pd.DataFrame]):
     table = pd.concat(histories, names=["model"]).reset_index("model").assign(panel="")
     return line_panels(table, "step", "dev_loss", "model", looks(histories), label="step", unit="dev loss (nats a token)",
                        size=(5, 3))[0]  # fmt: skip
-
-
-@redrawable
-def learning_curves(curves: Mapping[str, pd.DataFrame]):
-    """Dev loss against training steps, a line a method, above the heads left at each step.
-
-    Parameters
-    ----------
-    curves : mapping of name -> DataFrame with step, dev_loss (nats a token), heads
-    """
-    styles = looks(curves)
-    figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(5, 4.0), height_ratios=(3, 1.2))
-    for name, curve in curves.items():
-        need(curve, "step", "dev_loss", "heads")
-        above.plot(curve.step, curve.dev_loss, ms=4, lw=1.2, mec="white", mew=0.4, **styles[name])
-        below.plot(curve.step, curve.heads, ms=3, lw=1.2, mec="white", mew=0.3, drawstyle="steps-post", **styles[name])
-    above.set_ylabel("dev loss (nats a token)")
-    below.set(xlabel="step", ylabel="heads left")
-    below.set_ylim(bottom=0)
-    below.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    legend(figure, styles)
-    return figure

@@ -46,19 +46,18 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 
 
 def _head_map(
-    axis, column: pd.Series, rank: pd.Series, kind: str, limits: tuple[float, float], digits: int = 2,
-    cmap: str | Colormap = "viridis", colour: pd.Series | None = None,
+    axis, column: pd.Series, kind: str, limits: tuple[float, float], cmap: str | Colormap, colour: pd.Series
 ):  # fmt: skip
-    """Layers down (1 at the bottom, as in the paper), heads across sorted by `rank`; cells show value and head (h1)."""
-    colour, column, rank = (part.xs(kind, level="kind") for part in (column if colour is None else colour, column, rank))
-    rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in rank.groupby("layer")}
+    """Layers down (1 at the bottom, as in the paper), heads across, largest first; cells show value and head (h1)."""
+    colour, column = (part.xs(kind, level="kind") for part in (colour, column))
+    rows = {layer: own.xs(layer).sort_values(ascending=False, kind="stable").index for layer, own in column.groupby("layer")}
     table, shade = (
         pd.DataFrame([part.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()]) for part in (column, colour)
     )
     said = np.full(table.shape, "", dtype=object)
     for i, heads in enumerate(rows.values()):
         for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
-            said[i, place] = drawing.short(value, digits - (abs(value) > 0.99)) + f"\nh{head + 1}"  # "1.0" for ".99"
+            said[i, place] = drawing.short(value, 2 - (abs(value) > 0.99)) + f"\nh{head + 1}"  # "1.0" for ".99"
     drawn = drawing.heat(axis, shade[::-1], said[::-1], cmap, limits)
     axis.set_xticks([])
     axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
@@ -134,7 +133,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     figure.set_figwidth(figure.get_figwidth() + 0.65)  # the colour bar
     for axis, (title, column) in zip(axes, relevance.items(), strict=True):
         ranks = confidence[title].groupby(level=["kind", "layer"]).rank(ascending=False, method="min")
-        drawn = _head_map(axis, column, column, kind, (1, max(2, most)), cmap="viridis_r", colour=ranks)
+        drawn = _head_map(axis, column, kind, (1, max(2, most)), "viridis_r", ranks)
         _layers_alike(axis, column.xs(kind), confidence[title].xs(kind))
         axis.set_title(fill(title, 12) if width < 2 else title, loc="left")
         said = f"heads by relevance\n{fill('(above: share; below: head)', int(12 * width))}"

@@ -110,8 +110,7 @@ def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[s
     Returns
     -------
     pandas.DataFrame
-        `follows_function` of places within layers, on (measure, model), "all models" last; clear (bool): the interval lies
-        above 0 and the difference above shuffled ones.
+        `follows_function` of places within layers, on (measure, model), "all models" last; clear (bool, `clear`).
     """
     rows = {
         (name, title): follows_function(own, functions, scale=lambda column: column.groupby(level=LAYER).rank())
@@ -119,7 +118,12 @@ def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[s
         for title, own in [*((t, {t: column}) for t, column in columns.items()), ("all models", columns)]
     }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", "model"])
-    return table.assign(clear=(table.low > 0) & (table.difference > table.null_high + 1e-9))
+    return table.assign(clear=clear(table))
+
+
+def clear(table: pd.DataFrame) -> pd.Series:
+    """Of rows of `follows_function`: whether the interval lies above 0 and the difference above shuffled ones."""
+    return (table.low > 0) & (table.difference > table.null_high + 1e-9)
 
 
 def follows_function(

@@ -30,8 +30,7 @@ def carried(table: pd.DataFrame) -> str:
 def followed(each: pd.DataFrame) -> str:
     """Of `ranks.follows_function`: in how many models a difference is above shuffled ones and its interval above 0."""
     own = each.drop(index="all models", level="model", errors="ignore").xs("alpha_beta", level="rule")
-    clear = (own.low > 0) & (own.difference > own.null_high + 1e-9)
-    return f"By the default rule the difference is clear in {clear.sum()} of {count(len(own), 'model')} taken alone."
+    return f"By the default rule the difference is clear in {ranks.clear(own).sum()} of {count(len(own), 'model')} taken alone."
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:

@@ -44,7 +44,7 @@ ROOMS = (
     Room("helpers/corpora", "text in: pairs, tokens, parsing, dialogues, resolvers", 3300),
     Room("helpers/scores", "BLEU, ROUGE, perplexity, coreference, intervals", 700),
     Room("helpers/runs", "trainings, and the models under study with their text", 1200),
-    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 6460),
+    Room("helpers/measures", "relevance, confidence, functions, importance; the head table", 6470),
     Room("helpers/methods", "L0 gates, grouped heads, coreference in heads, the contest of measures", 11_650),
     Room("helpers/plan.py", "what there is to make, as recipes, and what it costs in seconds and operations", 570),
     Room(

@@ -29,7 +29,7 @@ def drawn_once(tmp_path_factory):
         patch.setattr("IPython.display.display", lambda _: None)
         drawing.style()
         run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path_factory.mktemp("redraw") / "run")})
-        run.figure(drawing.learning_curves(CURVES), "curves", split="dev")
+        run.figure(drawing.training_curves(CURVES), "curves", split="dev")
         run.animation(l0.figures.gate_closing_animation(GATES, frames=2), "gates")
     return run
 
@@ -79,7 +79,7 @@ def test_a_change_of_style_reaches_the_chosen_figures_in_their_places(run, monke
 
 @pytest.mark.parametrize(
     "figure",
-    [plt.figure, lambda: drawing.learning_curves(types.MappingProxyType(CURVES))],
+    [plt.figure, lambda: drawing.training_curves(types.MappingProxyType(CURVES))],
     ids=["no figure function", "inputs that cannot be stored"],
 )
 def test_a_figure_that_cannot_be_drawn_alone_says_so(run, figure, capsys):
@@ -109,9 +109,9 @@ def test_damaged_inputs_are_refused_before_anything_is_drawn(run, tmp_path, dama
 CALLS = {
     "a module of ours that others are in": ("helpers.study.store.os.system", {"command": "touch called"}),
     "a function that draws no figure": ("helpers.study.write_text", {"path": "called", "text": ""}),
-    "the undecorated function": ("helpers.drawing.learning_curves.__wrapped__", {"histories": CURVES}),
-    "a module that is not there": ("helpers.gone.learning_curves", {"histories": CURVES}),
-    "a list as arguments": ("helpers.drawing.learning_curves", [CURVES]),
+    "the undecorated function": ("helpers.drawing.training_curves.__wrapped__", {"histories": CURVES}),
+    "a module that is not there": ("helpers.gone.training_curves", {"histories": CURVES}),
+    "a list as arguments": ("helpers.drawing.training_curves", [CURVES]),
 }
 
 
@@ -133,7 +133,7 @@ def test_names_of_figures_are_those_there_are_and_whole_where_two_chapters_have_
     with pytest.raises(StudyError, match=r"'curve'.*03_l0_pruning/curves"):
         redraw.redraw(run.folder, ["curve"])
     other = study.begin("04_grouped_heads", {"profile": "tiny", "output": str(run.folder)})
-    other.figure(drawing.learning_curves(CURVES), "curves")
+    other.figure(drawing.training_curves(CURVES), "curves")
     with pytest.raises(StudyError, match="03_l0_pruning/curves, 04_grouped_heads/curves"):
         redraw.redraw(run.folder, ["curves"])
     assert redraw.redraw(run.folder, ["04_grouped_heads/curves"]) == [other.chapter.picture("curves", "png")]
