@@ -22,8 +22,8 @@
 # A model that sums up a dialogue must know who *she* is. It also has attention heads that can go at almost no cost. In the
 # paper, underused heads of BART's encoder get a fixed matrix of attention weights, which links all mentions of one person
 # (*coreference links*). No parameter is added, and summaries are said to get better. We ask whether it is the links that help,
-# and whether heads must be unimportant. We had its abstract, public summaries and the code of 2021, not its text; one head in
-# every layer is our choice.
+# and whether heads must be unimportant. We had its abstract, second-hand accounts and the code of the authors' earlier paper
+# ([Liu, Shi & Chen 2021](https://arxiv.org/abs/2106.08556)), not its text; one head in every layer is our choice.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -83,11 +83,11 @@ verdicts = claims.Box(run)
 # ## The method: a matrix stands where attention weights stood
 #
 # Our dialogues are generated, so we know who is meant by every word. Here is one of them. Words with the same number stand
-# for the same person; the last line is the summary that the model should write.
+# for the same person; a person named once gets none. The last line is the summary that the model should write.
 
 # %% jupyter={"source_hidden": true}
 pair, plain = board.task.pairs(board.split)[0], parts["main"][PLAIN]["run"]
-print(tables.marked(folder, board.split, truth, 0), "\n\n=>", pair.target)
+print(said.example(tables.marked(folder, board.split, truth, 0), pair.target, {}))
 tokens, ids, clusters = tables.linked_tokens(plain, board.split, truth, plan["span"], 0)
 
 # %% [markdown]
@@ -104,12 +104,12 @@ for cluster in clusters:
 torch.testing.assert_close(M, coreference.matrices.full_link(clusters, len(ids)), rtol=0, atol=0)  # the project's code
 
 # %% jupyter={"source_hidden": true}
-first = 36
+mentions = sorted({place for cluster in clusters for place in cluster})[:40] or [0]
 run.figure(
-    figures.matrices(tokens[:first], {"M": M[:first, :first].numpy()}),
+    figures.matrices([tokens[place] for place in mentions], {"M": M[mentions][:, mentions].numpy()}),
     "matrices",
-    caption="The coreference matrix of one dialogue: its first tokens; the rest of each row lies to the right.",
-    takeaway="Each blue square is a link between two mentions of the same person. The rest of each row lies to the right.",
+    caption="The coreference matrix of one dialogue: its mentions, in order.",
+    takeaway="A blue square: the row's mention attends to the column's, itself included. Tokens between mentions are left out.",
 )
 
 # %% [markdown]
@@ -127,8 +127,8 @@ model = coreference.runs.opened(plain)
 importance = coreference.runs.ranking(plain, plan["probe"]).importance
 
 # %% [markdown]
-# In code, on the stored BART and the dialogue above, two hooks do it. They give the logits that the project's code gives, with
-# which all models below were trained.
+# In code, two hooks do it. `model` is a stored BART trained without links, `importance` ranks its heads, `ids` are the tokens
+# above. The hooks give the logits that the project's code gives, with which all models below were trained.
 
 # %% tags=["method"]
 kind, layer, head = coreference.choose(importance)[-1]  # the least important head of the last encoder layer
@@ -150,7 +150,8 @@ with torch.no_grad():
     hooks = [attention.v_proj.register_forward_hook(lambda module, given, values: seen.update(V=values))]
     hooks += [attention.out_proj.register_forward_pre_hook(attend_by_links)]
     after = model(**batch).logits
-    [hook.remove() for hook in hooks]
+    for hook in hooks:
+        hook.remove()
     with coreference.injected(model, [(kind, layer, head)], coreference.linked(ids, clusters)):  # the project's code
         torch.testing.assert_close(after, model(**batch).logits, rtol=0, atol=1e-4)
 print(f"Injection moves a logit by up to {(after - before).abs().max():.2f}; the project's code agrees to 0.0001.")
@@ -165,6 +166,7 @@ described = readable(text, linked, {"words": ".0f", "linked words, %": ".0f"}, c
 forms = """In the matrix above, the *full* one, a mention attends to all mentions of its person. With *adjacent* links it
 attends to itself, the mention before and the one after; with *previous* links to the mention before alone; with *no links*
 every token attends to itself. A mention is linked by its first token, as in the code of 2021; with *whole spans* by all."""
+display(Markdown(said.setup(model.config.encoder_layers, model.config.encoder_attention_heads, len(trained))))
 display(folded("More: other matrices, and what is in the dialogues", forms, described))
 
 # %% [markdown]
@@ -173,7 +175,8 @@ display(folded("More: other matrices, and what is in the dialogues", forms, desc
 # The method needs heads that are free for a new job. We rank heads by gradient importance: how strongly the loss reacts when a
 # head's output is scaled. Then we switch off one to all heads of every layer in a trained model, and let it write the test
 # summaries. With all heads off the model loses the whole worth of encoder attention, so the curves must meet at the right.
-# Summaries of the paper speak of a loss of about `0.5 %`. Our limit for three of a layer's heads is `1 %` of ROUGE-1.
+# Second-hand accounts of the paper speak of a loss of about `0.5 %`, for how many heads we do not know. Our limit for three of
+# a layer's heads is `1 %` of ROUGE-1.
 
 # %% jupyter={"source_hidden": true}
 settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
@@ -200,7 +203,7 @@ curves, parts_of_more = None, [said.ranking(agreement, same, len(ranked.index.dr
 if "masks" in parts:
     curves = run.table(tables.masking(board, parts["masks"]), "masking", resamples=repeats)
     run.figure(
-        figures.masking_curves(curves, ["ROUGE-1", *board.metrics[3:]], title=once),
+        figures.masking_curves(curves, ["ROUGE-1", *board.metrics[3:]], title=once, allowed=allowed),
         "masking",
         caption=f"What masking the least or most important or random heads of each layer costs, seed {seed}, {count}.",
         takeaway=said.masking(curves, allowed),
@@ -228,9 +231,16 @@ display(
 # The figure on top has the answer. Its rows differ only in what the least important head of every layer attends by. *Resolver
 # links* come from simple rules of ours; *gold links* are the true ones. *Shuffled links* join the same mentions at random, and
 # test whether it matters who is linked to whom.
-#
-# ROUGE hardly sees a wrong name in a summary. Therefore the figure shows a second score, which only generated text allows: the
-# share of events that the summary tells with the right people.
+
+# %% jupyter={"source_hidden": true}
+quality = tables.scores(board, [PLAIN])
+if board.known_events:
+    quality = pd.concat([quality, tables.baselines(board)])
+    display(Markdown(said.blind(quality)))
+
+# %% [markdown]
+# Therefore the figure shows a second score, which only generated text allows: the share of events that the summary tells with
+# the right people.
 #
 # Here is the dialogue from above once more, marked by the resolver, with what the model writes after training without
 # links (*plain*) and with resolver links. The second dialogue is the shortest of those that gain most.
@@ -262,7 +272,6 @@ for place in places:
     one = board.task.pairs(board.split)[place]
     texts = {name: board.written(row)[place] for name, row in (("plain", PLAIN), (said.links(links), MAIN))}
     print(said.example(tables.marked(folder, board.split, links, place), one.target, texts), end="\n\n\n")
-display(Markdown(said.setup(model.config.encoder_layers, model.config.encoder_attention_heads, len(trained))))
 if board.known_events:
     found = coreference.runs.clusters_of(folder, board.split, links)[0]
     right = [tables.events_told(board, [PLAIN, MAIN], slice(at, at + 1))["of the right people"][[PLAIN, MAIN]] for at in places]
@@ -274,79 +283,87 @@ own = against[against.metric == "ROUGE-1"].set_index("control")
 title = f"Least important heads with {said.links(links)} minus each control, {behind}"
 minus = against.rename(columns={"control": "row"})
 elsewhere = minus.row.isin(heads_of) | minus.row.str.match("injected, (?!lowest)|layer of")
+minus = minus.replace({"row": {said.UPPER: said.upper(model.config.encoder_layers)}})
 minus, rivals = (said.wide(minus[rows], "change", title, "+.1f", what="minus") for rows in (~elsewhere, elsewhere))
-quality, told = tables.scores(board, [PLAIN]), []
 if board.known_events:
-    quality = pd.concat([quality, tables.baselines(board)])
     run.table(tables.events_told(board, [PLAIN, MAIN]).rename_axis("summaries"), "events")
     apart = board.statistics(MAIN)[:, -1] - board.statistics(PLAIN)[:, -1]  # the last column is that of events
     display(Markdown(said.better(apart, said.change(over, MAIN, tables.EVENTS))))
 run.table(quality, "quality", resamples=repeats)
 guessed = said.wide(quality, "value", f"The model without links, and references with guessed people, {count}", what="summaries")
 display(
-    folded("More: every control and metric, what is printed, and how little ROUGE sees", said.printed(over), minus, guessed)
+    folded("More: every control and metric, what is printed, and how little ROUGE-1 sees", said.printed(over), minus, guessed)
 )
 
 # %% [markdown]
 # ## Must the heads be unimportant?
-#
+
+# %% jupyter={"source_hidden": true}
+display(Markdown(said.which(over, own, drawn)))
+
+# %% [markdown]
 # The paper argues for the least important heads. So we gave the same links to other heads: the most important ones, heads
-# chosen at random, and heads whose attention resembles the matrix already. The last choice is that of 2021, called *probing*.
+# chosen at random (the figure has their ranks, layer by layer), and heads whose attention resembles the matrix already. The
+# last choice is that of 2021, called *probing*.
 
 # %% jupyter={"source_hidden": true}
 single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
-run.figure(
-    figures.steps(said.arranged(moves, links, drawn)[1], ["ROUGE-1", *board.metrics[3:]], behind if len(trained) > 1 else ""),
-    "which_heads",
-    caption=f"What each choice of heads costs when off in training, and changes with resolver links, {count}, {behind}.",
-    table="injection",
-    takeaway=said.steps(moves),
-    resamples=repeats,
-)
-back = ["", ""]
+back = ["No heads were off in training.", ""]
 if {"masked, lowest", "masked, highest", "injected, highest"} <= {*table.row}:
     pairs = (tables.scores(board, [f"injected, {heads}"], f"masked, {heads}") for heads in ("lowest", "highest"))
     back = said.given_back(*pairs)
-    display(Markdown(f"{back[0]} No links and shuffled links were not tried there."))
+run.figure(
+    figures.steps(said.arranged(moves, links, drawn)[1], ["ROUGE-1", *board.metrics[3:]], behind if len(trained) > 1 else ""),
+    "which_heads",
+    caption=f"What resolver links change in each choice of heads, and what heads off in training cost, {count}, {behind}.",
+    table="injection",
+    takeaway=back[0],
+    resamples=repeats,
+)
 
 # %% [markdown]
-# The random choices are only two, and differ in layer as well as in importance. So it stays open whether a head has to be
-# unimportant.
+# Whether shuffled links would bring back as much we did not try. There were only two random choices, and in each the layers
+# differ in rank, so layer and importance cannot be told apart.
 
 # %% jupyter={"source_hidden": true}
 display(folded("More: the least important heads minus each other choice", back[1], rivals))
 
 # %% [markdown]
 # ## Do injected heads come to matter?
-#
-# If the links are of use, the model should miss these heads when they are taken away. We switch off one injected head at a
-# time, before and after the training with links. Heads that got shuffled links or none show what training does by itself. The
-# verdict on top asks the same of importance, layer by layer.
 
 # %% jupyter={"source_hidden": true}
 run.table(from_one(every), "before_after")
 more, rises = run.table(tables.matter_more(every), "matter_more"), run.table(tables.rises(every), "rises")
+matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["come-to-matter"]
+sides = [row.side for row in matter.rows]
+display(Markdown(said.come(rises, links, sides)))
+
+# %% [markdown]
+# If the links are of use, the model should miss these heads when they are taken away. We switch off one such head at a time, in
+# the plain model and in models trained with links. Heads that got shuffled links or none show what training does by itself. The
+# verdict on top asks the same of importance, layer by layer.
+
+# %% jupyter={"source_hidden": true}
 free = tables.ranked_otherwise(ranked, parts.get("training", {}), MAIN)
 run.figure(
     figures.before_after(said.arranged(rises, links, {})[0]),
     "before_after",
-    caption=f"How much the loss rises with one injected head off, before and after training, by layer, {every.seed.nunique()}"
-    " seeds: the least important heads under three matrices.",
+    caption="How much the loss rises with one of the least important heads off, in the plain model and in models trained with"
+    f" three matrices in these heads, by layer, {every.seed.nunique()} seeds.",
     table="rises",
     takeaway=said.moved(rises, links),
 )
-matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["come-to-matter"]
 apart = tables.matter_more(every, value="loss_after") if len(more) else more
 run.table(from_one(apart), "loss_more")
-judged = said.matters(more, apart, [row.side for row in matter.rows])
+judged = said.matters(more, apart, sides)
 display(folded("More: heads by rank, and why the verdict is cautious", said.ranks(every, free), judged))
 
 # %% [markdown]
 # ## How good must the links be?
 #
 # A resolver makes errors. We corrupted gold links step by step, trained with each, and ask from which quality on they help. The
-# left panel orders them by the usual score of clusters, F1. The right one orders them by the share of *he* and *she* that are
-# put with the right person.
+# figure orders them by the usual score of clusters, F1. Each point is marked with the share of *he* and *she* that are put with
+# the right person.
 
 # %% jupyter={"source_hidden": true}
 scored = run.table(tables.resolvers(run.settings, folder, board.split, truth), "resolvers")
@@ -358,7 +375,7 @@ if "quality" in parts:
     run.figure(
         figures.quality(curve, ["ROUGE-1"], title=once),
         "clusters",
-        caption=f"How good the clusters must be for injection to help, by F1 and by pronouns, {count}, seed {seed}.",
+        caption=f"How good the clusters must be for injection to help, by F1, pronouns marked, {count}, seed {seed}.",
         takeaway=said.clusters(curve, links),
         resamples=repeats,
     )
@@ -368,6 +385,7 @@ if "quality" in parts:
 f1 = dict.fromkeys(("MUC", "B-cubed", "CEAF-e", "CoNLL"), ".0f")
 named = scored.assign(clusters=scored.clusters.map(said.links)).drop(columns="against" if scored.against.nunique() == 1 else [])
 parts_of_more += [readable(named, forms=f1, caption=f"How good are the links? F1 in %, {count}")]
+written = single[:0]
 if "inference" in parts:
     written = tables.scores(board, [MAIN, *parts["inference"]])
     run.table(written, "inference", resamples=repeats)
@@ -397,7 +415,11 @@ display(folded("More: what the resolver gets wrong, and links put in at inferenc
 
 # %% [markdown]
 # ## Would mixing whole layers do better?
-#
+
+# %% jupyter={"source_hidden": true}
+display(Markdown(said.mixed(single, links)))
+
+# %% [markdown]
 # Links need not take a head away. The code of 2021 mixes the output H of an encoder layer over the links, after upper layers
 # only: it becomes $0.7\,H + 0.3\,M H$. This adds no parameters either. We compare it with heads in all layers and in one,
 # after one training each.
@@ -412,12 +434,12 @@ if len(grouped):
     upper, below = (f"{MAIN}, {part} layers" for part in ("upper", "middle"))
     pair_of_layers = [upper] if {upper, below} <= {*board.rows} else []
     last = tables.scores(board, pair_of_layers, below) if pair_of_layers else grouped[:0]
-    placed = said.placed(grouped, board)
+    placed = said.placed(grouped, board, model.config.encoder_layers)
     run.figure(
         figures.changes(placed, ["ROUGE-1", *board.metrics[3:]], title=once),
         "where",
         caption=f"In which layers, in how many heads and with which matrix injection helps, seed {seed}, {count}.",
-        takeaway=said.layer(single, own, over),
+        takeaway=said.layer(placed, own, over, model.config.encoder_layers),
         resamples=repeats,
         show=False,
     )
@@ -426,9 +448,9 @@ if len(grouped):
     kept = kept[kept.group != "which attend by"]
     where = ("least important heads, " + kept.row).str.replace(".*none: ", "", regex=True)
     display(said.wide(kept.assign(row=where), "change", title, "+.1f", what="links in"))
-    display(Markdown(f"{said.layer(single[:0], own, over)} Shuffled links were not mixed in."))
+    display(Markdown(f"{said.layer(placed, own, over, model.config.encoder_layers)} Shuffled links were not mixed in."))
     matrix = placed[(placed.group == "which attend by") & placed.metric.isin(["ROUGE-1", tables.EVENTS])]
-    parts_of_more += [said.layers(grouped, last, board)]
+    parts_of_more += [said.layers(last, board)] if pair_of_layers else []
     parts_of_more += [
         said.wide(matrix, "change", "The least important heads by other matrices", "+.1f", what="which attend by")
     ]
@@ -470,18 +492,19 @@ empty = {name: said.hollow(changed[name], name, one.worth, claims.least_worth("i
 display(Markdown("\n\n".join(empty.values()) or "No run of ours was too small for the question."))
 
 # %% [markdown]
-# ## In short
+# ## What to do now
 
 # %% jupyter={"source_hidden": true}
 ruled = {one.claim.id: one.verdict for one in claims.of_run(run.folder, run.corpus)}
 answer = said.answer(own, over, links, ruled, single if track not in empty else single[:0])
-closing = """
+at_once = said.change(written, "injected at inference", ends=False)
+closing = f"""
 Before you inject links, measure the resolver on each kind of pronoun apart, since a high F1 can hide its errors. Train with
-the links; do not put them in at inference alone. Mixing after every layer deserves a test. Credit coreference only beside a
-control with shuffled links.
+the links; do not put them in at inference alone (change of ROUGE-1: {at_once}). Mixing after every layer deserves a test.
+Credit coreference only beside a control with shuffled links.
 
-*Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. Mixing
-after every layer, without shuffled links, and the quality of links were tried in one training each
-([all differences](../docs/differences.md)).
+*Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. One
+training each: mixing after every layer (without a shuffled control), the quality of links, links at inference alone, layers
+alone, heads switched off, random B ([all differences](../docs/differences.md)).
 """
 verdicts.fill("injection", closing, first=answer)

@@ -62,38 +62,41 @@ def masking():
 
 
 def test_scores_fall_as_heads_go():
-    (axis,) = whole(figures.masking_curves(masking())).axes
-    assert levels(axis) == [40]  # the plain model
+    (axis,) = whole(figures.masking_curves(masking(), allowed=-0.01)).axes
+    assert levels(axis) == [pytest.approx(39.6)]  # of the plain model's 40
     for colour, values, ends in ((BLUE, [40, 39, 5], (38.5, 39.5)), (ORANGE, [40, 20, 5], (18, 23))):
         np.testing.assert_array_equal(drawn(axis, colour)[0], [[0, 1, 3], values])
         assert band(axis, colour, 1) == ends
-    found = sorted(line[1].tolist() for line in drawn(axis, GREY))
-    assert found == [[40, 30, 5], [40, 33, 5], [40, 36, 5]]  # draws and their mean
+    assert [line[1].tolist() for line in drawn(axis, GREY)] == [[40, 33, 5]]  # the mean of draws
+    assert "our limit: 1 % lower" in {text.get_text() for text in axis.texts}
 
 
-def test_the_loss_without_a_head_before_and_after():
+def test_the_loss_without_a_head_in_the_plain_model_and_with_links():
     rows = [
         (row, layer, 0.5, 0.0, 1.0, after + layer, 1.0, 9.0)
-        for row, after in (("links", 4), ("none", 0))
+        for row, after in (("links", 4), ("themselves (no links)", 0))
         for layer in (0, 1, 2)
     ]
     frame = table("row layer before before_low before_high after after_low after_high", *rows)
     found = whole(figures.before_after(frame)).axes
     assert [axis.get_title() for axis in found] == ["layer 1", "layer 2", "mean of layers"]
-    assert ticks(found[0]) == ["before training", "after, links", "after, none"]
+    assert ticks(found[0]) == ["plain model", "links", "no links"]
     assert [text.get_text() for text in found[1].texts if text.get_text()] == ["0.5", "6.0", "2.0"]
 
 
-def test_arrows_go_from_heads_off_to_heads_with_links():
+def test_arrows_go_from_heads_off_to_heads_with_links_below_the_means():
     rows = [
-        ("a\nthree", "ROUGE-1", 0.8, 0.4, 1.1, 0.0, 0.5, 0.2, 0.9),
-        ("b\ntwo", "ROUGE-1", -0.4, -0.8, 0.0, NAN, NAN, NAN, NAN),
+        ("which", "a\nthree", "ROUGE-1", 0.8, 0.4, 1.1, 0.0, 0.5, 0.2, 0.9),
+        ("which", "b\ntwo", "ROUGE-1", -0.4, -0.8, 0.0, NAN, NAN, NAN, NAN),
     ]
-    frame = table("row metric change change_low change_high off mean mean_low mean_high", *rows)
-    for over, lane in (("5 trainings", -0.2), ("", 0.0)):
+    frame = table("group row metric change change_low change_high off mean mean_low mean_high", *rows)
+    for over, names in (("5 trainings", ["a\nthree", "b\ntwo\n(one training)"]), ("", ["a\nthree", "b\ntwo"])):
         (axis,) = whole(figures.steps(frame, over=over)).axes
+        assert ticks(axis)[1:3] == names and ticks(axis)[-1] == "a\nthree"
         (arrow,) = (text for text in axis.texts if hasattr(text, "arrow_patch"))
-        assert (arrow.xy, arrow.xyann) == ((0.8, lane), (0.0, lane))
+        assert (arrow.xy[0], arrow.xyann[0]) == (0.8, 0.0)
+        means = [text.get_text() for text in axis.texts if text.get_text()]
+        assert means == ["+0.5", "-0.4", "+0.8"]
 
 
 def test_the_answer_has_a_colour_of_its_own():
@@ -121,13 +124,13 @@ def test_the_curve_of_corrupted_clusters_ends_at_what_was_corrupted():
         metric="ROUGE-1", change_low=NAN, change_high=NAN
     )
     (axis,) = whole(figures.quality(frame)).axes
-    assert [[92, 100], [1.7, 2.6]] in [np.array(line.get_data()).tolist() for line in axis.lines]
-    assert [(text.get_text(), text.xyann[1]) for text in axis.texts] == [("resolver links", -26)]
-    assert axis.get_xlim()[0] == 30
-    known = frame.assign(people=[13, 85, 100, 33])
-    both = whole(figures.quality(known)).axes
-    assert [[85, 100], [1.7, 2.6]] in [np.array(line.get_data()).tolist() for line in both[1].lines]
-    assert both[1].get_xlabel() == "he and she put with the right person, %"
+    assert [[34, 92, 100], [0, 1.7, 2.6]] in [np.array(line.get_data()).tolist() for line in axis.lines]
+    assert [text.get_text() for text in axis.texts if text.get_text()] == ["gold links", "resolver links:\nF1 93"]
+    assert axis.get_xlim()[0] == 18
+    (axis,) = whole(figures.quality(frame.assign(people=[13, 85, 100, 33]))).axes
+    assert [text.get_text() for text in axis.texts] == [
+        "he/she 13 %", "he/she 85 %", "gold links, he/she 100 %", "resolver links:\nF1 93, he/she 33 %",
+    ]  # fmt: skip
 
 
 LOSSES = pd.DataFrame({"loss": 0.1}, heads_of(2, 2))

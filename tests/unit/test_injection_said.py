@@ -65,17 +65,50 @@ def test_the_answer_claims_what_intervals_say():
     open_, sure = (controls(**{SHUFFLED: (1, low, 2), "injected, random": (1, low, 2)}) for low in (-0.5, 0.5))
     told = said.answer(sure, over, "rule", VERDICTS, alone)
     assert told == (
-        "**A little, if the links are right.** With a simple resolver's links in the least important head of every encoder"
-        " layer, ROUGE-1 rises by 0.5 points [0.2, 0.9] over 5 trainings; with shuffled links it does not rise. Corrected"
-        " for all tests, the gain is inconclusive, the advantage over shuffled links seen. In one training, mixing after"
-        " every layer gains 2.5 points, heads 0.8."
+        "**Yes, a small one, if the links are right.** With a resolver's links in the least important head of every encoder"
+        " layer, ROUGE-1 rises by 0.5 points [0.2, 0.9] over 5 trainings; with shuffled links it does not. Corrected for all"
+        " tests of this paper, the advantage over shuffled links stands; the gain over plain does not. Mixing every layer's"
+        " output over the links, with no head given up, gains 2.5, heads 0.8 (one training)."
     )
+    gold = {GOLD: (1.9, 1.3, 2.4), "injected, highest": (-0.6, -0.9, -0.2)}
+    told = said.answer(
+        pd.concat([sure, controls(**{GOLD: (-1.3, -1.8, -0.9)})]),
+        pd.concat([over, over_seeds(**gold)]),
+        "rule",
+        VERDICTS,
+        alone,
+    )
+    assert "the better the links, the more.**" in told and "over 5 trainings, with true links by 1.9; with" in told
+    assert "In the most important heads these links cost 0.6." in told
     told = said.answer(open_, over, "rule", VERDICTS, alone[:1])
-    assert told.startswith("**A little.** ") and told.endswith("We cannot tell whether the heads must be unimportant.")
+    assert told.startswith("**Yes, a small one.** ") and "Mixing" not in told
     told = said.answer(sure[:0], over.assign(change_low=-1).drop(columns="seeds"), "rule", {}, alone[:1])
-    assert told.startswith("**Not that we could see.** ") and "the gain is not testable" in told and "trainings" not in told
+    assert told.startswith("**Not that we could see.** ") and "no gain stands." in told and "trainings" not in told
     rises = over.assign(change_low=0.1)
     assert "with shuffled links it rises too." in said.answer(sure, rises, "rule", VERDICTS, alone)
+
+
+def test_which_heads_must_not_be_taken():
+    rows = {MAIN: (0.5, 0.2, 0.9), "injected, random": (0.4, 0, 0.8), "injected, highest": (-0.6, -0.9, -0.2)}
+    own, drawn = controls(**{"injected, random": (0.1, -0.2, 0.5)}), {"injected, random": "A: ranks 3, 5, 2"}
+    assert said.which(over_seeds(**rows), own, drawn) == (
+        "They must not be the most important: there the same links cost 0.6 points [0.2, 0.9] over 5 trainings. That they must"
+        " be the least important we do not see: heads of ranks 3, 5 and 2 gain 0.4, not told apart from 0.5."
+    )
+    told = said.which(over_seeds(**rows | {"injected, highest": (0.1, -0.2, 0.3)}), own.assign(change_low=0.05), {})
+    assert told == (
+        "We do not see that they must not be the most important: there the same links change ROUGE-1 by +0.1 [-0.2, +0.3]."
+        " Other heads gain less: random heads gain 0.4, less than 0.5."
+    )
+
+
+def test_a_wrong_name_is_hardly_seen():
+    guessed = "baseline: nearest name"
+    rouge = scores(**{PLAIN: (0, 0, 0), guessed: (0.0, -0.5, 0.5)}).assign(value=[91.2, 91.2])
+    events = scores(**{PLAIN: (0, 0, 0), guessed: (-23, -25, -20)}).assign(value=[46.8, 23.3], metric=tables.EVENTS)
+    told = said.blind(pd.concat([rouge, events]))
+    assert told.startswith("ROUGE-1 hardly sees a wrong name:") and "score 91, plain 91, with 23 % of events" in told
+    assert "sees only in part" in said.blind(pd.concat([rouge.assign(change_high=-0.1), events]))
 
 
 def test_changes_are_verbs():
@@ -103,25 +136,23 @@ def test_what_heads_cost_off_and_what_links_give_back():
     over = over_seeds(**{MAIN: (0.5, 0.2, 0.9)}).drop(columns="seeds")
     found = tables.steps(table, over).set_index("row")
     assert found.off[[MAIN, highest]].tolist() == [0, -2] and found.mean_low[MAIN] == 0.2 and found.off.isna().sum() == 2
-    assert said.steps(found.reset_index()) == (
-        "In one training, with the least important heads off ROUGE-1 stays as it was, with links it rises by 0.8 points;"
-        " with the most important heads off ROUGE-1 falls by 2.0 points, with links it falls by 0.4 points."
-    )
-    assert said.steps(found.reset_index().assign(off=float("nan"))) == "No heads were off in training."
     lead, more = said.given_back(scores(a=(0.8, 0.4, 1.1)), scores(b=(1.5, 1.1, 1.8)))
-    assert (
-        lead == "In the most important heads the matrix gives at least as much as in the least: what is lost is their old job."
+    assert lead == (
+        "In one training, links instead of heads off bring back 1.5 points in the most important heads, 0.8 in the least; so"
+        " their old job seems to be what is lost."
     )
     assert "+0.8 [+0.4, +1.1] in the least and +1.5 [+1.1, +1.8] in the most important heads" in more
-    assert said.given_back(scores(a=(0.8, 0, 1)), scores(b=(0, 0, 0)))[0].endswith("gives less than in the least.")
+    assert said.given_back(scores(a=(0.8, 0, 1)), scores(b=(0, 0, 0)))[0].endswith(
+        "change ROUGE-1 by 0.0 points in the most important heads, 0.8 in the least."
+    )
 
 
 def test_the_setting_and_what_a_wrong_name_does():
     assert said.setup(3, 8, 5) == (
         "The model is a BART of 3 encoder layers with 8 heads each, trained from 5 different weights; from each, all rows of"
-        " the figure train the same number of further steps. Brackets are over these 5."
+        " the figure on top train the same number of further steps. Intervals in that figure are over these 5."
     )
-    assert said.setup(1, 2, 1).endswith("Brackets are over dialogues.")
+    assert said.setup(1, 2, 1).endswith("Intervals in that figure are over dialogues.")
     written = ["she left .", "bea left ."]
     told = said.followed(("she", "bea"), written, [(67, 33), (0, 100)])
     assert told == (
@@ -133,14 +164,21 @@ def test_the_setting_and_what_a_wrong_name_does():
 
 
 def test_mixing_is_held_against_the_heads():
-    own, alone = controls(**{MAIN: (1, 0, 2)}), scores(**{MAIN: (0.8, 0.4, 1.1), said.OWN: (2.5, 2.1, 2.8)})
-    over = over_seeds(**{MAIN: (0.5, 0.2, 0.9)})
-    assert said.layer(alone, own, over) == "In one training, mixing after every layer gains 2.5 points, heads 0.8."
-    layer = controls(**{"layer of its own, upper": (0.2, -0.3, 0.8)})
-    told = said.layer(alone[:0], layer, over)
-    assert told == "After upper layers only, as in 2021, mixing and heads are not told apart over 5 trainings."
-    assert "mixing gains less than heads" in said.layer(alone, layer.assign(change_low=0.1), over)
-    assert "mixing gains more than heads" in said.layer(alone, layer.assign(change_high=-0.1), over)
+    alone = scores(**{MAIN: (0.8, 0.4, 1.1), said.OWN: (2.5, 2.1, 2.8), GOLD: (2.6, 2.3, 2.9)})
+    assert said.mixed(alone, "rule") == (
+        "In one training yes: +2.5 points with resolver links. Gold links give heads +2.6 there."
+    )
+    assert "not visibly: +2.5" in said.mixed(alone.assign(change_low=0), "rule")
+    assert said.mixed(alone[:2], "rule") == "Not every layer was mixed."
+    over, layer = over_seeds(**{MAIN: (0.5, 0.2, 0.9)}), controls(**{said.UPPER: (0.2, -0.3, 0.8)})
+    short = scores(**{"each layer": (0.8, 0, 1), "layer 2 alone": (0.3, 0, 1), "layer 3 alone": (0.9, 0, 1)})
+    last = "After the last layer only, mixing is not told apart from heads in all layers over 5 trainings."
+    told = said.layer(short, layer, over, 3)
+    assert told == f"Heads in layer 3 alone gain 0.9 points, in every layer 0.8 (one training). {last}"
+    assert said.layer(short[:1], layer, over, 3) == last
+    assert "mixing gains less than heads" in said.layer(short, layer.assign(change_low=0.1), over, 3)
+    assert "mixing gains more than heads" in said.layer(short, layer.assign(change_high=-0.1), over, 3)
+    assert said.upper(6) == "mixing after the last 2 layers only (of 6; 2021: upper layers)"
 
 
 def test_a_hollow_track_has_its_number_and_draws_their_ranks():
@@ -155,11 +193,8 @@ def test_a_hollow_track_has_its_number_and_draws_their_ranks():
              "heads": 8}  # fmt: skip
     every = pd.DataFrame(ranks)
     both = pd.concat([every, every[:2].assign(row=RANDOM, rank_before=[7, 2])])
-    of = "of 8\nin layers 1, 2"
-    assert (
-        said.draws(both) == {"injected, random": f"A: ranks 3, 5 {of}", RANDOM: f"B: ranks 7, 2 {of}"}
-        and said.draws(every[:0]) == {}
-    )
+    assert said.draws(both) == {"injected, random": "A: ranks 3, 5", RANDOM: "B: ranks 7, 2"}
+    assert said.draws(every[:0]) == {}
     assert said.draws(every.assign(rank_before=[3, 5, 4, 5])) == {"injected, random": "A: drawn anew by seed"}
 
 
@@ -173,7 +208,7 @@ def test_examples_and_what_is_left_at_inference():
     assert told.startswith(
         "Put in without training the matrix harms: -4.0 [-5.0, -3.0] ROUGE-1, where the same heads off change"
     )
-    assert told.endswith("the gain of +2.0 needs the training's links in writing: written with no links +1.0 [-0.5, +1.5].")
+    assert told.endswith("the gain of +2.0 needs the training's links in writing.")
     kept = scores(**left | {f"{MAIN}, written with none": (1, 0.5, 1.5)})
     assert "is kept in part without" in said.at_inference(kept, "")
     assert "no gain to lose" in said.at_inference(scores(**left | {MAIN: (1, -1, 2)}), "")
@@ -183,15 +218,15 @@ def test_from_which_quality_clusters_help_and_what_the_resolver_gets_wrong():
     rows = {MAIN: (0.8, 0.4, 1), GOLD: (2.6, 1, 3), SHUFFLED: (0.1, -1, 1), NONE: (1.7, 1, 2)}
     curve = scores(**rows).assign(clusters=["rule", "gold", "gold+corrupt:1", "gold+corrupt:0.1"], conll=[93, 100, 56, 92])
     told = said.clusters(curve, "rule")
-    assert told == "Gold links with errors help from an F1 of 92 on; resolver links score 93."
+    assert told == "Gold links with errors help at an F1 of 92, not visibly at 56; resolver links score 93."
     assert said.clusters(curve.assign(change_low=-1), "rule").startswith("No links help;")
     assert said.nearest(curve)[0].row == NONE and said.nearest(curve[:2]) == []
     gap = scores(**{MAIN: (-1, -2, -0.5)})
     assert said.errors(curve, gap).endswith("seed 1).")
     known = curve.assign(people=[33, 100, 30, 85], speakers=[99.7, 100, 40, 93])
     assert said.clusters(known, "rule") == (
-        "Gold links with errors help from an F1 of 92 on. Neither score alone predicts what resolver links gain: F1 (93)"
-        " promises more, *he* and *she* (33 %) less; *I* and *you* are right in 100 %."
+        "Gold links with errors help at an F1 of 92, not visibly at 56. Neither score alone predicts what resolver links gain:"
+        " F1 (93) promises more, *he*/*she* (33 %) less; *I* and *you* are nearly always right (99.7 %)."
     )
     assert said.clusters(known.assign(people=[33, 34, 3, 32]), "rule").endswith("score 93, with 33 % of *he* and *she* right.")
     told = said.errors(known, gap)
@@ -203,15 +238,13 @@ def test_from_which_quality_clusters_help_and_what_the_resolver_gets_wrong():
 
 
 def test_upper_layers_gain_more_only_where_their_difference_says_so(monkeypatch):
-    rows = {f"{MAIN}, {part} layers": (place, 0, 3) for place, part in enumerate(("lower", "upper"))}
-    board = SimpleNamespace(rows={row: {"run": {"control": {"heads": 2 * change[0]}}} for row, change in rows.items()})
+    rows = [f"{MAIN}, {part} layers" for part in ("middle", "upper")]
+    board = SimpleNamespace(rows={row: {"run": {"control": {"heads": place}}} for place, row in enumerate(rows, 1)})
     monkeypatch.setattr(tables.runs, "addresses", lambda layer: [("encoder", layer, 0)])
     last = scores(a=(0.6, 0.3, 1.0))
-    told = said.layers(scores(**rows), last, board)
-    assert "+0.0 [+0.0, +3.0], +1.0 [+0.0, +3.0] (seed 1)" in told
-    assert told.endswith("Layer 3 minus layer 1, paired: +0.6 [+0.3, +1.0], as summaries of the paper say.")
-    assert said.layers(scores(**rows), last.assign(change_low=-1), board).endswith("not told apart.")
-    assert said.layers(scores(**{MAIN: (1, 0, 2)}), last[:0], board).endswith("+1.0 [+0.0, +2.0] (seed 1).")
+    told = said.layers(last, board)
+    assert told == "Layer 3 minus layer 2, paired: +0.6 [+0.3, +1.0], as second-hand accounts of the paper say."
+    assert "not told apart, against what" in said.layers(last.assign(change_low=-1), board)
 
 
 def test_heads_come_to_matter_by_the_loss_without_them():
@@ -225,10 +258,17 @@ def test_heads_come_to_matter_by_the_loss_without_them():
     assert apart.more.tolist() == pytest.approx([0, 0.01])
     told = said.moved(rises, "none")
     assert told == (
-        "On average, one such head off raises the loss by 0.0 thousandths of a nat before injection, by 6.0 after it."
+        "On average, one such head off raises the loss by 0.0 thousandths of a nat in the plain model, by 6.0 with no links."
     )
     empty = rises.assign(row=rises.row.replace(NONE, SHUFFLED))
-    assert said.moved(empty, "rule").endswith(", by 6.0 after it; with shuffled links by 1.0.")
+    assert said.moved(empty, "rule").endswith(", by 6.0 with resolver links, by 1.0 with shuffled ones.")
+    told = said.come(empty.assign(after_low=5, after_high=1.5), "rule", ["for", "open", "open"])
+    assert told == (
+        "Yes on average: without such a head the loss rises by 6.0 thousandths of a nat, by 1.0 after shuffled links. Layer by"
+        " layer, 1 of 3 comparisons stands after correction."
+    )
+    assert said.come(empty.assign(after_low=0, after_high=9), "rule", []).startswith("Not that we could see:")
+    assert said.come(rises, "rule", []).startswith("No heads with shuffled links")
     assert said.moved(rises[rises.row != MAIN], "rule").startswith("No injected head")
     ranks = said.ranks(every, pd.DataFrame({"seed": ["a", "b"], "rank_after": [7.0, 8.0]}))
     assert "8 heads of a layer, they go from 8.0 to 4.5; with no links to 6.0. So about 57 % of the rise needs no" in ranks
@@ -249,11 +289,16 @@ def test_heads_come_to_matter_by_the_loss_without_them():
 
 
 def test_what_masking_costs_and_how_alike_heads_rank():
-    masked = scores(a=(0, 0, 0), b=(-1, -2, 0)).assign(order="lowest", number=[0, 3], **{"all off": -12})
-    both = pd.concat([masked, masked[1:].assign(order="highest", number=1, change=-7)])
-    told = "Without three such it falls by 1.4 %, {} our limit allows; without the most important one it falls by 10.0 %."
-    assert said.masking(both, -0.01) == told.format("more than")
-    assert said.masking(both, -0.02) == told.format("which")
+    masked = scores(a=(0, 0, 0), b=(-1, -2, 0)).assign(order="lowest", number=[0, 3], percent=[0, -1.4])
+    masked = masked.assign(percent_low=masked.percent - 0.3, percent_high=masked.percent + 0.3)
+    both = pd.concat([masked, masked[1:].assign(order="highest", number=1, percent=-10.0)])
+    told = "Without three it falls by 1.4 % [1.1, 1.7], {} %; without the most important it falls by 10.0 %."
+    for allowed, text in (
+        (-0.01, "more than our limit of 1"),
+        (-0.015, "about our limit of 1.5"),
+        (-0.02, "less than our limit of 2"),
+    ):
+        assert said.masking(both, allowed) == told.format(text)
     one = both.assign(number=both.number.replace(3, 1))[:2]
     assert said.masking(one, -0.02).startswith("Yes: ") and said.masking(one, -0.01).startswith("No: ")
     same = pd.DataFrame({"row": [PLAIN, "steps x 2", "seed 2"], "same head": [1, 1 / 3, 0], "in the lower half": [1, 1, 0]})
@@ -264,7 +309,8 @@ def test_which_seed_is_told_and_how_small_an_effect_is_not_seen():
     many = over_seeds(**{MAIN: (0.5, 0.2, 0.9)})
     told = said.printed(many)
     assert told.startswith(
-        "Public summaries of the paper give a gain of 1.6 % in ROUGE-1; ours is 0.5 %. Our generated summaries start from 70 of"
+        "Second-hand accounts of the paper give a gain of 1.6 % in ROUGE-1; ours is 0.5 %. Our generated summaries start from"
+        " 70 of"
     )
     assert "there is less to gain here" in told
     rows = scores(**{PLAIN: (0, 0, 0), "a": (0.5, -0.5, 1.5), "b": (0.4, -0.6, 1.4)}).assign(metric="BLEU", low=60.0, high=80.0)
@@ -290,8 +336,8 @@ def test_layers_have_numbers(monkeypatch):
     rows = {row: {"run": {"control": {"heads": layers}}} for row, layers in ((upper, [2]), (both, [0, 1]))}
     board = SimpleNamespace(rows=rows)
     monkeypatch.setattr(tables.runs, "addresses", lambda layers: [("encoder", layer, 0) for layer in layers])
-    found = [MAIN, upper, both, said.OWN, "injected, lowest 2"]
-    told = said.placed(pd.DataFrame({"row": found, "group": "heads and layers"}), board)
+    found = [MAIN, upper, both, said.OWN, said.UPPER, "injected, lowest 2"]
+    told = said.placed(pd.DataFrame({"row": found, "group": "heads and layers"}), board, 3)
     assert told.row.tolist() == ["each layer", "layer 3 alone", "layers 1 and 2 alone",
-                                 "none: mixing after every layer", "2 in each layer"]  # fmt: skip
-    assert told.answer.tolist() == [True, *[False] * 4] and set(told.group) == {"least important heads in"}
+                                 "none: mixing after every layer", f"none: {said.upper(3)}", "2 in each layer"]  # fmt: skip
+    assert told.answer.tolist() == [True, *[False] * 5] and set(told.group) == {"least important heads in"}

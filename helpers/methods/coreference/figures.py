@@ -19,7 +19,7 @@ from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, left, redrawable
 from helpers.measures import figures
 from helpers.methods.coreference import said
-from helpers.reading import NOTHING, number
+from helpers.reading import number
 from helpers.study import StudyError
 
 UNITS = {"events": "events with the right people, points"}
@@ -29,7 +29,7 @@ ORDERS = {
     "random": {"color": "#777777", "marker": "", "lw": 1.8},
 }  # fmt: skip
 CALLED = {"lowest": "least important", "highest": "most important", "random": "random, mean"}
-PLAIN = {"color": "black", "lw": 1.0, "ls": "--"}
+LIMIT = {"color": "black", "lw": 0.8, "ls": ":"}
 LINKS = LinearSegmentedColormap.from_list("links", [(0, "white"), (0.05, "#6BAED6"), (1, "#08306B")])  # 1/20 is no grey
 
 
@@ -97,7 +97,8 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
         for labels in (axis.get_xticklabels(), axis.get_yticklabels()):
             for text, linked in zip(labels, named, strict=True):
                 text.set_color("black" if linked else "#8C8C8C")
-    entries = {"attends to itself alone": plt.get_cmap("Greys")(0.25), "a link, its weight at the right": LINKS(0.3)}
+    entries = {"attends to itself alone": plt.get_cmap("Greys")(0.25)} if not np.all([*away.values()]) else {}
+    entries |= {"a link, its weight at the right": LINKS(0.3)}
     drawing.legend(figure, drawing.squares(entries))
     return figure
 
@@ -126,13 +127,14 @@ def mechanism():
     for x, y, wide, text, colour in boxes:
         axis.add_patch(FancyBboxPatch((x, y - 4), wide, 8, "round,pad=0.2", fc="white", ec=colour, lw=1.2))
         axis.text(x + wide / 2, y, text, ha="center", va="center", fontsize=8, color=colour)
-    arrows = (((16.5, 24), (20, 24), grey), ((16.5, 5), (20, 5), "black"), ((36, 24), (52, 24), grey),
-              ((36, 5), (59, 5), "black"), ((64, 20), (64, 9.2), blue), ((69, 5), (80, 5), "black"))  # fmt: skip
+    arrows = (((16.5, 24), (20, 24), grey), ((16.5, 5), (20, 5), "black"), ((36, 5), (59, 5), "black"),
+              ((64, 20), (64, 9.2), blue), ((69, 5), (80, 5), "black"))  # fmt: skip
     for start, end, colour in arrows:
         axis.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.0, "shrinkA": 0})
     axis.plot([16.5, 16.5, 16.5], [5, 15, 24], color=grey, lw=1.0)
     axis.plot([13, 16.5], [15, 15], color="black", lw=1.0)
-    notes = ((43.5, 24, "\u2715", 14, red), (43.5, 29, "struck out", 7.5, red), (47, 8, "kept, trained on", 7.5, "black"),
+    axis.plot([19.8, 36.2, np.nan, 19.8, 36.2], [20, 28, np.nan, 28, 20], color=red, lw=1.2)
+    notes = ((28, 31, "struck out", 7.5, red), (47, 8, "kept, trained on", 7.5, "black"),
              (90, 12, "kept, trained on", 7.5, "black"), (64, 31, "set, not learned", 7.5, blue))  # fmt: skip
     for x, y, text, size, colour in notes:
         axis.text(x, y, text, ha="center", va="center", fontsize=size, color=colour)
@@ -221,20 +223,20 @@ def ablation(frames: Mapping[str, pd.DataFrame]):
 
 
 @redrawable
-def masking_curves(
-    frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""
-):  # fmt: skip
+def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = "", allowed: float = 0.0):
     """Scores with the lowest, the highest or random heads of each layer off, a panel a metric.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.masking` returns it: metric, order, number (heads a layer that are off; 0 is the
-        plain model), draw, value, low, high. Where there is one random draw, as with all heads off, all draws meet.
+        plain model), draw, value, low, high. Of random draws the mean is shown.
     metrics : sequence of str, optional
         All by default.
     title : str
         Above the figure.
+    allowed : float
+        A share of the plain model's first score, such as -0.01, at which a line is drawn.
 
     Raises
     ------
@@ -247,27 +249,33 @@ def masking_curves(
     frame = frame.assign(panel=frame.panel.str.replace(", points", ", %"))  # values, not changes
     if unknown := set(frame.order) - set(ORDERS):
         raise StudyError(f"There is no order {min(unknown)!r} of heads: choose from {', '.join(ORDERS)}.")
-    orders = {order: look for order, look in ORDERS.items() if order in set(frame.order)}
-    table = frame.assign(order=frame.order.replace(CALLED))
-    table.loc[frame.order == "random", ["low", "high"]] = np.nan  # the draws tell more
-    entries = {CALLED[order]: look for order, look in orders.items()}
-    thin = {"color": ORDERS["random"]["color"], "lw": 0.6}
-    more = ({"one draw": thin} if "random" in orders else {}) | {"plain model": PLAIN}
+    table = frame.groupby(["panel", "order", "number"], sort=False)[["value", "low", "high"]].mean().reset_index()
+    table.loc[table.order == "random", ["low", "high"]] = np.nan
+    table = table.assign(order=table.order.replace(CALLED))
+    entries = {CALLED[order]: look for order, look in ORDERS.items() if order in set(frame.order)}
     figure, axes = drawing.line_panels(
         table, "number", "value", "order", entries, label="heads off in each layer",
-        band=(CALLED["lowest"], CALLED["highest"]), more=more,
-        size=(WIDTH / min(3, max(2, frame.panel.nunique())), 2.4),
+        band=(CALLED["lowest"], CALLED["highest"]), size=(WIDTH / min(3, max(2, frame.panel.nunique())), 2.4),
     )  # fmt: skip
-    for title, axis in axes.items():
-        part = frame[frame.panel == title]
-        plain = part.value[part.number == 0]
+    for place, (title, axis) in enumerate(axes.items()):
+        plain = frame.value[(frame.panel == title) & (frame.number == 0)]
         if plain.empty:
             raise StudyError(f"The table has no {title} of the plain model: give it rows with 0 heads off.")
-        axis.axhline(plain.iloc[0], zorder=1, **PLAIN)
-        draws = part[part.order == "random"].pivot(index="number", columns="draw", values="value")
-        meet = draws.count(axis=1) == 1
-        draws[meet] = draws[meet].bfill(axis=1).ffill(axis=1)
-        axis.plot(draws.index, draws, alpha=0.55, zorder=1, **thin)
+        if allowed and not place:
+            level = plain.iloc[0] * (1 + allowed)
+            axis.axhline(level, zorder=1, **LIMIT)
+            axis.annotate(f"our limit: {-100 * allowed:g} % lower", (1, level), (0, 2), xycoords=("axes fraction", "data"),
+                          textcoords="offset points", ha="right", fontsize=7)  # fmt: skip
+            for heads, text in ((1, "1: injected"), (3, "3: our limit")):
+                axis.axvline(heads, zorder=0, color="#D0D0D0", lw=0.8)
+                axis.annotate(
+                    text,
+                    (heads, 0),
+                    (2, 3),
+                    xycoords=("data", "axes fraction"),
+                    textcoords="offset points",
+                    fontsize=7,
+                )
         axis.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     figure.suptitle(above, fontsize=9)
     return figure
@@ -309,7 +317,7 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
 
 @redrawable
 def steps(frame: pd.DataFrame, metrics: Sequence[str] | None = None, over: str = ""):
-    """What heads do off in training, and what links give then: a line a choice of heads, a panel a metric.
+    """What links give in several choices of heads, and below what the same heads do off in training: a panel a metric.
 
     Parameters
     ----------
@@ -318,42 +326,43 @@ def steps(frame: pd.DataFrame, metrics: Sequence[str] | None = None, over: str =
     metrics : sequence of str, optional
         All by default.
     over : str
-        What the means are over, such as "5 trainings"; empty: they are not drawn.
+        What the means are over, such as "5 trainings"; empty: there is one training. Rows of one training are hollow.
     """
-    drawing.need(frame, "row", "metric", "change", "change_low", "change_high", "off", "mean", "mean_low", "mean_high")
-    once, mean = "with links, one training" if over else "with links", f"with links, mean of {over}"
-    looks = {once: {"color": MODELS[1], "mfc": "white", "mec": MODELS[1], "mew": 1.1, "marker": "o"}}
-    looks |= {mean: {"color": MODELS[0], "marker": "o"}} if over else {}
-    chosen = _chosen(frame, metrics)
-    parts = [chosen.assign(series=series, value=chosen[name], low=chosen[f"{name}_low"], high=chosen[f"{name}_high"],
-                           said=[number(value, "+.1f").replace(NOTHING, "") for value in chosen[name]])
-             for series, name in zip(looks, ("change", "mean"), strict=False)]  # fmt: skip
-    table = pd.concat(parts)
-    grey = {"color": "#777777", "marker": "s", "ms": 4.5, "ls": ""}
-    figure, axes = drawing.dot_panels(table, looks, label="change against plain,\n95 % interval", told=False)
+    drawing.need(frame, "row", "metric", "group", "off", "change", "change_low", "change_high", "mean", "mean_low", "mean_high")
+    chosen, once = _chosen(frame, metrics), "one training: heads off → with links"
+    alone = chosen["mean"].isna() & bool(over)
+    ends = {"value": "change", "low": "change_low", "high": "change_high"}
+    first = chosen.assign(row=chosen.row.where(~alone, chosen.row + "\n(one training)"), hollow=alone)
+    first = first.assign(**{to: chosen[of.replace("change", "mean")].fillna(chosen[of]) for to, of in ends.items()})
+    first = first.assign(group=chosen.group + (f", {over}" if over else ""))
+    strip = chosen[chosen.off.notna()].assign(group=once, hollow=True, **{to: chosen[of] for to, of in ends.items()})
+    table = pd.concat([first, strip])
+    table["said"] = [number(value, "+.1f") for value in table.value]
+    figure, axes = drawing.dot_panels(table, label="change against plain,\n95 % interval")
     at, _ = drawing.places(table)
+    grey = {"color": "#777777", "marker": "s", "ms": 4.5, "ls": ""}
     for title, axis in axes.items():
-        for one in chosen[(chosen.panel == title) & chosen.off.notna()].itertuples():
-            y = at[getattr(one, "group", ""), one.row] - 0.2 * (len(looks) - 1)  # where `dots` has the first of two series
+        for one in strip[strip.panel == title].itertuples():
+            y = at[once, one.row]
             axis.plot(one.off, y, **grey)
             axis.annotate("", (one.change, y), (one.off, y), arrowprops={"arrowstyle": "-|>", "color": MODELS[1], "lw": 1.6})
-    drawing.legend(figure, {"heads off in training, one training": grey} | looks)
     return figure
 
 
 @redrawable
 def before_after(frame: pd.DataFrame):
-    """Rise of the loss with one injected head off, before and after training: a panel a layer, and one of their mean.
+    """Rise of the loss with one such head off, in the plain model and trained with links: a panel a layer, one of their mean.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.rises` returns it: row, layer; before, after, each with _low and _high (nan where
-        there is no interval). All rows are of the same heads, so that the first tells what was before; layer 0 is the mean.
+        there is no interval). "before" is the plain model, in which all rows have the same heads; layer 0 is the mean.
     """
     drawing.need(frame, "row", "layer", "before", "after", once=("row", "layer"))
+    names = frame.row.str.replace(r".*\((.+)\)", r"\1", regex=True)  # themselves (no links)
     looks = {"before": {"color": "#777777", "marker": "D"}, "after": {"color": MODELS[0], "marker": "o"}}
-    parts = [frame[frame.row == frame.row.iloc[0]].assign(row="before training"), frame.assign(row="after, " + frame.row)]
+    parts = [frame[frame.row == frame.row.iloc[0]].assign(row="plain model"), frame.assign(row=names)]
     table = pd.concat([part.assign(series=name, value=part[name], low=part[f"{name}_low"], high=part[f"{name}_high"],
                                    said=part[name].map("{:.1f}".format))
                        for name, part in zip(looks, parts, strict=True)])  # fmt: skip
@@ -368,48 +377,37 @@ def before_after(frame: pd.DataFrame):
 def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: str = ""):
     """Change against the plain model by the quality of the clusters that were given, a panel a metric.
 
-    Where the table has `people` the first metric alone is shown, once more by the share of he and she that are right.
-
     Corrupted clusters are joined in order of their quality, up to the clusters that they were made from.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.quality_curve` returns it: metric, clusters, conll (CoNLL F1, percent), change,
-        change_low, change_high.
+        change_low, change_high; people (he and she that are right, percent) is written at each point.
     metrics : sequence of str, optional
         All by default.
     """
     drawing.need(frame, "metric", "clusters", "conll", "change", "change_low", "change_high", once=("metric", "clusters"))
-    table = _chosen(frame, metrics).assign(low=frame.change_low, high=frame.change_high, x=frame.conll)
-    label = dict.fromkeys(table.panel, "CoNLL F1 of the clusters, %")
-    if "people" in table and table.people.notna().all():
-        first = table[table.metric == table.metric.iloc[0]]
-        more = first.assign(x=first.people, panel=f"{first.panel.iloc[0]}, by pronouns")
-        table = pd.concat([first.assign(panel=f"{first.panel.iloc[0]}, by F1"), more])
-        label = dict(zip(table.panel.unique(), (*label.values(), "he and she put with the right person, %"), strict=False))
-    parts = table.clusters.str.partition("+corrupt:")
-    table = table.assign(
-        line=table.clusters.map(said.links).where(parts[2] == "", parts[0] + " links, corrupted"),
-        joined=parts[2] != "",
-        base=parts[0],
-    )
+    parts = frame.clusters.str.partition("+corrupt:")
+    table = frame.assign(low=frame.change_low, high=frame.change_high, joined=parts[2] != "", base=parts[0])
+    table = _chosen(table.assign(line=frame.clusters.map(said.links).where(~table.joined, "corrupted")), metrics)
     looks = drawing.looks(table.sort_values("joined", ascending=False, kind="stable").line)
-    joined = table.groupby("line").joined.all()
-    looks = {name: look | {"ls": "-" if joined[name] else ""} for name, look in looks.items()}
-    figure, axes = drawing.line_panels(table, "x", "change", "line", looks, unit="change against\nthe plain model")
-    for name, axis in axes.items():
+    figure, axes = drawing.grid(table.panel.nunique(), 2, WIDTH if table.panel.nunique() == 1 else WIDTH / 2, 2.6)
+    for axis, (name, part) in zip(axes, table.groupby("panel", sort=False), strict=True):
+        drawing.lines(axis, part, "conll", "change", "line", {line: look | {"ls": ""} for line, look in looks.items()})
         axis.axhline(0, **drawing.LEVEL)
-        part = table[table.panel == name].sort_values("x", kind="stable")
-        axis.set(xlim=(min(part.x.min(), 34) - 4, 104), xlabel=label[name])
-        for base, rows in part[part.joined].groupby("base"):
-            ends = pd.concat([rows.tail(1), part[part.clusters == base]])
-            axis.plot(ends.x, ends.change, lw=1.2, color=looks[rows.line.iloc[0]]["color"], zorder=1)
-        for own in part[part.line == "resolver links"].itertuples():
-            line = part[part.joined | part.clusters.isin(part.base[part.joined])]
-            away = 20 if np.interp(own.x, line.x, line.change) < own.change else -26  # on the side without the line
-            look = {"color": looks[own.line]["color"], "fontsize": 8, "ha": "center"}
-            axis.annotate(own.line, (own.x, own.change), (0, away), textcoords="offset points", **look)
+        axis.set(xlim=(min(part.conll.min(), 34) - 16, 124), xticks=range(40, 101, 20), title=name)
+        axis.set(xlabel="CoNLL F1 of the clusters, %", ylabel="change against\nthe plain model" if left(axis) else "")
+        for base, rows in part[part.joined].sort_values("conll").groupby("base"):
+            ends = pd.concat([rows, part[part.clusters == base]])
+            axis.plot(ends.conll, ends.change, lw=1.2, color=looks["corrupted"]["color"], zorder=1)
+        for one in part.itertuples():
+            right = f"he/she {people:.0f} %" if (people := getattr(one, "people", np.nan)) == people else ""
+            own = f"{one.line}:\nF1 {one.conll:.0f}" if one.line == "resolver links" else one.line
+            text = right if one.joined else ", ".join(filter(None, (own, right)))
+            look = {"color": looks[one.line]["color"], "fontsize": 7.5, "va": "center", "ha": "right" if one.joined else "left"}
+            place = (-5, 8) if one.joined else (6, 0 if one.change > 0 else -9)
+            axis.annotate(text, (one.conll, one.change), place, textcoords="offset points", **look)
     figure.suptitle(title, fontsize=9)
     return figure
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from helpers.methods.coreference import tables
+from helpers.methods.coreference import matrices, tables
 from helpers.methods.coreference.runs import MAIN, PLAIN, shown
 from helpers.reading import NOTHING, count, ends, interval, listed, number, readable
 
-OWN = "layer of its own, all"
+OWN, UPPER = "layer of its own, all", "layer of its own, upper"
 HEADS = {"probing": "heads by probing", "lowest": "least important heads", "highest": "most important heads"}
 SAMSUM = 53  # ROUGE-1 of BART-large on SAMSum, of 100, about: what the printed gain is a share of
 ENDS = ["change", "change_low", "change_high"]
@@ -130,22 +130,48 @@ def answer(
     Of `tables.against_controls` in ROUGE-1, on their control, and `tables.over_seeds`, with links `by`; `verdicts` are those
     of the claims, `alone` is `tables.scores` of seed 1.
     """
-    gains, empty, random = _gains(over), with_links(f"{by}+shuffled"), "injected, random"
-    main, seeds = gains.loc[MAIN], count(int(over.seeds.max()) if "seeds" in over else 1, "training")
-    right = own.change_low.get(empty, 0) > 0
-    lead = (
-        "Not that we could see." if not main.change_low > 0 else "A little, if the links are right." if right else "A little."
-    )
-    given = "a simple resolver's links" if by == "rule" else links(by)
-    told = f"**{lead}** With {given} in the least important head of every encoder layer, ROUGE-1"
-    told += f" {moves(main.change)} {_ends(main)} over {seeds}" if "seeds" in over else f" {moves(main.change)}"
-    if empty in gains.index:
-        told += f"; with shuffled links it {'rises too' if gains.change_low[empty] > 0 else 'does not rise'}"
-    gain, better = (verdicts.get(name, "not testable") for name in ("injection-helps", "resolver-links"))
-    told += f". Corrected for all tests, the gain is {gain}, the advantage over shuffled links {better}."
-    if random in own.index and not own.change_low[random] > 0:
-        told += " We cannot tell whether the heads must be unimportant."
-    return f"{told} {layer(alone, own, over)}".strip() if len(alone) else told
+    gains, empty, gold, most = _gains(over), with_links(f"{by}+shuffled"), with_links("gold"), "injected, highest"
+    main, right, more = gains.loc[MAIN], own.change_low.get(empty, 0) > 0, own.change_high.get(gold, 0) < 0
+    sure = main.change_low > 0
+    more = "; the better the links, the more" if right and more else ", if the links are right" if right else ""
+    lead = f"Yes, a small one{more}." if sure else "Not that we could see."
+    given = "a resolver's links" if by == "rule" else links(by)
+    told = f"**{lead}** With {given} in the least important head of every encoder layer, ROUGE-1 {moves(main.change)}"
+    told += f" {_ends(main)}{_over(over)}" if "seeds" in over else ""
+    told += f", with true links by {number(gains.change[gold], '.1f')}" if sure and gold in gains.index else ""
+    if sure and empty in gains.index:
+        told += f"; with shuffled links it {'rises too' if gains.change_low[empty] > 0 else 'does not'}"
+    calls = {"resolver-links": "the advantage over shuffled links", "injection-helps": "the gain over plain"}
+    stand = [what for name, what in calls.items() if verdicts.get(name) == "seen"]
+    told += f". Corrected for all tests of this paper, {listed(stand or ['no gain'])} stand{'s' * (len(stand) < 2)}"
+    told += "".join(f"; {what} does not" for what in calls.values() if stand and what not in stand) + "."
+    if most in gains.index and gains.change_high[most] < 0:
+        told += f" In the most important heads these links cost {number(-gains.change[most], '.1f')}."
+    every, heads = (number(_gains(alone).change.get(row), ".1f") for row in (OWN, MAIN))
+    mixing = f" Mixing every layer's output over the links, with no head given up, gains {every}, heads {heads} (one training)."
+    return told + mixing * (OWN in {*alone.row})
+
+
+def _over(over: pd.DataFrame) -> str:
+    return f" over {count(int(over.seeds.max()), 'training')}" if "seeds" in over else ""
+
+
+def which(over: pd.DataFrame, own: pd.DataFrame, drawn: Mapping[str, str]) -> str:
+    """Whether heads must be unimportant: of `tables.over_seeds`, and as `answer` and `arranged` take `own` and `drawn`."""
+    gains, most, random, told = _gains(over), "injected, highest", "injected, random", []
+    if most in gains.index:
+        low, high = (number(-gains[end][most], ".1f") for end in ("change_high", "change_low"))
+        sure, cost = gains.change_high[most] < 0, f"change ROUGE-1 by {change(over, most)}."
+        cost = f"cost {number(-gains.change[most], '.1f')} points [{low}, {high}]{_over(over)}." if sure else cost
+        lead = "They must not be" if sure else "We do not see that they must not be"
+        told.append(f"{lead} the most important: there the same links {cost}")
+    if random in own.index:
+        ranks, apart = drawn.get(random, "").partition(": ranks ")[2], own.change_low[random] > 0
+        gain, least = (number(gains.change[row], ".1f") for row in (random, MAIN))
+        lead = "Other heads gain less" if apart else "That they must be the least important we do not see"
+        heads = f"heads of ranks {listed(ranks.split(', '))}" if ranks else "random heads"
+        told.append(f"{lead}: {heads} gain {gain}, {'less than' if apart else 'not told apart from'} {least}.")
+    return " ".join(told)
 
 
 def _ends(row: pd.Series) -> str:
@@ -169,7 +195,7 @@ def printed(over: pd.DataFrame) -> str:
     before = main.value - main.change
     more = "less" if before > SAMSUM else "more"
     return (
-        f"Public summaries of the paper give a gain of {tables.PRINTED['ROUGE-1']:.1f} % in ROUGE-1; ours is"
+        f"Second-hand accounts of the paper give a gain of {tables.PRINTED['ROUGE-1']:.1f} % in ROUGE-1; ours is"
         f" {number(main.percent, '.1f')} %. Our generated summaries start from {number(before, '.0f')} of 100 and theirs from"
         f" about {SAMSUM}, so that there is {more} to gain here. The two shares should not be compared."
     )
@@ -181,36 +207,40 @@ def masking(curves: pd.DataFrame, allowed: float) -> str:
     `allowed` is what the claim lets three least important ones cost, a share of the whole model's (less than 0).
     """
     part = curves[curves.metric == "ROUGE-1"].drop_duplicates(["order", "number"]).set_index(["order", "number"])
-    share = 100 * part.change / part.value["lowest", 0]
-    told = []
+    share, limit, told = part.percent, 100 * allowed, []
     if ("lowest", 1) in share.index:
-        free = "no" if share["lowest", 1] < 100 * allowed else "yes"
+        free = "no" if share["lowest", 1] < limit else "yes"
         told.append(f"{free}: without the one head a layer that the method takes ROUGE-1 {moves(share['lowest', 1], '%')}")
     if ("lowest", 3) in share.index:
-        rule = "more than" if share["lowest", 3] < 100 * allowed else "which"
-        told.append(f"without three such it {moves(share['lowest', 3], '%')}, {rule} our limit allows")
+        three = part.loc[("lowest", 3)]
+        rule = "more than" if three.percent_high < limit else "less than" if three.percent_low > limit else "about"
+        low, high = (number(-end, ".1f") for end in (three.percent_high, three.percent_low))
+        told.append(f"without three it {moves(three.percent, '%')} [{low}, {high}], {rule} our limit of {-limit:g} %")
     if ("highest", 1) in share.index:
-        told.append(f"without the most important one it {moves(share['highest', 1], '%')}")
+        told.append(f"without the most important it {moves(share['highest', 1], '%')}")
     return f"{told[0][0].upper()}{'; '.join(told)[1:]}." if told else "No heads were switched off."
-
-
-def steps(table: pd.DataFrame) -> str:
-    """What heads cost when they are off in training, and with links: of `tables.steps`."""
-    told = [f"with the {named(row)} off ROUGE-1 {moves(one.off)}, with links it {moves(one.change)}"
-            for row, one in _gains(table).dropna(subset="off").iterrows()]  # fmt: skip
-    return (
-        f"In one training, {'; '.join(told).replace(' off in training', ' off')}." if told else "No heads were off in training."
-    )
 
 
 def given_back(lowest: pd.DataFrame, highest: pd.DataFrame) -> tuple[str, str]:
     """What links give over the same heads off, in a sentence and with intervals: of `tables.scores` against the masked row."""
     low, high = (_gains(part).iloc[0] for part in (lowest, highest))
-    lead = "In the most important heads the matrix gives "
-    lead += "at least as much as in the least" if high.change >= low.change else "less than in the least"
-    lead += ": what is lost is their old job." if high.change > 0 else "."
+    lead = f"In one training, links instead of heads off {'bring back' if high.change > 0 else 'change ROUGE-1 by'}"
+    lead += f" {number(high.change, '.1f')} points in the most important heads, {number(low.change, '.1f')} in the least"
+    lead += "; so their old job seems to be what is lost." if 0 < low.change <= high.change else "."
     gains = listed(f"{interval(*one[ENDS], '+.1f')} in the {heads}" for one, heads in ((low, "least"), (high, "most")))
     return lead, f"With links minus off in training, ROUGE-1 in seed 1: {gains} important heads."
+
+
+def come(rises: pd.DataFrame, by: str, judged: Sequence[str]) -> str:
+    """Whether links make heads matter, in short: of `tables.rises`, and of the sides on which the claim's comparisons fall."""
+    whole, empty = rises[rises.layer == 0].set_index("row"), with_links(f"{by}+shuffled")
+    if not {MAIN, empty} <= {*whole.index}:
+        return "No heads with shuffled links were measured."
+    sure, some = whole.after_low[MAIN] > whole.after_high[empty], sum(side == "for" for side in judged)
+    main, other = (number(whole.after[row], ".1f") for row in (MAIN, empty))
+    told = f"{'Yes on average' if sure else 'Not that we could see'}: without such a head the loss rises by {main} thousandths"
+    told += f" of a nat, by {other} after shuffled links. Layer by layer, {some} of {count(len(judged), 'comparison')}"
+    return f"{told} stand{'s' * (some == 1)} after correction."
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
@@ -219,11 +249,9 @@ def moved(rises: pd.DataFrame, by: str) -> str:
     if MAIN not in whole.index:
         return "No injected head was measured."
     before, after = (number(whole[when][MAIN], ".1f") for when in ("before", "after"))
-    told = (
-        f"On average, one such head off raises the loss by {before} thousandths of a nat before injection, by {after} after it"
-    )
-    empty = with_links(f"{by}+shuffled")
-    return told + (f"; with shuffled links by {number(whole.after[empty], '.1f')}." if empty in whole.index else ".")
+    told = f"On average, one such head off raises the loss by {before} thousandths of a nat in the plain model, by {after} with"
+    told, empty = f"{told} {links(by)}", with_links(f"{by}+shuffled")
+    return told + (f", by {number(whole.after[empty], '.1f')} with shuffled ones." if empty in whole.index else ".")
 
 
 def ranks(every: pd.DataFrame, untouched: pd.DataFrame) -> str:
@@ -256,37 +284,54 @@ def clusters(curve: pd.DataFrame, by: str) -> str:
     corrupt, own = points[points.clusters.str.match("gold($|.corrupt)")], points.loc[MAIN]
     shown = corrupt if len(corrupt) > 1 else points
     some = shown[(shown.change_low > 0)[::-1].astype(int).cummin()[::-1].astype(bool)]
-    told = f"Gold links with errors help from an F1 of {some.conll.iloc[0]:.0f} on" if len(some) else "No links help"
+    below = f", not visibly at {shown.conll.iloc[-len(some) - 1]:.0f}" if 0 < len(some) < len(shown) else ""
+    told = f"Gold links with errors help at an F1 of {some.conll.iloc[0]:.0f}{below}" if len(some) else "No links help"
     if "people" not in curve or own.people != own.people:
         return f"{told}; {links(by)} score {own.conll:.0f}."
     f1, people = (np.interp(own[x], *shown.sort_values(x)[[x, "change"]].to_numpy().T) for x in ("conll", "people"))
     if f1 > own.change > people:
-        told += f". Neither score alone predicts what {links(by)} gain: F1 ({own.conll:.0f}) promises more, *he* and *she*"
-        return f"{told} ({own.people:.0f} %) less; *I* and *you* are right in {own.speakers:.0f} %."
+        told += f". Neither score alone predicts what {links(by)} gain: F1 ({own.conll:.0f}) promises more, *he*/*she*"
+        nearly = "nearly always right" if 99 < own.speakers < 100 else "right"
+        return f"{told} ({own.people:.0f} %) less; *I* and *you* are {nearly} ({own.speakers:.1f} %)."
     return f"{told}; {links(by)} score {own.conll:.0f}, with {own.people:.0f} % of *he* and *she* right."
 
 
-def layer(alone: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame) -> str:
-    """What mixing whole layers gains beside the heads: of `tables.scores`, and over seeds of `tables.against_controls`."""
-    gains, told = _gains(alone).change, []
-    if {OWN, MAIN} <= {*gains.index}:
-        every, heads = (number(gains[row], ".1f") for row in (OWN, MAIN))
-        told = [f"In one training, mixing after every layer gains {every} points, heads {heads}."]
-    for row in (row for row in own.index if row.startswith("layer of its own")):
-        how = "and heads are not told apart"
-        if own.change_low[row] > 0 or own.change_high[row] < 0:
-            how = f"gains {'less' if own.change_low[row] > 0 else 'more'} than heads"
-        seeds = f" over {count(int(over.seeds.max()), 'training')}" if "seeds" in over else ""
-        told.append(f"A{named(row).partition(' a')[2]} only, as in 2021, mixing {how}{seeds}.")
+def upper(layers: int) -> str:
+    """What people call mixing after upper layers, where the encoder has so many."""
+    last = len(matrices.layers_of(layers, "upper"))
+    return f"mixing after the last {f'{last} layers' if last > 1 else 'layer'} only (of {layers}; 2021: upper layers)"
+
+
+def mixed(alone: pd.DataFrame, by: str) -> str:
+    """What mixing every layer gains beside gold links in heads: of `tables.scores` of one training."""
+    part, gold = _gains(alone), with_links("gold")
+    if not {OWN, MAIN, gold} <= {*part.index}:
+        return "Not every layer was mixed."
+    lead = "yes" if part.change_low[OWN] > part.change_high[MAIN] else "not visibly"
+    every, heads = (number(part.change[row], "+.1f") for row in (OWN, gold))
+    return f"In one training {lead}: {every} points with {links(by)}. Gold links give heads {heads} there."
+
+
+def layer(short: pd.DataFrame, own: pd.DataFrame, over: pd.DataFrame, layers: int) -> str:
+    """What links gain in the last layer alone, and mixing after it beside the heads: of `placed` and `against_controls`."""
+    gains, told = _gains(short).change, []
+    if "each layer" in gains.index and (alone := [row for row in gains.index if row.endswith(" alone")][-1:]):
+        last, every = (number(gains[row], ".1f") for row in (*alone, "each layer"))
+        told = [f"Heads in {alone[0]} gain {last} points, in every layer {every} (one training)."]
+    if UPPER in own.index:
+        low, high = own.change_low[UPPER], own.change_high[UPPER]
+        how = "gains less than" if low > 0 else "gains more than" if high < 0 else "is not told apart from"
+        where = upper(layers).removeprefix("mixing a").partition(" (")[0]
+        told.append(f"A{where}, mixing {how} heads in all layers{_over(over)}.")
     return " ".join(told)
 
 
 def setup(layers: int, heads: int, trainings: int) -> str:
-    """Which model is trained, how often, and what the figure's brackets are over."""
+    """Which model is trained, how often, and what the figure's intervals are over."""
     told = f"The model is a BART of {count(layers, 'encoder layer')} with {count(heads, 'head')} each, trained from"
     told += f" {trainings} different weights" if trainings > 1 else " one start"
-    told += "; from each, all rows of the figure train the same number of further steps."
-    return f"{told} Brackets are over {f'these {trainings}' if trainings > 1 else 'dialogues'}."
+    told += "; from each, all rows of the figure on top train the same number of further steps."
+    return f"{told} Intervals in that figure are over {f'these {trainings}' if trainings > 1 else 'dialogues'}."
 
 
 def example(source: str, reference: str, written: Mapping[str, str]) -> str:
@@ -317,6 +362,16 @@ def better(right: Sequence[float], over: str) -> str:
     )
 
 
+def blind(quality: pd.DataFrame) -> str:
+    """How little ROUGE-1 sees of wrong names: of `tables.scores` of the plain model beside `tables.baselines`."""
+    guessed, rouge = "baseline: nearest name", _gains(quality)
+    right = quality[quality.metric == tables.EVENTS].set_index("row").value
+    value, plain, wrong, known = (number(part[row], ".0f") for part in (rouge.value, right) for row in (guessed, PLAIN))
+    sees = "hardly sees" if rouge.change_low[guessed] <= 0 <= rouge.change_high[guessed] else "sees only in part"
+    told = f"ROUGE-1 {sees} a wrong name: references with the nearest name put in score {value}, plain {plain}, with"
+    return f"{told} {wrong} % of events right against {known} %."
+
+
 def hollow(over: pd.DataFrame, track: str, worth: str, least: float, found: pd.DataFrame | None = None) -> str:
     """Why a track says nothing of the method: its gain, what attention is worth there, how good a resolver is on natural text.
 
@@ -328,12 +383,9 @@ def hollow(over: pd.DataFrame, track: str, worth: str, least: float, found: pd.D
         f"On {'natural' if track == 'natural' else 'these'} dialogues injection changes ROUGE-1 by {change(over, MAIN)} points"
     )
     told += f" ({seeds}). This says nothing of the method, since all encoder attention together is worth only {worth} to the"
-    told += f" model there. A verdict would ask for at least {least:g}."
-    return told + (
-        f" Our resolver reaches an F1 of {gum.CoNLL.iloc[0]:.0f} on English conversations and interviews (GUM)."
-        if len(gum)
-        else ""
-    )
+    told += f" model there. We give a verdict only where encoder attention is worth at least {least:g} points."
+    reach = f" Our resolver reaches an F1 of {gum.CoNLL.iloc[0]:.0f} on English" if len(gum) else ""
+    return f"{told}{reach} conversations and interviews (GUM)." if reach else told
 
 
 def draws(every: pd.DataFrame) -> dict[str, str]:
@@ -341,8 +393,7 @@ def draws(every: pd.DataFrame) -> dict[str, str]:
     told = {}
     for letter, (row, part) in enumerate(every[every.row.str.startswith("injected, random")].groupby("row", sort=False)):
         ranks, anew = part.groupby("layer").rank_before.first(), (part.groupby("layer").rank_before.nunique() > 1).any()
-        where = f"of {part.heads.max():.0f}\nin layers {', '.join(str(at + 1) for at in ranks.index)}"
-        own = f"ranks {', '.join(f'{rank:.0f}' for rank in ranks)} {where}"
+        own = f"ranks {', '.join(f'{rank:.0f}' for rank in ranks)}"
         told[row] = f"{chr(65 + letter)}: {'drawn anew by seed' if anew else own}"
     return told
 
@@ -362,40 +413,27 @@ def ranking(agreement: pd.DataFrame, same: pd.DataFrame, layers: int) -> str:
     return f"{said}; a layer's least important head stays in the less important half in {cases}, the least in {lowest}."
 
 
-def placed(table: pd.DataFrame, board: tables.Board) -> pd.DataFrame:
+def placed(table: pd.DataFrame, board: tables.Board, layers: int) -> pd.DataFrame:
     """Rows of `tables.by_group` in short, "layer 3 alone", "adjacent links": all are of the least important heads."""
     calls = {(group, MAIN): "full links, first words" if group == "matrices" else "each layer" for group in set(table.group)}
     for row in (row for row in dict.fromkeys(table.row) if row.startswith(f"{MAIN}, ") and row.endswith(" layers")):
         calls["heads and layers", row] = f"{_where(board, row)} alone"
     plain = table.row.map(named).str.removeprefix(f"{named(MAIN)}, ").str.replace("^mixing", "none: mixing", regex=True)
-    plain = plain.str.replace("least important heads per layer", "in each layer")
+    plain = plain.str.replace("least important heads per layer", "in each layer").str.replace(named(UPPER), upper(layers))
     short = [calls.get(key, name) for key, name in zip(zip(table.group, table.row, strict=True), plain, strict=True)]
     groups = {"heads and layers": "least important heads in", "matrices": "which attend by"}
     return table.assign(row=short, group=table.group.replace(groups), answer=table.row == MAIN)
 
 
-def layers(grouped: pd.DataFrame, last: pd.DataFrame, board: tables.Board) -> str:
-    """Whether injection gains more in upper layers, as the paper has it: of `tables.by_group`.
-
-    `last` is `tables.scores` of the upper layers against those below, `board` says which these are.
-    """
-    part = grouped[grouped.metric == "ROUGE-1"].drop_duplicates("row").set_index("row")
-    rows = [f"{MAIN}, {where} layers" for where in ("lower", "middle", "upper") if f"{MAIN}, {where} layers" in part.index]
-    if len(rows) < 2 or last.empty:
-        return f"Change of ROUGE-1, {named(MAIN)}: {change(grouped, MAIN)} (seed 1)."
-    told, gap = ", ".join(interval(*part.loc[row, ENDS], "+.1f") for row in rows), last[last.metric == "ROUGE-1"].iloc[0]
-    sure = (
-        "as summaries of the paper say"
-        if gap.change_low > 0
-        else "against these summaries"
-        if gap.change_high < 0
-        else "not told apart"
+def layers(last: pd.DataFrame, board: tables.Board) -> str:
+    """Whether injection gains more in upper layers, as the paper has it: of `tables.scores` of these against those below."""
+    gap = _gains(last).iloc[0]
+    sure = "as" if gap.change_low > 0 else "against what" if gap.change_high < 0 else "not told apart, against what"
+    upper, below = (_where(board, f"{MAIN}, {part} layers") for part in ("upper", "middle"))
+    told = (
+        f"{upper.capitalize()} minus {below}, paired: {interval(*gap[ENDS], '+.1f')}, {sure} second-hand accounts of the paper"
     )
-    below, upper = (_where(board, row) for row in rows[-2:])
-    return (
-        f"Change of ROUGE-1 from lower to upper layers: {told} (seed 1). {upper.capitalize()} minus {below}, paired:"
-        f" {interval(*gap[ENDS], '+.1f')}, {sure}."
-    )
+    return f"{told} say."
 
 
 def _where(board: tables.Board, row: str) -> str:
@@ -458,12 +496,8 @@ def at_inference(table: pd.DataFrame, off: str) -> str:
     others = [row for row in part.index if row.startswith(f"{MAIN}, ")]
     if part.change_low[MAIN] <= 0 or not others:
         return f"{said}There is no gain to lose here ({change(table, MAIN)} ROUGE-1)."
-    kept = (part.change_low[others] > 0).any()
-    how = "is kept in part without" if kept else "needs"
-    told = listed(f"{named(row).partition(', ')[2]} {change(table, row)}" for row in others)
-    return (
-        f"{said}Trained with it, the gain of {number(part.change[MAIN], '+.1f')} {how} the training's links in writing: {told}."
-    )
+    how = "is kept in part without" if (part.change_low[others] > 0).any() else "needs"
+    return f"{said}Trained with it, the gain of {number(part.change[MAIN], '+.1f')} {how} the training's links in writing."
 
 
 def too_small(table: pd.DataFrame, metric: str) -> str:
