@@ -19,11 +19,11 @@
 #
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).
 #
-# A model that sums up a dialogue must know who *she* is. It also has attention heads that can go at almost no cost. In the
-# paper, underused heads of BART's encoder get a fixed matrix of attention weights, which links all mentions of one person
-# (*coreference links*). No parameter is added, and summaries are said to get better. We ask whether it is the links that help,
-# and whether heads must be unimportant. We had its abstract, second-hand accounts and the code of the authors' earlier paper
-# ([Liu, Shi & Chen 2021](https://arxiv.org/abs/2106.08556)), not its text; one head in every layer is our choice.
+# A model that sums up a dialogue must know who *she* is. Some of its attention heads can go at almost no cost. The paper gives
+# underused heads of BART's encoder a fixed matrix of attention weights, which links all mentions of one person (*coreference
+# links*). No parameter is added, and summaries are said to get better. We ask whether the links help, and whether heads must be
+# unimportant. We had its abstract, second-hand accounts and the code of the authors' earlier paper
+# ([Liu, Shi & Chen 2021](https://arxiv.org/abs/2106.08556)), not its text; one head a layer is our choice.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -128,7 +128,7 @@ importance = coreference.runs.ranking(plain, plan["probe"]).importance
 
 # %% [markdown]
 # In code, two hooks do it. `model` is a stored BART trained without links, `importance` ranks its heads, `ids` are the tokens
-# above. The hooks give the logits that the project's code gives, with which all models below were trained.
+# above.
 
 # %% tags=["method"]
 kind, layer, head = coreference.choose(importance)[-1]  # the least important head of the last encoder layer
@@ -288,7 +288,7 @@ minus, rivals = (said.wide(minus[rows], "change", title, "+.1f", what="minus") f
 if board.known_events:
     run.table(tables.events_told(board, [PLAIN, MAIN]).rename_axis("summaries"), "events")
     apart = board.statistics(MAIN)[:, -1] - board.statistics(PLAIN)[:, -1]  # the last column is that of events
-    display(Markdown(said.better(apart, said.change(over, MAIN, tables.EVENTS))))
+    display(Markdown(said.better(apart)))
 run.table(quality, "quality", resamples=repeats)
 guessed = said.wide(quality, "value", f"The model without links, and references with guessed people, {count}", what="summaries")
 display(
@@ -302,9 +302,8 @@ display(
 display(Markdown(said.which(over, own, drawn)))
 
 # %% [markdown]
-# The paper argues for the least important heads. So we gave the same links to other heads: the most important ones, heads
-# chosen at random (the figure has their ranks, layer by layer), and heads whose attention resembles the matrix already. The
-# last choice is that of 2021, called *probing*.
+# We gave the same links to other heads: the most important ones, heads chosen at random (ranks by layer in the figure), and
+# heads whose attention resembles the matrix already. The last choice is that of 2021, called *probing*.
 
 # %% jupyter={"source_hidden": true}
 single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
@@ -340,8 +339,7 @@ display(Markdown(said.come(rises, links, sides)))
 
 # %% [markdown]
 # If the links are of use, the model should miss these heads when they are taken away. We switch off one such head at a time, in
-# the plain model and in models trained with links. Heads that got shuffled links or none show what training does by itself. The
-# verdict on top asks the same of importance, layer by layer.
+# the plain model and in models trained with links. Heads that got shuffled links or none show what training does by itself.
 
 # %% jupyter={"source_hidden": true}
 free = tables.ranked_otherwise(ranked, parts.get("training", {}), MAIN)
@@ -421,8 +419,7 @@ display(Markdown(said.mixed(single, links)))
 
 # %% [markdown]
 # Links need not take a head away. The code of 2021 mixes the output H of an encoder layer over the links, after upper layers
-# only: it becomes $0.7\,H + 0.3\,M H$. This adds no parameters either. We compare it with heads in all layers and in one,
-# after one training each.
+# only: it becomes $0.7\,H + 0.3\,M H$. This adds no parameters either.
 
 # %% jupyter={"source_hidden": true}
 spots = {**parts.get("where", {})}
@@ -448,7 +445,7 @@ if len(grouped):
     kept = kept[kept.group != "which attend by"]
     where = ("least important heads, " + kept.row).str.replace(".*none: ", "", regex=True)
     display(said.wide(kept.assign(row=where), "change", title, "+.1f", what="links in"))
-    display(Markdown(f"{said.layer(placed, own, over, model.config.encoder_layers)} Shuffled links were not mixed in."))
+    display(Markdown(said.layer(placed, own, over, model.config.encoder_layers)))
     matrix = placed[(placed.group == "which attend by") & placed.metric.isin(["ROUGE-1", tables.EVENTS])]
     parts_of_more += [said.layers(last, board)] if pair_of_layers else []
     parts_of_more += [

@@ -201,8 +201,7 @@ def test_a_hollow_track_has_its_number_and_draws_their_ranks():
 def test_examples_and_what_is_left_at_inference():
     told = said.example("# ann : hi\n# bea : ho", "ann came .", {PLAIN: "bea came ."})
     assert told.splitlines() == ["ann : hi", "bea : ho", "", "reference => ann came .", "    plain => bea came ."]
-    told = said.better([5.0, -5.0, 5.0, 0.0], "+3.1")
-    assert told.startswith("Of 4 dialogues 2 get better and 1 worse in seed 1") and told.endswith("changes by +3.1 points.")
+    assert said.better([5.0, -5.0, 5.0, 0.0]).startswith("Of 4 dialogues 2 get better and 1 worse in seed 1, by")
     left = {MAIN: (2, 1, 3), "injected at inference": (-4, -5, -3), f"{MAIN}, written with none": (1, -0.5, 1.5)}
     told = said.at_inference(scores(**left), "-0.2")
     assert told.startswith(
@@ -263,11 +262,8 @@ def test_heads_come_to_matter_by_the_loss_without_them():
     empty = rises.assign(row=rises.row.replace(NONE, SHUFFLED))
     assert said.moved(empty, "rule").endswith(", by 6.0 with resolver links, by 1.0 with shuffled ones.")
     told = said.come(empty.assign(after_low=5, after_high=1.5), "rule", ["for", "open", "open"])
-    assert told == (
-        "Yes on average: without such a head the loss rises by 6.0 thousandths of a nat, by 1.0 after shuffled links. Layer by"
-        " layer, 1 of 3 comparisons stands after correction."
-    )
-    assert said.come(empty.assign(after_low=0, after_high=9), "rule", []).startswith("Not that we could see:")
+    assert told == ("Yes, on average; layer by layer, 1 of 3 comparisons of importance stands after correction.")
+    assert said.come(empty.assign(after_low=0, after_high=9), "rule", []).startswith("Not that we could see, on")
     assert said.come(rises, "rule", []).startswith("No heads with shuffled links")
     assert said.moved(rises[rises.row != MAIN], "rule").startswith("No injected head")
     ranks = said.ranks(every, pd.DataFrame({"seed": ["a", "b"], "rank_after": [7.0, 8.0]}))

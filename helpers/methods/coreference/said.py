@@ -237,10 +237,8 @@ def come(rises: pd.DataFrame, by: str, judged: Sequence[str]) -> str:
     if not {MAIN, empty} <= {*whole.index}:
         return "No heads with shuffled links were measured."
     sure, some = whole.after_low[MAIN] > whole.after_high[empty], sum(side == "for" for side in judged)
-    main, other = (number(whole.after[row], ".1f") for row in (MAIN, empty))
-    told = f"{'Yes on average' if sure else 'Not that we could see'}: without such a head the loss rises by {main} thousandths"
-    told += f" of a nat, by {other} after shuffled links. Layer by layer, {some} of {count(len(judged), 'comparison')}"
-    return f"{told} stand{'s' * (some == 1)} after correction."
+    left = f"{some} of {count(len(judged), 'comparison')} of importance stand{'s' * (some == 1)} after correction"
+    return f"{'Yes' if sure else 'Not that we could see'}, on average; layer by layer, {left}."
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
@@ -353,13 +351,11 @@ def followed(mistake: tuple[str, str] | None, written: Sequence[str], right: Seq
     return told + "".join(f" In the next dialogue they mend {'all' if share > 99 else 'some'} events." for share in better)
 
 
-def better(right: Sequence[float], over: str) -> str:
+def better(right: Sequence[float]) -> str:
     """In how many dialogues injection changes the events told with the right people; `right` is the change in each."""
     up, down = (sum(bool(sign * gap > 0) for gap in right) for sign in (1, -1))
-    return (
-        f"Of {len(right):,} dialogues {up} get better and {down} worse in seed 1, by the events that are told of the right"
-        f" people. Over seeds the share of such events changes by {over} points."
-    )
+    told = f"Of {len(right):,} dialogues {up} get better and {down} worse in seed 1"
+    return f"{told}, by the events that are told of the right people."
 
 
 def blind(quality: pd.DataFrame) -> str:
