@@ -75,9 +75,11 @@ verdicts = claims.Box(run)
 # ## One table holds it all: a row a head, a column a measure
 #
 # This is the table of the first model. The *loss without the head* is how much the loss rises when that head alone is off. *How
-# long L0 keeps it* counts the prices at which its gate stays open; *gradient importance* is the size of the loss's slope at
-# that gate. *Relevance* is the head's share of what its layer contributes to the prediction, *confidence* its mean largest
-# attention weight. **Press a column's name to sort by it.**
+# long L0 keeps it* counts the prices at which its gate stays open, plus how likely it is open. *Gradient importance* is the
+# size of the loss's slope at that gate. *Relevance* is the head's share of what its layer contributes to the prediction, by one
+# of three rules (LRP αβ, AttnLRP, conservative). *Confidence* is its mean largest attention weight; *positional* and
+# *syntactic* say how often it looks at one offset or a related word; *votes*, how often it stands for a group of like heads.
+# **Press a column's name to sort by it.**
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
@@ -85,7 +87,7 @@ tables, halves, seconds = ({trained: found[part] for trained, found in measured.
 for job, table in zip(jobs, tables.values(), strict=True):
     run.table(table, contest.tables.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
 first = next(iter(tables))
-heart, called = said.heart(tables[first], entered)
+heart, called = said.heart(tables[first].drop(columns=["functions", "attnlrp"], errors="ignore"), entered)
 digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", said.TRUTH: ".1f"}
 display(sortable(heart, called, digits, f"{first[0]}: every head"))
 print(said.costliest(tables[first]))
@@ -99,6 +101,7 @@ print(said.costliest(tables[first]))
 # |---|---|---|---|
 # | gradient importance | mean over examples of the size of $\partial L / \partial g$ | forward + backward | notebook 1 |
 # | gradient importance, each token | the same, over target tokens | forward + backward | here |
+# | gradient, step by step | gradient importance, one head after another while the model trains | trainings | notebook 3 |
 # | gradient, signed | $- \partial L / \partial g$, mean with its sign | forward + backward | here |
 # | relevance patching | the same with rules of relevance in place of the derivative | forward + backward | here |
 # | loss without the head | $L(g \text{ closed}) - L(g \text{ open})$ | a forward per head | notebook 1 |
@@ -119,18 +122,16 @@ print(said.costliest(tables[first]))
 # [arXiv 2508.21258](https://arxiv.org/abs/2508.21258)), AttnLRP of Achtibat et al. 2024
 # ([arXiv 2402.05602](https://arxiv.org/abs/2402.05602)). *Votes* are Ni et al.'s, on models that were never grouped.
 #
-# The second column of the table says which test of notebook 2 a head passes. *v→s*: the verb looks at its subject, *s→v* the
-# subject at its verb; *o* is an object, *n* a noun, *adj* an adjective, *adv* an adverb. Among the models are also the
-# summarizer of notebook 5 and the Llama-style decoder of notebook 4. A measure of yours (parameter `entries`) is taken of
-# models whose weights are there.
+# Among the models are also the summarizer of notebook 5 and the Llama-style decoder of notebook 4. A measure of yours
+# (parameter `entries`) is taken of models whose weights are there.
 #
 # </details>
 
 # %% [markdown]
 # ## Do measures agree within a layer?
 #
-# Each measure ranks the encoder heads of a layer. A cell is the rank correlation of two such rankings, mean over models; white
-# cells cannot be told from zero. The loss without the head is left out where too few heads have any effect.
+# Each measure ranks the encoder heads of a layer. A cell is the rank correlation of two such rankings, mean over models; white:
+# the interval holds zero. The loss without the head is left out where too few heads have any effect.
 
 # %% jupyter={"source_hidden": true}
 few = run.settings["relevance"]
@@ -146,34 +147,63 @@ in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(sa
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 main = next(kind for kind in KINDS if kind in {*in_words.kind})
 run.figure(
-    figures.agreement_matrix({main: in_words[in_words.kind == main].drop(columns="kind")}),
+    figures.agreement_matrix({main: in_words[in_words.kind == main].drop(columns="kind")}, said.named("gradient, example")),
     "agreement",
-    caption=f"How far measures rank {main} heads alike (other measures of the same families: in the file).",
+    caption=f"How far measures rank {main} heads of a layer alike ({said.swept(contest.tables.distinct(tables))}).",
     takeaway=said.agreement(agreement[agreement.index.isin(in_words.index)]),
     show=bool(contests),
 )
-by_rule = said.rules(agreement)
+by_rule = f"{said.rules(agreement)} {said.over_all(everywhere[everywhere.index.isin(in_words.index)])}"
 why = """The claim takes LRP αβ alone, the default: both others keep the sign of what they sum. Of each family of measures
 one is drawn; all of them, and decoder and cross heads, are in the file `agreement`. Layers of fewer than four heads are left
 out. Relevance and confidence correlate otherwise than in notebook 1, because the models are others."""
 display(folded("More: relevance by its three rules, and what is not drawn", by_rule, why))
 
 # %% [markdown]
+# ## Is a head's rank a property of the head?
+#
+# If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words.
+# Heads of the same number should not agree.
+
+# %% jupyter={"source_hidden": true}
+matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
+pairs = contest.tables.across_seeds(tables, matched)
+run.table(pairs, "stability_pairs")
+parts = [contest.tables.reliability(halves), contest.tables.stability(pairs)]
+stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
+run.table(stability, "stability")
+run.figure(
+    figures.stability(said.steady(stability).assign(measure=lambda rows: rows.measure.map(said.named))),
+    "stability",
+    caption="How far measures agree with themselves between halves of the sentences and between trainings.",
+    takeaway=said.stability(stability),
+)
+bound = f"""Two halves of the sentences bound everything else: the Spearman-Brown formula, $2r / (1 + r)$, gives the reliability
+of a measure on all sentences, and no correlation with it can be above the root of that, but by chance.
+{said.bounds(stability)}"""
+likeness = ["This run has one seed, so heads cannot be matched."]
+if matched:
+    alike = {"model": "model", "kind": "attention", "cosine": "matched heads, cosine", "chance": "matched with random weights"}
+    told = f"How alike matched heads look, mean over pairs of {run.settings['seeds']} trainings"
+    likeness = run.table(contest.tables.likeness(matched), "heads_matched")
+    likeness = [readable(likeness, alike, dict.fromkeys(("cosine", "chance"), "z.2f"), caption=told)]
+    likeness += ["Where the cosine is low, a low correlation of ranks says as much of the matching as of the measure."]
+display(folded("More: how alike matched heads are, and what bounds a correlation", *likeness, bound * ("bound" in stability)))
+
+# %% [markdown]
 # ## Which measure predicts what removal does?
 #
 # The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
-# heads alike. The code computes one number of the figure.
+# heads alike. The code computes one dot.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
-within = said.telling(predictors)
+within, head_tables = said.telling(predictors), contest.tables.distinct(tables)
 
 # %% tags=["method"]
-# `within`, `tables` and `contest` come from the folded cells above; one row of the figure below: gradient importance
-known = within.loc[(within.measure == "gradient, example").idxmax()]
-measure, loss = known.measure, known.truth  # two columns of the head table
-theirs = known[["rho", "low", "high"]].to_numpy(float)
+# gradient importance, which notebook 0 writes out, beside the loss without the head: one row of the figure's table `within`
+row = within.loc[(within.measure == "gradient, example").idxmax()]
 
 
 def rank_in_layer(column):  # from 0, the least head of its layer, to 1, the most
@@ -182,26 +212,24 @@ def rank_in_layer(column):  # from 0, the least head of its layer, to 1, the mos
 
 
 rho = {}
-for trained, table in contest.tables.distinct(tables).items():  # (model, seed): a row a head, a column a measure
-    heads = table[table.index.isin([known.kind], level="kind")]
-    heads = heads[heads.groupby(level="layer")[loss].transform("size") >= 4]  # fewer heads are no ranking
-    if measure in heads and heads[measure].nunique() > 1:
-        rho[trained] = rank_in_layer(heads[measure]).corr(rank_in_layer(heads[loss]), method="spearman")
+for model_and_seed, table in head_tables.items():  # a row a head, a column a measure
+    heads = table[table.index.isin([row.kind], level="kind")]
+    heads = heads[heads.groupby(level="layer")[row.truth].transform("size") >= 4]  # fewer heads are no ranking
+    if row.measure in heads and heads[row.measure].nunique() > 1:
+        importance, loss = rank_in_layer(heads[row.measure]), rank_in_layer(heads[row.truth])
+        rho[model_and_seed] = importance.corr(loss, method="spearman")
 z = np.arctanh(pd.Series(rho).clip(-0.995, 0.995)).groupby(level=0).mean()  # Fisher's z; all seeds of a model count as one
 half = stats.t.ppf(0.975, len(z) - 1) * z.std() / np.sqrt(len(z)) if len(z) > 1 else np.nan  # of a t interval over models
-mine = np.tanh([z.mean(), z.mean() - half, z.mean() + half])
-print(pd.Series(rho).rename(said.spoken, level=0).round(2).to_string())
-print("mean, low and high by hand:", mine.round(2), "in the figure:", theirs.round(2))
-ends = 3 if known.over == intervals.MODELS and len(z) > 1 else 1  # elsewhere intervals are over heads or seeds
-np.testing.assert_allclose(mine[:ends], theirs[:ends], rtol=1e-9)
-
-# %% [markdown]
-# Where a panel is pale, fewer than half of the heads change the loss: it decides little.
+by_hand, drawn = np.tanh([z.mean(), z.mean() - half, z.mean() + half]), row[["rho", "low", "high"]].to_numpy(float)
+print(pd.Series(rho).rename(said.spoken, level=0).sort_index().round(2).to_string())
+print("mean, low and high by hand:", by_hand.round(2), "in the figure:", drawn.round(2))
+compared = 3 if row.over == intervals.MODELS and len(z) > 1 else 1  # elsewhere intervals are over heads or seeds: mean alone
+np.testing.assert_allclose(by_hand[:compared], drawn[:compared], rtol=1e-9)
 
 # %% jupyter={"source_hidden": true}
 run.figure(
     figures.predictors(
-        said.telling(predictors, every=True).assign(measure=lambda rows: rows.measure.map(said.named)),
+        within.assign(measure=within.measure.map(said.named)),
         "rank correlation with the\nloss without the head",
     ),
     "predictors",
@@ -220,10 +248,9 @@ display(folded("More: is it shared sentences alone, and how many heads have an e
 # %% [markdown]
 # ## A measure that grows with depth puts the first layer last
 #
-# Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. The
-# figure shows a measure's mean in each layer (thin: one training); titles say how it correlates with *how long L0 keeps a
-# head*, within layers and over all. Relevance and votes are shares of their layer: flat by definition, they rank layers
-# neither right nor wrong.
+# Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. Curves
+# show a measure's mean in each layer of the first model (thin: one training). Titles say how it correlates with *how long L0
+# keeps a head*, mean over models. Relevance and votes sum to the same in every layer, so they say nothing about layers.
 
 # %% jupyter={"source_hidden": true}
 across, lost = said.across(predictors), run.table(contest.tables.lost(tables), "lost_over_all_layers")
@@ -232,7 +259,8 @@ costly = means[means.measure == said.TRUTH].groupby("layer").share.mean()
 run.figure(
     figures.layer_means(said.panels(means, across), costly.idxmax() if len(costly) > 1 else None),
     "layer_means",
-    caption=f"What measures say of the layers of {main} heads of {first[0]}, and how they go with how long L0 keeps a head.",
+    caption=f"What measures say of the layers of {main} heads of {said.swept(means.model)}, and, over models, how they go with"
+    " how long L0 keeps a head.",
     takeaway=said.depth(means, across),
 )
 if len(lost):
@@ -247,45 +275,10 @@ if len(lost):
     )
 
 # %% [markdown]
-# ## Is a head's rank a property of the head?
-#
-# If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words.
-# Heads of the same number should not agree. Where matched heads look little alike, the matching may be at fault.
-
-# %% jupyter={"source_hidden": true}
-matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
-pairs = contest.tables.across_seeds(tables, matched)
-run.table(pairs, "stability_pairs")
-parts = [contest.tables.reliability(halves), contest.tables.stability(pairs)]
-stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
-run.table(stability, "stability")
-asked = next(one for one in claims.ledger() if one.id == "rank-survives").controlled[0].threshold
-run.figure(
-    figures.stability(
-        said.steady(stability).assign(measure=lambda rows: rows.measure.map(said.named)), asked, said.named("alpha_beta")
-    ),
-    "stability",
-    caption="How far measures agree with themselves between halves of the sentences and between trainings.",
-    takeaway=said.stability(stability),
-)
-bound = f"""Two halves of the sentences bound everything else: the Spearman-Brown formula, $2r / (1 + r)$, gives the reliability
-of a measure on all sentences, and no correlation with it can be above the root of that, but by chance.
-{said.bounds(stability)}"""
-likeness = ["This run has one seed, so heads cannot be matched."]
-if matched:
-    alike = {"model": "model", "kind": "attention", "cosine": "matched heads, cosine", "chance": "matched with random weights"}
-    told = f"How alike matched heads look, mean over pairs of {run.settings['seeds']} trainings"
-    likeness = run.table(contest.tables.likeness(matched), "heads_matched")
-    likeness = [readable(likeness, alike, dict.fromkeys(("cosine", "chance"), "z.2f"), caption=told)]
-    likeness += ["Where the cosine is low, a low correlation of ranks says as much of the matching as of the measure."]
-display(folded("More: how alike matched heads are, and what bounds a correlation", *likeness, bound * ("bound" in stability)))
-
-# %% [markdown]
 # ## Which heads should go?
 #
 # The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go, those
-# of least worth first, and nothing is trained afterwards. Below the dotted line a choice beats random heads. Thin: one
-# training.
+# of least worth first, and nothing is trained afterwards. Thin: one training.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
@@ -306,8 +299,11 @@ every = readable(
 display(folded("More: all settings", every))
 
 # %% [markdown]
-# The figure on top is the other contest: the model trains on after pruning, and every ranking leaves as many heads as L0 does
-# at one price. *L0's heads, cut at once* are the same heads, treated like those of its rivals.
+# ## Does further training change the order?
+#
+# In the figure on top models train on after pruning, and every ranking leaves as many heads as L0 does at one price. *L0's
+# heads, cut at once* are the same heads, treated like those of its rivals. *Gradient, step by step* removes one head after
+# another while it trains.
 
 # %% jupyter={"source_hidden": true}
 advice, take, ranked, more = "", "", None, []
@@ -316,10 +312,10 @@ if contests:
     whole = whole.reset_index(["model", "seed"]).reset_index(drop=True)
     ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
     paired = run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
-    corrected = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
+    run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, paired, corrected, whole)
+    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, paired, whole)
     take, shares = said.recommended(ranked, paired, across, whole), contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
     drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole, run.settings["pruning"]["steps"])
@@ -332,8 +328,8 @@ if contests:
         resamples=repeats,
         show=False,
     )
-    display(Markdown(f"{result} {said.differ(ranked, whole, beside)}".strip()))
-    more = [said.beyond_random(ranked, paired, whole), said.rivals(alike)]
+    display(Markdown(f"{result}\n\n{said.differ(ranked, whole, beside)}".strip()))
+    more = [said.beyond_random(ranked, paired, whole), said.ahead(ranked, whole), said.rivals(alike)]
     display(folded("More: every ranking against random heads and against L0's", *more, said.unexplained(ranked, whole, shares)))
 if swept:
     lines = {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
@@ -355,16 +351,19 @@ at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, 
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
 texts, both = {"controlled": "generated", "natural": "natural"}, ("contest", "removed_and_trained_on")
 there = [pd.read_csv(path) for name in both if (path := committed.table(name)).exists()]
-order, places = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(both) else ("", "")
 path = committed.table("predictors")
-loss_there = said.predictors(pd.read_csv(path)) if natural and path.exists() else ""
+foretold = pd.read_csv(path) if path.exists() else predictors[:0]
+known = ranked is not None and len(there) == len(both)
+order, places = said.elsewhere(ranked, *there, said.across(foretold), texts[other]) if known else ("", "")
+loss_there = said.predictors(foretold) if natural and len(foretold) else ""
 drawn = agreement.index.isin(in_words.index)
-first = said.answer(agreement[drawn], everywhere[drawn], predictors, advice)
+of = "your" if text else texts[run.corpus]
+first = said.answer(agreement[drawn], predictors, advice, of)
 closing = f"""
 {take}
 
-*Limits.* Text is {"yours" if text else "generated" if run.corpus == "controlled" else "natural"}, models are small, and the
-contest with further training is of one model and one number of heads. {order}
+*Limits.* This is {of} text, models are small, and the contest with further training is of one model and one number of heads.
+{order}
 ([All differences](../docs/differences.md).)
 """
 verdicts.fill(

@@ -23,37 +23,25 @@ def test_the_lower_triangle_holds_each_pair_once():
         PAIRS, ("a", "b", 0.25, 0.1, 0.4, 3), ("c", "a", -0.5, NAN, NAN, 2), ("b", "c", -0.001, -0.2, 0.2, 3),
         ("c", "c", 1, 1, 1, 3),
     )  # fmt: skip
-    cross = whole(figures.agreement_matrix({"cross": frame, "encoder": frame.iloc[:1]})).axes[1]
-    assert ticks(cross) == ["b", "c"] or ticks(cross) == ["b", "a"]  # a and b, the most alike, beside each other
+    cross = whole(figures.agreement_matrix({"cross": frame, "encoder": frame.iloc[:1]}, "a")).axes[1]
+    assert ticks(cross) == ["b", "c"] and "within a layer (" in cross.get_title(loc="left")  # as they go with a
+    assert ticks(whole(figures.agreement_matrix({"cross": frame})).axes[0]) == ["a", "c"]  # b goes best with all
     said = {text.get_text() for text in cross.texts if text.get_gid() is None}
     assert said == {".25", "-.50", ".00"}
     drawn_ = cells(cross)
     assert sorted(drawn_[np.isfinite(drawn_)]) == [-0.5, 0.25]  # b and c: the interval holds zero
 
 
-PREDICTS = "kind measure rho low high models family"
-
-
-def test_predictors_are_sorted_and_coloured_by_family():
+def test_predictors_are_sorted():
     frame = table(
-        PREDICTS, ("encoder", "low", -0.2, -0.4, 0.1, 4, "x"), ("encoder", "high", 0.8, 0.5, 0.9, 4, "y"),
-        ("encoder", "middle", 0.4, NAN, NAN, 4, "y"), ("cross", "high", 0.6, 0.4, 0.7, 2, "y"),
+        "kind measure rho low high models", ("encoder", "low", -0.2, -0.4, 0.1, 4), ("encoder", "high", 0.8, 0.5, 0.9, 4),
+        ("encoder", "middle", 0.4, NAN, NAN, 4), ("cross", "high", 0.6, 0.4, 0.7, 2),
     )  # fmt: skip
     loss, loss_cross = whole(figures.predictors(frame)).axes  # kinds without rows have no panel
     assert ticks(loss) == ["high", "middle", "low"]
     assert loss.get_ylim()[0] > loss.get_ylim()[1]  # the best at the top
-    colours = {name: to_rgb(look["color"]) for name, look in drawing.looks("yx").items()}
-    assert intervals(loss, 0) == {colours["x"]: {-0.2: (-0.4, 0.1)}, colours["y"]: {0.8: (0.5, 0.9), 0.4: None}}
-    assert marked(loss_cross, colours["y"]) == [(0.6, 0)]
-
-
-def test_kinds_that_tell_little_are_pale_and_do_not_sort():
-    rows = [(kind, name, rho, 0.1, 0.9, 4, "x") for kind, name, rho in (
-        ("cross", "a", 0.4), ("cross", "b", 0.2), ("encoder", "a", 0.1), ("encoder", "b", 0.9))]  # fmt: skip
-    frame = table(PREDICTS, *rows).assign(shown=lambda one: one.kind == "cross")
-    cross, pale = whole(figures.predictors(frame)).axes
-    assert ticks(cross) == ["a", "b"] and {line.get_alpha() for line in pale.lines} == {0.35}
-    assert pale.get_title().endswith("few matter") and {line.get_alpha() for line in cross.lines} != {0.35}
+    assert intervals(loss, 0) == {BLUE: {-0.2: (-0.4, 0.1), 0.8: (0.5, 0.9), 0.4: None}}
+    assert marked(loss_cross, BLUE) == [(0.6, 0)]
 
 
 def test_a_panel_a_measure_along_layers():
@@ -62,6 +50,7 @@ def test_a_panel_a_measure_along_layers():
     figure = whole(figures.layer_means(table("panel seed layer share", *rows), 1))
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]
     drawn = {tuple(line.get_ydata()): line.get_linewidth() for line in figure.axes[0].lines}
+    assert [text.get_text()[:7] for axis in figure.axes for text in axis.texts] == ["shaded:"]
     assert drawn[0.75, 0.6] > drawn[1.0, 0.2] == drawn[0.5, 1.0]
 
 
@@ -75,21 +64,24 @@ def test_a_line_a_criterion_and_a_thin_one_a_training():
     assert russian.get_xlim()[0] > russian.get_xlim()[1]  # all heads at the left
     lines = {tuple(line.get_ydata()): line.get_linewidth() for line in russian.lines if line.get_color() == drawing.MODELS[0]}
     assert lines[4, 6, 8] > lines[1, 1] == lines[2, 2]
-    assert [text.get_text() for text in russian.texts] == ["b", "a"]  # at the ends, from below
+    assert [text.get_text() for text in russian.texts] == [
+        "below the dotted line:\nbetter than random",
+        "b",
+        "a",
+    ]  # at the ends, from below
 
 
-def test_a_claim_s_threshold_is_a_line_and_dots_of_a_measure_are_joined():
-    kinds = (("texts", over_what.MODELS), ("seeds", over_what.SEEDS))
-    rows = [(name, "encoder", how, 0.4, 0.3, 0.5, over) for name in ("cp", "votes", "probing") for how, over in kinds]
-    figure = whole(figures.stability(table("measure kind compared rho low high over", *rows), 0.5))
-    assert [0.5, 0.5] in [list(line.get_xdata()) for line in figure.axes[0].lines if line.get_linestyle() == "--"]
-    one = whole(figures.stability(table("measure kind compared rho low high over", *rows), 0.5, "votes"))
-    (dashed,) = [line.get_ydata() for line in one.axes[0].lines if line.get_linestyle() == "--"]
-    assert dashed[1] - dashed[0] == 1 and one.legends[0].get_texts()[-1].get_text() == "asked of votes: 0.5"
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend == ["texts (95 % interval)", "seeds (least to largest pair)", "asked: 0.5"]
-    joined = [line.get_ydata() for line in figure.axes[0].lines if list(line.get_xdata()) == [0.4, 0.4]]
-    np.testing.assert_allclose(joined, [[place - 0.2, place + 0.2] for place in (0, 2, 1)])
+def test_comparisons_are_named_above_their_dots():
+    kinds = (("texts", over_what.MODELS, 0.8), ("seeds", over_what.SEEDS, 0.4))
+    rows = [(name, "encoder", how, at, at - 0.1, 0.9, over) for name in ("cp", "votes") for how, over, at in kinds]
+    frame = table("measure kind compared rho low high over", *rows)
+    (axis,) = whole(figures.stability(frame)).axes
+    assert {text.get_text(): round(text.xy[0], 2) for text in axis.texts} == {
+        "texts\n(95 % interval)": 0.8, "seeds\n(least to largest pair)": 0.4
+    }  # fmt: skip
+    assert axis.get_title() == "encoder self heads" and ticks(axis) == ["cp", "votes"]
+    (bare,) = whole(figures.stability(frame.assign(low=NAN, high=NAN))).axes  # no lines, nothing to say of them
+    assert {text.get_text() for text in bare.texts} == {"texts", "seeds"}
 
 
 RANKED = "criterion model value low high"

@@ -95,7 +95,7 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert ("encoder", "leave-one-out", "alignment") not in found.index
     sure, said = found.loc["encoder"].low > 0, said_of.agreement(found.reset_index())
     left = (found.loc["encoder"].low > 0.99).sum()
-    assert said.startswith(f"{sum(sure)} of {len(sure)} pairs of measures agree by their own interval, {left or 'none'} after")
+    assert said.startswith(f"{sum(sure)} of {len(sure)} correlations are above zero by their own interval, {left or 'none'}")
     assert 0 < sum(sure) < len(sure)
 
 
@@ -159,6 +159,9 @@ def test_the_costliest_head_and_the_place_of_those_that_others_put_first():
         told.endswith("most. The first by confidence is number 4 by that loss.")
         and said_of.costliest(drawn[["confidence"]]) == ""
     )
+    always = drawn.assign(**{SURVIVAL: [2.1, 5.7, 5.8, 5.9], contest.runs.CLOSES: [0.1, np.inf, np.inf, np.inf]})
+    assert "most. It is one of 3 that L0 keeps at every price." in said_of.costliest(always)
+    assert "L0" not in said_of.costliest(always.assign(**{contest.runs.CLOSES: 0.1}))
     pairs = pd.DataFrame({"kind": "encoder", "one": ["cp"], "other": "gradient, example", "rho": 0.4, "low": 0.1, "high": 0.6})
     assert said_of.rules(pairs).endswith("by rule: conservative 0.40 [0.10, 0.60].") and not said_of.rules(pairs[:0])
 
@@ -259,27 +262,38 @@ def test_every_criterion_against_l0_is_one_family():
         parts = {("EN-RU news", seed): contested(**{"L0 (trained)": 0.0} | changes) for seed in (1, 2)}
         parts = {place: part.assign(above=part.change, above_low=np.nan, above_high=np.nan) for place, part in parts.items()}
         ranked, paired = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.against(parts)
-        given, against = (ranked, paired, contest.tables.stacked(parts)), contest.tables.against_l0(parts)
+        given = ranked, paired, contest.tables.stacked(parts)
         takeaway = f"{said_of.trained_on(ranked, given[2], 8)} {said_of.beyond_random(*given)}"
-        return takeaway, said_of.advice(ranked, paired, against, given[2])
+        return takeaway, said_of.advice(ranked, paired, given[2]), said_of.ahead(ranked, given[2])
 
-    takeaway, advice = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=3.0)
+    takeaway, advice, ahead = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=3.0)
     assert "at random by +0.0." in takeaway
     assert (
         "In each training better than all its random draws: *f*. Cannot be told from random heads (paired by training): *L0"
         in takeaway
     )
     assert takeaway.startswith("In EN-RU news (2 trainings) 3 of 8 encoder heads stay. Choosing them by *f* changes BLEU by +3")
-    assert advice.startswith("**To prune, rank by f**: it is best by value and does better than *L0, while it trains* (+3.00 [")
+    assert advice == (
+        "**To prune, rank by f**: it is best by value; 2 trainings tell it from *L0, while it trains*, *a*, *b* and random"
+        " heads only."
+    )
+    assert ahead.startswith(
+        "BLEU of *f* minus that of the others (paired by training, not corrected): *L0, while it trains* +3"
+    )
+    near = {(name, seed): contested(**{"L0 (trained)": value, "f": 1.0, "L1 gates": value, "random": -5.0})
+            for name, seed, value in (("a", 1, 0.5), ("a", 2, 1.4))}  # fmt: skip
+    ranked, paired = contest.tables.over_seeds(near, ("criterion", "test set")), contest.tables.against(near)
+    assert said_of.advice(ranked, paired, contest.tables.stacked(near)).endswith(
+        "tell it from random heads only, so not from L0 or L1 gates (gates trained under a price on their size)."
+    )
     assert told(random=0.0, cp=0.0)[1].startswith("No measure is shown to choose better than chance; the best")
     alone = {ONE: one}  # no interval over one training
-    alone = [make(alone) for make in (lambda p: contest.tables.over_seeds(p, ("criterion", "test set")),
-                                      contest.tables.against, contest.tables.against_l0)]  # fmt: skip
+    alone = contest.tables.over_seeds(alone, ("criterion", "test set")), contest.tables.against(alone)
     assert (
         said_of.advice(*alone, contest.tables.stacked({ONE: one}))
         == "One training decides no contest; the best by value is *relevance, conservative*."
     )
-    _, advice = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})
+    _, advice, _ = told(**{"gradient, example": 0.2, "cp": 0.1, "L0's heads": 0.3})
     assert advice == "One training decides no contest; the best by value is *gradient importance*."  # no random heads
     heads = contest.tables.against_l0({("EN-RU news", n): one.replace({"cp": "L0's heads"}) for n in (1, 2)}, "L0's heads")
     assert heads.set_index("criterion").value.to_dict() == {"L0 (trained)": -2.0, "random": 0.0}
@@ -301,14 +315,17 @@ def test_the_answer_is_of_what_is_within_and_across_layers():
     across = pd.DataFrame([{"measure": name, "rho": rho, "low": rho, "high": rho} for name, rho in rows])
     across = across.assign(kind="encoder", truth=SURVIVAL, heads="all heads", models=3)
     both = pd.concat([across, across.assign(heads="within layers", rho=[0.8, 0.6])])
-    told = said_of.answer(pairs, pairs.assign(rho=0.4), both, "A.")
+    told = said_of.answer(pairs, both, "A.", "natural")
     assert told.startswith(
-        "**Measures agree well, but some lose sight of the layers.** Two measures of encoder self heads have"
+        "**On natural text measures agree well, but some cannot tell which layer matters.** Two measures of encoder self heads"
     )
-    assert "0.71 within a layer and 0.40 over all layers. With how" in told
-    assert told.endswith("confidence goes from 0.60 to 0.10, while gradient importance loses nothing. A.")
-    assert said_of.answer(pairs, pairs, both.assign(rho=0.5)).startswith("**Measures agree well.** Two")
-    assert said_of.answer(pairs[:0], pairs[:0], across[:0]).startswith("This run prunes no model")
+    assert "0.71 within a layer. Confidence correlates at 0.60 with how" in told
+    assert told.endswith("within a layer, at 0.10 over all layers. A.")
+    assert said_of.answer(pairs, both.assign(rho=0.5)).startswith("**On generated text measures agree well.** Two")
+    assert said_of.answer(pairs[:0], across[:0]).startswith("This run prunes no model")
+    assert said_of.over_all(pairs) == "Over all layers the median correlation is 0.71." and not said_of.over_all(pairs[:0])
+    models = {("a", 1): 0, ("a", 2): 0, ("b" + contest.tables.EVERY, 1): 0}
+    assert said_of.swept(models) == "a and b (sweep of heads of all kinds)"
 
 
 def test_a_measure_that_is_least_where_the_loss_needs_heads_most():
@@ -333,7 +350,9 @@ def test_a_measure_that_is_least_where_the_loss_needs_heads_most():
     )
     assert said_of.depth(means, fallen.assign(rho=0.5)).endswith("*confidence* is least.")
     assert said_of.depth(means, fallen[:0]).endswith("*confidence* is least.")  # what only reads has no encoder
-    assert len(said_of.panels(means, fallen[:0])) == len(means)
+    assert {*said_of.panels(means, fallen[:0]).measure} == {LOSS, "confidence"}  # what is flat says nothing of layers
+    flat = means[means.measure == "alpha_beta"]
+    assert len(said_of.panels(flat, fallen[:0])) == len(flat)
     assert contest.tables.lost({ONE: table(1)}, "decoder").empty
     assert said_of.depth(means[means.measure != "confidence"], fallen).endswith("no measure is least there.")
     assert said_of.panels(means, fallen).panel.iloc[-1] != said_of.panels(means, fallen).panel.iloc[0]
@@ -346,10 +365,11 @@ def test_a_measure_that_is_least_where_the_loss_needs_heads_most():
 def test_a_measure_s_correlation_with_itself():
     stable = [(contest.tables.OTHER_TEXT, 0.9), ("matched heads, other seed", 0.3), ("same index, other seed", 0.01)]
     stable = pd.DataFrame(stable, columns=["compared", "rho"]).assign(kind="encoder", measure=LOSS, low=0.1, high=0.9)
-    assert said_of.stability(stable.assign(rho=0.6)).startswith("The median")
-    assert said_of.stability(stable) == (
-        "Only in part: the median correlation of a measure with itself is 0.90 on other sentences, 0.30 on matched heads of"
-        " another training and 0.01 on heads of the same number there."
+    assert said_of.stability(stable.assign(rho=0.6)).startswith("Of the measures drawn")
+    both = pd.concat([stable, stable.assign(measure="gradient, example", rho=stable.rho - 0.2)])
+    assert said_of.stability(both) == (
+        "Only in part: of the measures drawn the median is 0.80 on other sentences and 0.20 on matched heads of another"
+        " training; *gradient importance* reaches 0.70 and 0.10."
     )
     more = stable[1:2].assign(measure="votes", rho=0.8)
     assert said_of.steady(pd.concat([stable, more])).measure.unique().tolist() == [LOSS]  # one of those that are drawn
@@ -373,8 +393,16 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     shares = contest.tables.shares(tables)
     assert shares.to_numpy().tolist() == pytest.approx(np.array([[0.75, 0.25], [8 / 12, 4 / 12]]))  # none of a negative sum
     told = said_of.layers(ranked, whole, contest.tables.against(parts), shares)
-    assert told.startswith("*confidence* keeps no head of layer 1, which holds 67 to 75 % of what single heads cost")
-    assert told.endswith("*gradient importance* keeps 2 heads there.")
+    assert told == (
+        "*confidence* keeps no head of layer 1, which the loss needs most; *gradient importance* keeps 2. The former cannot be"
+        " told from random heads."
+    )
+    most = whole.assign(**{"layer 1": whole["layer 1"].where(whole.criterion != LOSS, 3)})
+    unsure = contest.tables.against(parts)
+    unsure.loc[LOSS, ("random", "low")] = -0.1
+    assert said_of.layers(ranked, most, unsure, shares).endswith(
+        "keeps 2. Layer 1 is not all: *loss without the head* keeps most and, like those, cannot be told from random heads."
+    )
     assert said_of.layers(ranked, whole, contest.tables.against(parts), shares[:0]) == ""
     emptied = whole.assign(**{"layer 1": 0})  # the best one keeps nothing either: this tells none apart
     assert said_of.layers(ranked, emptied, contest.tables.against(parts), shares) == ""
@@ -391,13 +419,24 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     more = pd.concat([whole, whole.assign(**{"test set": "other", "bleu": whole.bleu + 10})])
     assert "(50.0 and 60.0);" in said_of.unpruned(ranked, more, 1)
     turned = ranked.assign(value=-ranked.value, model="b")
-    order, told = said_of.elsewhere(ranked, turned, whole.assign(model="b", change=-whole.change), "other")
-    assert order.startswith("On other text (2 trainings, 2 heads left) BLEU changes by -0.1 by *gradient importance*, ")
-    assert order.endswith("and +2.0 to +4.0 by random heads.") and "best *confidence* +3.0, last" in told  # nothing holds
-    held = said_of.elsewhere(ranked, ranked.assign(model="b"), whole.assign(model="b", above_low=-1.0), "other")[0]
-    assert held.endswith("by random heads: the advice holds there.")
-    assert "The order of rankings correlates with this one at -1.00." in told
-    assert "random heads +2.0 to +4.0 BLEU." in told
+    rho = pd.DataFrame({"measure": "confidence", "compared": [said_of.WITHIN, said_of.ACROSS], "rho": [0.7, 0.6]})
+    order, told = said_of.elsewhere(
+        ranked, turned, whole.assign(model="b", change=-whole.change, above_high=-0.1), rho, "other"
+    )
+    assert order.startswith(
+        "On other text (2 trainings, 2 encoder heads left) *gradient importance* is told from L0. The order"
+    )
+    assert order.endswith("hardly carries over (rank correlation -1.00). There *confidence* keeps sight of layers (0.70 within,"
+                          " 0.60 over all).")  # fmt: skip
+    assert "changes BLEU by -0.10; ahead by value: *confidence* +3.00 and" in told
+    assert told.endswith("random heads +2.0 to +4.0: no better than some of them.")
+    held = whole.assign(model="b", above_low=-1.0)
+    assert said_of.elsewhere(ranked.assign(value=0.0), turned, held, rho, "other") == (
+        "",
+        "",
+    )  # no order, nothing to carry over
+    held, told = said_of.elsewhere(ranked, ranked.assign(model="b"), held, rho.assign(rho=[0.9, 0.1]), "other")
+    assert "cannot be told from L0. The order of rankings is alike (rank correlation 1.00)." in held and "There" not in held
 
 
 def test_what_three_trainings_do_not_decide_and_what_to_prune_by():
@@ -409,10 +448,12 @@ def test_what_three_trainings_do_not_decide_and_what_to_prune_by():
     beside = pd.DataFrame(
         {"model": "a", "criterion": "confidence", "heads": [2, 9], "change": [-0.2, 1.0], "high": [-0.1, 2.0]}
     )
-    assert said_of.differ(ranked, whole, beside).startswith("Untrained, *confidence* costs less than random heads at these")
+    assert said_of.differ(ranked, whole, beside) == (
+        "Before further training *confidence* is better than random heads (-0.20 nats); after it, it is last."
+    )
     assert said_of.differ(ranked, whole, beside.assign(high=0.1)) == ""
     rho = pd.DataFrame({"measure": ["gradient, example", "confidence"], "compared": said_of.ACROSS, "rho": [0.9, 0.1]})
-    assert said_of.recommended(ranked, paired, rho, whole).endswith("at once, then train on. Do not rank by confidence.")
+    assert said_of.recommended(ranked, paired, rho, whole).endswith("here it cannot be told from random heads.")
     assert said_of.recommended(ranked, paired, rho.assign(rho=0.5), whole) == ""
 
 
@@ -512,7 +553,7 @@ def test_a_model_that_was_swept_twice_counts_once():
     alone, twice = contest.tables.agreement({("a", 1): one}), contest.tables.agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
-    assert "agree by their own interval, 1 after a correction" in said_of.agreement(alone)
+    assert "are above zero by their own interval, 1 after a correction" in said_of.agreement(alone)
     two = contest.tables.predictors({("a", 1): one, ("b", 1): other}, {})
     assert set(two.over) == {intervals.MODELS}
 

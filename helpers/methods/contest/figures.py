@@ -11,7 +11,6 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from scipy.cluster.hierarchy import leaves_list, linkage
 
 from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, redrawable
@@ -22,22 +21,22 @@ RANDOM = "random"  # the criterion that other ones are held against
 _GREY, _DARK = "#C4C4C4", "#555555"
 
 
-def _titled(kind: str, models: pd.Series) -> str:
-    """A kind and how many models its rows are over."""
+def _titled(kind: str, models: pd.Series, how: str = "") -> str:
+    """A kind, how its heads are ranked if that is to be said, and how many models its rows are over."""
     counts = models[models > 0]
     if counts.empty:
-        return f"{KIND_TITLES[kind]} heads"
+        return f"{KIND_TITLES[kind]} heads{how}"
     least, most = counts.min(), counts.max()
     said = f"{least:g} to {most:g} models" if least < most else "1 model" if most == 1 else f"{most:g} models"
-    return f"{KIND_TITLES[kind]} heads ({said})"
+    return f"{KIND_TITLES[kind]} heads{how} ({said})"
 
 
 # --- measures --------------------------------------------------------------------------------------------------------
 
 
 @redrawable
-def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
-    """Rank correlations between measures, a lower triangle a kind of attention, like measures beside each other.
+def agreement_matrix(tables: Mapping[str, pd.DataFrame], first: str = ""):
+    """Rank correlations between measures, a lower triangle a kind of attention.
 
     A measure's name stands left of its row and on top of its column. Cells whose interval holds zero are white, their numbers
     grey.
@@ -47,15 +46,18 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
     tables : mapping of kind ("encoder", "decoder", "cross") -> DataFrame
         A row a pair of measures, in either order: one, other, rho (mean over models), low, high (nan where there is no
         interval), models (how many; nan where it is not to be said).
+    first : str, optional
+        The measure that comes first, the others as they go with it; else those that go best with all come first.
     """
     if not tables:
         raise StudyError("There is nothing to draw: give a table of correlations of at least one kind of attention.")
-    pairs = {kind: _pairs(tables[kind]) for kind in drawing.kinds(tables)}
+    pairs = {kind: _pairs(tables[kind], first) for kind in drawing.kinds(tables)}
     size = max(len(matrix) for matrix, _ in pairs.values()) - 1
     label = 0.058 * max(len(name) for matrix, _ in pairs.values() for name in matrix.index) + 0.15
-    cell = min(0.46, (WIDTH - 2 * label) / size)
+    beyond = max(0.062 * len(name) - 0.46 * (size - at) for matrix, _ in pairs.values() for at, name in enumerate(matrix))
+    cell = min(0.52, (WIDTH - label - max(0.1, beyond)) / size)
     tall = [0.3 + min(0.3, 7.2 / (3 * size + 3)) * len(matrix) for matrix, _ in pairs.values()]
-    width = max(3.4, cell * size + 2 * label)
+    width = max(3.4, cell * size + label + max(0.1, beyond))
     figure, axes = plt.subplots(len(pairs), 1, squeeze=False, figsize=(width, sum(tall) + 0.6), height_ratios=tall)
     for axis, (kind, (matrix, open_)) in zip(axes.flat, pairs.items(), strict=True):
         drawn = drawing.heat(axis, matrix.mask(open_).iloc[1:, :-1], cmap="RdBu_r", limits=(-1, 1))
@@ -68,14 +70,14 @@ def agreement_matrix(tables: Mapping[str, pd.DataFrame]):
         axis.set_xticks([])
         axis.set_yticks(range(len(matrix) - 1), matrix.index[1:], fontsize=7.5)
         axis.set(xlim=(-0.5, (width - label) / cell - 0.5), ylim=(len(matrix) - 1.5, -1.5))
-        axis.set_title(_titled(kind, tables[kind].models), loc="left", y=1, pad=2)
+        axis.set_title(_titled(kind, tables[kind].models, " within a layer"), loc="left", y=1, pad=2)
     bar = figure.colorbar(drawn, ax=axes, ticks=[-1, 0, 1], location="bottom", shrink=0.4, aspect=26, pad=0.01)
     bar.ax.set_xlim(left=-1 if any((matrix < 0).any(axis=None) for matrix, _ in pairs.values()) else 0)
     bar.set_label("rank correlation; white: its 95 % interval holds zero", fontsize=7.5)
     return figure
 
 
-def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _pairs(table: pd.DataFrame, first: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Square matrix of correlations, nan but below the diagonal, and whether the interval of each holds zero."""
     drawing.need(table, "one", "other", "rho", "low", "high", "models")
     table = table[table.one != table.other]
@@ -87,11 +89,8 @@ def _pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     both = pd.concat([table, table.rename(columns={"one": "other", "other": "one"})])
     both = both.assign(open=(both.low <= 0) & (both.high >= 0))
     square, holds = (both.pivot(index="one", columns="other", values=value) for value in ("rho", "open"))
-    apart = 1 - square.fillna(0).to_numpy(float)  # measures that were never compared are not near
-    order = list(square.index)
-    if len(order) > 2:
-        tree = linkage(apart[np.triu_indices(len(order), 1)], "average", optimal_ordering=True)
-        order = [order[place] for place in leaves_list(tree)]
+    by = square[first] if first in square else square.mean()
+    order = sorted(square.index, key=lambda name: (name != first, -by.fillna(-1)[name]))
     below = np.tri(len(order), k=-1, dtype=bool)
     return square.loc[order, order].where(below), holds.loc[order, order].eq(True) & below
 
@@ -105,29 +104,20 @@ def predictors(frame: pd.DataFrame, label: str = "rank correlation"):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: kind, measure, rho, low, high (nan where there is no interval), models (how many); family, if it is given:
-        measures of one have one colour; shown, if it is given: kinds without it are pale.
+        Rows: kind, measure, rho, low, high (nan where there is no interval), models (how many).
     label : str
         Of the x axis.
     """
     drawing.need(frame, "kind", "measure", "rho", "low", "high", "models", once=("kind", "measure"))
     titles = {kind: _titled(kind, models) for kind, models in frame.groupby("kind", sort=False).models}
-    sure = frame[frame.get("shown", pd.Series(True, frame.index)).astype(bool)]
-    pale = set(frame.kind) - set(sure.kind) if len(sure) else set()
     titles = {kind: title.replace(" (", "\n(") for kind, title in titles.items()}
-    titles |= {kind: f"{titles[kind].removesuffix(')')}), few matter" for kind in pale}
-    means = (sure if len(sure) else frame).groupby("measure").rho.mean().sort_values(ascending=False, kind="stable")
+    means = frame.groupby("measure").rho.mean().sort_values(ascending=False, kind="stable")
     table = frame.assign(
         panel=frame.kind.map(titles),
         place=frame.measure.map(means.index.get_loc), row=frame.measure, value=frame.rho,
     ).sort_values("place", kind="stable")  # fmt: skip
-    entries = drawing.looks(table.family) if "family" in table else None
-    figure, axes = drawing.dot_panels(
-        table.rename(columns={"family": "series"}), entries, label=label, titles=list(titles.values()), columns=3, sharex=True,
-    )  # fmt: skip
+    figure, axes = drawing.dot_panels(table, label=label, titles=list(titles.values()), columns=3, sharex=True)
     next(iter(axes.values())).set(xlim=(-1.05, 1.05), xticks=[-1, -0.5, 0, 0.5, 1])
-    for drawn in (artist for kind in pale for artist in (*axes[titles[kind]].lines, *axes[titles[kind]].collections)):
-        drawn.set_alpha(0.35)
     return figure
 
 
@@ -140,11 +130,11 @@ def layer_means(frame: pd.DataFrame, marked: int | None = None):
     frame : pandas.DataFrame
         Rows: panel (title), seed, layer, share.
     marked : int, optional
-        A layer to shade in all panels.
+        The layer that the loss needs most, shaded in all panels and named in the second.
     """
     drawing.need(frame, "panel", "seed", "layer", "share", once=("panel", "seed", "layer"))
     titles = list(dict.fromkeys(frame.panel))
-    figure, axes = drawing.grid(len(titles), 4, WIDTH / 4, 1.55, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / 3, 1.6, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         own = frame[frame.panel == title].pivot(index="layer", columns="seed", values="share")
         axis.plot(own.index, own, color=MODELS[0], lw=0.6, alpha=0.7)
@@ -153,51 +143,45 @@ def layer_means(frame: pd.DataFrame, marked: int | None = None):
             axis.axvspan(marked - 0.35, marked + 0.35, color=MODELS[1], alpha=0.15, lw=0)
         axis.set_title(title, loc="left", fontsize=8)
         axis.set(xticks=list(own.index), yticks=[0, 0.5, 1])
+    if marked is not None:
+        axis, said = axes[min(1, len(axes) - 1)], "shaded: layer the\nloss needs most"
+        axis.text(0.98, 0.95, said, transform=axis.transAxes, ha="right", va="top", color=MODELS[1], fontsize=7.5)
     figure.supxlabel("layer", fontsize=8.5)
-    figure.supylabel("mean, of its largest", fontsize=8.5)
+    figure.supylabel("layer's mean / largest layer's mean", fontsize=8.5)
     return figure
 
 
 @redrawable
-def stability(frame: pd.DataFrame, asked: float | None = None, of: str = ""):
+def stability(frame: pd.DataFrame):
     """How a correlation changes with what is compared: a panel a kind of attention, a row a measure, a dot a comparison.
 
-    Dots of a measure are joined by a line. Measures stand in the order in which they come.
+    Measures stand in the order in which they come; comparisons are named above their dots.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Rows: measure, kind, compared (such as "same index", "other sentences"), rho, low, high (nan where there is none); over
-        (what lines are: an interval, or from the least to the largest), which the legend says where it is given.
-    asked : float, optional
-        A correlation that a claim asks for, as a dashed line.
-    of : str
-        The measure that it asks it of, if not of all.
+        (what lines are: an interval, or from the least to the largest), which the names say where it is given.
     """
     drawing.need(frame, "measure", "kind", "compared", "rho", "low", "high", once=("measure", "kind", "compared"))
-    kinds = drawing.kinds(frame.kind)
+    titles = [_titled(kind, pd.Series(dtype=float)) for kind in drawing.kinds(frame.kind)]
     table = frame.rename(columns={"measure": "row", "compared": "series", "rho": "value"})
-    if "over" in frame:
-        ranges = frame.over == intervals.SEEDS
-        table["series"] += ranges.map({True: " (least to largest pair)", False: " (95 % interval)"})
-    line, said = {"color": _DARK, "ls": "--", "lw": 0.9}, f"asked{f' of {of}' * bool(of)}"
-    figure, axes = drawing.dot_panels(
-        table.assign(panel=frame.kind.map(KIND_TITLES)), drawing.looks(table.series), label="rank correlation",
-        titles=[KIND_TITLES[kind] for kind in kinds], sharex=True, more=asked and {f"{said}: {asked:g}": line},
-    )  # fmt: skip
-    at, entries = drawing.places(table)[0], list(dict.fromkeys(table.series))
-    shift = 0.8 / len(entries) if table.duplicated(["kind", "row"]).any() else 0.0  # as `drawing.dots`
-    for (kind, name), rows in table.groupby(["kind", "row"]):
-        ups = [at["", name] + shift * (entries.index(series) - (len(entries) - 1) / 2) for series in rows.series]
-        axes[KIND_TITLES[kind]].plot(rows.value, ups, color=_GREY, lw=1.6, zorder=0.5)
+    table["panel"] = frame.kind.map(lambda kind: f"{KIND_TITLES[kind]} heads")
+    looks = drawing.looks(table.series)
+    figure, axes = drawing.dot_panels(table, looks, label="rank correlation", titles=titles, sharex=True, told=False)
     low = min(0.0, float(np.nanmin(frame[["rho", "low"]])))
     wide = low < -0.5
-    for axis in axes.values():
+    for title, axis in axes.items():
         axis.set_xticks([-1, -0.5, 0, 0.5, 1] if wide else [-0.5, 0, 0.5, 1])
         axis.set_xlim(-1.05 if wide else low - 0.05, 1.05)
-        if asked:
-            ends = (at["", of] - 0.5, at["", of] + 0.5) if ("", of) in at else axis.get_ylim()
-            axis.plot([asked] * 2, ends, **line, zorder=1)
+        axis.set_title(title, pad=38)
+        for name, rows in table[table.panel == title].groupby("series", sort=False):
+            lines = "least to largest pair" if "over" in rows and (rows.over == intervals.SEEDS).all() else "95 % interval"
+            said = fill(name, 17) + f"\n({lines})" * ("over" in rows and bool(rows.low.notna().any()))
+            axis.annotate(
+                said, (rows.value.mean(), 1), (0, 3), xycoords=axis.get_xaxis_transform(), textcoords="offset points",
+                ha="center", fontsize=7, color=looks[name]["color"],
+            )  # fmt: skip
     return figure
 
 
@@ -225,6 +209,7 @@ def contest(frame: pd.DataFrame, unit: str, trainings: pd.DataFrame | None = Non
     for axis, title in zip(axes, titles, strict=True):
         own = frame[frame.model == title]
         axis.axhline(0, **drawing.LEVEL)
+        axis.text(0.02, 0.02, "below the dotted line:\nbetter than random", transform=axis.transAxes, fontsize=7, color=_DARK)
         bare = looks if own["heads"].nunique() == 1 else {name: look | {"marker": ""} for name, look in looks.items()}
         drawing.lines(axis, own, "heads", "change", "criterion", bare)
         each = () if trainings is None else trainings[trainings.model == title].groupby(["criterion", "seed"])

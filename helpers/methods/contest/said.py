@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.lrp import RULES
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
-from helpers.methods.contest.runs import DECODER, ESTIMATES, SURVIVAL, UNIT
+from helpers.methods.contest.runs import CLOSES, DECODER, ESTIMATES, SURVIVAL, UNIT
 from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED
 from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, count, ends, interval, listed, number
@@ -21,10 +22,6 @@ FRONT = ("functions", TRUTH)
 BESIDE = (  # in files alone: twins of others, what few models have, and what does not agree with itself
     "cp", *ESTIMATES, "gradient, token", "rare", "probing", "alignment", "first token"
 )  # fmt: skip
-FAMILIES = {  # what measures look at
-    "gradient": ("gradient, example", *ESTIMATES), "relevance": RULES, "size": ("output norm",),
-    "attention": ("confidence", "positional", "syntactic"), "gates, votes": ("L1 gates", "votes"),
-}  # fmt: skip
 STABLE = ("alpha_beta", "attnlrp", "gradient, example", "output norm", TRUTH, "confidence", "positional", SURVIVAL)  # drawn
 FEW = 3  # models, below which an interval over models says nothing
 MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
@@ -33,12 +30,12 @@ WITHIN, ACROSS = "within layers", "over all layers"
 LEVEL = 0.05  # of a test
 HALF = 0.5  # of a correlation, below which a rank holds in part only
 HIGH = 0.9  # a bound on correlations above which it binds little
-PARTED = 0.3  # what a correlation loses, from which on a measure is said to lose sight of the layers
+PARTED = 0.3  # what a correlation loses, from which on a measure is said not to tell layers apart
 FLAT = 0.05  # of a share, within which layers are alike
 CALLED = {TRAINED: "L0, while it trains", NAMES["map"]: "L0's heads, cut at once", "gradual": "gradient, step by step"}
 COMPARED = {
     OTHER_TEXT: "other sentences", "matched heads, other seed": "matched heads of another training",
-    "same index, other seed": "heads of the same number there",
+    "same index, other seed": "heads of the same number",
 }  # fmt: skip
 LAYERED = (SURVIVAL, TRUTH, UNIT, "L1 gates", "alpha_beta", "votes", "output norm", "confidence")  # layer by layer
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
@@ -95,10 +92,14 @@ def agreement(table: pd.DataFrame) -> str:
     pairs = [
         f"*{named(row.one)}* and *{named(row.other)}*" for row in (part.loc[part.rho.idxmax()], part.loc[part.rho.idxmin()])
     ]
-    said = (
-        f"{sure.sum()} of {len(part)} pairs of measures agree by their own interval, {left.sum() or 'none'} after a correction"
-    )
-    return f"{said} for their number. Most alike are {pairs[0]}, least {pairs[1]}."
+    said = f"{sure.sum()} of {len(part)} correlations are above zero by their own interval, {left.sum() or 'none'} after a"
+    return f"{said} correction for their number. Most alike are {pairs[0]}, least {pairs[1]}."
+
+
+def over_all(table: pd.DataFrame) -> str:
+    """Of `tables.agreement` over all layers: the median of its correlations."""
+    part = table[table.kind == _main(table)]
+    return f"Over all layers the median correlation is {number(part.rho.median(), '.2f')}." if len(part) else ""
 
 
 def costliest(table: pd.DataFrame) -> str:
@@ -107,27 +108,25 @@ def costliest(table: pd.DataFrame) -> str:
     if TRUTH not in own or own[TRUTH].isna().any():
         return ""
     place, (kind, layer, head) = own[TRUTH].rank(ascending=False, method="min"), own[TRUTH].idxmax()
-    names = [name for name in (SURVIVAL, UNIT, "confidence") if name in own and own[name].notna().all()]
+    always = own.index[own[CLOSES] == np.inf] if CLOSES in own else own.index[:0]
+    names = [name for name in (UNIT, "confidence") if name in own and own[name].notna().all()]
     tops = {name: place[own[name].idxmax()] for name in names}
     told = "".join(f" The first by {named(name)} is number {at:.0f} by that loss." for name, at in tops.items() if at > 1)
     same = listed(named(name) for name, at in tops.items() if at == 1) if 1 in tops.values() else ""
     said = f"Of {len(own)} {KIND_TITLES[kind]} heads the loss needs layer {layer + 1}, head {head + 1} most."
+    said += f" It is one of {len(always)} that L0 keeps at every price." * ((kind, layer, head) in always)
     return said + f" It is also the first by {same}." * bool(same) + told
 
 
-def telling(table: pd.DataFrame, every: bool = False) -> pd.DataFrame:
+def telling(table: pd.DataFrame) -> pd.DataFrame:
     """Of `tables.predictors` within layers what can tell of a truth: of `FEW` models or more, with an effect to predict.
 
-    All rows of the truth where there are none such. With a column family, and of two measures that are nearly one the first.
-    With `every` the same measures also of kinds with too little effect, behind the others.
+    All rows of the truth where there are none such. Of two measures that are nearly one the first.
     """
     within = table[(table["heads"] == "within layers") & (table.truth == TRUTH) & (table.measure != SURVIVAL)]
-    family = within.measure.map({name: family for family, names in FAMILIES.items() for name in names}).fillna("other")
-    within = within.assign(family=family)[~within.measure.isin(BESIDE) | within.measure.isin(ESTIMATES[:1])]
+    within = within[~within.measure.isin(BESIDE) | within.measure.isin(ESTIMATES[:1])]
     many = within.groupby("kind").models.transform("max") >= FEW
     found = within[many & within.shown.astype(bool)]
-    if every and len(found):
-        found = pd.concat([found, within[many & ~within.shown.astype(bool) & within.measure.isin(found.measure)]])
     return found if len(found) else within
 
 
@@ -139,7 +138,7 @@ def predictors(table: pd.DataFrame) -> str:
         value = interval(best.rho, best.low, best.high, ".2f") + ", which holds zero" * bool(best.low <= 0 <= best.high)
         told.setdefault(f"*{named(best.measure)}*", []).append(f"{KIND_TITLES[kind]} heads {value}")
     closest = listed(f"{name} ({'; '.join(values)})" for name, values in told.items())
-    return f"Closest to the {named(TRUTH)} is {closest}. Differences are not tested."
+    return f"Of the measures drawn, closest to the {named(TRUTH)} is {closest}. Differences are not tested."
 
 
 def across(table: pd.DataFrame) -> pd.DataFrame:
@@ -177,7 +176,10 @@ def depth(means: pd.DataFrame, across: pd.DataFrame) -> str:
 
 
 def panels(means: pd.DataFrame, across: pd.DataFrame) -> pd.DataFrame:
-    """Of the same what `figures.layer_means` draws: each panel's title says both correlations."""
+    """Of the same what `figures.layer_means` draws: measures that differ between layers, both correlations in their titles."""
+    share = means.groupby(["measure", "layer"], sort=False).share.mean().unstack()
+    flat = share.index[share.max(axis=1) - share.min(axis=1) <= FLAT]
+    means = means[~means.measure.isin(flat)] if len(flat) < len(share) else means
     rho = across.pivot(index="measure", columns="compared", values="rho")
     told = {name: f"{number(row[WITHIN], '.2f')} within, {number(row[ACROSS], '.2f')} over all" for name, row in rho.iterrows()}
     return means.assign(panel=means.measure.map(lambda name: f"{named(name)}\n{told.get(name, '')}"))
@@ -192,11 +194,14 @@ def losses(across: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
 
 
 def stability(table: pd.DataFrame) -> str:
-    """Of `tables.reliability` with `tables.stability`: how alike a measure is on other sentences and another seed's heads."""
-    rho = table[table.kind == _main(table)].groupby("compared", sort=False).rho.median()
-    told = listed(f"{number(value, '.2f')} on {COMPARED.get(how, how)}" for how, value in rho.items())
-    part = "Only in part: the" if "matched heads, other seed" in rho and rho["matched heads, other seed"] < HALF else "The"
-    return f"{part} median correlation of a measure with itself is {told}."
+    """Of `tables.reliability` with `tables.stability`: how alike drawn measures are on other sentences and matched heads."""
+    drawn = steady(table)
+    rho = drawn.groupby("compared", sort=False).rho.median().drop(COMPARED["same index, other seed"], errors="ignore")
+    told = listed(f"{number(value, '.2f')} on {how}" for how, value in rho.items())
+    own = drawn[drawn.measure == UNIT].set_index("compared").rho.reindex(rho.index).dropna()
+    own = f"; *{named(UNIT)}* reaches {listed(number(value, '.2f') for value in own)}" * bool(len(own))
+    part = "Only in part: of" if rho.get(COMPARED["matched heads, other seed"], 1) < HALF else "Of"
+    return f"{part} the measures drawn the median is {told}{own}."
 
 
 def steady(table: pd.DataFrame) -> pd.DataFrame:
@@ -232,6 +237,13 @@ def spoken(model: str) -> str:
     return MODELS.get(model, model).removesuffix(EVERY)
 
 
+def swept(models: Iterable) -> str:
+    """Head tables' models in words, the first of each, and of which heads their sweeps are."""
+    names = dict.fromkeys(name if isinstance(name, str) else name[0] for name in models)
+    told = [spoken(name) + " (sweep of heads of all kinds)" * name.endswith(EVERY) for name in names]
+    return listed(told)
+
+
 def _settings(models: pd.Series) -> dict[str, str]:
     """Models with the heads that are in question, which need no word where those are never of all kinds."""
     said = {}
@@ -250,7 +262,7 @@ def differ(ranked: pd.DataFrame, drawn: pd.DataFrame, beside: pd.DataFrame) -> s
     if own.empty or not (own.high < 0).all():
         return ""
     name, told = _called(rivals.index[-1]), ends(own.change, "+.2f")
-    return f"Untrained, *{name}* costs less than random heads at these numbers ({told} nats), yet it ends last."
+    return f"Before further training *{name}* is better than random heads ({told} nats); after it, it is last."
 
 
 def _called(criterion: str) -> str:
@@ -345,12 +357,15 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     nothing = [name for name in rivals.index if kept.max()[name] == 0]
     if not nothing or rivals.index[0] in nothing:
         return ""
-    verb, alone = ("keep", "neither can" if len(nothing) == 2 else "none can") if len(nothing) > 1 else ("keeps", "it cannot")
-    worst = f"; {alone} be told from random heads" * ({*nothing} <= {*hollow(here, paired)})
+    alike, most = hollow(here, paired), str(kept.mean()[rivals.index].idxmax())
+    sure = {*nothing} <= {*alike}
     who = listed(f"*{_called(name)}*" for name in nothing) if len(nothing) <= FEW else f"{len(nothing)} rankings"
-    said = f"{who} {verb} no head of layer {at + 1}, which holds"
-    said += f" {ends(shares[at], '%')} of what single heads cost{worst}."
-    return f"{said} *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')} heads there."
+    said = f"{who} keep{'s' * (len(nothing) == 1)} no head of layer {at + 1}, which the loss needs most;"
+    said += f" *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')}."
+    if most not in alike:
+        return said + " The former cannot be told from random heads." * sure
+    like = ", like those," * sure
+    return f"{said} Layer {at + 1} is not all: *{_called(most)}* keeps most and{like} cannot be told from random heads."
 
 
 def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
@@ -364,11 +379,15 @@ def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame)
     if kept.nunique() < 2 or rivals.value.nunique() < 2:
         return ""
     rho, most = kept.corr(rivals.value, method="spearman"), own[own.criterion == kept.idxmax()]
+    few, at_random = "", own[own.criterion == RANDOM][column].mean()
+    for name in rivals.index[kept <= at_random][:1]:  # the best of those
+        few = f" *{_called(name)}* keeps {number(kept[name], '.1f')} there, random heads {number(at_random, '.1f')}; they"
+        few += f" change BLEU by {number(here.value[name], '+.1f')} and {number(here.value[RANDOM], '+.1f')}."
     counts, changes = listed(number(n, ".0f") for n in most[column]), listed(number(change, "+.1f") for change in most.change)
     return (
         f"{'Much' if rho > 0.7 else 'Some' if rho > 0.3 else 'Little'} goes with {column}: over {len(rivals)} criteria heads"
         f" kept there go with BLEU by {number(rho, '.2f')} (rank correlation of means), yet *{named(kept.idxmax())}* keeps most"
-        f" ({counts}) and changes BLEU by {changes}."
+        f" ({counts}) and changes BLEU by {changes}.{few}"
     )
 
 
@@ -396,22 +415,26 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     return f"{said}, at random by {number(here.value[RANDOM], '+.1f')}." if RANDOM in here.index else f"{said}."
 
 
-def _runner_up(ranked: pd.DataFrame, drawn: pd.DataFrame) -> tuple[str, list[float]]:
-    """Of a contest the second of L0's rivals, and the best one's BLEU minus its own, mean over trainings with interval."""
+def _apart(ranked: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
+    """Of a contest the BLEU of L0's best rival minus that of every other choice, best first: mean over trainings, interval."""
     here, rivals = _rivals(ranked)
     means = drawn.merge(here[["model", "test set"]].drop_duplicates()).groupby(["criterion", "seed"]).change.mean()
-    one, other = (means[name].to_numpy() for name in rivals.index[:2])
-    return rivals.index[1], list(intervals.paired(one, other)[:3])
+    names = here.index.drop([rivals.index[0], RANDOM], errors="ignore")
+    rows = [intervals.paired(means[rivals.index[0]].to_numpy(), means[name].to_numpy())[:3] for name in names]
+    return pd.DataFrame(rows, names, VALUES)
 
 
-def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of the same and `tables.against_l0`: which measure to prune by, as far as L0 and random heads tell.
+def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Of a contest how far its best rival of L0 is ahead of every other choice, with intervals."""
+    here, rivals = _rivals(ranked)
+    if rivals.empty or here.seeds.min() < 2:
+        return ""
+    told = [f"*{_called(str(row.Index))}* {interval(*row[1:], '+.2f')}" for row in _apart(ranked, drawn).itertuples()]
+    return f"BLEU of *{_called(rivals.index[0])}* minus that of the others (paired by training, not corrected): {listed(told)}."
 
-    Parameters
-    ----------
-    corrected : pandas.DataFrame
-        `tables.against_l0`.
-    """
+
+def advice(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Of the same which measure to prune by, and from what the trainings tell it by their intervals alone."""
     here, rivals = _rivals(ranked)
     if rivals.empty:
         return "L0 has no rival in this run."
@@ -420,46 +443,48 @@ def advice(ranked: pd.DataFrame, paired: pd.DataFrame, corrected: pd.DataFrame, 
         return f"One training decides no contest; the best by value is *{_called(best)}*."
     if paired.loc[best, low] <= 0:
         return f"No measure is shown to choose better than chance; the best by value is *{_called(best)}*."
-    row = corrected[corrected.criterion == best].merge(here[["model", "test set"]].drop_duplicates()).iloc[0]
-    said, beside = f"**To prune, rank by {_called(best)}**: it is best by value", ""
-    if len(rivals) > 1:
-        second, apart = _runner_up(ranked, drawn)
-        beside = f" or *{_called(second)}* ({interval(*apart, '+.2f')})" * bool(apart[1] <= 0 <= apart[2])
-    how = f" and does {'better' if row.value > 0 else 'worse'} than" if row.p_holm < LEVEL else ", but cannot be told from"
-    beside *= how.startswith(",")
-    return f"{said}{how} *{_called(TRAINED)}* ({interval(*row[VALUES], '+.2f')} BLEU){beside}."
+    apart = _apart(ranked, drawn)
+    sure = [*(f"*{_called(name)}*" for name in apart.index[apart.low > 0]), "random heads"]
+    alike = [name for name in (TRAINED, *rivals.index[1:2]) if apart.low[name] <= 0 <= apart.high[name]]
+    said = f"**To prune, rank by {_called(best)}**: it is best by value; {count(int(here.seeds[TRAINED]), 'training')} tell it"
+    said += f" from {listed(sure)} only"
+    plain = {TRAINED: "L0", "L1 gates": "L1 gates (gates trained under a price on their size)"}
+    told = [plain.get(name, _called(name)) for name in alike]
+    return f"{said}, so not from {' or '.join(told)}." if told else f"{said}."
 
 
-def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, text: str) -> tuple[str, str]:
-    """The contest on other text, `tables.over_seeds` of both: how alike the orders are; and what is best and last there.
+def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, rho: pd.DataFrame, text: str) -> tuple[str, str]:
+    """What of a contest carries over to other text, `tables.over_seeds` of both; and what is best and last there.
 
-    `drawn` are `tables.stacked` of the other text, for the range of its random draws.
+    `drawn` are `tables.stacked` of the other text, `rho` is `across` of it.
     """
     (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
     names = [name for name in rivals.index if name in there.index]
-    if len(names) < FEW:
+    if len(names) < FEW or here.value[names].nunique() < 2:
         return "", ""
     tests = other[other.model.eq(there.model.iloc[0])].pivot(index="criterion", columns="test set", values="value").loc[names]
     rhos = [one.corr(here.value[names], method="spearman") for _, one in tests.items()]
-    best, last, then = there.value[names].idxmax(), there.value[names].idxmin(), names[-1]
-    draws = drawn[drawn.criterion == RANDOM].merge(there[["model", "test set"]].drop_duplicates()).change
-    alike, own = ends(rhos, ".2f"), drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
-    places = {"best": best, "last": last} | ({"last here": then} if then != last else {})
-    told = [f"{place} *{_called(name)}* {number(there.value[name], '+.1f')}" for place, name in places.items()]
+    first, last, then = names[0], there.value[names].idxmin(), names[-1]
+    own = drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
+    draws = own.change[[RANDOM]]
     trained = count(int(there.seeds[TRAINED]), "training")
+    alike = own.loc[[first]].eval("above_low <= 0 <= above_high").all()
+    said = f"On {text} text ({trained}, {number(there['heads'].iloc[0], '.0f')} encoder heads left) *{_called(first)}*"
+    said += f" {'cannot be' if alike else 'is'} told from L0. The order of rankings"
+    said += f" {'hardly carries over' if max(rhos) < HALF else 'is alike'} (rank correlation {ends(rhos, '.2f')})."
+    within, over = rho[rho.measure == then].pivot(index="measure", columns="compared", values="rho").reindex(
+        index=[then], columns=[WITHIN, ACROSS]).iloc[0]  # fmt: skip
+    told = ["beats every random draw"] * bool(there.value[then] > draws.max())
+    seen = f"keeps sight of layers ({number(within, '.2f')} within, {number(over, '.2f')} over all)"
+    told += [seen] * bool(within - over <= PARTED)
+    said += f" There *{_called(then)}* {listed(told)}." * bool(told)
+    before = [f"*{_called(name)}* {number(value, '+.2f')}" for name, value in there.value[names].sort_values()[::-1].items()
+              if value > there.value[first]]  # fmt: skip
     left = " encoder heads left and not ".join(number(part["heads"].iloc[0], ".0f") for part in (there, here))
-    first, changes = names[0], {_called(name): number(there.value[name], "+.1f") for name in (names[0], TRAINED, then)}
-    said = listed([*(f"{value} by *{name}*" for name, value in changes.items()), f"{ends(draws, '+.1f')} by random heads"])
-    holds = there.value[first] > draws.max() and own.loc[[first]].eval("above_low <= 0 <= above_high").all()
-    weak = f"the warning against {_called(then)} is weaker" * bool(there.value[then] > draws.max())
-    end = " and ".join(filter(None, ("the advice holds there" * bool(holds), weak)))
-    end *= first == UNIT and then == "confidence"  # the advice of `recommended`
-    return (
-        f"On {text} text ({trained}, {number(there['heads'].iloc[0], '.0f')} heads left) BLEU changes by {said}"
-        f"{': ' * bool(end)}{end}.",
-        f"**On {text} text** ({there.model.iloc[0]}, {trained}, {left}): {', '.join(told)}; random heads"
-        f" {ends(draws, '+.1f')} BLEU. The order of rankings correlates with this one at {alike}.",
-    )
+    places = f"**On {text} text** ({there.model.iloc[0]}, {trained}, {left}) *{_called(first)}* changes BLEU by"
+    places += f" {number(there.value[first], '+.2f')}" + f"; ahead by value: {listed(before)}" * bool(before)
+    places += f". Last is *{_called(last)}* {number(there.value[last], '+.1f')}, random heads {ends(draws, '+.1f')}"
+    return said, places + ": no better than some of them." if there.value[last] <= draws.max() else f"{places}."
 
 
 def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame, drawn: pd.DataFrame) -> str:
@@ -468,38 +493,35 @@ def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame
     rho = across[across.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"])
     if UNIT not in rivals.index[:1] or "confidence" not in hollow(here, paired) or not rho.iloc[0] - rho.iloc[1] > PARTED:
         return ""
-    second, (_, low, high) = _runner_up(ranked, drawn)
+    apart = _apart(ranked, drawn)
     why = ""
-    if second == "L1 gates" and low <= 0 <= high:
+    if "L1 gates" in apart.index and apart.low["L1 gates"] <= 0 <= apart.high["L1 gates"]:
         why = " It takes one forward and backward pass; L1 gates, not told from it, a short training."
-    return (
-        f"**To prune**, rank heads by gradient importance over all layers at once, then train on.{why} Do not rank by"
-        " confidence."
-    )
+    said = f"**To prune**, rank heads by gradient importance, then train on.{why} Do not rank by confidence: here it"
+    return f"{said} cannot be told from random heads."
 
 
-def answer(agreement: pd.DataFrame, everywhere: pd.DataFrame, predictors: pd.DataFrame, advice: str = "") -> str:
+def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
     """The question of the notebook answered: within layers, over all layers, and which measure to prune by.
 
     Parameters
     ----------
-    agreement, everywhere, predictors : pandas.DataFrame
-        `tables.agreement` of what is drawn, the same pairs over all layers, and `tables.predictors`.
+    agreement, predictors : pandas.DataFrame
+        `tables.agreement` of what is drawn, and `tables.predictors`.
     """
-    part, other = (table[table.kind == _main(agreement)] for table in (agreement, everywhere))
+    part = agreement[agreement.kind == _main(agreement)]
     rho = across(predictors).pivot(index="measure", columns="compared", values="rho").reindex(columns=[WITHIN, ACROSS])
-    rho, said = rho.reindex([UNIT, "confidence"]), []
-    fell = rho[WITHIN] - rho[ACROSS]
-    blind = bool(fell["confidence"] > PARTED)
+    rho, said = rho.reindex([UNIT, "confidence"]).loc["confidence"], []
+    blind = bool(rho[WITHIN] - rho[ACROSS] > PARTED)
     if len(part):
-        how, middles = _how(part.rho.median()), [number(table.rho.median(), ".2f") for table in (part, other)]
-        said.append(f"**Measures {how}{', but some lose sight of the layers' * blind}.** Two measures of")
-        said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads have a median rank correlation of {middles[0]} within a layer and")
-        said.append(f"{middles[1]} over all layers.")
+        some = ", but some cannot tell which layer matters" * blind
+        said.append(f"**On {text} text measures {_how(part.rho.median())}{some}.**")
+        said.append(f"Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads have a median rank correlation of")
+        said.append(f"{number(part.rho.median(), '.2f')} within a layer.")
     if blind:
-        values = [number(value, ".2f") for value in rho.loc["confidence"]]
-        said.append(f"With how long L0 keeps a head, confidence goes from {values[0]} to {values[1]}")
-        said[-1] += ", while gradient importance loses nothing." if fell[UNIT] <= 0 else "."
+        values = [number(value, ".2f") for value in rho]
+        said.append(f"Confidence correlates at {values[0]} with how long L0 keeps a head within a layer, at {values[1]}")
+        said.append("over all layers.")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
