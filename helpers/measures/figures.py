@@ -9,15 +9,15 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.colors import Colormap, ListedColormap, LogNorm
+from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.ticker import LogLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
 from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS, way
-from helpers.measures.ranks import by_layer, relative
+from helpers.measures.ranks import by_layer, clear, follows_function, relative
 from helpers.measures.table import named
-from helpers.reading import count
+from helpers.reading import count, listed
 
 
 @redrawable
@@ -45,27 +45,8 @@ def offsets(described: Mapping[str, Mapping[str, Any]], reach: int = 8):
 # --- maps of heads ---------------------------------------------------------------------------------------------------
 
 
-def _head_map(
-    axis, column: pd.Series, kind: str, limits: tuple[float, float], cmap: str | Colormap, colour: pd.Series
-):  # fmt: skip
-    """Layers down (1 at the bottom, as in the paper), heads across, largest first; cells show value and head (h1)."""
-    colour, column = (part.xs(kind, level="kind") for part in (colour, column))
-    rows = {layer: own.xs(layer).sort_values(ascending=False, kind="stable").index for layer, own in column.groupby("layer")}
-    table, shade = (
-        pd.DataFrame([part.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()]) for part in (column, colour)
-    )
-    said = np.full(table.shape, "", dtype=object)
-    for i, heads in enumerate(rows.values()):
-        for place, (value, head) in enumerate(zip(table.loc[i], heads, strict=False)):
-            said[i, place] = drawing.short(value, 2 - (abs(value) > 0.99)) + f"\nh{head + 1}"  # "1.0" for ".99"
-    drawn = drawing.heat(axis, shade[::-1], said[::-1], cmap, limits)
-    axis.set_xticks([])
-    axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
-    return drawn
-
-
 def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
-    """Inches of a panel of `_head_map`: text of 7 points fits its cells."""
+    """Inches of a panel of `relevance_and_confidence`: text of 7 points fits its cells."""
     layers, heads = (
         max(c.xs(kind).index.get_level_values(name).max() for c in columns.values()) + 1 for name in ("layer", "head")
     )
@@ -120,7 +101,7 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
 def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
     """Relevance and confidence of every head (Fig. 1 and 2), a panel a model: sorted by the one, coloured by the other.
 
-    Cells show relevance and the head's number, colours ranks of confidence; at the right stands each layer's rank correlation.
+    Cells show relevance, colours ranks of confidence; at the right stands each layer's rank correlation.
 
     Parameters
     ----------
@@ -132,13 +113,20 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     figure, axes = drawing.grid(len(relevance), 4, width, height)
     figure.set_figwidth(figure.get_figwidth() + 0.65)  # the colour bar
     for axis, (title, column) in zip(axes, relevance.items(), strict=True):
-        ranks = confidence[title].groupby(level=["kind", "layer"]).rank(ascending=False, method="min")
-        drawn = _head_map(axis, column, kind, (1, max(2, most)), "viridis_r", ranks)
-        _layers_alike(axis, column.xs(kind), confidence[title].xs(kind))
+        own, sure = column.xs(kind), confidence[title].xs(kind)
+        rows = {layer: part.xs(layer).sort_values(ascending=False, kind="stable").index for layer, part in own.groupby("layer")}
+        table, shade = (
+            pd.DataFrame([part.xs(layer).reindex(heads).tolist() for layer, heads in rows.items()])
+            for part in (own, sure.groupby(level="layer").rank(ascending=False, method="min"))
+        )
+        said = table.map(lambda value: drawing.short(value, 2 - (abs(value) > 0.99)))  # "1.0" for ".99"
+        drawn = drawing.heat(axis, shade[::-1], said[::-1], "viridis_r", (1, max(2, most)))  # layer 1 at the bottom
+        axis.set_xticks([])
+        axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
+        _layers_alike(axis, own, sure)
         axis.set_title(fill(title, 12) if width < 2 else title, loc="left")
-        said = f"heads by relevance\n{fill('(above: share; below: head)', int(12 * width))}"
-        axis.set(ylabel="layer" if left(axis) else "", xlabel=said)
-    drawing.bar(figure, drawn, axes, "rank of confidence\nin layer (1: largest)", range(1, int(most) + 1))
+        axis.set(ylabel="layer" if left(axis) else "", xlabel="heads by relevance\n(share of the layer)")
+    drawing.bar(figure, drawn, axes, "1: most confident", range(1, int(most) + 1))
     return figure
 
 
@@ -675,7 +663,7 @@ def few_heads(table: pd.DataFrame):
         What `helpers.measures.measured.few_heads` returns.
     """
     figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
-    most, place = int(table["heads"].max()), 0.34
+    most, place, alike = int(table["heads"].max()), 0.34, dict[str, list[str]]()
     axis.plot([0, most], [0, 100], **drawing.LEVEL)
     for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
         colour, value = _RULE_LOOKS[rule], 100 * rows.set_index("heads").value
@@ -685,9 +673,12 @@ def few_heads(table: pd.DataFrame):
         )  # two lie together
         if own:
             axis.plot(half, value[half], "o", ms=8, mfc="none", mec=colour, mew=1.4)
-            said = f"{named(rule).removeprefix('relevance, ')}: {count(half, 'head')}, {value[half]:.0f} %"
-            axis.text(0.98, place, said, ha="right", transform=axis.transAxes, fontsize=8.5, color=colour)
-            place -= 0.09
+            alike.setdefault(f"{count(half, 'head')}, {value[half]:.0f} %", []).append(rule)
+    for said, rules in alike.items():
+        who = listed(named(rule).removeprefix("relevance, ") for rule in rules)
+        look = {"ha": "right", "fontsize": 8.5, "color": _RULE_LOOKS[rules[0]]}
+        axis.text(0.98, place, f"{who}: {said}", transform=axis.transAxes, **look)
+        place -= 0.09
     axis.set(xlabel="largest heads of a layer", ylabel="% of the layer's relevance", ylim=(0, 103), xlim=(0, most + 0.15))
     axis.set_xticks(range(1, most + 1))
     ring = {"color": "black", "ls": "", "marker": "o", "mfc": "none"}
@@ -697,37 +688,49 @@ def few_heads(table: pd.DataFrame):
 
 
 @redrawable
-def relevance_by_function(relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series]):
+def relevance_by_function(
+    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], beside: Sequence[str] = ()
+):  # fmt: skip
     """Relevance of encoder heads, in units of the layer's average head: two columns a model, heads with and without a function.
 
-    Of layers that have both (`helpers.measures.ranks.follows_function`); a bar is the mean of a column.
+    Of layers that have both (`helpers.measures.ranks.follows_function`): a line joins the two means of a layer, a bar is the
+    mean of a column, and the difference of the two bars stands above.
 
     Parameters
     ----------
     relevance : mapping of title -> Series on (kind, layer, head)
     functions : mapping of title -> Series of lists of (function, label)
+    beside : sequence of str
+        Titles that stand behind a gap.
     """
     figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.1)
-    rng, names = np.random.default_rng(0), []
-    for at, (title, column) in enumerate(relevance.items()):
+    names: dict[float, str] = {}
+    for number, (title, column) in enumerate(relevance.items()):
+        at = number + 0.4 * (title in beside)
         table = pd.DataFrame({"value": relative(column), "has": functions[title].map(bool)}).xs("encoder").astype(float)
         layers = table.groupby(level="layer")
         top, both = layers.value.transform("max") == table.value, layers.has.transform("nunique") == 2
-        names.append(f"with | without\n{title}\n{table[both].index.unique('layer').size} of {layers.ngroups} layers\nhave both")
+        paired = table[both].index.unique("layer")
+        names[at] = f"with | without\n{title}\n{len(paired)} of {layers.ngroups} layers\nhave both"
+        side = dict(zip(paired, 0.13 * np.linspace(-1, 1, len(paired) + 2)[1:-1], strict=True))  # each layer has its place
         for has, place, colour in ((1, at - 0.2, MODELS[2]), (0, at + 0.2, "#C9C9C9")):
             own = table[both & (table.has == has)]
-            where = place + rng.uniform(-0.13, 0.13, len(own))
+            where = place + own.index.get_level_values("layer").map(side).to_numpy(float)
             axis.scatter(where, own.value, s=24, color=colour, ec="black", lw=np.where(top[own.index], 1.8, 0.3), zorder=2)
             if len(own):
                 axis.hlines(own.value.mean(), place - 0.17, place + 0.17, color="black", lw=2, zorder=3)
-                axis.text(place - 0.18 if has else place + 0.18, own.value.mean(), f"{own.value.mean():.2f}", fontsize=7.5,
-                          va="center", ha="right" if has else "left")  # fmt: skip
+        for layer, x in side.items():
+            axis.plot([at + x - 0.2, at + x + 0.2], table.loc[layer].groupby("has").value.mean()[[1, 0]], color="grey", lw=0.8)
+        if len(paired):
+            row = pd.DataFrame([follows_function({title: column}, {title: functions[title]})])
+            said = f"{row.difference[0]:+.2f}{'' if clear(row)[0] else ', not clear'}"
+            axis.text(at, 1.02, said, ha="center", transform=axis.get_xaxis_transform(), fontsize=8.5)
     axis.axhline(1, **drawing.LEVEL)
-    axis.set_xticks(range(len(names)), names)
-    axis.set(ylabel="relevance / layer's average head", xlim=(-0.6, len(names) - 0.4), ylim=(0, None))
-    dot = {"ls": "", "marker": "o", "mec": "black", "mew": 0.3}
-    entries = {"with a function": dot | {"color": MODELS[2]}, "without": dot | {"color": "#C9C9C9"}}
-    entries |= {"most relevant of its layer": dot | {"mfc": "none", "mew": 1.8}, "mean": {"color": "black", "lw": 2}}
+    axis.set_xticks([*names], names.values())
+    axis.set(ylabel="relevance / layer's average head", xlim=(-0.6, max(names) + 0.6), ylim=(0, None))
+    axis.set_title("Heads with and without a function: difference of the means", loc="left", pad=16)
+    entries = {"most relevant of its layer": {"ls": "", "marker": "o", "mec": "black", "mfc": "none", "mew": 1.8}}
+    entries |= {"mean": {"color": "black", "lw": 2}, "means of a layer": {"color": "grey", "lw": 0.8}}
     drawing.legend(figure, entries | {"average head": drawing.LEVEL})
     return figure
 
@@ -760,42 +763,38 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
 
 
 @redrawable
-def rules(mean: pd.DataFrame, curves: pd.DataFrame):
-    """How far rules of relevance agree with each other and, on the diagonal, with themselves; and how many sentences it takes.
-
-    Rules whose rankings do not repeat (below a half) are grey: nothing can agree with them.
+def rules(mean: pd.DataFrame, curves: pd.DataFrame, natural: pd.DataFrame | None = None):
+    """How far rules of relevance agree with each other, here and on natural text, and with themselves on other sentences.
 
     Parameters
     ----------
-    mean : square pandas.DataFrame
-        Rank correlations between rules (`helpers.measures.ranks.rank_agreement`), mean over models.
+    mean, natural : pandas.DataFrame
+        Rank correlations of rules (`helpers.measures.ranks.rank_agreement`), mean over models.
     curves : pandas.DataFrame
         Rules as columns, on the number of sentences: rank correlations with the other half (`helpers.measures.ranks.settling`).
+        Those that end below a half are grey.
     """
-    repeats, size = curves.iloc[-1], len(mean)
-    names = [named(rule).removeprefix("relevance, ") for rule in mean.index]
-    figure, (axis, beside) = plt.subplots(1, 2, figsize=(WIDTH, 0.34 * size + 1.7), width_ratios=(1, 1.15))
-    values = np.where(np.eye(size, dtype=bool), repeats[mean.index], mean.where(np.tri(size, dtype=bool)))
-    vague = (repeats[mean.index] < 0.5).to_numpy()
-    grey = (vague[:, None] | vague) & ~np.isnan(values)
-    drawing.heat(axis, np.where(grey, np.nan, values), [[drawing.short(x) for x in row] for row in values], "Blues", (0, 1.2))
-    for row, column in zip(*np.nonzero(grey), strict=True):
-        axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fc="#EEEEEE", ec="white", lw=0.6))
-        axis.text(column, row, drawing.short(values[row, column]), ha="center", va="center", fontsize=7, color="#777777")
-    for place in range(size):
-        axis.add_patch(plt.Rectangle((place - 0.5, place - 0.5), 1, 1, fill=False, ec="black", lw=0.9))
-    axis.set_xticks(range(size), [name.replace(" (", "\n(") for name in names], rotation=90)
-    axis.set_yticks(range(size), names)
-    axis.set_title("Do the rules rank heads alike?\n(framed: itself, other sentences)")
-    level, more = 1.1, {"transform": beside.get_yaxis_transform(), "fontsize": 7.5, "va": "center"}
+    frames = {"here": mean} if natural is None else {"generated text": mean, "Europarl": natural}
+    names = {rule: named(rule).removeprefix("relevance, ") for rule in curves}
+    figure, axes = plt.subplots(1, len(frames) + 1, figsize=(WIDTH, 2.7), width_ratios=[*[0.8] * len(frames), 1.4])
+    for axis, (title, frame) in zip(axes, frames.items(), strict=False):
+        once = frame.where(np.tri(len(frame), k=-1, dtype=bool)).iloc[1:, :-1]  # below the diagonal
+        drawing.heat(axis, once, once.map(drawing.short), "Blues", (0, 1.2))
+        axis.set_xticks(range(len(once)), [names[rule].replace(" (", "\n(") for rule in once], rotation=90)
+        axis.set_yticks(range(len(once)), [names[rule].replace(" (", "\n(") if left(axis) else "" for rule in once.index])
+        axis.set_title(f"with each other,\n{title}")
+    figure.suptitle("Do rules of relevance rank heads alike?", fontsize=10)
+    beside, repeats, level = axes[-1], curves.iloc[-1], 1.1
+    more = {"transform": beside.get_yaxis_transform(), "fontsize": 7.5, "va": "center"}
     for rule in repeats.sort_values(ascending=False).index:
-        colour, level = _RULE_LOOKS[rule.partition(" ")[0]], min(level - 0.1, repeats[rule])  # names keep off each other
+        colour = _RULE_LOOKS[rule.partition(" ")[0]] if repeats[rule] >= 0.5 else "#777777"
+        level = min(level - 0.1, repeats[rule])  # names keep off each other
         beside.plot(curves[rule], "o-" if repeats[rule] >= 0.5 else "o--", ms=3, lw=1.2, color=colour)
-        beside.text(1.03, level, names[mean.index.get_loc(rule)], color=colour, **more)
+        beside.text(1.03, level, names[rule], color=colour, **more)
     drawing.logarithmic(beside, "x")
     beside.axhline(0, **drawing.LEVEL)
     beside.set(xlabel="sentences", ylabel="Spearman", ylim=(-0.15, 1.03))
-    beside.set_title("Does a rule rank them alike\non other sentences?")
+    beside.set_title("each with itself,\non other sentences")
     return figure
 
 

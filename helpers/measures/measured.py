@@ -58,7 +58,6 @@ PRINTED_TEXT = {
 }  # fmt: skip
 # section 5.3: the head's share on one of the two rarest tokens (of WMT: more than), and on the rarest one where that is printed
 PRINTED_RARE = {"WMT": {"two": 0.5}, "OpenSubtitles": {"two": 0.83, "one": 0.66}}
-PRINTED_BLEU = {"ru-news": 29.6, "ru-subtitles": 32.4}
 
 FUNCTIONAL = ("positional", "syntactic", "rare")
 

@@ -11,26 +11,35 @@ import pandas as pd
 
 from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RELATIONS, way
+from helpers.measures.sentence import needing
 from helpers.measures.table import named
 from helpers.reading import count, ends, interval, listed, number
 from helpers.study import layout, values
 
 
-def carried(table: pd.DataFrame) -> str:
+def carried(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
     """Of `measured.few_heads`: how many heads carry more than half of a layer, by the default rule and by the signed ones."""
-    mean = table.groupby([table.rule == "alpha_beta", "weights", "heads"]).value.mean()
+    every = pd.concat([table, *([] if natural is None else [natural.assign(weights="Europarl " + natural.weights)])])
+    mean = every.groupby([every.rule == "alpha_beta", "weights", "heads"]).value.mean()
     need = {key: int((own.droplevel([0, 1]) > 0.5).idxmax()) for key, own in mean.groupby(level=[0, 1])}
     own, random = ([need[default, weights] for default in (True, False)] for weights in ("trained", "random"))
+    there = [need.get((False, f"Europarl {weights}")) for weights in ("trained", "random")]
+    more = f" On Europarl the signed rules need {there[0]}, with random weights {there[1]}{' too' * (there[0] == there[1])}."
     return (
-        f"More than half of a layer's relevance comes from {own[0]} of {table.heads.max()} heads by the default rule and from"
-        f" {own[1]} by the signed rules; with random weights from {random[0]} and {random[1]}."
+        f"More than half of a layer's relevance comes from {own[0]} of {table.heads.max()} heads by the default rule, {own[1]}"
+        f" by the signed rules (random weights: {random[0]} and {random[1]}).{more * bool(there[0])}"
     )
 
 
-def followed(each: pd.DataFrame) -> str:
-    """Of `ranks.follows_function`: in how many models a difference is above shuffled ones and its interval above 0."""
-    own = each.drop(index="all models", level="model", errors="ignore").xs("alpha_beta", level="rule")
-    return f"By the default rule the difference is clear in {ranks.clear(own).sum()} of {count(len(own), 'model')} taken alone."
+def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
+    """Of rank correlations of rules, here and on natural text: how far the two signed rules agree, and with the default one."""
+    two = ["attnlrp ratio", "cp ratio"]
+    told = [(number(f.loc[*two], ".2f"), ends(f.loc[two, "alpha_beta"], ".2f")) for f in (mean, natural) if f is not None]
+    signed, default = (", on Europarl at ".join(parts) for parts in zip(*told, strict=True))
+    return (
+        f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default} (that one averages per"
+        " token, so not only the rule differs)."
+    )
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
@@ -55,7 +64,8 @@ def of_natural(root: Path) -> dict[str, Any]:
 
     relevance, functions, loss (without a head): Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
     `ranks.follows_function`; differ: encoder row of `measured.effects_that_differ`; bleu: with encoder attention, and without;
-    told: how measures correlate with the loss without a head, by measure, no row where too few heads change it.
+    told: how measures correlate with the loss without a head, by measure, no row where too few heads change it; confidence:
+    Series by title; words: `sentence.one_by_one`; rules: `ranks.rank_agreement`; few: `measured.few_heads`.
     """
     chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
     if not (drawn := chapter.inputs("relevance_by_function")).exists():
@@ -67,39 +77,49 @@ def of_natural(root: Path) -> dict[str, Any]:
     found["loss"] = {title: loss.set_index(["model", "kind", "layer", "head"]).loss[title]}
     found |= {"ranks": ranked[ranked.weights == "trained"].assign(weights="natural"), "follows": follows.iloc[0]}
     found["told"] = told[(told.truth == "loss, all models") & told.shown].set_index("measure")
+    found["confidence"] = values.read(chapter.inputs("fig1_relevance_and_confidence"))["confidence"]
+    found |= {"words": pd.read_csv(chapter.table("words_and_heads")), "few": pd.read_csv(chapter.table("few_heads"))}
+    found["rules"] = pd.read_csv(chapter.table("rule_agreement")).set_index("measure").drop(columns="model")
     found |= {"differ": differ[differ.kind == "encoder"].iloc[0], "bleu": (*first[[title, f"{title}, no encoder heads"]],)}
     return found
 
 
 def answered(
-    alike: pd.Series, loss: pd.Series, shown: bool, elsewhere: Mapping[str, Any], natural: pd.DataFrame, decides: bool,
-    worth: Sequence[float],
+    alike: pd.Series, loss: pd.Series, shown: bool, elsewhere: Mapping[str, Any], natural: Mapping[str, Any],
+    words: pd.DataFrame, follows: pd.DataFrame,
 ) -> str:  # fmt: skip
     """The answer of notebook 01: rows rho, low and high of relevance with confidence and with the loss without a head.
 
-    shown: whether enough heads change the loss; elsewhere: `beyond`; natural: `of_natural`'s told; decides: `sentence.decides`;
-    worth: BLEU that training without encoder attention costs the Europarl model and one here (nan: not known).
+    shown: whether enough heads change the loss; elsewhere: `beyond`; natural: `of_natural`; words: `sentence.one_by_one`;
+    follows: `ranks.follows_function` by (model, rule).
     """
-    words = [ranks.strength(row.rho, row.low) for row in (alike, loss)]
-    costs = f" and {words[1]} with what removing a head costs ({number(loss.rho)})"
-    costs = costs if shown else "; there single heads cost too little to judge the rest"
-    own = f"agrees {words[0]} with confidence ({number(alike.rho)}){costs}"
-    told = [f"**By the rule of the authors' later code, relevance {own}.**"]
-    if "Europarl" in elsewhere and "alpha_beta" in natural.index:
-        there = elsewhere["Europarl"][0], natural.rho["alpha_beta"]
-        how = "much" if min(there) >= 0.7 else "partly"
-        newer = ", not by two newer ones" * (not (natural.low.reindex(["attnlrp ratio", "cp ratio"]) > 0).any())
-        told = [
-            f"**Where heads matter, relevance ranks them {how} as confidence does (rank correlation {number(there[0])}) and as"
-            f" removing them does ({number(there[1])}): one Europarl model, by the rule of the authors' later code{newer}.** On"
-            f" our generated text it {own}."
+    strong, costly = (ranks.strength(row.rho, row.low) for row in (alike, loss))
+    costs = f" and {costly} with what removing a head costs ({number(loss.rho)})"
+    own = f"agrees {strong} with confidence ({number(alike.rho)})"
+    own += costs if shown else "; single removals cost too little to judge"
+    said, told = [f"**By the rule of the authors' later code, relevance {own}.**"], natural.get("told", pd.DataFrame())
+    if both := "Europarl" in elsewhere and "alpha_beta" in told.index:
+        there = elsewhere["Europarl"][0], told.rho["alpha_beta"]
+        newer = ", not by two newer ones" * (not (told.low.reindex(["attnlrp ratio", "cp ratio"]) > 0).any())
+        said = [
+            "**On Europarl, our one model of natural text, relevance ranks encoder heads"
+            f" {'much' if min(there) >= 0.7 else 'partly'} as confidence (rank correlation {number(there[0])}) and removal"
+            f" ({number(there[1])}) do, by the rule of the authors' later code{newer}.** On generated text it {own}."
         ]
-        if not any(map(math.isnan, worth)):
-            most, least = (number(value, ".1f") for value in worth)
-            told.append(f"Trained without encoder attention, the Europarl model loses {most} BLEU, one of ours {least}.")
-    if decides:
-        told.append("In one sentence, relevance by a newer rule finds the head whose removal changes the word.")
-    return " ".join(told)
+    each = follows.xs("alpha_beta", level="rule")  # all models first, where there are several
+    if each.layers.iloc[0]:
+        least = f" (clearly in {ranks.clear(each[1:]).sum()} of {len(each) - 1} models)" * (len(each) > 1)
+        more = each.low.iloc[0] > 0
+        unseen = ", not on Europarl" * bool(both and more and natural["follows"].low <= 0)
+        said.append(f"Heads with a function are{' not clearly' * (not more)} more relevant{' there' * both}{least}{unseen}.")
+    need, found = needing(words)
+    if len(need):
+        said.append(f"{found.index[0]} finds the head that a word needs for {found.iloc[0]} of {count(len(need), 'word')}")
+        if both:
+            need, other = needing(natural["words"])
+            said[-1] += f", on Europarl for {other[found.index[0]]} of {len(need)} ({other.index[0]} {other.iloc[0]})"
+        said[-1] += "."
+    return " ".join(said)
 
 
 def by_rank(confidence: pd.DataFrame, loss: pd.DataFrame) -> str:
@@ -112,16 +132,23 @@ def by_rank(confidence: pd.DataFrame, loss: pd.DataFrame) -> str:
     return f"{said} Chance gives {number(confidence.even.iloc[0], '.1f')}."
 
 
-def worth(title: str, lost: float, gained: float, natural: Sequence[float] = ()) -> str:
-    """What encoder attention is worth, in BLEU: by removal, and by training without it (nan: not done); `of_natural`'s bleu."""
+def worth(
+    title: str, lost: float, gained: float, natural: Sequence[float] = (), marks: pd.Series | None = None, much: float = 5
+) -> str:  # fmt: skip
+    """What encoder attention is worth, in BLEU: by removal, and by training without it (nan: not done); `of_natural`'s bleu.
+
+    marks: by phenomenon, how many points of 100 are lost by training without it; the largest is named if above `much`.
+    """
     never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse" if gained == gained else ""
     if never and natural and natural[0] - natural[1] > gained:
         there, high, low = (number(value, ".1f") for value in (natural[0] - natural[1], *natural))
-        never += f", the Europarl model {there} ({high} to {low}). So our models hardly need it. That fits what single heads"
-        never += " cost: little here, more there"
+        never += f", the Europarl model {there} ({high} to {low}). So {title} hardly needs it"
+        if marks is not None and marks.max() > much:
+            rest = ends(marks.drop(marks.idxmax()), ".0f")
+            never += f", except for the {marks.idxmax()} ({marks.max():.0f} points of 100; about {rest} elsewhere)"
     return (
         f"{never}{'. ' * bool(never)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"
-        " BLEU. That is an upper end: its frozen decoder cannot adapt."
+        " BLEU. That overstates its worth: the decoder was frozen and could not adapt."
     )
 
 
@@ -243,7 +270,7 @@ def most_relevant(row: Mapping[str, float]) -> str:
     having, luck = row["layers"] + row["left_out"] / of, (row["functional"] + row["left_out"]) / of
     return (
         f"In {hits:.0f} of the {having:.0f} layers that have a head with a function, the most relevant head is one of them"
-        f" ({luck:.1f} expected by chance)."
+        f" ({luck:.1f} by chance)."
     )
 
 

@@ -17,7 +17,7 @@ from helpers.measures.analysis import Analysis
 from helpers.measures.lrp import RULES, explain, naive
 from helpers.measures.table import named
 from helpers.models import head_weights, inputs
-from helpers.reading import ends, listed, number
+from helpers.reading import listed, number
 
 NEEDS = -math.log(0.9)  # nats: a word needs a head without which a tenth of its probability is gone
 
@@ -112,19 +112,26 @@ def one_by_one(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> pd.
     return table[whole].reset_index(drop=True)
 
 
-def said_of_words(table: pd.DataFrame) -> str:
-    """Of `one_by_one`: how many words need one head, and whether each rule finds it."""
+def needing(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """Of `one_by_one`: words that need some one head, and for how many of them each rule, by name, finds it; most first."""
     need = table[table.cost > NEEDS]
+    found = need[list(RULES)].sum().sort_values(ascending=False, kind="stable")
+    return need, found.rename(index=lambda rule: named(rule).removeprefix("relevance, "))
+
+
+def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
+    """Of `one_by_one`, here and on natural text: how many words need one head, and whether each rule finds it."""
+    need, found = needing(table)
     told = f"Is this word an exception? In these short sentences {len(need)} of {len(table)} whole words lose more than a tenth"
     told += " of their probability without some one encoder head"
-    if need.empty:
-        return f"{told}."
-    lost, found = 1 - np.exp(-need.cost), need[list(RULES)].sum().sort_values(ascending=False, kind="stable")
-    found.index = [named(rule).removeprefix("relevance, ") for rule in found.index]
-    rest, hits = lost[lost <= 0.5], listed(f"{rule} in {'all ' * (n == len(need))}{n}" for rule, n in found.items())
-    told += f": {(lost > 0.5).sum()} lose more than half" + f", {len(rest)} lose {ends(rest, '%')}" * bool(len(rest))
-    poor = f": for one word do not use {listed(found.index[2 * found < len(need)])}" * bool((2 * found < len(need)).any())
-    return f"{told}. The needed head is the most relevant one by {hits}{poor}."
+    if len(need):
+        hits = listed(f"{rule} in {'all ' * (n == len(need))}{n}" for rule, n in found.items())
+        told += f". The needed head is the most relevant one by {hits}"
+    if natural is not None:
+        need, found = needing(natural)
+        hits = ", ".join(f"{rule} {'finds it ' * (not at)}for {n}" for at, (rule, n) in enumerate(found.items()))
+        told += f". On Europarl {len(need)} of {len(natural)} words need some one head; {hits}"
+    return f"{told}."
 
 
 def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:
@@ -132,19 +139,6 @@ def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     pieces, ids = sentence["source"], subject.encoded.source
     fits = (i for i in range(len(ids)) if len(ids[i]) == len(pieces) and subject.source.pieces(list(ids[i])) == pieces)
     return single(subject, next(fits))
-
-
-def share_by(subject, sentence: Mapping[str, Any], rule: str) -> float:
-    """By another rule, the share of its layer that the head of `one_sentence` has for the word that is followed there."""
-    found = explain(subject.model, [batch_of(subject, sentence)], rule, "encoder")
-    layer = pd.Series(found.values[sentence["target"]], found.heads)["encoder", sentence["layer"]]
-    return float(layer[sentence["head"]] / layer.sum())
-
-
-def share_over(found, sentence: Mapping[str, Any], way: str) -> str:
-    """Of the `lrp.Explained` of many sentences: the share of its layer of the head of `one_sentence`, by size, and its rank."""
-    size, head = found.series(way).xs("encoder").loc[sentence["layer"]].abs(), sentence["head"]
-    return f"{number(size[head] / size.sum(), '.1%')} (rank {size.rank(ascending=False)[head]:.0f} of {len(size)})"
 
 
 @torch.no_grad()
@@ -212,12 +206,6 @@ def said_without(table: pd.DataFrame, sentence: Mapping[str, Any]) -> str:
     first = f"**With all heads the model gives {word!r} {number(whole.probability, '%')}; without this head"
     first += f" {number(own.probability, '%')}, and it {then}.**"
     return first + rest + _MEANT.get((word, own.likeliest), "")
-
-
-def decides(table: pd.DataFrame, sentence: Mapping[str, Any]) -> bool:
-    """Whether the head of `one_sentence` is the one whose removal costs its word most, and another word is likeliest then."""
-    own = table.loc[(sentence["layer"], sentence["head"])]
-    return own.probability == table.probability.min() and own.likeliest != table.likeliest[(-1, -1)]
 
 
 ONE_SENTENCE = Analysis("relevance of a word through one sentence", 1, one_sentence, sentences=True)

@@ -77,12 +77,11 @@ def models(layers):
 
 
 def said(axis):
-    """Texts of a head map by layer from the first, as (value, head)."""
+    """Values of a head map by layer from the first."""
     rows = {}
     for text in axis.texts:
-        value, head = text.get_text().split("\n")
-        rows.setdefault(text.get_position()[1], []).append((text.get_position()[0], float(value), int(head[1:])))
-    return [[cell[1:] for cell in sorted(rows[y])] for y in sorted(rows, reverse=True)]
+        rows.setdefault(text.get_position()[1], []).append((text.get_position()[0], float(text.get_text())))
+    return [[value for _, value in sorted(rows[y])] for y in sorted(rows, reverse=True)]
 
 
 def test_heads_are_sorted_by_relevance_and_coloured_by_confidence():
@@ -93,8 +92,7 @@ def test_heads_are_sorted_by_relevance_and_coloured_by_confidence():
         colours = axis.images[0].get_array()[::-1]
         for layer, shown in enumerate(said(axis)):
             ranked = relevance[title]["encoder"][layer].sort_values(ascending=False)
-            np.testing.assert_allclose([value for value, _ in shown], ranked, atol=0.0051)
-            assert [head - 1 for _, head in shown] == ranked.index.tolist()
+            np.testing.assert_allclose(shown, ranked, atol=0.0051)
             ranks = confidence[title]["encoder"][layer].rank(ascending=False)[ranked.index]
             assert colours[layer][: len(ranks)].tolist() == ranks.tolist()
 
@@ -118,11 +116,15 @@ def test_relevance_with_and_without_a_function():
     relevance, _ = models([4, 4])
     functions = {title: pd.Series([[] for _ in part], part.index) for title, part in relevance.items()}
     functions["EN-0"]["encoder", 0, 1] = [("nsubj", "v→s"), ("nsubj", "s→v"), ("rare", "rare")]
-    (axis,) = whole(figures.relevance_by_function(relevance, functions)).axes
+    (axis,) = whole(figures.relevance_by_function(relevance, functions, ["EN-1"])).axes
     assert ticks(axis, "x") == [f"with | without\nEN-{n}\n{1 - n} of 2 layers\nhave both" for n in (0, 1)]
+    assert axis.get_xticks().tolist() == [0, 1.4]  # behind a gap
     dots = [dots for dots in axis.collections if hasattr(dots, "get_sizes") and len(dots.get_sizes())]
     own = relative(relevance["EN-0"])["encoder"][0]
     assert [np.array(part.get_offsets())[:, 1].tolist() for part in dots[:2]] == [[own[1]], own.drop(1).tolist()]
+    (line,) = (line for line in axis.lines if len(set(line.get_ydata())) == 2)
+    assert line.get_ydata().tolist() == pytest.approx([own[1], own.drop(1).mean()])
+    assert [text.get_text() for text in axis.texts] == [f"{own[1] - own.drop(1).mean():+.2f}, not clear"]
     ringed = np.concatenate([np.broadcast_to(part.get_linewidths(), len(part.get_offsets())) > 1 for part in dots[:2]])
     assert ringed.sum() == 1 and np.concatenate([[own[1]], own.drop(1)])[ringed] == own.max()
 
@@ -132,17 +134,20 @@ def test_heads_that_carry_half_of_a_layer_are_named():
     axis = whole(figures.few_heads(table.assign(value=[0.4, 0.7, 1.0, 0.35, 0.68, 1.0]))).axes[0]
     assert axis.lines[1].get_ydata().tolist() == [40, 70, 100] and axis.lines[2].get_data()[1][0] == 70  # its ring
     assert [text.get_text() for text in axis.texts] == ["LRP αβ: 2 heads, 70 %"] and axis.lines[3].get_linestyle() == "--"
+    both = pd.concat([table.assign(rule=rule, value=[0.4, 0.7, 1.0] * 2) for rule in ("attnlrp", "cp")])
+    assert [text.get_text() for text in figures.few_heads(both).axes[0].texts] == ["AttnLRP and conservative: 2 heads, 70 %"]
 
 
-def test_rules_stand_by_themselves_on_the_diagonal():
+def test_rules_stand_beside_each_other_and_beside_themselves():
     names = ["alpha_beta", "cp ratio", "cp step"]
     mean = pd.DataFrame([[1.0, 0.4, 0.3], [0.4, 1.0, 0.2], [0.3, 0.2, 1.0]], names, names)
     curves = pd.DataFrame([[0.8, 0.5, 0.1], [0.9, 0.7, 0.05]], [1, 10], names)
-    axis, beside = whole(figures.rules(mean, curves)).axes
-    assert ticks(axis) == ["LRP αβ", "conservative (summed)", "conservative (per token)"]
-    cells = {text.get_position(): (text.get_text(), text.get_color()) for text in axis.texts}
-    assert cells[0, 0][0] == ".90" and cells[1, 1][0] == ".70" and cells[0, 1][0] == ".40"
-    assert {cells[place, 2][1] for place in range(3)} == {"#777777"} and len(cells) == 6
+    axis, natural, beside = whole(figures.rules(mean, curves, mean / 2)).axes
+    assert ticks(axis) == ["conservative\n(summed)", "conservative\n(per token)"] and ticks(natural) == ["", ""]
+    cells = {text.get_position(): text.get_text() for text in axis.texts}
+    assert cells == {(0, 0): ".40", (0, 1): ".30", (1, 1): ".20"}
+    assert [text.get_text() for text in natural.texts] == [".20", ".15", ".10"]
+    assert [text.get_color() == "#777777" for text in beside.texts] == [False, False, True]
     assert [line.get_ydata().tolist() for line in beside.lines[:3]] == [[0.8, 0.9], [0.5, 0.7], [0.1, 0.05]]
 
 

@@ -616,14 +616,6 @@ def test_a_correlation_beside_that_of_random_weights():
     assert (row.gap_low, row.gap_high) == pytest.approx((0.4 - math.hypot(0.2, 0.4), 0.4 + math.hypot(0.1, 0.3)))
 
 
-def test_where_relevance_follows_function_is_said_by_model():
-    rows = {("all models", "alpha_beta"): (1, 0.5, 0.2), ("a", "alpha_beta"): (1, 0.5, 0.2), ("b", "alpha_beta"): (1, 0.5, 1.5)}
-    rows |= {("a", "cp"): (1, -0.5, 0.2), ("b", "cp"): (1, 0.5, 0.2)}  # of a above shuffled ones, not above 0
-    each = pd.DataFrame(rows, ["difference", "low", "null_high"]).T.rename_axis(["model", "rule"])
-    told = said.followed(each)
-    assert told == "By the default rule the difference is clear in 1 of 2 models taken alone."
-
-
 def test_what_a_few_heads_carry_is_said_by_rule():
     rows = [(rule, weights, heads, value)
             for rule, first in (("alpha_beta", 0.3), ("attnlrp", 0.5), ("cp", 0.7))
@@ -632,9 +624,18 @@ def test_what_a_few_heads_carry_is_said_by_rule():
     table = pd.DataFrame(rows, columns=["rule", "weights", "heads", "value"])
     told = said.carried(table)
     assert told == (
-        "More than half of a layer's relevance comes from 2 of 2 heads by the default rule and from 1 by the signed rules;"
-        " with random weights from 2 and 2."
+        "More than half of a layer's relevance comes from 2 of 2 heads by the default rule, 1 by the signed rules (random"
+        " weights: 2 and 2)."
     )
+    assert said.carried(table, table).endswith("2). On Europarl the signed rules need 1, with random weights 2.")
+
+
+def test_how_alike_rules_rank_heads_is_said_of_both_texts():
+    rules = ["alpha_beta", "attnlrp ratio", "cp ratio"]
+    mean = pd.DataFrame([[1.0, 0.4, 0.3], [0.4, 1.0, 0.9], [0.3, 0.9, 1.0]], rules, rules)
+    told = said.ranked_alike(mean, mean / 2)
+    assert "correlate at 0.90, on Europarl at 0.45; with the default rule at 0.30 to 0.40, on Europarl at 0.15 to" in told
+    assert "Europarl" not in said.ranked_alike(mean)
 
 
 def test_runs_of_other_text_and_size_are_read(tmp_path):
@@ -657,17 +658,26 @@ def test_the_answer_of_notebook_01_follows_its_numbers():
     rows = pd.DataFrame({"rho": [0.75, 0.3], "low": [0.5, 0.1], "high": [0.9, 0.5]})
     natural = pd.DataFrame({"rho": [0.7], "low": [0.4], "high": [0.8]}, ["alpha_beta"])
     there = {"Europarl": (0.72, 0.5, 0.9)}
-    told = said.answered(rows.iloc[0], rows.iloc[1], False, there, natural, True, (7.7, 1.2))
+    words = pd.DataFrame({"cost": [1.0, 1.0, 0.0], "alpha_beta": False, "attnlrp": True, "cp": [True, False, True]})
+    of = {"told": natural, "words": words.assign(attnlrp=False), "follows": pd.Series({"low": -0.1})}
+    each = {("all models", "alpha_beta"): (9, 0.5, 0.2, 0.1), ("a", "alpha_beta"): (4, 0.5, 0.2, 0.1)}
+    each |= {("b", "alpha_beta"): (5, 0.5, 0.2, 1.5), ("b", "cp"): (5, 0.5, 0.2, 0.1)}  # b: shuffled ones do as well
+    each = pd.DataFrame(each, ["layers", "difference", "low", "null_high"]).T.rename_axis(["model", "rule"])
+    told = said.answered(rows.iloc[0], rows.iloc[1], False, there, of, words, each)
     assert told.startswith(
-        "**Where heads matter, relevance ranks them much as confidence does (rank correlation 0.72) and as rem"
+        "**On Europarl, our one model of natural text, relevance ranks encoder heads much as confidence (rank correlation 0.72)"
+        " and removal (0.70) do, by the rule"
     )
-    assert "code, not by two newer ones.** On our generated text it agrees strongly with confidence (0.75); there" in told
-    assert "the Europarl model loses 7.7 BLEU, one of ours 1.2." in told and told.endswith("changes the word.")
+    assert "code, not by two newer ones.** On generated text it agrees strongly with confidence (0.75); single" in told
+    assert "function are more relevant there (clearly in 1 of 2 models), not on Europarl. AttnLRP finds" in told
+    assert told.endswith("needs for 2 of 2 words, on Europarl for 0 of 2 (conservative 1).") and len(told.split()) <= 90
     sure = pd.concat([natural - 0.1, natural.set_axis(["cp ratio"])])
-    partly = said.answered(rows.iloc[0], rows.iloc[1], True, there, sure, False, (math.nan,))
-    assert "them partly as" in partly and "newer" not in partly and "BLEU" not in partly and "changes" not in partly
-    bare = said.answered(rows.iloc[0], rows.iloc[1], True, {}, pd.DataFrame(), False, (math.nan,))
-    assert bare.endswith("agrees strongly with confidence (0.75) and weakly with what removing a head costs (0.30).**")
+    none = words.assign(cost=0.0), each.assign(layers=0)
+    partly = said.answered(rows.iloc[0], rows.iloc[1], True, there, of | {"told": sure}, *none)
+    assert "heads partly as" in partly and "newer" not in partly and "finds" not in partly and "function" not in partly
+    bare = said.answered(rows.iloc[0], rows.iloc[1], True, {}, {}, words, each.loc[["a"]].assign(low=-0.1))
+    assert "strongly with confidence (0.75) and weakly with what removing a head costs (0.30).** Heads" in bare
+    assert bare.endswith("are not clearly more relevant. AttnLRP finds the head that a word needs for 2 of 2 words.")
     below = pd.DataFrame({"rho": 0.1, "low": -0.2, "high": 0.4}, ["attnlrp ratio", "cp step"])
     assert said.foretold(pd.concat([natural, below]), rows.iloc[1], False) == (
         "On Europarl LRP αβ (0.70) rank heads much as removal does; AttnLRP cannot be told from 0. On generated text too few"
@@ -684,8 +694,13 @@ def test_the_answer_of_notebook_01_follows_its_numbers():
     )
     both = said.worth("A", 12.4, 1.2, (22.7, 15.0))
     assert both.startswith(
-        "Trained without encoder attention, A is 1.2 BLEU worse, the Europarl model 7.7 (22.7 to 15.0). So our"
+        "Trained without encoder attention, A is 1.2 BLEU worse, the Europarl model 7.7 (22.7 to 15.0). So A hardly needs it."
     )
+    marks = pd.Series({"case": 1.1, "verb position": 17.4, "tense": 0.9})
+    assert "needs it, except for the verb position (17 points of 100; about 1 elsewhere). If all" in said.worth(
+        "A", 12.4, 1.2, (22.7, 15.0), marks
+    )
+    assert "except" not in said.worth("A", 12.4, 1.2, (22.7, 15.0), marks.drop("verb position"))
     assert "Europarl" not in said.worth("A", 12.4, 8.0, (22.7, 15.0)) and "worse. If all" in said.worth("A", 12.4, 1.2)
     assert said.worth("A", 12.4, float("nan")).startswith("If all its encoder heads are removed after training, A loses 12.4")
 
