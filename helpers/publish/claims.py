@@ -549,7 +549,7 @@ class Box:
         empty = (Markdown("*The answer stands here when the notebook has run to its end.*"), *[Markdown("")] * 3)
         self._first, self._figure, self._takeaway, self._details = [display(part, display_id=True) for part in empty]
 
-    def fill(self, key: str = "", closing: str = "", first: str = "", more: str = "") -> None:
+    def fill(self, key: str = "", closing: str = "", first: str = "", more: str = "", note: str = "") -> None:
         """Compute the verdicts of this run's tables and show the answer on top.
 
         Parameters
@@ -562,6 +562,8 @@ class Box:
             The answer in plain words, above the figure.
         more : str
             Details, folded below the verdicts, if the notebook has any.
+        note : str
+            Words between these two, not folded.
 
         Raises
         ------
@@ -570,7 +572,7 @@ class Box:
         """
         self._first.update(Markdown(first))
         more = folded("The answer in detail", more).data if more else ""
-        self._details.update(Markdown("\n\n".join(filter(None, (self._judged(), more)))))
+        self._details.update(Markdown("\n\n".join(filter(None, (self._judged(), note, more)))))
         if key:
             name = layout.tidy(key)
             picture = self._run.chapter.picture(name, "png")
@@ -591,6 +593,14 @@ class Box:
             f"**Verdicts of this run** (profile {profile}, {self._run.corpus} text; computed from its tables by `claims.toml`)"
         )
         return f"{said}\n\n{box(told)}" if told else ""
+
+
+def inconclusive(judged: Iterable[Judged]) -> str:
+    """What the verdict means where a row's own interval seems to gainsay it, of verdicts in the order of `box`."""
+    rows = [(n, one.rows[0]) for n, one in enumerate(judged, 1) if one.verdict == "inconclusive" and len(one.rows) == 1]
+    told = "; ".join(f"row {n}: p = {row.holm:.3f}" for n, row in rows if row.p < LEVEL)
+    means = "*Inconclusive*: neither a gain nor a loss after Holm's correction over the paper's claims"
+    return f"{means} ({told})." if told else ""
 
 
 def counted(judged: Iterable[Judged]) -> str:

@@ -90,11 +90,11 @@ def test_a_row_far_from_all_others_is_named_at_the_edge():
 def test_controls_of_one_size_stand_beside_the_grouped_model_and_one_training_is_hollow():
     columns = "row value low high seeds heads parameters speed"
     rows = [("vanilla", 84.0, 83.0, 85.0, 5, 48, 0.9, 1), ("narrower", 83.0, 82.0, 84.0, 1, 48, 0.6, 1.1)]
-    rows += [("GHT-PS", 77.0, 76.0, 78.0, 5, 12, 0.6, 1.3), ("random heads off", 76.0, 75.0, 77.0, 5, 12, 0.6, 1.3)]
+    rows += [("GHT-PS", 77.0, 76.0, 78.0, 5, 12, 0.6, 1.3), ("random heads off", 76.0, 75.0, 77.0, 5, 12, 0.6, NAN)]
     (axis,) = whole(figures.equal_size(table(columns, *rows))).axes
     assert ticks(axis) == ["all heads", "vanilla", "about as many parameters, more heads", "narrower", "12 heads", "GHT-PS",
                            "random heads removed"]  # fmt: skip
-    assert {text.get_text() for text in axis.texts} >= {"48 heads, 0.90 M, speed 1.00", "12 heads, 0.60 M, speed 1.30"}
+    assert {text.get_text() for text in axis.texts} >= {"48 heads, 0.90 M, speed 1.0", "12 heads, 0.60 M, as GHT-PS"}
     assert intervals(axis, 0)[ORANGE][77.0] == (76, 78) and axis.lines[0].get_xdata()[0] == 77  # the line to compare with
     assert [line.get_xdata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[83.0]]
 
@@ -129,7 +129,10 @@ def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():
         "of 8 heads" in number.get_xlabel() and "8 times" in width.get_xlabel() and number.get_ylabel() == "BLEU minus vanilla"
     )
     assert [line.get_xdata().tolist() for line in width.lines if line.get_markerfacecolor() == "white"] == [[1.0]]
+    assert [text.get_text() for text in width.texts] == ["one training"] == [text.get_text() for text in number.texts]
     (alone,) = whole(figures.ladder(wide, few=2)).axes
+    once = whole(figures.ladder(wide.assign(seeds=1))).axes[0]
+    assert len(alone.patches) == 1 and not once.patches  # shaded where others are of several trainings
     assert "2 of 8 heads kept" in alone.get_xlabel()
 
 
@@ -140,6 +143,8 @@ def test_votes_of_heads_by_group():
     rows = [(*address, 1 - address[2] % 2, 0.1 + 0.2 * address[2], address[2] == 2) for address in ADDRESSES]
     first = whole(figures.votes(table("kind layer head group share kept", *rows))).axes[0]
     assert ticks(first, "x") == ["2", "1", "3"]  # group 0 is head 2
+    assert [to_rgb(tick.get_color()) for tick in first.get_xticklabels()] == [BLUE, ORANGE, ORANGE]
+    np.testing.assert_allclose(np.diff([bar.get_x() for bar in first.patches]), [1.7, 1])  # groups stand apart
     np.testing.assert_allclose([bar.get_height() for bar in first.patches], [0.3, 0.1, 0.5])
     assert [to_rgb(bar.get_facecolor()) for bar in first.patches] == [BLUE, ORANGE, ORANGE]
     assert [bar.get_edgecolor()[3] for bar in first.patches] == [0, 0, 1]  # the one that stays

@@ -158,6 +158,22 @@ def test_ablations_are_against_the_model_they_are_of():
     assert (table.shares.drop([PS, BOTH, NO_CONSTRAINT, SECOND]) == "").all()
     assert table.printed[NO_DIVERSIFICATION] == pytest.approx(np.mean([-0.7, -1.0, -0.6, -0.9, -0.8]))
     assert table.printed[SECOND] == pytest.approx(np.mean([-2.0, -0.9, -0.8, -0.8, -1.1]))
+    percent = tables.in_percent(table.reset_index()).set_index("row")  # of its own model, as printed ones are of the paper's
+    own = table.value[table.model].to_numpy()
+    for end in ("change", "change_low", "change_high"):
+        np.testing.assert_allclose(percent[end], 100 * table[end] / own)
+    assert percent.printed[SECOND] == pytest.approx(100 * -1.12 / 33.96)
+    assert percent.printed[NO_DIVERSIFICATION] == pytest.approx(100 * -0.8 / 34.08)
+    assert (percent.value == table.value).all() and percent.attrs == table.attrs == {"references": {GHT: GHT, PS: PS}}
+
+
+def test_printed_losses_are_told_relative_to_the_model_for_scores_here_are_twice_as_high():
+    rows = [(PS, PS, 77.4, *[np.nan] * 5), (runs.MEMBER, PS, 76.4, -1.0, -1.8, -0.1, -1.14, 0.2)]
+    table = pd.DataFrame(rows, columns=["row", "model", "value", *said.ENDS, "printed", "p_holm"])
+    assert "none of 1 printed losses is larger" in said.ablation(table)  # in BLEU
+    nothing = tables.in_percent(table.assign(value=0.0)).change  # as of models that were hardly trained
+    assert nothing.isna().all()
+    assert "; relative to the model, every printed loss is larger" in said.ablation(tables.in_percent(table))  # 2.3 and 3.4 %
 
 
 def test_a_ladder_holds_every_training_against_its_own_vanilla():
@@ -302,11 +318,12 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     alone.loc[[*said.ENDS, "change_p_holm"]] = -0.1, -0.2, -0.01, 0.01
     once = said.today_constraint(pd.concat([frame, pd.DataFrame({("whole", GHT): alone}).T]))
     assert "by -0.10 with own keys" in once and once.index("own keys") < once.index("with shared keys")
-    seeds = pd.DataFrame({"change": [-0.08, 0.02, 9]}, [GHT, f"{GHT}, seed 2", PS])
-    judged = said.today_constraint(frame, seeds)
-    told = "In 2 trainings of the language models above it ranges from -0.08 to +0.02: a change below 0.10 may be luck."
-    assert judged.endswith(told)
-    assert "luck" not in said.today_constraint(frame, seeds[:1])
+    judged = said.today_constraint(frame, [-0.08, 0.02])
+    told = "In 2 trainings of the language models above it ranges from -0.08 to +0.02: "
+    change = frame.change["whole", runs.GHT_FEW]
+    assert judged.endswith(f"{told}of these {change:+.2f} is beyond the 0.10 that luck can make.")
+    assert "none of these is beyond the 9.10 that" in said.today_constraint(frame, [-0.1, 9.0])
+    assert "luck" not in said.today_constraint(frame, [-0.08])
     assert short.index.tolist() == [VANILLA, PS, runs.FEW_PAIRS, runs.GHT_FEW, runs.PS_FEW, tight_one,
                                     f"{runs.DRAWN}, mean of 2 draws", "L0, λ = 0.2", "L0's heads, λ = 0.2",
                                     "gradient importance, 3 per layer"]  # fmt: skip
@@ -324,7 +341,7 @@ def test_what_is_said_follows_the_numbers():
     assert (
         "changes a by +1.0 [+0.5, +2.0] % of BLEU, where the paper prints +3.0. Keeping one head per group costs 8 %." in told
     )
-    assert told.endswith("By the constraint alone, b is undecided and c does not gain as printed.")
+    assert told.endswith("For b the constraint's effect is too uncertain to tell; for c the printed gain is excluded.")
     for low, high, how in (
         (-2, -1, "brings a no gain"),
         (-2, 1, "does not bring a its printed gain"),
@@ -334,8 +351,9 @@ def test_what_is_said_follows_the_numbers():
     assert said.lead(gained.assign(low=-2, high=-1), "natural").startswith("**Not here: the constraint brings a no gain")
     sure = said.lead(gained[gained.task.str.startswith("a")].assign(low=4, high=5), "natural")
     assert sure.startswith("**The constraint helps a, and one head per group costs nothing.**") and "alone" not in sure
-    told = "The constraint alone gains on 1 of 3 tasks by interval; one head per group loses on 1 of 2, on a after Holm's"
+    told = "The constraint alone shows a gain on 1 of the 3 tasks; one head per group loses on 1 of 2, on a after Holm's"
     assert said.gains(gained).startswith(told)
+    assert "loses on all 2, on a and b after" in said.gains(gained.assign(high=-1))
     bleu = pd.DataFrame([(-0.25, -0.4, -0.1)], [GHT], said.ENDS)
     lines = said.details(bleu, 1, (0.1, 0.2), ("", "Why.")).splitlines()
     assert lines[0].startswith(
@@ -352,28 +370,35 @@ def test_what_is_said_follows_the_numbers():
     )
     told = said.vote(without)
     assert told.startswith(
-        "We cannot tell the vote from lot: BLEU changes by -0.5 [-1.0, +0.2] with random heads removed and by -1.0 [-2.0, -0.1]"
+        "We cannot tell the vote from lot: BLEU changes by -0.5 [-1.0, +0.2] % with random heads removed and by -1.0 [-2.0"
     )
-    assert told.endswith("with a random member of each group kept, which Holm's correction does not confirm.")
-    told = "Mostly yes: of the 7.0 BLEU that GHT-PS loses, 4.9 [4.0, 5.0] are also lost where the heads are chosen before"
-    assert said.price(steps, 16) == f"{told} training." and said.price(None, 16) == said.price(steps, 8) == ""
-    late = "The other 2.1 [1.0, 3.0] BLEU go with choosing late and with the method together (Holm: p 0.030"
-    assert said.late_choice(without, steps, 16) == f"{late} over these widths and 0.100 over table 3)."
-    assert said.late_choice(None, steps, 16) == f"{late} over these widths)."
-    assert said.price(steps.assign(change=[-11.0, -4.9]), 16).startswith("Of the 11.0 BLEU")
+    assert told.endswith("% with a random member of each group kept, which Holm's correction does not confirm.")
+    told = "Mostly yes: a model that has only these heads from the first step on already loses 4.9 [4.0, 5.0] of the 7.0"
+    assert said.price(steps, 16) == f"{told} BLEU." and said.price(None, 16) == said.price(steps, 8) == ""
+    late, tests = (
+        "The other 2.1 [1.0, 3.0] BLEU come from choosing late, from the method, or both",
+        "0.030 among this figure's tests",
+    )
+    assert said.late_choice(without, steps, 16) == f"{late}; they are less sure (Holm's p: {tests}, 0.100 among table 3's)."
+    assert said.late_choice(None, steps, 16) == f"{late} (Holm's p: {tests})."
+    assert said.price(steps.assign(change=[-11.0, -4.9]), 16).startswith("A model that has only")
     assert said.vote(without.assign(p_holm=[0.5, 0.01, 0.1])).startswith("The vote beats 1 of 2 random choices: ")
-    assert said.vote(None) == "" == said.vote(without[2:])
-    told = (
-        "None of the 3 parts is shown to be needed after Holm's correction; in 2 of them the printed change cannot be excluded"
-    )
-    assert said.ablation(without) == f"{told} either."
+    assert said.vote(None) == said.vote(without[2:]) == said.vote(without.assign(change=np.nan)) == ""
+    told, larger = "None of the 3 parts is shown to be needed after Holm's correction", "larger than the interval here allows."
+    assert said.ablation(without) == f"{told}; relative to the model, none of 1 printed losses is {larger}"
+    assert said.ablation(without.assign(printed=-3)) == f"{told}; relative to the model, every printed loss is {larger}"
+    assert said.ablation(without.assign(printed=[-3, -1, -9])).endswith(f"2 of 3 printed losses are {larger}")
     assert said.ablation(without.assign(p_holm=0.01)).startswith(
-        "2 of the 3 parts is shown to be needed after Holm's correction: *r"
+        "2 of the 3 parts are shown to be needed after Holm's correction: *random heads removed* (-0.5 %)"
     )
     more = pd.DataFrame({"panel": "a", "method": GHT, "groups": [2, 8], "change": 1.3, "change_low": 0.4, "change_high": 2.2,
                          "p_holm": [0.1, 0.024], "family": 9})  # fmt: skip
-    told = "With 16 heads per layer GHT gains +1.3 [+0.4, +2.2] at 8 groups (p = 0.024) and nothing detectable at the other"
-    assert said.more_heads(more, 16).startswith(told) and "at no number of groups" in said.more_heads(more[:1], 16)
+    told = "The constraint alone gains in 1 of 3 settings: 16 heads in 8 groups, +1.3 [+0.4, +2.2] BLEU (p 0.024, one training,"
+    assert said.detected({8: more[:1], 16: more}).startswith(told)
+    assert (
+        said.detected({8: more[:1]}) == "The constraint alone changes BLEU detectably in none of 1 setting (one training each)."
+    )
+    assert "loses in 1 of 2 settings: 8 heads in 8" in said.detected({8: more.assign(change=-1)})
     beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)  # GHT-PS minus it; told the other way round
     assert said.rivals(beside) == ""
     told = "GHT-PS has 5.0 BLEU, 4.0 less than vanilla. A model of fewer layers of about its size has 4.0 [3.0, 5.0] BLEU more"
@@ -393,19 +418,22 @@ def test_what_is_said_follows_the_numbers():
     seeds = pd.DataFrame({"panel": ["translation: m", "summarization: test, ROUGE-1", "summarization: test, ROUGE-2"],
                           "method": PS, "seeds": 3, "change_mean": [-3.5, -0.3, -9], "change_low": [-5, -2, -9],
                           "change_high": [-2, 1, -9]})  # fmt: skip
-    more = seeds.assign(method=GHT, change_mean=7, change_low=1, change_high=9)
-    told, why = said.elsewhere(pd.concat([more, seeds]), 5)
-    assert "constraint does not detectably change" in said.elsewhere(pd.concat([more.assign(change_low=-1), seeds]), 5)[0]
-    changes = "the constraint changes BLEU by +7.0 [+1.0, +9.0]; one head per group costs 3.5 [2.0, 5.0] BLEU."
-    assert told == f"On natural text (3 trainings) {changes}" and "ROUGE-1 of summarization by -0.3 [-2.0, +1.0]. No ver" in why
-    assert "(at least 5 BLEU), was not trained." in why and said.elsewhere(seeds[1:], 5)[0] == ""
+    seeds = pd.concat([seeds, seeds.assign(method=VANILLA, mean=35.0)])
+    more = seeds[:3].assign(method=GHT, change_mean=7, change_low=1, change_high=9)
+    told, why = said.elsewhere(pd.concat([more, seeds]), "no (below)")
+    assert "constraint does not detectably change" in said.elsewhere(pd.concat([more.assign(change_low=-1), seeds]), "no")[0]
+    changes = (
+        "the constraint changes BLEU by +7.0 [+1.0, +9.0]; one head per group changes it by -10 % (-3.5 [-5.0, -2.0] BLEU)."
+    )
+    assert told == f"On natural text (3 trainings) {changes}" and said.elsewhere(seeds[1:], "no")[0] == ""
+    assert why.endswith("ROUGE-1 of summarization by -0.3 [-2.0, +1.0]. Verdict on natural text: no (below).")
     firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1],
                            "speed": [1.0, 1.3, 1.1]},
                           [VANILLA, PS, runs.NARROWER])  # fmt: skip
     many = pd.DataFrame({"value": [7.0, 4.0], "low": 6, "high": 8, "seeds": 5}, [PS, runs.RANDOM])
     alike = tables.of_one_size(firsts, many).set_index("row")
     assert alike.index.tolist() == [VANILLA, runs.NARROWER, PS, runs.RANDOM] and alike.value.tolist() == [9, 6, 7, 4]
-    assert alike.speed.tolist() == [1, 1.1, 1.3, 1.3]  # heads drawn by lot leave the shape of GHT-PS
+    assert alike.speed.fillna(0).tolist() == [1, 1.1, 1.3, 0]  # heads drawn by lot are not timed
     assert alike.seeds.tolist() == [1, 1, 5, 5] and alike.loc[runs.RANDOM, ["heads", "parameters"]].tolist() == [2, 1]
     assert tables.of_one_size(firsts).seeds.tolist() == [1, 1, 1]
     cost = firsts.assign(speed=1.0)
@@ -424,6 +452,12 @@ def test_what_is_said_follows_the_numbers():
     both = said.further(late, pd.concat([whole, whole.rename(index={"whole": "removed", GHT: PS})]))
     assert both.row.tolist() == [GHT, "vote without constraint", PS, GHT, PS]
     assert said.further(None, None).empty
+    assert said.works(both) == said.works(both.assign(change_low=1), [0, 2]) == ""  # no loss; a gain in BLEU
+    lost = late - 1
+    assert said.works(said.further(lost, None)) == "Not here."
+    worse = both.assign(change=-0.1, change_low=-0.2, change_high=[-0.1, -0.1, -0.1, -0.1, -0.1])
+    worse.loc[worse.index[-1], ["change", "change_low", "change_high"]] = 0.1, 0.05, 0.2  # of perplexity
+    assert said.works(worse.reset_index(drop=True), [0.0, 0.2]) == "Neither here." and said.works(worse) == ""  # beyond luck
     titles = ["random weights", GHT, f"{GHT}, weight x 10"]
     index = pd.MultiIndex.from_product([titles, ["cross"], [0, 1]], names=["title", "kind", "layer"])
     apart = pd.DataFrame({"contrast": [0.1, 0.1, 0.5, 0.1, 0.9, 1.1]}, index)
@@ -436,22 +470,26 @@ def test_what_is_said_follows_the_numbers():
                                                                 " fewer layers (7.0) has more (means).")  # fmt: skip
     apart = apart.assign(same=0.1, other=-0.2, heads=8, moved=[0, 0, 0, 3, 0, 0], chance=3.0, spread=0.5)
     apart.loc[(GHT, "cross", 1), ["same", "other"]] = 0.3, -0.4
-    told = (
-        "Averaged over 2 attentions, training with the constraint gives 15 % at our weight of the contrast asked for, 50 % at"
-    )
-    assert said.apart(apart, 2) == f"{told} 10 times the weight (one training)."
+    told = "The constraint reaches 15 % of the contrast asked for, at 10 times the weight 50 %"
+    assert said.apart(apart, 2) == f"{told} (mean of 2 attentions, one training)."
     told = "With the constraint 3 (0 at 10 times the weight) of 16 heads leave the group of K-means on"
     assert said.deepened(apart).startswith(f"{told} random weights, by chance 6: the constraint holds heads where they")
     beside = pd.concat({VANILLA: apart.loc["random weights"].assign(moved=5)}, names=["title"])
+    assert "weight 50 %; without it there is 5 % (mean" in said.apart(pd.concat([apart, beside]), 2)
+    assert "weight 50 %; without it there is none (mean" in said.apart(pd.concat([apart, beside.assign(contrast=-0.01)]), 2)
     told = said.deepened(pd.concat([apart, beside]))
     assert "weights, without it 10, by chance 6: only the constraint holds heads where they were first put" in told
     assert "not in every row fewer" in said.deepened(apart.assign(moved=[0, 0, 8, 8, 0, 0]))
     size = pd.DataFrame([(-4, -5, -3, 0.01), (-6, -7, -5, 0.01)], [runs.FEWER, runs.NARROWER], [*said.ENDS, "p_holm"])
     speed = pd.Series({PS: 1.3, runs.FEWER: 1.25, runs.NARROWER: 1.1})
+    gained = gained.assign(seeds=5)
     told = said.short(gained.assign(low=-1), size, without, speed)
-    assert told.startswith("Train without the constraint: it gains on none of 3 tasks by interval. For a smaller model train a")
+    assert told.startswith("Train without the constraint: over repeated trainings it gains on none of 3 tasks. For a smaller")
     assert "narrower one: it had 6.0 BLEU more than GHT-PS at about its size. For a faster one train fewer layers: 4.0" in told
-    assert "more, 1.25 times as fast as vanilla (GHT-PS: 1.30, narrower: 1.10). If you want" in told
+    assert "more, about 1.2 times as fast as vanilla (GHT-PS: 1.3, narrower: 1.1). If you want" in told
+    assert "1.3 times as fast as vanilla, as GHT-PS is (narrower: 1.1)" in said.short(
+        gained, size, without, speed.replace(1.25, 1.3)
+    )
     assert told.endswith("2.0 BLEU more, which is less sure.")
     assert "faster" not in said.short(gained, size, without, speed - [0, 1, 0])
     assert said.short(gained, None, None, speed) == said.short(gained, size.assign(p_holm=0.5), None, speed) == ""
@@ -461,8 +499,12 @@ def test_tightness_votes_and_scores_are_told():
     rows = [("vanilla", 0, 0.03, 0, 0, 0), ("GHT", 1, 0.2, 0.1, -1, 1), ("GHT, weight x 10", 10, 0.8, -2.7, -3.8, -1.6)]
     compact = pd.DataFrame(rows, columns=["label", "strength", "silhouette", *said.ENDS])
     told = "None of 2 settings of the constraint has more BLEU than vanilla by interval; the one with the tightest groups costs"
-    assert said.tighter(compact) == f"{told} 2.7 [1.6, 3.8] BLEU (one training)."
+    assert said.tighter(compact.assign(change=[0, -3, -2.7])) == f"{told} 2.7 [1.6, 3.8] BLEU (one training)."
     assert said.tighter(compact.assign(change_low=[0, 0.1, -3])).startswith("1 of 2 settings")
+    assert said.tighter(compact) == (
+        "No: the tighter the groups, the lower BLEU in these 2 settings; only the tightest is apart from vanilla, by"
+        " -2.7 [-3.8, -1.6] (one training)."
+    )
     votes = pd.DataFrame({"kind": "cross", "layer": [0, 0, 0, 0, 1, 1], "group": [0, 0, 1, 1, 0, 0],
                           "share": [0.95, 0.05, 0.5, 0.5, 1.0, 0.0]})  # fmt: skip
     told = "groups of more than one head, one head wins over 90 % of all batches"
@@ -473,7 +515,7 @@ def test_tightness_votes_and_scores_are_told():
     assert tables.of_sites(votes, ("cross", 1)).layer.unique().tolist() == [0, 1]
 
 
-def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones():
+def test_gains_over_trainings_are_means():
     names = [f"{name}{end}" for end in ("", ", seed 2", ", seed 3") for name in (VANILLA, GHT)]
     index = pd.MultiIndex.from_product([names, [TEST], ["BLEU"]], names=["row", "test set", "metric"])
     gain = pd.Series([0, 1.0, 0, 2.0, 0, 6.0], index)
@@ -481,10 +523,6 @@ def test_gains_over_trainings_are_means_and_costs_stand_beside_the_printed_ones(
     (row,) = tables.gains({"translation": table}, {"translation": 16}).itertuples()
     assert (row.gain, row.head, row.seeds, row.over) == (3.0, 16, 3, intervals.TRAININGS)
     assert (row.low, row.high) == pytest.approx(stats.t.interval(0.95, 2, 3, stats.sem([1, 2, 6])))
-    cost = pd.DataFrame({"parameters": [4.0, 3.0], "speed": [1.0, 2.0]}, [VANILLA, PS])
-    cost = cost.assign(**dict.fromkeys(("gain", "gain_low", "gain_high", "printed gain", "printed speed"), 5.0))
-    both = tables.against_cost(cost.assign(**{"printed parameters": [44, 33]}), "x")
-    assert both.parameters.tolist() == pytest.approx([100, 75] * 2) and both.hollow.tolist() == [False, False, True, True]
 
 
 def grams_of(model, task, first=8, which="V"):

@@ -130,10 +130,11 @@ def test_the_box_is_filled_with_the_answer_then_the_key_figure_then_what_it_says
     box, empty = calling(claims.Box, run)
     assert len(empty) == 4 and "png" not in empty
     calling(run.figure, drawn(), "key", "A line.", takeaway="It rises.", show=False)
-    _, said = calling(box.fill, "key", "Last words.", first="It does.", more="Details.")
+    _, said = calling(box.fill, "key", "Last words.", first="It does.", more="Details.", note="Mind this.")
     first, details, *rest = said  # each updates its own place
     assert (first, rest) == ("It does.", ["png", "> It rises.", "Last words."])
     assert details.index("| claim |") < details.index("<details>") and details.endswith("\n\nDetails.\n\n</details>")
+    assert "</details>\n\nMind this.\n\n<details>" in details
     with pytest.raises(StudyError, match="no figure 'other'"):
         box.fill("other")
 

@@ -115,15 +115,19 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
     both = both.assign(value=both.change, low=both.change_low, high=both.change_high, hollow=both.seeds == 1)
     both = both.assign(method=both.method.map(told_of.named), unit=f"{frame.unit.iloc[0]} minus vanilla")
     figure, axes = drawing.line_panels(
-        both, "at", "value", "method", _methods(both.method), dodge=0.055, sharey=True, columns=2,
-        more=OPEN if both.hollow.any() and not both.hollow.all() else {},
-    )  # fmt: skip
+        both, "at", "value", "method", _methods(both.method), dodge=0.055, sharey=True, columns=2
+    )
     for title, axis in axes.items():
         ticks = placed[title][1]
         axis.set(title="", xlabel=title, xlim=(-0.5, len(ticks) - 0.5), xticks=range(len(ticks)))
         axis.set_xticklabels([f"{tick:g}" for tick in ticks])
         axis.set_ylabel(axis.get_ylabel() if left(axis) else "")
         axis.axhline(0, **drawing.LEVEL)
+        once = [at for at, rows in both[both.panel == title].groupby("at") if rows.hollow.all() and not both.hollow.all()]
+        for at in once:
+            axis.axvspan(at - 0.5, at + 0.5, color="#F2F2F2", lw=0, zorder=0)
+        if once:
+            axis.text(np.mean(once), 0.04, "one training", transform=axis.get_xaxis_transform(), ha="center", fontsize=8)
     return figure
 
 
@@ -395,8 +399,8 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: row (its label), model (its family, such as "GHT-PS"), value, change, change_low, change_high (paired with the
-        reference; nan in the reference's own row), printed (the paper's mean change; nan where it has none).
+        Rows: row (its label), model (its family, such as "GHT-PS"), value, change, change_low, change_high (percent, paired
+        with the reference; nan in the reference's own row), printed (the paper's; nan where it has none).
         ``attrs["references"]`` maps a family to the label of its reference row. A row that lies far outside all others is
         named at its panel's left edge, so that the others can be told apart.
     unit : str
@@ -419,7 +423,7 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     near = frame.assign(far=_far(frame), value=frame.change, low=frame.change_low, high=frame.change_high)
     far = near[near.far]
     near = near.assign(**{name: near[name].mask(near.far) for name in ("value", "low", "high")})
-    label = f"{unit}, paired, 95 % interval: the part is needed if left of 0"
+    label = f"% of that {unit}, paired, 95 % interval: the part is needed if left of 0"
     figure, panels = drawing.dot_panels(near, looks, label=label, told=False)
     axis = panels[""]
     at = drawing.places(near)[0]
@@ -467,7 +471,8 @@ def equal_size(frame: pd.DataFrame):
     group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "about as many parameters, more heads")
     group = np.where(frame.row == "vanilla", "all heads", group)
     series = np.where(frame.row == PS, PS, np.where(frame.row == "vanilla", "vanilla", "control"))
-    said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} M, speed {row.speed:.2f}" for _, row in frame.iterrows()]
+    fast = [f"speed {speed:.1f}" if np.isfinite(speed) else f"as {PS}" for speed in frame.speed]
+    said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} M, {row.fast}" for _, row in frame.assign(fast=fast).iterrows()]
     table = frame.assign(group=group, series=series, said=said, row=frame.row.map(told_of.named), panel="")
     table = table.assign(hollow=table.seeds == 1)
     looks = _methods([PS, "vanilla"]) | {"control": {"color": MODELS[0], "marker": "o"}}
@@ -502,36 +507,6 @@ def today(frame: pd.DataFrame):
     axis.set(title="query heads are removed", ylabel="perplexity minus\nthat with all heads")
     drawn = {told_of.REMOVED: f"{told_of.REMOVED} (a mark a draw)"}
     drawing.legend(figure, {drawn.get(name, name): look for name, look in looks.items()})
-    return figure
-
-
-@redrawable
-def quality_against_cost(frame: pd.DataFrame):
-    """Gain over vanilla against parameters and against speed, a row of two panels a task.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows: task, method, parameters (% of vanilla's), speed (vanilla's is 1), value (gain, %), low, high (nan where there is
-        no interval), hollow (bool: printed in the paper; no row is where it is left out).
-    """
-    drawing.need(frame, "task", "method", "parameters", "speed", "value", "low", "high")
-    tasks = list(dict.fromkeys(frame.task))
-    looks = {method: look | {"ls": "", "ms": 5.5} for method, look in _methods(frame.method).items()}
-    figure, axes = plt.subplots(len(tasks), 2, squeeze=False, sharey="row", figsize=(WIDTH, 2.2 * len(tasks) + 0.7))
-    for row, task in zip(axes, tasks, strict=True):
-        part = frame[frame.task == task]
-        for axis, cost in zip(row, ("parameters", "speed"), strict=True):
-            drawing.lines(axis, part, cost, "value", "method", looks)
-            axis.margins(x=0.12)
-            axis.axhline(0, **drawing.LEVEL)
-        row[0].set_title(task, loc="left")
-        row[0].set_ylabel("gain over vanilla, %")
-        row[1].axvline(1, **drawing.LEVEL)
-    axes[-1, 0].set_xlabel("parameters without embeddings, % of vanilla's")
-    axes[-1, 1].set_xlabel("speed, vanilla = 1")
-    printed = {"open: printed": {"ls": "", "marker": "o", "mfc": "white", "color": "#555555", "ms": 5.5}}
-    drawing.legend(figure, looks | (printed if "hollow" in frame and frame.hollow.any() else {}))
     return figure
 
 
@@ -610,10 +585,13 @@ def votes(frame: pd.DataFrame):
     figure, axes = drawing.grid(len(sites), across, min(3.0, WIDTH / across), 1.6, sharey=True)
     for axis, site in zip(axes, sites, strict=True):
         rows = frame[(frame.kind == site[0]) & (frame.layer == site[1])].sort_values(["group", "head"])
-        axis.bar(range(len(rows)), rows.share, color=rows.group.map(colours), ec=np.where(rows.kept, "black", "none"), lw=1.6)
-        for place in np.flatnonzero(~rows.group.duplicated(keep=False)):  # it cannot lose
+        at = np.arange(len(rows)) + 0.7 * (rows.group.rank(method="dense").to_numpy() - 1)  # groups stand apart
+        axis.bar(at, rows.share, color=rows.group.map(colours), ec=np.where(rows.kept, "black", "none"), lw=1.6)
+        for place in at[~rows.group.duplicated(keep=False)]:  # it cannot lose
             axis.text(place, 0.5, "alone", color="white", fontsize=7, rotation=90, ha="center", va="center")
-        axis.set_xticks(range(len(rows)), rows["head"] + 1, fontsize=7, rotation=0 if len(rows) <= 12 else 90)
+        axis.set_xticks(at, rows["head"] + 1, fontsize=7, rotation=0 if len(rows) <= 12 else 90)
+        for text, group in zip(axis.get_xticklabels(), rows.group, strict=True):  # heads without a vote have no bar
+            text.set(color=colours[group], fontweight="bold")
         axis.set(title=f"{KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}", ylim=(0, 1.05), yticks=[0, 0.5, 1])
         axis.set(xlabel="head", ylabel="share of batches\nthat it wins" if left(axis) else "")
     entries = drawing.squares({_title(group): colour for group, colour in colours.items()})

@@ -20,6 +20,8 @@ SURE = 0.05
 PRINTED_HEAD = 64  # the paper's head dimension
 ENDS = ["change", "change_low", "change_high"]
 TURNED_ENDS = ("", "_high", "_low")  # of a change that is told as a loss
+_TESTS = ("this figure's tests", "table 3's")
+_TEXTS = {subjects.SUMMARIZATION: "summaries", subjects.LANGUAGE: "language models"}
 TURNED = [f"change{end}" for end in TURNED_ENDS]
 EARLY = ["early", "early_low", "early_high"]  # of heads chosen before training, in `tables.equal_size`
 
@@ -54,15 +56,15 @@ def lead(gained: pd.DataFrame, text: str) -> str:
     one = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else f"changes it by {number(few.gain, '+.1f')} %"
     said = f"**{no} constraint {pulled}, and one head per group {enough}.** On {text} text the constraint {changes}, where"
     said += f" the paper prints {number(alone.printed, '+.1f')}. Keeping one head per group {one}."
-    rest = listed(f"{row.task} {_beside_printed(row)}" for row in others.itertuples())
-    return f"{said} By the constraint alone, {rest}." if len(others) else said
+    rest = "; ".join(f"for {_TEXTS.get(row.task, row.task)} {_beside_printed(row)}" for row in others.itertuples())
+    return f"{said} F{rest[1:]}." if len(others) else said
 
 
 def _beside_printed(row) -> str:
     """A gain of `tables.gains` beside the printed one: is there none, less, or can the interval not tell?"""
     if row.low <= 0 and row.high >= row.printed:
-        return "is undecided"
-    return "gains" if row.low > 0 else "does not gain as printed"
+        return "the constraint's effect is too uncertain to tell"
+    return "the constraint gains" if row.low > 0 else "the printed gain is excluded"
 
 
 def details(bleu: pd.DataFrame, seeds: int, p: Sequence[float], more: Iterable[str], needs: int = 3) -> str:
@@ -80,7 +82,8 @@ def details(bleu: pd.DataFrame, seeds: int, p: Sequence[float], more: Iterable[s
 def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame | None, speed: pd.Series) -> str:
     """What to do, of `tables.gains`, `equal_size` and `ablation_over_seeds`, if these were run, and the `speed` of rows."""
     alone = first_metrics(gained)[lambda part: part.method == GHT]
-    none = f"Train without the constraint: it gains on none of {len(alone)} tasks by interval."
+    over = "over repeated trainings" if gained.seeds.min() > 1 else "in one training each"
+    none = f"Train without the constraint: {over} it gains on none of {count(len(alone), 'task')}."
     said, rows = (
         [none] if not (alone.low > 0).any() else [],
         without.set_index("row") if without is not None else pd.DataFrame(),
@@ -90,10 +93,10 @@ def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame
         how = {runs.NARROWER: "a narrower one", runs.FEWER: "one of fewer layers"}[best]
         said += [f"For a smaller model train {how}: it had {more} BLEU more than {PS} at about its size."]
         if best == runs.NARROWER and runs.FEWER in _rivals(size) and speed[runs.FEWER] > speed[best]:
-            more, own = number(-size.change[runs.FEWER], ".1f"), number(speed[PS], ".2f")
-            fast, slow = (number(speed[name], ".2f") for name in (runs.FEWER, best))
-            beside = f"{fast} times as fast as {VANILLA} ({PS}: {own}, {best}: {slow})"
-            said += [f"For a faster one train fewer layers: {more} BLEU more, {beside}."]
+            more = number(-size.change[runs.FEWER], ".1f")
+            fast, own, slow = (number(speed[name], ".1f") for name in (runs.FEWER, PS, best))
+            beside = f", as {PS} is ({best}: {slow})" if fast == own else f" ({PS}: {own}, {best}: {slow})"
+            said += [f"For a faster one train fewer layers: {more} BLEU more, about {fast} times as fast as {VANILLA}{beside}."]
     if runs.AT_START in rows.index and rows.change_low[runs.AT_START] > 0:
         sure = "" if rows.p_holm[runs.AT_START] < SURE else ", which is less sure"
         more = number(rows.change[runs.AT_START], ".1f")
@@ -114,8 +117,11 @@ def _rival(size: pd.DataFrame) -> str | None:
 
 def tighter(compact: pd.DataFrame) -> str:
     """Of `tables.compactness`: does BLEU rise as heads group more?"""
-    rows = compact[compact.strength > 0]
-    above, tight = (rows.change_low > 0).sum(), rows.loc[rows.silhouette.idxmax()]
+    rows = compact[compact.strength > 0].sort_values("silhouette")
+    above, apart, tight = (rows.change_low > 0).sum(), (rows.change_low > 0) | (rows.change_high < 0), rows.iloc[-1]
+    if rows.change.is_monotonic_decreasing and apart.sum() == 1 < len(rows) and tight.change_high < 0:
+        lead = f"No: the tighter the groups, the lower BLEU in these {len(rows)} settings; only the tightest is apart from"
+        return f"{lead} {VANILLA}, by {interval(*tight[ENDS], '+.1f')} (one training)."
     said = f"{above or 'None'} of {len(rows)} settings of the constraint has more BLEU than {VANILLA} by interval"
     return f"{said}; the one with the tightest groups {_costs(tight[ENDS])} (one training)."
 
@@ -131,16 +137,16 @@ def settled(share: pd.DataFrame, most: float = 0.9) -> str:
 
 
 def vote(without: pd.DataFrame | None) -> str:
-    """Of `tables.ablation_over_seeds`: does the vote beat chance? What the random choices change, minus GHT-PS."""
+    """Of `tables.in_percent`: does the vote beat chance? What the random choices change, minus GHT-PS."""
     names = {runs.RANDOM: f"with {REMOVED}", runs.MEMBER: "with a random member of each group kept"}
     rows = without.set_index("row") if without is not None else pd.DataFrame()
-    if not {*names} <= {*rows.index}:
+    if not {*names} <= {*rows.index} or rows.change[[*names]].isna().any():
         return ""
     drawn, told = rows.loc[[*names]], []
     below, sure = drawn.change_high < 0, (drawn.p_holm < SURE) & (drawn.change < 0)
     for row, name in names.items():
         note = ", which Holm's correction does not confirm" if below[row] and not sure[row] else ""
-        told.append(f"{interval(*drawn.loc[row, ENDS], '+.1f')} {name}{note}")
+        told.append(f"{interval(*drawn.loc[row, ENDS], '+.1f')} % {name}{note}")
     lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "We cannot tell the vote from lot"
     return f"{lead}: BLEU changes by {told[0]} and by {told[1]}."
 
@@ -150,8 +156,8 @@ def price(ladder: pd.DataFrame | None, width: int) -> str:
     if ladder is None or not {(width, PS), (width, FEW)} <= {*ladder.index}:
         return ""
     few, whole = interval(*-ladder.loc[(width, FEW), TURNED], ".1f"), number(-ladder.change[width, PS], ".1f")
-    most = "Mostly yes: of" if ladder.change[width, FEW] < ladder.change[width, PS] / 2 < 0 else "Of"
-    return f"{most} the {whole} BLEU that {PS} loses, {few} are also lost where the heads are chosen before training."
+    most = "Mostly yes: a" if ladder.change[width, FEW] < ladder.change[width, PS] / 2 < 0 else "A"
+    return f"{most} model that has only these heads from the first step on already loses {few} of the {whole} BLEU."
 
 
 def late_choice(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int) -> str:
@@ -160,10 +166,10 @@ def late_choice(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width
     if price(ladder, width):
         late = -ladder.loc[(width, PS), [f"against_start{end}" for end in TURNED_ENDS]]
         early = without[without.row == runs.AT_START] if without is not None else pd.DataFrame()
-        among = [(ladder.against_start_p_holm[width, PS], "these widths"), *((p, "table 3") for p in early.get("p_holm", ()))]
-        note = listed(f"{number(p, 'p')} over {rows}" for p, rows in among)
-        gone = f"The other {interval(*late, '.1f')} BLEU go with choosing late and with the method together"
-        said += [f"{gone} (Holm: p {note})."]
+        found = [ladder.against_start_p_holm[width, PS], *early.get("p_holm", ())]
+        note = [f"{number(p, 'p')} among {tests}" for p, tests in zip(found, _TESTS, strict=False)]
+        gone = f"The other {interval(*late, '.1f')} BLEU come from choosing late, from the method, or both"
+        said += [f"{gone}{'; they are less sure' * bool(max(found) >= SURE)} (Holm's p: {', '.join(note)})."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
         row = ladder.loc[(PRINTED_HEAD, PS)]
         where = f"At the paper's head dimension, {PRINTED_HEAD}, one head per group"
@@ -222,22 +228,24 @@ def late(steps: int, share: float, rows: Iterable[str]) -> str:
     return f"{whole}; at most {last} train that of {PS} and the other small models."
 
 
-def elsewhere(seeds: pd.DataFrame, least: float) -> tuple[str, str]:
-    """Of the published table `seeds` of natural text: what GHT and GHT-PS change in BLEU; what GHT-PS changes elsewhere, and
-    why no verdict follows where a vanilla model must lose `least` BLEU with one head per layer."""
-    seeds = seeds.assign(task=seeds.panel.str.partition(":")[0], name=seeds.panel.str.rpartition(", ")[2])
-    alone, first = (seeds[seeds.method == method].drop_duplicates("task").set_index("task") for method in (GHT, PS))
-    columns = ["change_mean", "change_low", "change_high"]
-    said = f"On natural text ({count(int(first.seeds.min()), 'training')})"
-    if subjects.TRANSLATION in first.index and subjects.TRANSLATION in alone.index:
+def elsewhere(seeds: pd.DataFrame, verdict: str) -> tuple[str, str]:
+    """Of the published table `seeds` of natural text: what GHT and GHT-PS change in percent and BLEU; what GHT-PS changes on
+    other tasks, and the `verdict` there."""
+    seeds = seeds.assign(task=seeds.panel.str.partition(":")[0])
+    parts = (seeds[seeds.method == method].drop_duplicates("task").set_index("task") for method in (VANILLA, GHT, PS))
+    plain, alone, first = parts
+    columns, said = ["change_mean", "change_low", "change_high"], ""
+    if all(subjects.TRANSLATION in part.index for part in (plain, alone, first)):
         ours, few = (part.loc[subjects.TRANSLATION, columns] for part in (alone, first))
         none = "does not detectably change BLEU" if ours.iloc[1] <= 0 <= ours.iloc[2] else _costs(ours)
-        said += f" the constraint {none}; one head per group {_costs(few)}."
-    told = [f"{row['name']} of {task} by {interval(*row[columns], '+.1f')}" for task, row in first.iterrows()
+        share = number(100 * few.iloc[0] / plain["mean"][subjects.TRANSLATION], "+.0f")
+        lost = f"changes it by {share} % ({interval(*few, '+.1f')} BLEU)"
+        over = count(int(first.seeds[subjects.TRANSLATION]), "training")
+        said = f"On natural text ({over}) the constraint {none}; one head per group {lost}."
+    told = [f"{subjects.METRICS[task][0]} of {task} by {interval(*row[columns], '+.1f')}" for task, row in first.iterrows()
             if task != subjects.TRANSLATION]  # fmt: skip
     why = f"On natural text {PS} changes {listed(told)}. " if told else ""
-    why += "No verdict on natural text: the model with one head per layer, by which the rule measures what attention is worth"
-    return said if said.endswith(".") else "", f"{why} (at least {least:g} BLEU), was not trained."
+    return said, f"{why}Verdict on natural text: {verdict}."
 
 
 def gains(gained: pd.DataFrame) -> str:
@@ -246,9 +254,10 @@ def gains(gained: pd.DataFrame) -> str:
     alone, few = (first[first.method == method] for method in (GHT, PS))
     less = few[few.high < 0]
     sure = less.task[less.p_holm < SURE]
-    said = f"The constraint alone gains on {(alone.low > 0).sum() or 'none'} of {len(alone)} tasks by interval"
-    said += f"; one head per group loses on {len(less) or 'none'} of {len(few)}"
-    return f"{said}, on {listed(sure)} after Holm's correction for many tests too." if len(less) else f"{said}."
+    said = f"The constraint alone shows a gain on {(alone.low > 0).sum() or 'none'} of the {count(len(alone), 'task')}"
+    every = f"all {len(few)}" if len(less) == len(few) > 1 else f"{len(less) or 'none'} of {len(few)}"
+    said += f"; one head per group loses on {every}"
+    return f"{said}, on {listed(sure)} after Holm's correction too." if len(less) else f"{said}."
 
 
 def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -263,7 +272,7 @@ def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> 
     beside = f"; of {len(controls)} controls of about its size {listed(better)} {have} more" if better else ""
     return (
         f"{PS} has {number(1 - own.parameters / whole.parameters, '%')} fewer parameters without embeddings, is"
-        f" {number(own.speed, '.2f')} times as fast and has {number(bleu[PS], '.1f')} BLEU, {VANILLA}"
+        f" {number(own.speed, '.1f')} times as fast and has {number(bleu[PS], '.1f')} BLEU, {VANILLA}"
         f" {number(bleu[VANILLA], '.1f')}{beside}{over}."
     )
 
@@ -289,15 +298,12 @@ def apart(table: pd.DataFrame, groups: int) -> str:
     for name, part in parts.items():
         times = name.partition(" x ")[2]
         told += (
-            [f"{number(part, '%')} {f'at {times} times the weight' if times else 'at our weight'}"]
-            if name.startswith(GHT)
-            else []
+            [f"at {times} times the weight {number(part, '%')}" if times else number(part, "%")] if name.startswith(GHT) else []
         )
-    plain = f"; training without it gives {number(parts[VANILLA], '%')}" if VANILLA in parts else ""
-    many = len(table.index.droplevel("title").unique())
-    first, *more = told or ["none"]
-    shares = ", ".join((f"{first} of the contrast asked for", *more))
-    return f"Averaged over {many} attentions, training with the constraint gives {shares}{plain} (one training)."
+    plain = f"there is {'none' if parts[VANILLA] < 0.005 else number(parts[VANILLA], '%')}" if VANILLA in parts else ""
+    many, (first, *more) = len(table.index.droplevel("title").unique()), told or ["none"]
+    shares = ", ".join((f"{first} of the contrast asked for", *more)) + (f"; without it {plain}" if plain else "")
+    return f"The constraint reaches {shares} (mean of {many} attentions, one training)."
 
 
 def deepened(table: pd.DataFrame) -> str:
@@ -349,15 +355,17 @@ def kept(shared: pd.DataFrame) -> str:
 
 
 def ablation(table: pd.DataFrame) -> str:
-    """Of `tables.ablation` or `tables.ablation_over_seeds`: rows worse or better than the whole method."""
+    """Of `tables.in_percent`: rows worse than the whole method, and whether losses can be as large as the printed ones."""
     rows = table[table.p_holm.notna()]
-    worse = rows[(rows.p_holm < SURE) & (rows.change < 0)]
-    noun = "parts" if rows.printed.notna().all() else "rows"
-    held = (rows.change_low <= rows.printed) & (rows.printed <= rows.change_high)
-    said = f"{len(worse) or 'None'} of the {len(rows)} {noun} is shown to be needed after Holm's correction"
+    worse, printed = rows[(rows.p_holm < SURE) & (rows.change < 0)], rows[rows.printed < 0]
+    noun, beyond = "parts" if rows.printed.notna().all() else "rows", (printed.printed < printed.change_low).sum()
+    said = f"{len(worse) or 'None'} of the {len(rows)} {noun} {'are' if len(worse) > 1 else 'is'} shown to be needed after"
+    said += " Holm's correction"
     if len(worse):
-        said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f})' for row in worse.itertuples())}"
-    return f"{said}; in {held.sum()} of them the printed change cannot be excluded either."
+        said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f} %)' for row in worse.itertuples())}"
+    lost = f"{beyond or 'none'} of {len(printed)} printed losses {'are' if beyond > 1 else 'is'}"
+    lost = lost if beyond < len(printed) else "every printed loss is"
+    return f"{said}; relative to the model, {lost} larger than the interval here allows." if len(printed) else f"{said}."
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
@@ -372,16 +380,17 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
     return f"{unit} minus vanilla: {'; '.join(said)} (one training)."
 
 
-def more_heads(table: pd.DataFrame, heads: int) -> str:
-    """Of `tables.by_groups` of models with `heads` heads a layer: at which numbers of groups GHT gains, after Holm."""
-    part = table[(table.method == GHT) & (table.panel == table.panel.iloc[0])].sort_values("groups")
-    sure, over = part[part.p_holm < SURE], f"Holm over {table.family.max():.0f} rows, one training, not replicated"
-    if sure.empty:
-        return f"With {heads} heads per layer {GHT} changes BLEU detectably at no number of groups ({over})."
-    told = [f"{'gains' if row.change > 0 else 'loses'} {interval(*row[ENDS], '+.1f')} at {row.groups:.0f} groups (p = "
-            f"{number(row.p_holm, 'p')})" for _, row in sure.iterrows()]  # fmt: skip
-    rest = " and nothing detectable at the other numbers" if len(sure) < len(part) else ""
-    return f"With {heads} heads per layer {GHT} {listed(told)}{rest} ({over})."
+def detected(tried: Mapping[int, pd.DataFrame]) -> str:
+    """Of `tables.by_groups` by heads of a layer: at which numbers of groups the constraint alone changes BLEU, after Holm."""
+    rows = pd.concat(tried, names=["heads"]).reset_index("heads")
+    rows, said = rows[(rows.method == GHT) & (rows.panel == rows.panel.iloc[0])], []
+    settings = count(len(rows), "setting")
+    for verb, sign in (("gains", 1), ("loses", -1)):
+        sure = rows[(rows.p_holm < SURE) & (rows.change * sign > 0)]
+        told = [f"{row['heads']} heads in {row.groups:.0f} groups, {interval(*row[ENDS], '+.1f')} BLEU (p"
+                f" {number(row.p_holm, 'p')}, one training, not replicated)" for _, row in sure.iterrows()]  # fmt: skip
+        said += [f"The constraint alone {verb} in {len(sure)} of {settings}: {listed(told)}."] if told else []
+    return " ".join(said) or f"The constraint alone changes BLEU detectably in none of {settings} (one training each)."
 
 
 def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
@@ -421,10 +430,10 @@ def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
     return f"{said} BLEU {levels}; no random choice was run beside it."
 
 
-def today_constraint(table: pd.DataFrame, others: pd.DataFrame | None = None) -> str:
+def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
     """Of `tables.today`: what the constraint does to perplexity with own keys, at more weight, and with shared keys.
 
-    One training is judged by how far those of `others`, the first scores of the other language models, lie apart.
+    One training is judged by how far apart changes of perplexity lie in `each` training of other language models.
     """
     whole, told = table.loc["whole"], []
     names = sorted((name for name in whole.index if name.startswith(GHT)), key=lambda name: name == runs.GHT_FEW)
@@ -434,13 +443,26 @@ def today_constraint(table: pd.DataFrame, others: pd.DataFrame | None = None) ->
         where = "with shared keys" if name == runs.GHT_FEW else where
         told.append(f"by {number(row.change, '+.2f')} {where}")
     said = "In the decoder of today the constraint changes perplexity"
-    said = f"{said} {listed(told)}; one training each." if told else ""
-    each = others.change[others.index.str.partition(",").get_level_values(0) == GHT] if others is not None else ()
+    said = f"{said} {listed(told)} (one training each)." if told else ""
     if not told or len(each) < 2:
         return said
-    span = f"{number(each.min(), '+.2f')} to {number(each.max(), '+.2f')}"
-    luck = f"a change below {number(each.max() - each.min(), '.2f')} may be luck"
-    return f"{said} In {len(each)} trainings of the language models above it ranges from {span}: {luck}."
+    span, luck = f"{number(min(each), '+.2f')} to {number(max(each), '+.2f')}", max(each) - min(each)
+    large = [number(whole.change[name], "+.2f") for name in names if abs(whole.change[name]) > luck]
+    only = "only " * (len(large) < len(names))
+    beyond = (
+        f"of these {only}{listed(large)} {'is' if len(large) < 2 else 'are'} beyond" if large else "none of these is beyond"
+    )
+    told = f"{said} In {len(each)} trainings of the language models above it ranges from {span}"
+    return f"{told}: {beyond} the {number(luck, '.2f')} that luck can make."
+
+
+def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
+    """Of `further`: a first word if nothing works: no constraint gains, of perplexity beyond luck as in `today_constraint`, and
+    all that heads are removed from lose."""
+    score, luck = ~shown.model.str.contains("perplexity"), max(each, default=0) - min(each, default=0)
+    least, most = shown.change_low.where(score, -shown.change_high), shown.change_high.where(score, -shown.change_low)
+    gain = (shown.row == GHT) & (least > 0) & (score | (shown.change.abs() > luck))
+    return "" if (gain | ((shown.row == PS) & (most >= 0))).any() else "Neither here." if score.nunique() > 1 else "Not here."
 
 
 def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataFrame:

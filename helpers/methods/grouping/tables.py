@@ -306,16 +306,6 @@ def gains(scored: Mapping[str, pd.DataFrame], room: Mapping[str, int], rows: Seq
     return intervals.corrected(table, "gain", ("low", "high"), table.seeds.where(table.seeds > 1))
 
 
-def against_cost(table: pd.DataFrame, title: str) -> pd.DataFrame:
-    """`table_1` as `helpers.methods.grouping.figures.quality_against_cost` takes it: ours, then the printed (hollow)."""
-    rows, share = table.assign(method=table.index, task=title), 100 / table.parameters[VANILLA]
-    ours = rows.assign(parameters=share * rows.parameters, value=rows.gain, low=rows.gain_low, high=rows.gain_high)
-    printed = rows.assign(parameters=100 / PRINTED[VANILLA][1] * rows["printed parameters"], speed=rows["printed speed"],
-                          value=rows["printed gain"], low=np.nan, high=np.nan)  # fmt: skip
-    both = pd.concat([ours.assign(hollow=False), printed.assign(hollow=True)[printed.value.notna()]], ignore_index=True)
-    return both[["task", "method", "parameters", "speed", "value", "low", "high", "hollow"]]
-
-
 def of_one_size(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.DataFrame:
     """Vanilla, GHT-PS and controls of its size for `helpers.methods.grouping.figures.equal_size`.
 
@@ -329,16 +319,19 @@ def of_one_size(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.
     Returns
     -------
     pandas.DataFrame
-        row, value, low, high (BLEU), seeds, heads, parameters (millions), speed (vanilla's is 1).
+        row, value, low, high (BLEU), seeds, heads, parameters (millions), speed (vanilla's is 1; nan where it is not
+        timed, which are models of the shape of GHT-PS).
     """
     columns, found = ["value", "low", "high", "seeds"], table.assign(seeds=1)
     if several is not None:
         found = found.reindex(found.index.union(several.index, sort=False))
         found.loc[several.index, columns] = several[columns].to_numpy(float)
-    shape = ["heads", "parameters", "speed"]
-    found[shape] = found[shape].fillna(found.loc[PS, shape])  # heads chosen before training or by lot: as many
+    shape = ["heads", "parameters"]
+    found[shape] = found[shape].fillna(found.loc[PS, shape])
     rows = (VANILLA, runs.NARROWER, runs.FEWER, runs.AT_START, PS, runs.RANDOM, runs.GRADIENT, runs.L0)
-    return found.loc[[name for name in rows if name in found.index], [*columns, *shape]].rename_axis("row").reset_index()
+    return (
+        found.loc[[name for name in rows if name in found.index], [*columns, *shape, "speed"]].rename_axis("row").reset_index()
+    )
 
 
 def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
@@ -408,6 +401,14 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     frame = intervals.corrected(frame, "change", ("change_low", "change_high"), frame.seeds, compared)
     frame.attrs["references"] = {GHT: GHT, PS: PS}
     return frame
+
+
+def in_percent(table: pd.DataFrame) -> pd.DataFrame:
+    """`ablation` or `ablation_over_seeds` with changes in percent of the reference's score, the printed ones of its printed."""
+    own = table.model.map(table[table.row == table.model].set_index("model").value).replace(0, np.nan)
+    paper = table.model.map({name: np.mean(PRINTED_ABLATION[name]) for name in (GHT, PS)})
+    ends = {name: 100 * table[name] / own for name in CHANGES["change"]}
+    return table.assign(**ends, printed=100 * table.printed / paper)
 
 
 def equal_size(specs: Runs, counted: Counted, own: str = PS) -> pd.DataFrame:
