@@ -55,7 +55,7 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Series):
+def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, sure: pd.Series):
     """All heads in their places, a column a measure, a block of layers a type of attention: coloured by the measure.
 
     Parameters
@@ -64,8 +64,8 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
         Drawn as per cent of the measure's largest head, on a logarithmic scale.
     unsure : Series on (kind, layer, head), bool
         Heads whose value of the first measure cannot be told from zero: grey there.
-    marks : Series on (kind, layer, head), str
-        What stands in cells of the first measure.
+    sure : Series on (kind, layer, head), bool
+        Heads that have a white dot there.
     """
     kinds = drawing.kinds(unsure.index.unique("kind"))
     layers = {kind: unsure[kind].index.unique("layer").size for kind in kinds}
@@ -83,16 +83,15 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
             if not place:
                 grey = unsure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool)
                 axis.imshow(np.where(grey, 1.0, np.nan), cmap="Greys", vmin=0, vmax=5, aspect="auto", zorder=0.2)
-                for (row, head), mark in np.ndenumerate(marks[kind].unstack("head").reindex_like(table).fillna("")):
-                    colour = drawing.ink(shades(scale(table.iloc[row, head])))
-                    axis.text(head, row, mark, ha="center", va="center", fontsize=9, color=colour)
+                down, across = np.nonzero(sure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool))
+                axis.scatter(across, down, s=20, color="white", ec="black", lw=0.5)
                 axis.set_ylabel(f"{drawing.KIND_TITLES[kind]}\nlayer")
             shown = range(table.shape[1]) if table.shape[1] <= 16 else ()
             axis.set_xticks(shown, [table.columns[at] + 1 for at in shown])
             axis.set_yticks(range(len(table)), [layer + 1 for layer in table.index])
         axes[0, place].set_title(named(name))
         axes[-1, place].set_xlabel("head")
-    drawing.bar(figure, drawn, axes, "% of the largest head", (1, 10, 100))
+    drawing.bar(figure, drawn, axes, "% of the largest head, log scale", (1, 10, 100))
     figure.axes[-1].set_yticks((1, 10, 100), ("1 or less", "10", "100"))
     return figure
 
@@ -228,27 +227,34 @@ def beside_random(frame: pd.DataFrame):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: heads (closed), choice, method, rise (nats a target token). The first method is that of choices: each a line
-        through the panel, its own draws below it. Draws of no choice ("") stand below all.
+        Rows: heads (closed), choice, method, rise (nats a target token). The first method is that of choices: each a band with
+        its value beside its own draws. Draws of no choice ("") stand below all.
     """
     drawing.need(frame, "heads", "choice", "method", "rise")
-    rows = sorted(dict.fromkeys(zip(frame.choice, frame.method, strict=True)), key=lambda row: not row[0])
-    first, numbers = frame.method.iloc[0], list(dict.fromkeys(frame["heads"]))
-    looks = dict(zip((name for name, method in rows if method == first), _CHOICES, strict=False))
-    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.3 * len(rows) + 0.9)
+    names, numbers = sorted(dict.fromkeys(frame.choice), key=lambda name: not name), list(dict.fromkeys(frame["heads"]))
+    chosen = frame.method == frame.method.iloc[0]
+    alike = bool((frame.choice.ne("") & ~chosen).any())
+    looks = dict(zip(names, _CHOICES, strict=False)) | {"": {}}
+    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.42 * len(names) + 0.9)
     for axis, number in zip(axes, numbers, strict=True):
-        for place, (name, method) in enumerate(rows):
-            own = (frame["heads"] == number) & (frame.choice == name) & (frame.method == method)
-            rises = 1000 * frame.rise[own].sort_values()
-            lane = place + (np.arange(len(rises)) % 3 - 1) * 0.16 * (len(rises) > 1)  # draws next to each other stay apart
-            look = looks[name] if method == first else {"color": _RANDOM, "marker": "o", "alpha": 0.7}
-            axis.plot(rises, lane, ls="", ms=6 if method == first else 3.5, mec="none", **look)
-            if method == first:
-                axis.axvline(rises.iloc[0], color=looks[name]["color"], lw=1, zorder=1)
-        called = [name if method == first else method for name, method in rows]
-        axis.set_yticks(range(len(rows)), called if drawing.left(axis) else [""] * len(rows))
-        axis.set(title=f"{number} heads off", xlabel="rise of the loss (millinats per token)", ylim=(len(rows) - 0.5, -0.5))
+        for place, name in enumerate(names):
+            if name:
+                axis.axhspan(place - 0.42, place + 0.42, color="#F3F3F3", lw=0, zorder=0)
+            for choice in (False, True):
+                own = (frame["heads"] == number) & (frame.choice == name) & (chosen == choice)
+                rises = 1000 * frame.rise[own].sort_values()
+                lane = place + 0.12 + (np.arange(len(rises)) % 3 - 1) * 0.13 * (len(rises) > 1)  # draws stay apart
+                look = looks[name] if choice else {"color": _RANDOM, "marker": "o", "alpha": 0.7}
+                axis.plot(rises, lane, ls="", ms=6 if choice else 3.5, mec="none", **look)
+                for rise in rises if choice else ():
+                    axis.annotate(f"{rise:,.0f}", (rise, place + 0.12), (0, 7), textcoords="offset points", ha="center",
+                                  fontsize=8, color=look["color"], fontweight="bold")  # fmt: skip
+        called = [name or "random" + ", any type" * alike for name in names]
+        axis.set_yticks(range(len(names)), called if drawing.left(axis) else [""] * len(names))
+        axis.set(title=f"{number} heads off", xlabel="rise of the loss (millinats per token)", ylim=(len(names) - 0.5, -0.5))
         _millinats(axis, "x", frame.rise[frame["heads"] == number])
+    if alike:
+        drawing.legend(figure, {"random heads of the same types": {"color": _RANDOM, "marker": "o", "ls": "", "ms": 3.5}})
     return figure
 
 
@@ -333,9 +339,7 @@ def one_by_one(frame: pd.DataFrame, marked: int):
     if marked in frame.index:
         axis.vlines(marked, *sorted(1000 * frame.loc[marked, list(names)]), color="grey", lw=1, ls=":")
     _millinats(axis, "y", frame.filter(like="low").stack())
-    axis.set(
-        xlabel="heads off, those of the smallest loss without the head first", ylabel="rise of the loss\n(millinats per token)"
-    )
+    axis.set(xlabel="heads off, cheapest first", ylabel="rise of the loss\n(millinats per token)")
     axis.set_xlim(0, frame.index[-1])
     return figure
 
@@ -355,6 +359,7 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
     figure, axis = plt.subplots(figsize=(WIDTH - 0.3, 3.1))
     points = points.assign(heads=total - points["heads"])
     ticks, ends = sorted(points["heads"].unique()), {}
+    middle = ticks[len(ticks) // 2]  # where it is written what choices lose
     looks = dict(zip((name for name in dict.fromkeys(points.method) if name not in drawn), _CHOICES, strict=False))
     looks |= {name: {"color": _RANDOM, "marker": mark} for name, mark in zip(drawn, "sD", strict=False)}
     for at, (name, look) in enumerate(reversed(looks.items())):
@@ -370,6 +375,9 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
             )
         else:
             axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
+            up = mean[middle] == points.bleu[(points["heads"] == middle) & ~points.method.isin(drawn)].max()
+            axis.annotate(f"{mean[middle] - mean[0]:+.1f}", (middle, mean[middle]), (7, 4) if up else (-6, -9), fontweight="bold",
+                          textcoords="offset points", ha="left" if up else "right", fontsize=8, color=look["color"])  # fmt: skip
     _named_ends(axis, ticks[-1], ends, 6.5)
     axis.set(xlim=(-0.05 * total, ticks[-1] + 0.05 * total), xticks=ticks, ylim=(-3, None))
     axis.set(xlabel=f"heads off (of {total})", ylabel="BLEU")

@@ -155,12 +155,12 @@ def test_random_heads_beside_the_choice():
     rows = [(2, "", "c", 5), *((2, "a", "b", rise) for rise in (1, 2, 3)), (4, "a", "own", 0), (4, "a", "b", 1)]
     frame = table("heads choice method rise", (2, "a", "own", 0), *rows)
     one, other = whole(figures.beside_random(frame)).axes
-    assert [list(line.get_xdata()) for line in one.lines] == [[0], [0, 0], [1000, 2000, 3000], [5000]]
-    assert ticks(one) == ["a", "b", "c"]
+    assert [list(line.get_xdata()) for line in one.lines] == [[1000, 2000, 3000], [0], [5000], []]
+    assert ticks(one) == ["a", "random, any type"] and [text.get_text() for text in other.texts] == ["0"]
     assert one.get_xlim()[1] > 3000 > other.get_xlim()[1] > 1000 and one.get_xscale() == "symlog"  # an axis of its own
     frame = table("heads choice method rise", (2, "a", "own", 0.01), (2, "", "b", 0.2))
     axis = whole(figures.beside_random(frame)).axes[0]
-    assert axis.get_xscale() == "log" and {"10", "50", "200"} <= {*ticks(axis, "x")}
+    assert axis.get_xscale() == "log" and {"10", "50", "200"} <= {*ticks(axis, "x")} and ticks(axis) == ["a", "random"]
 
 
 def test_confidence_by_rank_of_relevance():
@@ -202,9 +202,9 @@ def test_figures_call_measures_what_people_do():
 def test_heads_stand_in_their_places_and_those_without_effect_are_grey():
     one = pd.Series([3.0, 0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
     unsure = pd.Series([True, False, False, True, False], one.index)
-    marks = pd.Series(["", "?", "", "", "–"], one.index)
-    axis, other, *_ = whole(figures.head_map({"alpha_beta": one, "other": one}, unsure, marks)).axes
-    assert {text.get_text(): text.get_position() for text in axis.texts if text.get_text()} == {"?": (1, 1), "–": (1, 0)}
+    sure = pd.Series([False, True, False, False, True], one.index)
+    axis, other, *_ = whole(figures.head_map({"alpha_beta": one, "other": one}, unsure, sure)).axes
+    assert {tuple(dot) for dot in axis.collections[0].get_offsets()} == {(1, 1), (1, 0)} and not other.collections
     assert axis.get_title() == "relevance, LRP αβ" and ticks(axis) == ["2", "1"] and ticks(axis, "x") == ["1", "2", "3"]
     assert axis.images[0].get_array().filled(0) == pytest.approx(np.array([[100, 500 / 6, 0], [50, 1, 100 / 3]]))
     assert np.isfinite(axis.images[1].get_array().astype(float).filled(NAN)).tolist() == [
@@ -238,4 +238,4 @@ def test_choices_are_drawn_beside_draws():
     rows = [(name, left, bleu, NAN, NAN) for left in (8, 4) for name, bleu in (("least", 9), ("drawn", 5), ("drawn", 7))]
     axis = whole(figures.left_of_it(table("method heads bleu low high", *rows), 8, ("drawn",))).axes[0]
     assert axis.get_xlim() == (-0.4, 4.4) and drawn(axis, to_rgb("#8A8A8A"))[0][1].tolist() == [6, 6]
-    assert {text.get_text() for text in axis.texts} == {"least", "drawn"}
+    assert {text.get_text() for text in axis.texts} == {"least", "drawn", "+0.0"}
