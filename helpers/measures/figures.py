@@ -376,8 +376,9 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
         else:
             axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
             up = mean[middle] == points.bleu[(points["heads"] == middle) & ~points.method.isin(drawn)].max()
-            axis.annotate(f"{mean[middle] - mean[0]:+.1f}", (middle, mean[middle]), (7, 4) if up else (-6, -9), fontweight="bold",
-                          textcoords="offset points", ha="left" if up else "right", fontsize=8, color=look["color"])  # fmt: skip
+            beside, side = ((7, 4), "left") if up else ((-6, -9), "right")
+            axis.annotate(f"{mean[middle] - mean[0]:+.1f}", (middle, mean[middle]), beside, textcoords="offset points", ha=side,
+                          fontsize=8, fontweight="bold", color=look["color"])  # fmt: skip
     _named_ends(axis, ticks[-1], ends, 6.5)
     axis.set(xlim=(-0.05 * total, ticks[-1] + 0.05 * total), xticks=ticks, ylim=(-3, None))
     axis.set(xlabel=f"heads off (of {total})", ylabel="BLEU")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from helpers import study
 from helpers.measures import measured
 from helpers.measures.removal import RANDOM, least
 from helpers.measures.table import TRUTH
+from helpers.methods.contest.runs import DECODER
+from helpers.methods.contest.tables import EVERY
 from helpers.methods.removal import ALIKE, ENCODER
-from helpers.reading import ends, interval, listed, number
+from helpers.reading import count, interval, listed, number
 from helpers.study import layout
 
 GRADIENT = "gradient, example"
@@ -21,34 +24,37 @@ OF = {ALIKE: " of the same types", RANDOM: ""}
 
 
 def needed(single: pd.DataFrame) -> str:
-    """Which heads raise the loss, each off alone, in bold and in sentences; on (kind, layer, head), see `leave_one_out`."""
-    holm = measured.corrected(single)
-    kinds, sure = single.groupby(level="kind", sort=False).size(), (holm & (single.loss > 0)).groupby(level="kind").sum()
+    """Which heads raise the loss, each off alone, in bold; on (kind, layer, head), see `leave_one_out`."""
+    kinds = single.groupby(level="kind", sort=False).size()
+    sure = (measured.corrected(single) & (single.loss > 0)).groupby(level="kind").sum()
     full = [kind for kind in kinds.index if sure[kind] == kinds[kind]]
     kind_of = {kind: f"{kind} " if len(kinds) > 1 else "" for kind in kinds.index}
     parts = [f"{sure[kind] or 'none'} of {kinds[kind]} {kind_of[kind]}heads" for kind in kinds.index if kind not in full]
     every = f"all {kinds[full].sum()} {listed(full) if len(kinds) > 1 else ''}".strip() + " heads"
-    said = ", and surely ".join([every] * bool(full) + [listed(parts)] * bool(parts))
-    told = f"**{said[:1].upper()}{said[1:]}.** Off alone, each raises the loss, corrected for many tests."
-    some = single[~holm & ((single.low > 0) | (single.high < 0))]
-    if some.empty:
-        return told
-    of, fall = listed(some.index.unique("kind")) + " " if len(kinds) > 1 else "", int((some.high < 0).sum())
-    lower = f"; {fall} lower{'s' * (fall == 1)} it" * bool(fall)
-    return f"{told} {len(some)} more {of}head{'s' * (len(some) > 1)} change{'s' * (len(some) == 1)} it only uncorrected{lower}."
+    missed = ", and ".join([every] * bool(full) + [listed(parts)] * bool(parts))
+    return f"**Missed when off alone: {missed}. That does not tell what you can cut together.**"
 
 
-def together(row: pd.Series, half: pd.Series) -> str:
-    """Of two rows of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
-    costs = {}
-    for name in ("together", "alone"):
-        value, low, high = 1000 * row[[name, f"{name}_low", f"{name}_high"]]
-        costs[name] = interval(value, low, high, ",.0f")
-    more = f"; with {half.name} it is {number(1000 * half.together, ',.0f')} against {number(1000 * half.alone, ',.0f')}"
-    return (
-        f"Off at once, the {row.name} cheapest heads cost {costs['together']} {UNIT}, and their single costs add up to"
-        f" {costs['alone']}{more * bool(half.name != row.name)}."
+def uncorrected(single: pd.DataFrame) -> str:
+    """How many heads of the same change the loss only if it is not corrected that many are tested."""
+    some = single[~measured.corrected(single) & ((single.low > 0) | (single.high < 0))]
+    of, fall = listed(some.index.unique("kind")) if single.index.unique("kind").size > 1 else "", int((some.high < 0).sum())
+    lower = f"; {fall if fall > 1 else 'one'} of them lower{'s' * (fall == 1)} the loss" * bool(fall)
+    told = (
+        f"{count(len(some), f'more {of} head'.replace('  ', ' '))} pass{'es' * (len(some) == 1)} only before correction{lower}."
     )
+    return told * bool(len(some))
+
+
+def together(row: pd.Series) -> str:
+    """Of a row of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
+    costs = [_thousandths(row, name, f"{name}_low", f"{name}_high") for name in ("together", "alone")]
+    return f"Off at once, the {row.name} cheapest heads cost {costs[0]} {UNIT}, and their single costs add up to {costs[1]}."
+
+
+def _thousandths(row: pd.Series, *names: str) -> str:
+    value, low, high = 1000 * row[[*names]].astype(float)
+    return interval(value, low, high, ",.0f")
 
 
 def nearest(won: pd.DataFrame) -> pd.DataFrame:
@@ -58,38 +64,53 @@ def nearest(won: pd.DataFrame) -> pd.DataFrame:
 
 def beside(won: pd.DataFrame) -> str:
     """Of `removal.against_random`, the most heads off: what each choice costs, beside the cheapest random draw."""
-    rows = nearest(won)
-    rows = rows[rows["heads"] == rows["heads"].max()]
-    parts = [f"{_choosing(row.choice)} {1000 * row.own:,.0f} ({1000 * row.low:,.0f})" for row in rows.itertuples()]
-    like = f"in brackets the cheapest random draw{OF[rows.method.iloc[0]]}"
-    return f"With {rows['heads'].iloc[0]} heads off the loss rises, in {UNIT}: by {listed(parts)}; {like}."
+    rows = nearest(won).loc[lambda rows: rows["heads"] == rows["heads"].max()]
+    like, *others = f"random draw{OF[rows.method.iloc[0]]}", *["draw"] * (len(rows) - 1)
+    parts = [
+        f"{row.choice} {1000 * row.own:,.0f}, cheapest {draw} {1000 * row.low:,.0f}"
+        for row, draw in zip(rows.itertuples(), (like, *others), strict=True)
+    ]
+    return f"{rows['heads'].iloc[0]} heads off: {'; '.join(parts)} ({UNIT})."
 
 
-def passed(won: pd.DataFrame) -> str:
-    """Of the same: which choices beat every random draw with the most heads off."""
-    rows = nearest(won)
-    rows = rows[rows["heads"] == rows["heads"].max()]
-    won_all = rows.beaten == rows.draws
-    does, fails = ([_choosing(name) for name in rows.choice[part]] for part in (won_all, ~won_all))
-    told = f"{listed(does)} beat{'s' * (len(does) < 2)} every random draw{OF[rows.method.iloc[0]]}"
-    return f"with {rows['heads'].iloc[0]} off, {told}" + f"; {listed(fails)} does not" * bool(does and fails)
+def cost(won: pd.DataFrame, total: int) -> str:
+    """Of the same what each choice costs, with intervals, and the least that random draws cost."""
+    rows = nearest(won).loc[lambda rows: rows["heads"] == rows["heads"].max()]
+    parts = [
+        f"{_thousandths(row, 'own', 'own_low', 'own_high')} if {_choosing(row.choice)} chooses" for _, row in rows.iterrows()
+    ]
+    parts[0] = parts[0].replace(" if", f" {UNIT} if", 1)
+    like = f"random heads{OF[rows.method.iloc[0]]} cost {1000 * rows.low.min():,.0f} or more"
+    return f"{rows['heads'].iloc[0]} of {total} heads off together cost {listed(parts)}; {like}."
 
 
-def shared(choices: Mapping[str, pd.Series], count: int) -> str:
-    """Which heads only one of two choices of `count` heads takes, and how many any draw of the first one's types shares."""
-    index, taken = next(iter(choices.values())).index, {name: least(column, count) for name, column in choices.items()}
-    first, second = map(set, taken.values())
-    told, takes = f"The two choices of {count} share {len(first & second)} heads.", []
-    for name, alone in zip(taken, (first - second, second - first), strict=True):
-        kinds = {kind: [f"{layer + 1}.{head + 1}" for own, layer, head in sorted(alone) if own == kind] for kind, *_ in alone}
-        parts = [f"{kind} {listed(numbers)}" for kind, numbers in sorted(kinds.items())]
-        takes.append(f"only {_choosing(name)} takes {listed(parts)}")
-    told += f" Of the rest (layer.head), {', and '.join(takes)}." * (first != second)
-    all_of, own = (pd.Series([kind for kind, *_ in part]).value_counts() for part in (index, first))
-    same, most = (2 * own - all_of).clip(lower=0).sum(), own.idxmax()
-    name = _choosing(next(iter(taken)))
-    of = f" {name[:1].upper()}{name[1:]} takes {own[most]} of the {all_of[most]} {most} heads, so a draw of the same types"
-    return told + f"{of} shares at least {same:.0f} with it: a weak check." * bool(same > 0 and len(all_of) > 1)
+def traded(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame, rise: Callable[[pd.Series, int], float]) -> str:
+    """Which heads the first of two choices of `off` keeps though alone they cost nothing that `single` can tell.
+
+    With what the second costs where it keeps them too: `rise`, of a column and how many heads go by it, in nats a token.
+    """
+    (column, other), (name, against) = choices.values(), map(_choosing, choices)
+    own, its, kinds = set(least(column, off)), set(least(other, off)), other.index.get_level_values("kind")
+    idle = {head for head in its - own if single.low[head] <= 0 <= single.high[head]}
+    gone, rest = {head for head in own - its if single.low[head] > 0}, its - own - idle
+    first, told = name[:1].upper() + name[1:], f"The two choices of {off} differ in {count(len(own - its), 'head')}."
+    told += f" {first} gives up {_heads(gone)} (layer.head), whose intervals lie above zero." * bool(gone)
+    if idle:
+        spared, whole = (
+            1000 * rise(*way) for way in ((other.mask(other.index.isin(idle), np.inf), off - len(idle)), (other, off))
+        )
+        told += f" It keeps {_heads(idle)}, whose intervals hold zero{', and ' * bool(rest)}{_heads(rest)}. If {against} keeps"
+        told += f" these {len(idle)} too ({off - len(idle)} off), it costs {spared:,.0f} and not {whole:,.0f}."
+        told += " Alone they look idle; together they are most of the damage." * bool(2 * spared < whole)
+    if len(cut := {kind for kind, *_ in own}) == 1 < kinds.nunique():
+        kind, left = *cut, kinds.isin(cut).sum() - off
+        told += f" {first} cuts {off} {kind} heads, so this check only asks which {left} {kind} heads to keep."
+    return told
+
+
+def _heads(some: set[tuple[str, int, int]]) -> str:
+    places = {of: [f"{layer + 1}.{head + 1}" for kind, layer, head in sorted(some) if kind == of] for of, *_ in sorted(some)}
+    return " and ".join(f"{kind} {listed(own)}" for kind, own in places.items())
 
 
 def aligned(folder: Path | None, name: str, head: tuple[str, int, int]) -> str:
@@ -136,10 +157,15 @@ def elsewhere(folder: Path | None, model: str) -> str:
     if not path or not path.exists():
         return "Other models may differ."
     rows = pd.read_csv(path).pivot_table(index=["model", "seed", "heads"], columns="criterion", values="change")
-    less = (rows[TRUTH] - rows[GRADIENT])[lambda gap: gap != 0] > 0
-    own = less.index.get_level_values("model") == f"{model}, all kinds"
-    parts = [f"in {part.sum()} of {len(part)} {cuts}" for part, cuts in
-             ((less[own], "cuts of this kind of model"), (less[~own], "others")) if len(part)]  # fmt: skip
+    rows = rows[(rows[[TRUTH, GRADIENT]] != 0).any(axis=1)]  # where something is cut
+    less, models = rows[TRUTH] > rows[GRADIENT], rows.index.get_level_values("model")
+    own, other, every = models == f"{model}{EVERY}", models == DECODER, models.str.endswith(EVERY)
+    seeds = count(less[own].index.unique("seed").size, "training")
+    named = {
+        f" cuts over all types ({seeds}, this one among them)": own, " on other text": every & ~own,
+        " among encoder heads alone": ~every & ~other, " of a decoder-only model": other,
+    }  # fmt: skip
+    parts = [f"in {less[part].sum()} of {part.sum()}{where}" for where, part in named.items() if part.any()]
     return f"In notebook 6 gradient importance costs less {listed(parts)}."
 
 
@@ -152,38 +178,24 @@ def limits(corpus: str, yard: Mapping[str, float], results: pd.DataFrame | None)
     cost = number(-results.change[results.method == ENCODER].iloc[0], ".1f")
     return (
         f"{said} Its {made} hardly needs encoder attention (trained without it: {number(-yard['never'], '+.1f')} BLEU),"
-        f" but this model does: all encoder heads cut costs {cost} BLEU, or {number(yard['cost'], '.1f')} where the rest trains"
-        " on."
+        f" but this model does: all encoder heads cut costs {cost} BLEU, or {number(yard['cost'], '.1f')} where the rest of the"
+        " encoder trains on."
     )
-
-
-def _at_half(results: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Rows of `removal.quality` on method, as many heads left as in the middle of its numbers; its choices."""
-    left = sorted(results["heads"][results.method == RANDOM].unique(), reverse=True)
-    rows = results[results["heads"] == left[len(left) // 2]].set_index("method")
-    return rows, [name for name in dict.fromkeys(rows.index) if name not in (RANDOM, ALIKE, ENCODER)]
 
 
 def at_half(results: pd.DataFrame) -> str:
     """Of `removal.quality`, about half of the heads cut: what each choice costs beside the best random draw, in BLEU."""
-    rows, choices = _at_half(results)
-    lost = [f"{number(-rows.change[name], '.1f')} BLEU if {_choosing(name)} chooses" for name in choices]
-    draws = rows.loc[[ALIKE]].change
-    best = f"the best of {len(draws)} random draws of the same types costs {number(-draws.max(), '.1f')}"
-    return f"Cutting half of the heads costs {listed(lost)}; {best}."
+    left = sorted(results["heads"][results.method == RANDOM].unique())
+    half, last = (results[results["heads"] == heads].set_index("method") for heads in (left[(len(left) - 1) // 2], left[0]))
+    choices = [name for name in half.index.unique() if name not in (RANDOM, ALIKE, ENCODER)]
+    best, least_lost = (rows.loc[[RANDOM, ALIKE]].change.max() for rows in (half, last))
+    lost = [f"{number(-half.change[name], '.1f')} by {_choosing(name)}" for name in choices]
+    lost.append(f"{number(-best, '.1f')} by the best random draw")
+    won = [name for name in choices if last["change low"][name] > least_lost]
+    which = {0: "neither choice", 1: f"only {_choosing(*won[:1] or choices[:1])}"}.get(len(won), "each choice")
+    told = f"With {results['heads'].max() - left[0]} off {which} clearly beats the best draw"
+    return f"Cutting half of the heads costs, in BLEU, {listed(lost)}. {told}."
 
 
 def _choosing(name: str) -> str:
     return f"{'the ' * name.startswith(('loss', 'choice'))}{name}"
-
-
-def in_detail(results: pd.DataFrame) -> str:
-    """The same with intervals, and with random heads of any type."""
-    rows, choices = _at_half(results)
-    lost = []
-    for name in choices:
-        value, low, high = -rows.loc[name, ["change", "change high", "change low"]]
-        lost.append(f"{interval(value, low, high, '.1f')} by {_choosing(name)}")
-    drawn = {name: ends(-rows.loc[[name]].change, ".0f") for name in (ALIKE, RANDOM)}
-    lost += [f"{drawn[ALIKE]} by random heads of the same types", f"{drawn[RANDOM]} by random heads of any type"]
-    return f"With {rows['heads'].iloc[0]} heads left BLEU falls by {listed(lost)} (95 % intervals, over sentences)."

@@ -21,9 +21,9 @@
 # They found that a trained translation model hardly misses most of its heads. To choose many heads at once they took the
 # gradient, which one backward pass gives for all heads.
 #
-# This notebook measures both on any model. Then it asks: do these numbers tell you which heads you can cut *together*? It
-# shows how to check a choice before you trust it. The example is a small translation model of this study;
-# [yours](#Cut-the-heads,-and-use-it-on-your-model) takes one command.
+# This notebook measures both on a dozen model families. Then it asks: do these numbers tell you which heads you can cut
+# *together*? It shows how to check a choice before you trust it. The example is a small translation model of this study;
+# the end [runs it on yours](#Cut-the-heads,-and-use-it-on-your-model).
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -53,7 +53,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import torch
 from IPython.display import HTML, Markdown, display
 
@@ -105,7 +104,7 @@ if not (text or pretrained):
 # training; a choice of heads is tried on other text later.
 
 # %%
-# dev: sentences held out from training; explained: the first half of them; rules: the two rules of relevance (notebook 1)
+# dev: sentences held out from training; explained: the first half of them; rules: those of relevance (notebook 1)
 table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(model))
 worth = table["leave-one-out"]
 
@@ -167,20 +166,18 @@ HTML(f"<details><summary>All {total} heads, with more measures: a click on a col
 # ## Which of these effects are sure?
 #
 # The map on top shows every head in its place, a row for each layer. A cell is darker the larger its head's value is beside the
-# largest of all. Here the same losses are sorted, with their 95 % intervals over sentences. Where an interval holds zero
-# (hollow), the order of the heads is noise.
+# largest of all (log scale). Here the same losses are sorted, with their 95 % intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
-unsure, sure_of = (single.low <= 0) & (single.high >= 0), measured.corrected(single)
-marks = pd.Series(
-    np.select([unsure, (single.high < 0) & ~sure_of, single.high < 0, ~sure_of], ["", "–?", "–", "?"], ""), single.index
-)
+unsure = (single.low <= 0) & (single.high >= 0)
 run.figure(
-    figures.head_map({column: table[column] for column in ("leave-one-out", "gradient, example")}, unsure, marks),
+    figures.head_map(
+        {column: table[column] for column in ("leave-one-out", "gradient, example")}, unsure, measured.corrected(single)
+    ),
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
-    takeaway=f"Of {total} heads {unsure.sum()} have no effect that we can tell from zero (grey)."
-    " ?: unsure when corrected for testing all heads of a type. –: without it the loss falls.",
+    takeaway=f"Grey: {unsure.sum()} of {total} heads, whose effect we cannot tell from zero. White dot: sure when corrected for"
+    f" testing all heads of a type. {said.uncorrected(single)}".strip(),
     table="head_table",
     sentences=few,
     show=False,
@@ -189,8 +186,8 @@ run.figure(
     figures.sorted_heads(single, total // 2),
     "sorted_heads",
     caption="How much the loss rises without each head, off alone, sorted.",
-    takeaway=f"{sure} of {total} heads change the loss when they alone are off; corrected for testing so many (Holm),"
-    f" {by_holm} do.",
+    takeaway=f"{sure} of {total} heads change the loss when they alone are off, {by_holm} if corrected for testing so many"
+    f" (Holm). Where an interval holds zero (hollow), these {few} sentences do not tell whether the head helps.",
     table="head_table",
     sentences=few,
 )
@@ -241,12 +238,11 @@ curve = removal.one_by_one(model, unseen, worth, repeats=run.settings["bootstrap
 # %% jupyter={"source_hidden": true}
 run.table(curve, "one_by_one", over=intervals.SENTENCES)
 half = curve.loc[total // 2] if total // 2 in curve.index else curve.iloc[len(curve) // 2]
-before = curve.loc[: half.name].iloc[-2:].iloc[0]
 run.figure(
     figures.one_by_one(curve, int(half.name)),
     "one_by_one",
     caption="What heads cost off all at once, beside the sum of what each costs off alone.",
-    takeaway=said.together(half, half),
+    takeaway=said.together(half),
     table="one_by_one",
 )
 
@@ -258,7 +254,7 @@ run.figure(
 # each type as the choice took.
 #
 # We try two choices, by gradient importance and by the loss without the head. Nothing is trained here. Each kind of draw is
-# made twenty times, so p, the chance that a random draw is as good, is at least `1/21`.
+# made twenty times, so the smallest possible p (as if the choice were one more draw) is `1/21`.
 
 # %%
 choices = {"gradient importance": table["gradient, example"], "loss without the head": worth}
@@ -282,7 +278,8 @@ costly = costly.assign(**{column: 1000 * costly[column] for column in ("own", "o
 costly["what"] = [f"{row.heads} of {total}, {row.choice}" for row in costly.itertuples()]
 like = f"Beside random heads{said.OF[costly.method.iloc[0]]}"
 display(readable(costly, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=like))
-Markdown(said.shared(choices, won["heads"].max()))
+traded = lambda column, off: removal.beside_random(model, unseen, column, [off / total], draws=0).rise.iloc[0]  # noqa: E731
+Markdown(said.traded(choices, won["heads"].max(), single, traded))
 
 # %% [markdown]
 # ## What does cutting cost in translation quality?
@@ -307,7 +304,13 @@ if not text:
         split=split,
         beam=beam,
     )
-    display(folded("More: intervals, and random heads of any type", said.in_detail(results)))
+    of = {"method": "heads chosen by", "change": "BLEU, change [95 % over sentences]"}
+    all_at_half = results[results["heads"] == total - round(total / 2)].rename(
+        columns=lambda name: name.replace("change ", "change_")
+    )
+    display(
+        folded("More: with half of the heads cut, each draw and its interval", readable(all_at_half, of, {"change": "+.1f"}))
+    )
 else:
     print("Not in this run: BLEU, which needs a translation model.")
 
@@ -315,7 +318,8 @@ else:
 # ## Cut the heads, and use it on your model
 #
 # `heads.gate` switches heads off inside a `with` block, to look before you cut. `heads.remove` cuts them for good: their rows
-# and columns are gone from the weights. The saved folder needs nothing of this project; transformers loads it alone.
+# and columns are gone from the weights. The saved folder brings the one short file that transformers needs
+# (`trust_remote_code=True`); the project need not be installed.
 #
 # ```python
 # from helpers import heads, measures, models
@@ -332,8 +336,9 @@ else:
 # )
 #
 # table = measures.head_table(model, batches)
-# choice = table["gradient, example"].nsmallest(20).index
-# print(removal.beside_random(model, other_batches, table["gradient, example"], [20 / len(table)]))  # does it win?
+# choices = {"gradient importance": table["gradient, example"], "loss without the head": table["leave-one-out"]}
+# print(removal.against_random(removal.beside_random(model, other_batches, choices, [20 / len(table)])))
+# choice = choices["gradient importance"].nsmallest(20).index                 # the one that wins
 # with heads.gate(model, dict.fromkeys(choice, 0.0)):                         # look ...
 #     model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
 # heads.remove(model, choice)                                                 # ... and cut
@@ -344,13 +349,16 @@ else:
 # ```
 #
 # This runs on Marian, BART, mBART, Pegasus and T5, and on models that continue texts: GPT-2, OPT, Llama, Mistral, Qwen, Gemma,
-# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). The whole notebook runs on yours too: on a translation model with sentence
-# pairs, or on a model that continues texts with a text file:
+# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). The whole notebook runs on yours too: a translation model with your
+# sentence pairs (FOLDER/SET, [as here](../data/README.md)), or a model that continues texts with a text file:
 #
 # ```
-# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p models de-news
+# .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME \
+#     -p corpus natural -p data_root FOLDER -p models de-SET
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
 # ```
+#
+# `-p models de-news` alone is a trial on generated pairs.
 #
 # Below, half of the heads of the model above are cut, by the choice that costs least above. A fresh process that cannot import
 # this project loads what was saved.
@@ -387,13 +395,14 @@ else:
 # %% jupyter={"source_hidden": true}
 cheaper = "it" if best == next(iter(choices)) else f"the {best}"
 closing = f"""
-Start from gradient importance: one backward pass, and here {cheaper} costs less with half of the heads off.
+Start from gradient importance: one backward pass, and here {cheaper} costs
+{costly_own.min() / costly_own.max():.0%} of what the other choice does, with half of the heads off.
 {said.elsewhere(published, subject.title)} So try both, on other text, beside random heads of the same
 types, and cut by the one that wins.
 
 *Limits.* {said.limits("" if text else run.corpus, yard, results)}
 """
-first = f"{said.needed(single)} {said.together(before, half)} So check first: {said.passed(won)}."
+first = f"{said.needed(single)} {said.cost(won, total)} So try both choices beside random heads before you cut."
 answer.fill("head_map", closing, first, readable(rows, by_type).data)
 
 # %% [markdown]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from helpers.measures.removal import least
 from helpers.methods import removal, said
 from helpers.study import layout
 
@@ -18,29 +19,29 @@ def single():
 
 
 def test_heads_that_raise_the_loss_are_counted_by_type(single):
-    assert said.needed(single).startswith(
-        "**All 4 cross heads, and surely 1 of 4 encoder heads.** Off alone, each raises the loss"
-    )
-    assert said.needed(single.loc[["encoder"]]).startswith("**1 of 4 heads.** Off alone")
-    assert said.needed(single.loc[["cross"]]).startswith("**All 4 heads.** Off alone")
+    end = " That does not tell what you can cut together.**"
+    assert said.needed(single) == "**Missed when off alone: all 4 cross heads, and 1 of 4 encoder heads." + end
+    assert said.needed(single.loc[["encoder"]]) == "**Missed when off alone: 1 of 4 heads." + end
+    assert said.needed(single.loc[["cross"]]) == "**Missed when off alone: all 4 heads." + end
     none = single.loc[["encoder"]].assign(low=-1.0, high=1.0)
-    assert said.needed(none).startswith("**None of 4 heads.**")
+    assert said.needed(none) == "**Missed when off alone: none of 4 heads." + end
 
 
 def test_heads_that_change_it_only_uncorrected_are_told_apart(single):
-    single.loc[("encoder", 0, 0), :] = (-0.010, -0.0199, -0.0001)
+    assert said.uncorrected(single) == ""
     single.loc[("encoder", 1, 0), :] = (0.010, 0.0001, 0.0199)
-    assert said.needed(single).endswith(" 2 more encoder heads change it only uncorrected; 1 lowers it.")
+    assert said.uncorrected(single) == "1 more encoder head passes only before correction."
+    single.loc[("encoder", 0, 0), :] = (-0.010, -0.0199, -0.0001)
+    assert said.uncorrected(single) == "2 more encoder heads pass only before correction; one of them lowers the loss."
+    assert said.uncorrected(single.loc[["encoder"]]).startswith("2 more heads pass only")
 
 
 def test_heads_cost_more_together_than_the_sum_of_each_alone():
-    columns = ["together", "together_low", "together_high", "alone", "alone_low", "alone_high"]
-    curve = pd.DataFrame([[0.05, 0.04, 0.06, 0.01, 0.005, 0.02], [0.2, 0.1, 0.3, 0.02, 0.01, 0.03]], [4, 8], columns)
-    first = (
-        "Off at once, the 4 cheapest heads cost 50 [40, 60] millinats per token, and their single costs add up to 10 [5, 20]"
+    names = ["together", "together_low", "together_high", "alone", "alone_low", "alone_high"]
+    row = pd.Series([0.05, 0.04, 0.06, 0.01, 0.005, 0.02], names, name=4)
+    assert said.together(row) == (
+        "Off at once, the 4 cheapest heads cost 50 [40, 60] millinats per token, and their single costs add up to 10 [5, 20]."
     )
-    assert said.together(curve.loc[4], curve.loc[8]) == f"{first}; with 8 it is 200 against 20."
-    assert said.together(curve.loc[4], curve.loc[4]) == f"{first}."
 
 
 def won(costs, alike, random, off=3):
@@ -54,25 +55,43 @@ def won(costs, alike, random, off=3):
 def test_choices_stand_beside_random_heads_of_the_same_types():
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
     assert said.beside(table) == (
-        "With 3 heads off the loss rises, in millinats per token: by gradient 100 (200) and the loss without 300 (200);"
-        " in brackets the cheapest random draw of the same types."
+        "3 heads off: gradient 100, cheapest random draw of the same types 200; loss without 300, cheapest draw 200 (millinats"
+        " per token)."
     )
-    assert said.passed(table) == "with 3 off, gradient beats every random draw of the same types; the loss without does not"
-    assert said.passed(won({"a": 0.3}, 0.2, 1.0)) == "with 3 off, none beats every random draw of the same types"
-    assert said.passed(won({"a": 0.1, "b": 0.1}, 0.2, 1.0)) == "with 3 off, a and b beat every random draw of the same types"
+    assert said.cost(table, 8) == (
+        "3 of 8 heads off together cost 100 [90, 110] millinats per token if gradient chooses and 300 [290, 310] if the loss"
+        " without chooses; random heads of the same types cost 200 or more."
+    )
     alone = won({"a": 0.3}, 0.2, 1.0)
-    assert said.passed(alone[alone.method == removal.RANDOM]) == "with 3 off, a beats every random draw"
+    assert said.cost(alone[alone.method == removal.RANDOM], 8).endswith("if a chooses; random heads cost 1,000 or more.")
 
 
-def test_heads_of_one_choice_only_are_named_from_one():
-    worth = pd.Series([0, 1, 2, 3, 4, 5, 6, 7.0], HEADS)
-    other = pd.Series([0, 1, 2, 8, 3, 5, 6, 7.0], HEADS)
-    assert said.shared({"a": worth, "loss": other}, 4) == (
-        "The two choices of 4 share 3 heads. Of the rest (layer.head), only a takes encoder 2.2, and only the loss takes"
-        " cross 1.1."
-        " A takes 4 of the 4 encoder heads, so a draw of the same types shares at least 4 with it: a weak check."
+def test_heads_that_look_idle_are_kept_by_one_choice(single):
+    worth = pd.Series([0, 1, 2, 9, 4, 5, 6, 7.0], HEADS)
+    other = pd.Series([0, 8, 1, 2, 3, 5, 6, 7.0], HEADS)
+    single.loc[("cross", 0, 0), :] = (0.0, -0.1, 0.1)
+    asked = []
+
+    def rise(column, off):
+        asked.append(least(column, off))
+        return 0.02 if len(asked) == 1 else 0.1
+
+    differ = "The two choices of 3 differ in 1 head."
+    end = " A cuts 3 encoder heads, so this check only asks which 1 encoder heads to keep."
+    told = said.traded({"a": worth, "loss": other}, 3, single, rise)
+    assert told == (
+        f"{differ} A gives up encoder 1.2 (layer.head), whose intervals lie above zero. It keeps encoder 2.2, whose intervals"
+        f" hold zero. If the loss keeps these 1 too (2 off), it costs 20 and not 100. Alone they look idle; together they are"
+        f" most of the damage.{end}"
     )
-    assert said.shared({"a": worth, "b": worth}, 2) == "The two choices of 2 share 2 heads."
+    assert asked == [[HEADS[0], HEADS[2]], [HEADS[0], HEADS[2], HEADS[3]]]
+    assert said.traded({"a": worth, "b": worth}, 3, single, rise) == "The two choices of 3 differ in 0 heads." + end
+    assert "cuts" not in said.traded({"a": -worth, "b": -worth}, 5, single, rise)
+    plain, mixed = pd.Series(range(8), HEADS), pd.Series([0, 8, 1, 9, -1, -2, 6, 7.0], HEADS)
+    assert said.traded({"a": plain, "b": mixed}, 4, single, lambda *_: 0.1).startswith(
+        "The two choices of 4 differ in 2 heads. A gives up encoder 1.2 (layer.head), whose intervals lie above zero. It keeps"
+        " cross 1.1, whose intervals hold zero, and cross 1.2. If b keeps these 1 too (3 off), it costs 100 and not 100. A"
+    )
 
 
 def test_alignment_is_read_of_the_published_model(tmp_path):
@@ -106,7 +125,7 @@ def test_yardsticks_are_differences_of_the_same_training(tmp_path):
     cut = pd.DataFrame({"method": [removal.ENCODER], "change": [-33.3]})
     assert said.limits("controlled", {"never": 1.0, "cost": 12.4}, cut).endswith(
         "(trained without it: -1.0 BLEU), but this model does: all encoder heads cut costs 33.3 BLEU, or 12.4 where the rest"
-        " trains on."
+        " of the encoder trains on."
     )
     assert said.limits("natural", {}, None).endswith("It reads natural text.")
     assert said.limits("", {}, None).endswith("(notebook 6).")
@@ -115,11 +134,13 @@ def test_yardsticks_are_differences_of_the_same_training(tmp_path):
 def test_cuts_that_the_gradient_wins_are_counted(tmp_path):
     path = layout.Chapter(tmp_path / "06_do_measures_agree").table("removed_at_once")
     path.parent.mkdir(parents=True)
-    rows = [("M, all kinds", 4, 1, 2), ("M, all kinds", 8, 3, 3), ("M", 4, 2, 1), ("other", 4, 1, 2)]
+    rows = [("M, all kinds", 4, 1, 2), ("M, all kinds", 8, 3, 3), ("M", 4, 2, 1), ("M", 8, 0, 0), ("N, all kinds", 4, 1, 2)]
+    rows.append(("decoder of today", 4, 2, 1))
     rows = [(m, 1, n, name, c) for m, n, *costs in rows for name, c in zip((said.GRADIENT, said.TRUTH), costs, strict=True)]
     pd.DataFrame(rows, columns=["model", "seed", "heads", "criterion", "change"]).to_csv(path, index=False)
     assert said.elsewhere(tmp_path, "M") == (
-        "In notebook 6 gradient importance costs less in 1 of 1 cuts of this kind of model and in 1 of 2 others."
+        "In notebook 6 gradient importance costs less in 1 of 2 cuts over all types (1 training, this one among them), in 1"
+        " of 1 on other text, in 0 of 1 among encoder heads alone and in 0 of 1 of a decoder-only model."
     )
     assert said.elsewhere(None, "M") == said.elsewhere(tmp_path / "no", "M") == "Other models may differ."
 
@@ -134,9 +155,8 @@ def test_bleu_of_choices_stands_beside_draws():
         ]
     table = pd.DataFrame(rows, columns=columns)
     assert said.at_half(table) == (
-        "Cutting half of the heads costs 8.0 BLEU if the loss chooses and 4.0 BLEU if other chooses; the best of 2 random draws"
-        " of the same types costs 6.0."
+        "Cutting half of the heads costs, in BLEU, 8.0 by the loss, 4.0 by other and 6.0 by the best random draw. With 6 off"
+        " only other clearly beats the best draw."
     )
-    assert said.in_detail(table).startswith(
-        "With 4 heads left BLEU falls by 8.0 [7.0, 9.0] by the loss, 4.0 [3.0, 5.0] by other, 6 to 12 by"
-    )
+    with_draws = table.assign(change=table.change.mask(table.method == removal.ALIKE, -1.0))
+    assert said.at_half(with_draws).endswith("With 6 off neither choice clearly beats the best draw.")
