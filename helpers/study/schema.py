@@ -242,6 +242,7 @@ class Rung(Block):
         default=None, description="Learning rate at its peak; as the first model's if not set."
     )
     seeds: Count = Field(default=1, description="Seeds.")
+    from_start: bool = Field(default=True, description="Also train as few heads as stay, from the first step on.")
 
 
 class Grouping(Block):

@@ -305,7 +305,7 @@ rungs, over = grouping.runs.ladder(run.settings, seed), None
 if rungs:
     counts = {head: tables.statistics(found, plan["beam"]) for head, found in rungs.items()}
     every, few = (
-        tables.ladder({head: tables.scores(found, counts[head], name, repeats) for head, found in rungs.items()}, seed)
+        tables.ladder({h: tables.scores(rungs[h], counts[h], name, repeats) for h in rungs if name in rungs[h]}, seed)
         for name in (VANILLA, grouping.runs.AT_START)
     )
     run.table(every, "ladder_trainings", resamples=repeats)

@@ -98,6 +98,8 @@ def test_a_row_differs_from_its_neighbour_in_one_thing():
     is_row("GHT-PS, map O", rows["GHT, map O"]["start"], vote | {"which": "O"})
     assert rows[runs.AT_START]["start"]["cut"] == vote and {"cut", "objective"}.isdisjoint(rows[runs.AT_START])
     assert rows[L0]["start"]["start"] == plain
+    late = runs.ladder(tiny_groups.settings({"grouping.ladder": [{"head": 2}, {"head": 4, "from_start": False}]}), 1)
+    assert {head for head in late if runs.AT_START in late[head]} == {2} and {VANILLA, GHT, PS} <= {*late[4]}
     for name, changed in ((runs.NO_HOMOGENISATION, {"alpha": 0.0}), ("GHT, 1 groups", {"groups": 1, "beta": 0.0})):
         assert all(run["objective"] == constraint | changed for run in runs.stages(rows[name])), name
 

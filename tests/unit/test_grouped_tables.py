@@ -195,6 +195,8 @@ def test_a_ladder_holds_every_training_against_its_own_vanilla():
     wide = pd.DataFrame({"change": [-9.0, -6.0, -5.0, -4.0], "change_high": -1.0, "seeds": [5, 1, 5, 1], **ends}, rows)
     told = "*Few* cost 5.0 and 4.0 BLEU at head dimension 2 and 4 (model width: times 8); GHT-PS loses 2.0 and 2.0 more"
     assert said.ladder(wide, "few", 8) == f"{told}."
+    own = wide.xs(PS, level="row", drop_level=False)
+    assert said.ladder(own, "few", 8) == "GHT-PS loses 9.0 and 6.0 BLEU at head dimension 2 and 4 (model width: times 8)."
     wide.loc[(4, PS), "against_start_high"] = 0.2
     assert said.ladder(wide, "few", 8) == f"{told}; at 4 the interval holds zero."
     assert said.ladder(wide.assign(seeds=1), "few", 8).endswith("so that no trend can be told between widths.")

@@ -396,7 +396,8 @@ def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]
         changed, here = _translation(settings, changes), found.setdefault(rung["head"], {})
         for more in range(rung["seeds"]):
             rows = Rows(changed, subjects.TRANSLATION, seed + more, seed)
-            here |= _of_seed({**rows.main(), AT_START: rows.few_from_start()}, seed, more)
+            early = {AT_START: rows.few_from_start()} if rung["from_start"] else {}
+            here |= _of_seed({**rows.main(), **early}, seed, more)
     return found
 
 

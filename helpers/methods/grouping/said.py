@@ -394,16 +394,19 @@ def detected(tried: Mapping[int, pd.DataFrame]) -> str:
 
 
 def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
-    """Of `tables.ladder_over_seeds`: what `few` of `heads` heads lose at each width of a head, and what GHT-PS loses more."""
-    own, alike = (table.xs(name, level="row").sort_index() for name in (PS, few))
-    lost, widths = listed(number(-value, ".1f") for value in alike.change), listed(f"{head:g}" for head in own.index)
+    """Of `tables.ladder_over_seeds`: what `few` of `heads` heads lose at each width of a head, and what GHT-PS loses more; what
+    GHT-PS loses if few heads were not trained from the start."""
+    own, alike = (table[table.index.get_level_values("row") == name].droplevel("row").sort_index() for name in (PS, few))
+    widths, width = listed(f"{head:g}" for head in own.index), "head dimension {} (model width: times {})"
+    if alike.empty:
+        return f"{PS} loses {listed(number(-value, '.1f') for value in own.change)} BLEU at {width.format(widths, heads)}."
+    lost = listed(number(-value, ".1f") for value in alike.change)
     more = listed(number(-value, ".1f") for value in own.against_start)
     zero = [f"{head:g}" for head, high in own.against_start_high.items() if not high < 0]
     open_ends = f"; at {listed(zero)} the interval holds zero" if zero else ""
     once = [f"{head:g}" for head, seeds in alike.seeds.items() if seeds == 1]
     trend = f" At {listed(once)} there is one training, so that no trend can be told between widths." if len(once) > 1 else ""
-    width = f"head dimension {widths} (model width: times {heads})"
-    return f"*{few.capitalize()}* cost {lost} BLEU at {width}; {PS} loses {more} more{open_ends}.{trend}"
+    return f"*{few.capitalize()}* cost {lost} BLEU at {width.format(widths, heads)}; {PS} loses {more} more{open_ends}.{trend}"
 
 
 def chosen(table: pd.DataFrame) -> str:

@@ -444,7 +444,7 @@ def equal_size(specs: Runs, counted: Counted, own: str = PS) -> pd.DataFrame:
     return found.join(early.set_axis([f"early{end}" for end in ("", "_low", "_high", "_p_holm")], axis=1))
 
 
-def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:
+def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame | None:
     """Scores of every training by the width of its heads.
 
     Parameters
@@ -458,8 +458,10 @@ def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:
     -------
     pandas.DataFrame
         On (head, row, seed): value, low, high; change, change_low, change_high against vanilla of the same width and seed
-        (paired bootstrap), gain likewise in percent; dev_loss; over.
+        (paired bootstrap), gain likewise in percent; dev_loss; over. None without scores.
     """
+    if not scored:
+        return None
     parts = {}
     for head, one in scored.items():
         table = first_scores(one).reset_index()
