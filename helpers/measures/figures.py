@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap, LogNorm
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, MultipleLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
@@ -168,19 +168,19 @@ def places(table: pd.DataFrame):
     return figure
 
 
-_OFFSETS = {-1: ("one back", MODELS[0]), 1: ("one ahead", MODELS[1]), 0: ("the token itself", MODELS[2])}
-_FAR = ("further off", "#C9C9C9")
+_OFFSETS = {-1: ("one back", MODELS[0]), 1: ("one ahead", MODELS[1])}
+_FAR = ("another offset", "#C9C9C9")
 
 
 @redrawable
-def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapping], printed: Mapping[str, str]):
+def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapping], printed: Mapping[str, float]):
     """Every encoder head at one offset (above) and on rare tokens (below): a column a model, a dot a head, by layer.
 
     Parameters
     ----------
     frames, untrained : mapping of title -> {"positional": frame, "rare": frame} on (kind, layer, head)
-        Of trained models (score and offset; two_rarest), and of some of them with random weights.
-    printed : mapping of title -> what the paper reports for rare tokens on text of that register, written into its column
+        Of trained models (score and offset; two_rarest), and of some of them with random weights: all heads, or the best one.
+    printed : mapping of title -> the share of the paper's rare-token head on text of that register
     """
     figure, axes = plt.subplots(2, 1, figsize=(WIDTH, 4.7), sharex=True)
     panels = {"positional": ("score", POSITIONAL, "positional: % of tokens that look at one offset"),
@@ -189,9 +189,12 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
         for at, model in enumerate(frames):
             for by_name, start, look in ((frames, -0.42, None), (untrained, 0.2, {"color": "#777777", "marker": "x", "s": 8})):
                 if model not in by_name:
-                    axis.text(at + 0.31, 4, "random\nweights:\nnot run", fontsize=7, color="#777777", ha="center")
                     continue
                 own = by_name[model][name].xs("encoder", level="kind")
+                if look and len(own) == 1:
+                    axis.text(
+                        start + at + 0.06, 100 * own[column].iloc[0], "best one", fontsize=7, color="#777777", va="center"
+                    )
                 places = start + at + np.linspace(0, 0.22 if look else 0.54, len(own))
                 known = own.offset if name == "positional" else pd.Series(COLOURS["rare"], own.index)
                 colours = [_OFFSETS.get(x, _FAR)[1] if name == "positional" else x for x in known]
@@ -201,17 +204,19 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
                     if not look:
                         axis.text(across, -2, f"{layer + 1}", ha="center", va="top", fontsize=7, color="#555555")
             if name == "rare" and model in printed:
-                axis.text(at - 0.15, 100 * needed + 3, printed[model], ha="center", fontsize=7)
+                least = "over " * (printed[model] <= needed)  # the paper says only that
+                axis.plot(at - 0.15, 100 * printed[model], **drawing.PRINTED)
+                axis.text(at - 0.09, 100 * printed[model] + 3, f"paper: {least}{100 * printed[model]:.0f} %", fontsize=7)
         axis.axhline(100 * needed, color="black", lw=0.9, ls="--")
         axis.text(len(frames) - 0.52, 100 * needed + 3, f"needed: {100 * needed:.0f} %", ha="right", fontsize=7.5)
         axis.text(-0.5, -2, "layer", ha="right", va="top", fontsize=7, color="#555555")
         axis.set_title(title, loc="left")
         axis.set(ylabel="% of tokens", ylim=(0, 104), xlim=(-0.5, len(frames) - 0.5))
         axis.tick_params(axis="x", length=0, pad=11)
-    axes[-1].set_xticks(range(len(frames)), [title.replace(", ", ",\n") for title in frames])
+    axes[-1].set_xticks(range(len(frames)), [title.replace(": ", ":\n") for title in frames])
     axes[0].tick_params(labelbottom=False)
     dot = {"ls": "", "marker": "o"}
-    entries = {f"above: {name}": dot | {"color": colour} for name, colour in (*_OFFSETS.values(), _FAR)}
+    entries = {name: dot | {"color": colour} for name, colour in (*_OFFSETS.values(), _FAR)}
     drawing.legend(figure, entries | {"heads with random weights": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}})
     return figure
 
@@ -433,7 +438,8 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
             else f"{'rare-token' if example['function'] == 'rare' else 'positional'}, {example['label']}"
         )
         share = f"{100 * example['score']:.{int(0.995 <= example['score'] < 1)}f} %"  # no 100 % where one is missed
-        verdict = f"{share}, needs {100 * example['needed']:.0f} %"
+        of = f" (offset {100 * (example['needed'] - MARGIN):.0f} + {100 * MARGIN:.0f})" * relation
+        verdict = f"{share}, needs {100 * example['needed']:.0f} %{of}"
         passes = {"open": "UNDECIDED"}.get(example.get("side", ""), "PASSES" if example["passes"] else "FAILS")
         line[0].set_title(f"{said}: {where}, {verdict}: {passes}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
@@ -486,36 +492,38 @@ def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) 
 # --- what heads do ---------------------------------------------------------------------------------------------------
 
 
-_SIDES = {"for": ("passes significantly", "#0072B2"), "open": ("undecided", "#B5D4E9"), "against": ("fails", "#EFEFEF")}
+_SIDES = {"for": ("passes", "#0072B2"), "open": ("undecided", "#B5D4E9"), "against": ("fails", "#EFEFEF")}
 
 
 @redrawable
 def functions_found(cases: pd.DataFrame):
     """How far the best heads lie from what the tests ask: a row a function, a column a model, coloured by what a test says.
 
-    Parameters
-    ----------
-    cases : pandas.DataFrame
-        `helpers.measures.measured.functions_found`.
+    Of `helpers.measures.measured.functions_found`: syntactic cases stand first, those that pass most often at the top.
     """
-    rows, columns = list(dict.fromkeys(cases.case)), list(dict.fromkeys(cases[~cases.printed].model))
-    texts = list(dict.fromkeys(cases[cases.printed].model))
+    own, syntactic = cases[~cases.printed], cases.function.isin(RELATIONS)
+    columns, texts = list(dict.fromkeys(own.model)), list(dict.fromkeys(cases[cases.printed].model))
+    often = own[syntactic[own.index]].assign(above=own.beyond >= -1e-9).groupby("case", sort=False)[["passes", "above"]].sum()
+    rows = [*often.sort_values(["passes", "above"], ascending=False, kind="stable").index]
+    for name in dict.fromkeys(cases.case[~syntactic]):
+        rows += ["", name]
     shade = np.full((len(rows), len(columns) + len(texts)), np.nan)
-    figure, (axis,) = drawing.grid(1, 1, WIDTH, 0.25 * len(rows) + 1.2)
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 0.22 * len(rows) + 1.2)
     for row in cases.itertuples():
         at = len(columns) + texts.index(row.model) if row.printed else columns.index(row.model)
         told, y = f"{'≥ ' * bool(row.least)}{100 * row.beyond + 0.0:+.0f}".replace("≥ +", "≥ "), rows.index(row.case)
-        shade[y, at] = np.nan if row.printed else [*_SIDES].index(row.side or "against")
-        ink = "black" if row.printed else drawing.ink(_SIDES[row.side or "against"][1])
-        axis.text(at, y, told, ha="center", va="center", fontsize=8, color=ink)
-    for y, name in enumerate(rows):
-        own = cases[(cases.case == name) & ~cases.printed]
-        surely, so = own.passes.sum(), (own.beyond >= -1e-9).sum()
-        axis.text(shade.shape[1] - 0.3, y, f"{surely}{f' ({so})' * bool(so != surely)} of {len(own)}", va="center", fontsize=8,
-                  fontweight="bold" if surely else "normal")  # fmt: skip
+        side = row.side or "against"
+        shade[y, at] = np.nan if row.printed else [*_SIDES].index(side)
+        ink = "black" if row.printed else drawing.ink(_SIDES[side][1])
+        axis.text(at, y, told * (row.printed or side != "against"), ha="center", va="center", fontsize=8, color=ink)
+    for name, part in own.groupby("case", sort=False):
+        surely, so = part.passes.sum(), (part.beyond >= -1e-9).sum()
+        told = f"{surely}{f' ({so})' * bool(so != surely)} of {len(part)}"
+        look = {"va": "center", "fontsize": 8, "fontweight": "bold" if surely else "normal"}
+        axis.text(shade.shape[1] - 0.3, rows.index(name), told, **look)
     drawing.heat(axis, shade, cmap=ListedColormap([colour for _, colour in _SIDES.values()]), limits=(0, 2))
-    axis.text(shade.shape[1] - 0.3, -0.6, "pass\n(by estimate)", va="bottom", fontsize=8)
-    axis.set_xticks(range(shade.shape[1]), [fill(name, 9) for name in columns] + [f"paper,\n{text}" for text in texts])
+    axis.text(shade.shape[1] - 0.3, -0.6, "pass (above\nby estimate)", va="bottom", fontsize=8)
+    axis.set_xticks(range(shade.shape[1]), [fill(name, 9) for name in columns] + [f"paper, EN-RU\n{text}" for text in texts])
     axis.tick_params(labelbottom=False, labeltop=True)
     axis.set_yticks(range(len(rows)), rows)
     axis.set_title("Best head: points above (+) or below (-) what its test asks", loc="left", pad=8)
@@ -523,23 +531,20 @@ def functions_found(cases: pd.DataFrame):
     return figure
 
 
-_CASES: dict[str, dict[str, Any]] = {"passes (Holm, 5 %)": {"ms": 6},
-                                     "above it by estimate": {"ms": 6, "mfc": "white", "mew": 1.4},
-                                     "below the line": {"ms": 4, "color": "#8C8C8C", "mec": "#8C8C8C"}}  # fmt: skip
-
-
 @redrawable
 def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
-    """How far the best head of each relation and direction lies above the offset baseline: a panel a model, a row a case.
+    """How far the best head of each relation and direction lies above the line: a panel a model, a row a case.
 
     Parameters
     ----------
     relations : pandas.DataFrame
-        `helpers.measures.measured.syntactic_relations` (shares), with a column passes (bool).
+        `helpers.measures.measured.syntactic_relations` (shares), with columns side (what the test says) and passes (bool).
     texts : mapping of title -> text of the paper's Table 1 ("WMT" or "OpenSubtitles")
         The EN-RU models, beside which the paper's heads are drawn.
     """
     models, keys = list(dict.fromkeys(relations.model)), list(LABELS)
+    edges = {"for": _SIDES["for"][1], "open": _SIDES["for"][1], "against": "#8C8C8C"}
+    looks = {side: {"ms": 6, "color": edges[side], "mfc": colour, "mec": edges[side]} for side, (_, colour) in _SIDES.items()}
     figure, axes = drawing.grid(len(models), 4, WIDTH / min(4, len(models)), 3.1, sharex=True, sharey=True)
     for axis, model in zip(axes, models, strict=True):
         own = relations[relations.model == model]
@@ -547,23 +552,38 @@ def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
             axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
         for _, row in own.iterrows():
             place = keys.index((row.relation, row.direction))
-            value, low, high = (100 * row[f"above offset{end}"] for end in ("", ", low", ", high"))
-            look = {"color": MODELS[0], "mec": MODELS[0]} | [*_CASES.values()][0 if row.passes else 2 - row["passes +10"]]
-            axis.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="o", elinewidth=1, **look)
+            value, low, high = (100 * (row[f"above offset{end}"] - MARGIN) for end in ("", ", low", ", high"))
+            reach = [[value - low], [high - value]]
+            axis.errorbar(value, place, xerr=reach, fmt="o", elinewidth=1, **looks[row.side or "against"])
             if text := texts.get(model):
-                printed = 100 * (row[f"printed accuracy, {text}"] - row[f"printed offset, {text}"])
-                axis.plot(printed, place, **(drawing.PRINTED | {"mfc": "none", "ms": 5.5}))
-        axis.axvline(0, color="#888888", lw=1, zorder=1)
-        axis.axvline(100 * MARGIN, color="black", lw=1, zorder=1)
-        for at, said, side in ((0, "baseline ", "right"), (100 * MARGIN, " the line", "left")):
+                printed = 100 * (row[f"printed accuracy, {text}"] - row[f"printed offset, {text}"] - MARGIN)
+                axis.plot(printed, place + 0.25, **(drawing.PRINTED | {"mfc": "none", "ms": 4}))
+        axis.axvline(-100 * MARGIN, color="#888888", lw=1, zorder=1)
+        axis.axvline(0, color="black", lw=1, zorder=1)
+        for at, said, side in ((-100 * MARGIN, "baseline ", "right"), (0, " the line", "left")):
             axis.text(at, -0.55, said, ha=side, va="bottom", fontsize=7)
         axis.set_title(f"{model}:\n{own.passes.sum()} of {len(own)} pass", loc="left", pad=12)
         axis.set_yticks(range(len(keys)), [way(label) for label in LABELS.values()])
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
-        axis.set(ylim=(len(keys) - 0.5, -0.5), xlabel="best head: points\nabove the baseline")
-    entries = {name: {"color": MODELS[0], "marker": "o", "ls": "", **look} for name, look in _CASES.items()}
+        axis.xaxis.set_major_locator(MultipleLocator(20))
+        axis.set(ylim=(len(keys) - 0.5, -0.5), xlabel="best head: points\nabove the line")
+    entries = {_SIDES[side][0]: look | {"marker": "o", "ls": ""} for side, look in looks.items()}
     drawing.legend(figure, entries | ({"the paper's best head (EN-RU)": drawing.PRINTED | {"mfc": "none"}} if texts else {}))
+    return figure
+
+
+@redrawable
+def loss_by_layer(every: pd.DataFrame):
+    """The loss added without each encoder head against its layer, heads with a function coloured: `measured.lost_by_head`."""
+    figure, axis = plt.subplots(figsize=(WIDTH, 1.9))
+    looks = {"with a function": {"color": MODELS[1]}, "without": {"color": "#A9A9A9"}}
+    for look, own in zip(looks.values(), (every[every.has], every[~every.has]), strict=True):
+        at = own.index.get_level_values("layer") + np.random.default_rng(0).uniform(0.7, 1.3, len(own))
+        axis.scatter(at, 1000 * own.loss, s=20, ec="white", lw=0.4, zorder=2 + own.has.any(), **look)
+    axis.set(xticks=every.index.unique("layer") + 1, xlabel="encoder layer (heads of all models)")
+    axis.set_ylabel("loss added without it,\nthousandths of a nat")
+    drawing.legend(figure, {name: look | {"marker": "o", "ls": ""} for name, look in looks.items()})
     return figure
 
 

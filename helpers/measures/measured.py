@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import Markdown
 
 from helpers import study
 from helpers.corpora.describe import arcs_of
@@ -40,7 +39,6 @@ from helpers.measures.sentence import ONE_SENTENCE, single
 from helpers.measures.table import named
 from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
 from helpers.models import inputs
-from helpers.reading import readable
 from helpers.runs import subjects, training
 from helpers.scores import intervals, scoring
 
@@ -322,6 +320,11 @@ def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
     return pd.DataFrame(counts).reindex(order).fillna(0).astype(int)
 
 
+def lost_by_head(lost: Mapping[str, pd.Series], roles: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Encoder heads on (model, kind, layer, head): loss added without the head, and has (a function); both given by title."""
+    return pd.concat({t: pd.DataFrame({"loss": lost[t], "has": roles[t].map(bool)}).loc[["encoder"]] for t in lost})
+
+
 def by_training(found: Mapping[str, Mapping], again: Mapping[tuple[str, int], pd.DataFrame], seed: int) -> pd.DataFrame:
     """What encoder heads do in every training, by estimate on all dev sentences: how far counts depend on the seed.
 
@@ -426,20 +429,6 @@ def syntactic_relations(found: Mapping[str, pd.DataFrame], untrained: Mapping[st
     ]
 
 
-def beside_printed(relations: pd.DataFrame, texts: Mapping[str, str]) -> Markdown:
-    """Points above the baseline of every case of `syntactic_relations`, of EN-RU models (title -> text) beside the paper's."""
-    names = [way(LABELS[key]) for key in zip(relations.relation, relations.direction, strict=True)]
-    columns: dict[str, Any] = {}
-    for title, text in texts.items():
-        own = relations.assign(case=names)[relations.model == title].set_index("case")
-        for end in ("", ", low", ", high"):
-            columns[f"{title}{end}"] = 100 * own[f"above offset{end}"]
-        columns[f"paper, {text}"] = 100 * (own[f"printed accuracy, {text}"] - own[f"printed offset, {text}"])
-    shown = [name for name in columns if not name.endswith((", low", ", high"))]
-    table = pd.DataFrame(columns).rename_axis("case")
-    return readable(table, ["case", *shown], dict.fromkeys(shown, "+.0f"), caption="Points above the baseline, best head")
-
-
 def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
     """The best rare-token head of every model and of its layer 1 (layers and heads from 1), that of random weights, chance."""
     rows = {}
@@ -458,15 +447,18 @@ def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
     return pd.DataFrame(rows).T.infer_objects().astype(whole)
 
 
-def published_scores(folder: Path, text: str) -> dict[str, dict[str, pd.DataFrame]]:
-    """Positional and rare-token scores that a published run keeps in its folder of tables, by "text, title"."""
-    index, found = ["kind", "layer", "head"], {}
-    for path in sorted(folder.glob("positional_*.csv")):
-        name = path.stem.partition("_")[2]
-        if (beside := path.with_name(f"rare_{name}.csv")).exists():
-            both = {"positional": path, "rare": beside}
-            found[f"{text}, {subjects.title(name)}"] = {what: pd.read_csv(one, index_col=index) for what, one in both.items()}
-    return found
+def published_scores(folder: Path, text: str) -> tuple[dict[str, dict[str, pd.DataFrame]], dict[str, dict[str, pd.DataFrame]]]:
+    """Positional and rare-token scores in a published run's folder of tables, by "text: title"; of random weights the best."""
+    index, found, luck = ["kind", "layer", "head"], {}, {}
+    parts = (("positional", "positional_heads", "score"), ("rare", "rare_tokens", "two_rarest"))
+    for path in sorted({*folder.glob("positional_*.csv")} - {folder / "positional_heads.csv"}):
+        title = subjects.title(name := path.stem.partition("_")[2])
+        for what, table, column in parts:
+            own = pd.read_csv(folder / f"{what}_{name}.csv", index_col=index)
+            best = pd.read_csv(folder / f"{table}.csv", index_col=0).loc[[title], "best at random"].iloc[0]  # the encoder's
+            found.setdefault(f"{text} text: {title}", {})[what] = own
+            luck.setdefault(f"{text} text: {title}", {})[what] = own[:1].assign(**{column: best})
+    return found, luck
 
 
 def functions_found(
@@ -524,7 +516,7 @@ def hits_and_misses(
 
     The head is the best one of the function, passing or not; of a relation in the direction in which it does better by its
     test. The words are typical: of all hits (misses) in readable sentences those with the median weight on the word that the
-    head looks at.
+    head looks at; of syntactic hits those that the fixed offset misses, if there are any.
 
     Parameters
     ----------
@@ -538,24 +530,25 @@ def hits_and_misses(
     Returns
     -------
     list of dict
-        function; label; layer, head (from 0); score, needed (shares; the test's threshold); passes; hit and miss: None where
-        there is none, or words, query (a place), wanted (places), weights (of the query on every word).
+        function; label; layer, head (from 0); score, needed (shares; the test's threshold); passes; guess (of a relation:
+        its offset); hit and miss: None where there is none, or words, query (a place), wanted (places), weights (of the query).
     """
     every, rare = arcs_of(subject.sentences), _rare_words(subject)
     picked = [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:most]
     maps = {i: _word_maps(subject, i) for i in picked or range(min(most, len(subject.sentences)))}
     found = []
     for told, wanted in _candidates(frames, every, rare):
-        seen: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+        seen: dict[str, list[dict[str, Any]]] = {"hit": [], "miss": [], "easy": []}
         for i, by_layer in maps.items():
             weights, own = by_layer[told["layer"]][told["head"]], subject.sentences[i].words
             for query, places in wanted(i, len(own)).items():
-                hit = int(weights[query].argmax()) in places
-                seen[hit].append({"words": list(own), "query": query, "wanted": sorted(places), "weights": weights[query]})
+                which = "easy" if query + told.get("guess", len(own)) in places else "hit"
+                which = which if int(weights[query].argmax()) in places else "miss"
+                seen[which].append({"words": list(own), "query": query, "wanted": sorted(places), "weights": weights[query]})
         typical = {}
-        for hit, all_of_them in seen.items():
-            ordered = sorted(all_of_them, key=lambda one: float(one["weights"].max()))
-            typical["hit" if hit else "miss"] = ordered[len(ordered) // 2] if ordered else None
+        for which, those in (("hit", seen["hit"] or seen["easy"]), ("miss", seen["miss"])):
+            ordered = sorted(those, key=lambda one: float(one["weights"].max()))
+            typical[which] = ordered[len(ordered) // 2] if ordered else None
         found.append(told | typical)
     return found
 
@@ -595,7 +588,8 @@ def _candidates(frames: Mapping[str, pd.DataFrame], every: Sequence, rare: Seque
                     wanted.setdefault(query, set()).add(place)
             return wanted
 
-        yield told(relation, LABELS[relation, direction], (row.layer, row["head"]), row.score, row.baseline + MARGIN), arcs
+        one = told(relation, LABELS[relation, direction], (row.layer, row["head"]), row.score, row.baseline + MARGIN)
+        yield one | {"guess": int(row.offset)}, arcs
     share = frames["rare"].two_rarest.fillna(0)
     place = share.idxmax()
     yield (
@@ -685,7 +679,7 @@ FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_a
 SCORED = Analysis("scores of functions", 1, _scored)  # `measure`
 HELD = Analysis("syntactic heads held out", 1, _held)  # `Syntactic.held_out`
 KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
-TYPICAL = Analysis("a hit and a miss of each function", 1, _typical, sentences=True)  # `hits_and_misses`
+TYPICAL = Analysis("a hit and a miss of each function", 2, _typical, sentences=True)  # `hits_and_misses`
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
 WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.measures import ranks
-from helpers.measures.functions import LABELS, MARGIN, RELATIONS, way
+from helpers.measures.functions import LABELS, MARGIN, RELATIONS, WORDS, way
 from helpers.measures.sentence import needing
 from helpers.measures.table import named
 from helpers.reading import count, ends, interval, listed, number
@@ -179,7 +179,9 @@ def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame) -> str:
     """Of `measured.by_training` and `snapshots.beside`: which cases have a head in every training, and in every seed."""
     sets = each.cases.map(lambda cell: frozenset(filter(None, cell.split(", "))))
     first = sets.index[0][0]
-    again, told = sets[first], [f"{settled(each, beside)}."]
+    more = (~beside.index.isin(each.index.unique("model"))).sum()
+    where = f" ({len(each)} below, {more} in the fold)" * bool(more)
+    again, told = sets[first], [f"{settled(each, beside, where)}."]
     if len({*again}) > 1:
         always, some = frozenset.intersection(*again), frozenset.union(*again)
         shared, others = ([f"*{way(x)}*" for x in LABELS.values() if x in own] for own in (always, some - always))
@@ -190,30 +192,36 @@ def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame) -> str:
     return " ".join(told)
 
 
-def settled(each: pd.DataFrame, beside: pd.DataFrame) -> str:
-    """Of `measured.by_training` and further models (`snapshots.beside`): which case has a head in most trainings."""
+def settled(each: pd.DataFrame, beside: pd.DataFrame, where: str = "") -> str:
+    """Of `measured.by_training` and further models (`snapshots.beside`), which stand `where`: the case with a head in most."""
     known = {title for title, _ in each.index}
     rows = [(title, cell) for (title, _), cell in each.cases.items()]
     rows += [(title, cell) for title, cell in beside.cases.items() if title not in known]
     have = {label: [label in cell.split(", ") for _, cell in rows] for label in LABELS.values()}
     most = max(have, key=lambda label: sum(have[label]))
-    lack = [f"*{str(title).rpartition(', ')[2]}*" for (title, _), there in zip(rows, have[most], strict=True) if not there]
+    lack = [str(title).rpartition(", ")[2] for (title, _), there in zip(rows, have[most], strict=True) if not there]
+    lack = ["shorter word pieces" if name == "short pieces" else f"*{name}*" for name in lack]
     if not any(have[most]):
         return f"No case has a head in any of {count(len(rows), 'training')}"
-    but = f" (not in {listed(lack)})" if 0 < len(lack) < 4 else ""
-    return f"*{way(most)}* has a head in {sum(have[most])} of {count(len(rows), 'training')}{but}"
+    but = f"; the model with {lack[0]} has none" if len(lack) == 1 else ""
+    return f"*{way(most)}* has a head in {sum(have[most])} of {count(len(rows), 'training')}{where}{but}"
 
 
 def cases(table: pd.DataFrame) -> str:
-    """Of `measured.syntactic_relations`: which relations go one way in every model, and the other way in none."""
+    """Of `measured.syntactic_relations`: which relations go one way in every model, and the other way in none or as often."""
     labels = pd.Series([LABELS[key] for key in zip(table.relation, table.direction, strict=True)], table.index)
-    share, told = table["passes +10"].groupby(labels, sort=False).mean(), []
+    share, told, even = table["passes +10"].groupby(labels, sort=False).mean(), [], []
     for one, other in zip(list(LABELS.values())[::2], list(LABELS.values())[1::2], strict=True):
         if sorted((share.get(one, 0), share.get(other, 0))) == [0, 1]:
             always, never = (one, other) if share[one] else (other, one)
             told.append(f"*{way(always)}* lies above the line in every model, *{way(never)}* in none")
+        elif share.get(one, 0) == share.get(other, 0) > 0:
+            even.append(f"{WORDS[one.partition('→')[2]]}s")
+    told += [f"for {listed(even)} both directions do equally often"] * bool(told and even)
+    if not told:
+        return f"{table['passes +10'].sum()} of {len(table)} cases lie above it."
     return (
-        f"Direction matters: {'; '.join(told)}." if told else f"{table['passes +10'].sum()} of {len(table)} cases lie above it."
+        f"In {'these' * (table.model.nunique() > 1) or 'this'} {count(table.model.nunique(), 'training')}, {'; '.join(told)}."
     )
 
 
@@ -221,16 +229,6 @@ def printed_above(table: pd.DataFrame) -> pd.DataFrame:
     """Whether the paper's head lies at or above the line, a row a case of `measured.syntactic_relations`, a column a text."""
     texts = ("WMT", "OpenSubtitles")
     return pd.DataFrame({x: table[f"printed accuracy, {x}"] - table[f"printed offset, {x}"] for x in texts}) >= MARGIN - 1e-9
-
-
-def directions(table: pd.DataFrame) -> str:
-    """In how many pairs of model and relation both directions lie above the line, here and in the paper's EN-RU."""
-    here = table["passes +10"].groupby([table.model, table.relation]).sum() == 2
-    there = printed_above(table[table.model == table.model.iloc[0]]).groupby(table.relation).all()
-    return (
-        f"Both directions lie above the line in {here.sum()} of {len(here)} pairs of model and relation; in the paper's EN-RU"
-        f" models in {int(there.to_numpy().sum())} of {there.size}."
-    )
 
 
 def no_better(table: pd.DataFrame) -> str:
@@ -251,7 +249,9 @@ def matter(table: pd.DataFrame) -> str:
     if not table.layers.any():
         return "No layer has both heads with a function and heads without."
     last = table.groupby(level="measure", sort=False).last()
-    gaps = [f"{interval(row.difference, row.low, row.high, '.1f')} places by {name}" for name, row in last.iterrows()]
+    gaps = [f"{interval(row.difference, row.low, row.high, '.1f')} by {name}" for name, row in last.iterrows()]
+    heads = (last.functional + last.others).iloc[0] / last.layers.iloc[0]
+    gaps[0] = gaps[0].replace(" by ", f" of {number(heads, '.0f')} places by ", 1)
     told = [f"Heads with a function stand higher in their layer: {listed(gaps)}"]
     if not last.clear.all():
         told = [f"Heads with a function do not clearly stand higher in their layer: {listed(gaps)}"]
@@ -274,53 +274,57 @@ def most_relevant(row: Mapping[str, float]) -> str:
     )
 
 
-def costs(lost: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], row: Mapping[str, float], most: int = 10) -> str:
-    """What removing a head with a function costs, and whether the dearest heads have one.
+def matter_elsewhere(path: Path, text: str) -> str:
+    """Of a published table of `ranks.places` on other text, all models: whether the same can be told there."""
+    if not path.exists() or not (last := pd.read_csv(path).groupby("measure").last()).layers.any():
+        return ""
+    told = "they stand higher too" if last.clear.all() else "we cannot tell whether they stand higher"
+    return f"On {text} text ({count(int(last.functional.iloc[0]), 'head')} with a function) {told}."
 
-    Parameters
-    ----------
-    lost, functions : mappings of title -> Series on (kind, layer, head)
-        Loss added when a head is removed (nats a token), and `functions.roles`.
-    row : mapping
-        `ranks.follows_function` of `lost`, centred.
-    """
-    every = pd.concat({t: pd.DataFrame({"loss": lost[t], "has": functions[t].map(bool)}).loc[["encoder"]] for t in lost})
-    has = int(every.nlargest(most, "loss").has.sum())
-    mean, gap = number(1000 * every.loss[every.has].mean(), ".1f"), {x: 1000 * row[x] for x in ("difference", "low", "high")}
+
+def dearest(every: pd.DataFrame, most: int = 10) -> str:
+    """Of `measured.lost_by_head`: how many of the costliest heads have a function, and in which layer most of them sit."""
+    top, most = every.nlargest(most, "loss"), min(most, len(every))
+    layers = top.index.get_level_values("layer").value_counts()
+    there = every.has.xs(layers.index[0], level="layer")
+    told = f"of the {most} costliest heads {top.has.sum() or 'none'} {'have' if top.has.sum() > 1 else 'has'} a function"
+    if 2 * layers.iloc[0] <= most or there.mean() >= every.has.mean():
+        return told
+    return f"{told}: {layers.iloc[0]} sit in layer {layers.index[0] + 1}, where {there.sum() or 'none'} of {len(there)} has one"
+
+
+def costs(every: pd.DataFrame, row: Mapping[str, float]) -> str:
+    """Of `measured.lost_by_head` and `ranks.follows_function` (centred): what heads with a function cost, and others."""
+    mean, other = (number(1000 * every.loss[every.has == has].mean(), ".1f") for has in (True, False))
     return (
-        f"The costs are small. Removing a head with a function adds {mean} thousandths of a nat per token on average."
-        f" That is {interval(gap['difference'], gap['low'], gap['high'], '.1f')} more than the others of its layer"
-        f"{', so on average we cannot tell them apart' * bool(gap['low'] <= 0)}. Of the {most} heads"
-        f" whose removal costs most, {has or 'none'} {'have' if has > 1 else 'has'} a function."
+        f"Removing a head with a function adds {mean} thousandths of a nat per token on average, removing another one {other}."
+        f" Within layers the difference is {interval(*(1000 * row[x] for x in ('difference', 'low', 'high')), '.1f')}. A few"
+        " costly heads decide such means, so the figure compares places."
     )
 
 
 _KINDS = {"syntactic": RELATIONS, "positional": ("positional",), "rare-token": ("rare",)}
 
 
-def answer(found: pd.DataFrame, least: int, table: pd.DataFrame) -> str:
+def answer(found: pd.DataFrame, least: int, table: pd.DataFrame, dearest: str) -> str:
     """The answer of notebook 02: which functions pass (`measured.functions_found`), and whether their heads matter.
 
-    Parameters
-    ----------
-    least : int
-        Syntactic cases that the claim's rule needs.
-    table : pandas.DataFrame
-        `ranks.places`.
+    least: syntactic cases that the claim's rule needs; table: `ranks.places`; dearest: what the function of this name says.
     """
     own = found[~found.printed]
     syntax = own[own.function.isin(RELATIONS)]
-    sides = {name: set(own.side[own.function.isin(keys)]) for name, keys in _KINDS.items()}
-    have = [name for name, own in sides.items() if "for" in own]
-    open_ = [name for name, own in sides.items() if "open" in own and name not in have]
-    lack = [name for name in sides if name not in have + open_]
-    told = "Only in part" if have and len(have) < 3 else "Yes" if have else "No"
-    parts = [f"{listed(have)} heads"] * bool(have) + [f"no {' and no '.join(lack)} heads"] * bool(lack)
-    undecided = f"; {listed(open_)} heads are undecided" * bool(open_)
+    tests = {name: own[own.function.isin(keys)] for name, keys in _KINDS.items()}
+    have, lack = [name for name, rows in tests.items() if rows.passes.any()], []
+    for name, rows in ((name, rows) for name, rows in tests.items() if name not in have):
+        maybe = rows.model[rows.side == "open"]
+        where = f" at most in {listed(dict.fromkeys(maybe))}" if len(maybe) < len(rows) else " perhaps"
+        lack.append(f"a {name} head{where}" if len(maybe) else f"no {name} head")
+    told = "Yes" if not lack else "Only in part" if have else "We cannot tell" if "perhaps" in "".join(lack) else "No"
+    parts = [f"{listed(have)} heads"] * bool(have) + [", and ".join(lack)] * bool(lack)
     said = [
-        f"**{told}: {' but '.join(parts)}{undecided}.** A case is a relation in one direction in one model. By the paper's"
-        f" count (best head `10` points or more above a fixed offset) {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases"
-        f" pass; its rate would give {least}. {syntax.passes.sum()} pass significantly."
+        f"**{told}: {', but '.join(parts)}.** In {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases (relation, direction,"
+        f" model) the best head is `10` points above a fixed offset; at the paper's rate it would be {least}."
+        f" {syntax.passes.sum()} *pass*: they lie above significantly."
     ]
     if syntax.model.nunique() > 1:
         always = syntax.groupby("case", sort=False).passes.all()
@@ -328,20 +332,18 @@ def answer(found: pd.DataFrame, least: int, table: pd.DataFrame) -> str:
         said.append(
             f"Only {listed(names)} passes in every model." if len(names) == 1 else f"In every model passes: {listed(names)}."
         )
-    last = table.clear.groupby(level="measure").last()
-    if last.all():
-        said.append("Heads with a function rank above others of their layer, by relevance and by what removing them costs.")
-        alone = table.drop(index="all models", level="model", errors="ignore").clear.groupby(level="model", sort=False).any()
-        said += [f"Taken alone, {listed(alone.index[~alone])} show neither."] * bool(not alone.all())
-    return " ".join(said)
+    higher = table.clear.groupby(level="measure").last().all()
+    ranked = "Heads with a function rank above others of their layer, but " if higher else ""
+    return " ".join([*said, f"{ranked}{dearest if ranked else dearest[:1].upper() + dearest[1:]}."])
 
 
 def found(cases: pd.DataFrame) -> str:
     """The takeaway of the figure of `measured.functions_found`."""
     own = cases[~cases.printed]
     syntax = own[own.function.isin(RELATIONS)]
-    told = f"{syntax.passes.sum()} of {len(syntax)} syntactic cases pass significantly, "
-    told += f"{(syntax.beyond >= -1e-9).sum()} by estimate."
+    told = (
+        f"{syntax.passes.sum()} of {len(syntax)} syntactic cases pass, {(syntax.beyond >= -1e-9).sum()} lie above by estimate."
+    )
     for key, name in (("positional", "one fixed offset"), ("rare", "rare tokens")):
         sides = list(own.side[own.function == key])
         told += f" For {name} {sides.count('for') or 'none'} of {count(len(sides), 'model')} pass"
@@ -374,12 +376,14 @@ def others(best: pd.DataFrame, rare: pd.DataFrame, sides: Mapping[str, Sequence[
     """Of `measured.positional_table` (encoder heads by model) and `rare_table`: how near the best heads come to the tests."""
     told = []
     for name, table, column, what in (("positional", best, "score", "One offset"), ("rare", rare, "two rarest", "Rare tokens")):
-        row, passing = table.loc[table[column].fillna(0).idxmax()], list(sides[name]).count("for")
-        verdict = f"{passing} of {len(table)} models pass" if passing else "no model passes"
-        verdict = "undecided" if not passing and "open" in sides[name] else verdict
+        row, own = table.loc[table[column].fillna(0).idxmax()], list(sides[name])
+        parts = [f"{count(n, 'model')} {words[n > 1]}" for side, words in _VERDICTS.items() if (n := own.count(side))]
         reached, luck = interval(row[column], row.low, row.high, "%"), number(row["best at random"], "%")
-        told.append(f"{what}: {verdict}; the best head reaches {reached}, random weights {luck}.")
+        told.append(f"{what}: {listed(parts or ['no verdict'])}; the best head reaches {reached}, random weights {luck}.")
     return " ".join(told)
+
+
+_VERDICTS = {"for": ("passes", "pass"), "against": ("fails", "fail"), "open": ("is undecided", "are undecided")}
 
 
 def cross(best: pd.DataFrame, every: pd.DataFrame) -> str:
@@ -392,24 +396,14 @@ def cross(best: pd.DataFrame, every: pd.DataFrame) -> str:
     )
 
 
-def decoder(own: pd.DataFrame) -> str:
-    """Of `measured.positional_table`, decoder heads by model: does one look at a fixed offset?"""
-    offsets = sorted({f"{x:+.0f}" for x in own.offset})
-    where = "its own position" if offsets == ["+0"] else f"one offset ({', '.join(offsets)})"
-    return (
-        f"Decoder self-attention: {int(own.verdict.sum())} of {count(len(own), 'model')} have a positional head; the best looks"
-        f" at {where} for {ends(own.score, '%')} of tokens (best with random weights {ends(own['best at random'], '%')})."
-    )
-
-
 CLAIMS = {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
 
 
 def sizes(frames: Mapping[str, pd.DataFrame]) -> str:
-    """Which models other text has (tables on (kind, layer, head) by "text, title"), and how many encoder layers and heads."""
+    """Which models other text has (tables on (kind, layer, head) by "text: title"), and how many encoder layers and heads."""
     heads = [frame.loc["encoder"].index for frame in frames.values()]
     shapes = sorted({f"{one.unique('layer').size} × {one.unique('head').size}" for one in heads})
-    return f"{listed(title.partition(', ')[2] for title in frames)}, {listed(shapes)} encoder heads, one training each"
+    return f"{listed(title.partition(': ')[2] for title in frames)}, {listed(shapes)} encoder heads, one training each"
 
 
 def elsewhere(judged: Mapping[str, Any], text: str, which: str, names: Mapping[str, str] = CLAIMS) -> str:

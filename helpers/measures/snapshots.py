@@ -183,18 +183,25 @@ def said_of_training(table: pd.DataFrame) -> str:
         above = table.index[table[relation] >= MARGIN - 1e-9]
         on = len(above) > 0 and len(above) == (table.index >= above[0]).sum()  # and never below again
         steps = f"from step {above[0]:,} on" if on else f"at {listed(f'{step:,}' for step in above)}"
+        steps = f"only at the last step, {above[0]:,}" if on and len(above) == 1 else steps
         told.append(f"{name} heads {steps if len(above) else 'never'}")
     return f"Above the line: {'; '.join(told)}. So counts depend on when training stops."
 
 
-def said_of_models(table: pd.DataFrame) -> str:
-    """Of `beside`: whether models that lose more without encoder attention have more heads with a function."""
+def shown(each: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """`measured.by_training` as people read it: with encoder layers of `beside`; not only verbs have adverbs."""
+    layers = {name: f"{name} ({row.encoder.split()[0]} layers)" for name, row in table.iterrows() if ", " in name}
+    return each.rename(layers, level="model").replace({"cases": {"v→adv": "w→adv", "adv→v": "adv→w"}}, regex=True)
+
+
+def said_of_models(table: pd.DataFrame, seed: int) -> str:
+    """Of `beside` (of this seed): whether models that lose more without encoder attention have more heads with a function."""
     share = table["with functions"] / table["heads"]
     share.index = [f"*{str(model).removeprefix(f'{table.index[0]}, ')}*" for model in table.index]
     off = table["encoder off"].set_axis(share.index)
     top = share.nlargest(2).index
     lose = ", which lose most without encoder attention" * (set(off.nlargest(2).index) == {*top})
-    which = f"{listed(top)} ({ends(share[top], '%')})"
+    which = f"{listed(top)} ({ends(share[top], '%')} with seed {seed})"
     return (
         f"Heads with a function are most frequent in {which}{lose}, and least in {share.idxmin()}. Sizes and settings change"
         " together, so no cause is shown."

@@ -100,16 +100,18 @@ def test_heads_are_sorted_by_relevance_and_coloured_by_confidence():
 def test_every_head_has_a_dot_at_its_most_frequent_offset_and_at_rare_tokens():
     trained, random = (pd.DataFrame({"score": column([2, 2], seed), "offset": [-1, 0, 5, -1]}) for seed in (0, 1))
     both = [{"positional": one, "rare": one.assign(two_rarest=one.score / 2)} for one in (trained, random)]
-    figure = whole(figures.offsets_and_rare({"a": both[0], "b": both[1]}, {"a": both[1]}, {"a": "paper: 83 %"}))
+    one = {name: frame[:1] for name, frame in both[1].items()}
+    figure = whole(figures.offsets_and_rare({"a": both[0], "b": both[1]}, {"a": both[1], "b": one}, {"a": 0.83}))
     above, below = figure.axes
     dots, crosses = above.collections[:2]  # of the first model
     assert dots.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score)
     assert crosses.get_offsets()[:, 1].tolist() == pytest.approx(100 * random.score)
     back, itself, far, again = map(to_rgb, dots.get_facecolors()[:, :3])
-    assert back == again == to_rgb(drawing.MODELS[0]) and itself == to_rgb(drawing.MODELS[2]) and far == to_rgb("#C9C9C9")
+    assert back == again == to_rgb(drawing.MODELS[0]) and itself == far == to_rgb("#C9C9C9")
     assert below.collections[0].get_offsets()[:, 1].tolist() == pytest.approx(50 * trained.score)
     told = [text.get_text().replace("\n", " ") for text in below.texts]
-    assert told.count("1") == 2 and {"paper: 83 %", "random weights: not run", "needed: 50 %", "layer"} <= {*told}
+    assert told.count("1") == 2 and {"paper: 83 %", "best one", "needed: 50 %", "layer"} <= {*told}
+    assert [line.get_ydata()[0] for line in below.lines if line.get_marker() == "D"] == [83]
 
 
 def test_relevance_with_and_without_a_function():

@@ -23,7 +23,7 @@ def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_
     head = {"function": "nsubj", "label": "v→s", "layer": 1, "head": 3, "score": 0.4, "needed": 0.5, "passes": False}
     figure = figures.hits_and_misses([head | {"hit": hit, "miss": None}])
     seen, empty = figure.axes
-    assert seen.get_title("left") == "verb→subject: layer 2 head 4, 40 %, needs 50 %: FAILS"
+    assert seen.get_title("left") == "verb→subject: layer 2 head 4, 40 %, needs 50 % (offset 40 + 10): FAILS"
     guessed = figures.hits_and_misses([head | {"hit": hit, "miss": None, "side": "open", "guess": -1}]).axes[0]
     assert guessed.get_title("left").endswith("UNDECIDED") and guessed.lines[0].get_marker() == "^"
     near = figures.hits_and_misses([head | {"score": 0.9953, "hit": hit, "miss": None}]).axes[0]
@@ -94,16 +94,16 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
 
 def test_a_case_stands_where_its_head_lies_above_the_baseline():
     row = {"model": "m", "relation": "dobj", "direction": DIRECTIONS[1], "passes": True, "passes +10": True}
-    row |= {"above offset": 0.2, "above offset, low": 0.15, "above offset, high": 0.3}
+    row |= {"above offset": 0.2, "above offset, low": 0.15, "above offset, high": 0.3, "side": "for"}
     row |= {"printed accuracy, WMT": 0.73, "printed offset, WMT": 0.41}
-    weak = {"relation": "nsubj", "passes": False, "passes +10": False, "above offset": -0.1, "above offset, low": -0.2}
-    rows = [row, row | {"model": "n", "passes": False}, row | weak | {"above offset, high": 0.05}]
+    weak = {"relation": "nsubj", "passes": False, "side": "against", "above offset": -0.1, "above offset, low": -0.2}
+    rows = [row, row | {"model": "n", "passes": False, "side": "open"}, row | weak | {"above offset, high": 0.05}]
     axis, other = figures.syntactic_cases(pd.DataFrame(rows), {"m": "WMT"}).axes
     assert axis.get_title("left") == "m:\n1 of 2 pass" and other.get_title("left") == "n:\n0 of 1 pass"
     dots = {round(float(line.get_xdata()[0])): line for line in axis.lines if line.get_marker() == "o"}
-    assert set(dots) == {20, -10} and dots[-10].get_color() == "#8C8C8C"
-    rings = [line.get_markerfacecolor() for part in (axis, other) for line in part.lines if line.get_marker() == "o"]
-    assert "white" in rings and rings[0] == MODELS[0]
-    assert {10.0, 0.0} <= {line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2}
+    assert {at: dots[at].get_markerfacecolor() for at in dots} == {10: MODELS[0], -20: "#EFEFEF"}  # the line is zero
+    (undecided,) = [line.get_markerfacecolor() for line in other.lines if line.get_marker() == "o"]
+    assert undecided == "#B5D4E9"
+    assert {-10.0, 0.0} <= {line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2}
     paper = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D"]
-    assert paper == pytest.approx([32, 32])  # both of the model's cases are the same row of the paper
+    assert paper == pytest.approx([22, 22])  # both of the model's cases are the same row of the paper

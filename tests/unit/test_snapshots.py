@@ -117,8 +117,8 @@ def test_the_last_row_is_the_trained_model(settings):
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
     above = {"nsubj": [-0.1, 0.2, 0.0], "dobj": [0.0, 0.1, 0.2], "amod": 0.0, "advmod": [0.0, 0.02, 0.27]}
     assert snapshots.said_of_training(table.assign(**above)) == (
-        "Above the line: subject heads at 2; object heads from step 2 on; adjective heads never; adverb heads from step 6 on."
-        " So counts depend on when training stops."
+        "Above the line: subject heads at 2; object heads from step 2 on; adjective heads never; adverb heads only at the last"
+        " step, 6. So counts depend on when training stops."
     )
 
 
@@ -134,11 +134,16 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
         assert (row.never, row.gained) == pytest.approx((other, row.bleu - other))
     assert np.isnan(table.gained.iloc[2])
     row = {"with functions": [1, 4, 0], "heads": 10, "encoder off": [0.4, 0.5, 0.3]}
-    assert snapshots.said_of_models(table.assign(**row)).startswith(
-        "Heads with a function are most frequent in *flat* and *EN-RU news* (10 to 40 %), which lose most without encoder"
-        " attention, and least in *dry*."
+    assert snapshots.said_of_models(table.assign(**row), 1).startswith(
+        "Heads with a function are most frequent in *flat* and *EN-RU news* (10 to 40 % with seed 1), which lose most"
+        " without encoder attention, and least in *dry*."
     )
-    assert "lose most" not in snapshots.said_of_models(table.assign(**row | {"encoder off": [0.1, 0.5, 0.3]}))
+    assert "lose most" not in snapshots.said_of_models(table.assign(**row | {"encoder off": [0.1, 0.5, 0.3]}), 1)
+    each = pd.DataFrame(
+        {"cases": ["v→adv, adv→v"]}, pd.MultiIndex.from_tuples([("EN-RU news, flat", 1)], names=["model", "seed"])
+    )
+    (told,) = snapshots.shown(each, table).cases.items()
+    assert told == ((f"EN-RU news, flat ({table.encoder.iloc[1][0]} layers)", 1), "w→adv, adv→w")
     studied = [subjects.of_name(settings, name, 1) for name in ("ru-news", "ru-news+flat")]
     sizes, bleu = (part.split() for part in snapshots.said_of_study(studied, 1).splitlines())
     assert sizes[0] == "2" and "150" in sizes and {f"{value:.0f}" for value in table.bleu[:2]} <= {*bleu}
@@ -187,3 +192,14 @@ def test_hits_and_misses_are_typical_of_all_that_there_are(settings):
             if typical:
                 assert max(typical["weights"]) == pytest.approx(sorted(weights)[len(weights) // 2], abs=1e-5)
                 assert (int(np.argmax(typical["weights"])) in typical["wanted"]) == hit
+
+
+@pytest.mark.parametrize(("guess", "query"), [({"guess": 1}, 1), ({"guess": 2}, 0), ({}, 1)])
+def test_a_hit_of_a_relation_is_one_that_the_offset_misses(settings, monkeypatch, guess, query):
+    subject, maps = subjects.of_name(settings, "ru-news", 1), np.zeros((1, 4, 4))
+    maps[0, 0, 1], maps[0, 1, 3] = 0.5, 0.9  # both right; without an offset the median of two is the larger
+    monkeypatch.setattr(measured, "_word_maps", lambda *_: {0: maps})
+    told = {"function": "dobj", "layer": 0, "head": 0, **guess}
+    monkeypatch.setattr(measured, "_candidates", lambda *_: [(told, lambda i, _: {0: {1}, 1: {3}} if i == 0 else {})])
+    (found,) = measured.hits_and_misses(subject, {}, words=(1, 99))
+    assert found["hit"]["query"] == query and found["miss"] is None
