@@ -23,8 +23,8 @@
 # `38` of `48` encoder heads can be closed for `0.15` BLEU. Encoder heads go first, cross-attention heads last. Those that stay
 # have a function, and a pruned model beats the same small model trained from scratch.
 #
-# We prune models of generated text (sentences made by rules, in two registers, *news* and *subtitles*) and one of natural text.
-# We also ask whether gates are needed to choose the heads.
+# We prune translation models trained on generated text (sentences made by rules, in two registers, *news* and *subtitles*) and
+# on natural text. We also ask whether gates are needed to choose the heads.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -59,7 +59,7 @@ from helpers.measures import said as of_measures
 from helpers.methods import l0
 from helpers.methods.l0 import said
 from helpers.publish import claims, pages
-from helpers.reading import folded, frames, number, readable
+from helpers.reading import folded, frames, listed, number, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -75,10 +75,14 @@ own = list(dict.fromkeys(next(iter(subject.tests)) for subject in studied))  # w
 alike = [subject for _, subject in encoder if "+" not in subject.name]  # siblings differ in size
 other = next(track for track in layout.TRACKS if track != run.corpus)
 committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
-print(snapshots.said_of_study(alike, run.settings["pruning"]["beam"]), said.sizes(studied), sep="\n")
+of_study = snapshots.said_of_study(alike, run.settings["pruning"]["beam"]).partition(":")
+print(listed(dict.fromkeys(subject.title for subject in alike)) + "".join(of_study[1:]), said.sizes(studied), sep="\n")
 if committed.shared.exists():
     profile_of = study.read_json(committed.shared)["parameters"]["profile"]
     print(f"{other.capitalize()} text in tables and figures below is from the published run of profile {profile_of}.")
+spared = [pd.read_csv(path) for path in sorted((committed.folder / "tables").glob("all_kinds_*-deep-decoder.csv"))]
+summary = study.ROOT / "figures" / "summaries" / "europarl-deep-decoder.csv"
+deep = {"natural, deep decoder": l0.tables.summarised(summary)} if other == "natural" and summary.exists() else {}
 
 # %%
 verdicts = claims.Box(run)
@@ -125,7 +129,7 @@ for _ in range(20):
     adam.step()
 project = l0.HardConcrete(log_alpha, temperature)
 with heads.gate(model, {("encoder", layer): gates for layer, gates in enumerate(project.sample(noise))}):
-    theirs = model(**batch).loss + price * project.expected()
+    theirs = model(**batch).loss + price * project.expected()  # the same by the library that the study uses
 torch.testing.assert_close(objective(noise), theirs, rtol=1e-5, atol=1e-6)
 
 # %% jupyter={"source_hidden": true}
@@ -241,12 +245,12 @@ stored = {
 elsewhere = {
     f"{said.TEXTS[other]}, {title}" if len(stored) > 1 else said.TEXTS[other]: table for title, table in stored.items()
 }
-every_text, of_first = of_models | elsewhere, of_encoder | elsewhere
+every_text, of_first = of_models | elsewhere | deep, of_encoder | elsewhere
 run.table(l0.tables.beside_other_texts(every_text, first=of_first), "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 points = l0.tables.beside_other_texts(every_text, first=of_first, alone=True)
 run.figure(
-    l0.figures.beside_other_texts(points[points.panel != l0.figures.OF_REMOVAL], text=f"{said.TEXTS[run.corpus]} text"),
+    l0.figures.beside_other_texts(points[points.panel != l0.figures.OF_REMOVAL]),
     "fig7_beside_other_texts",
     caption="What pruning encoder heads costs, on generated and natural text and in the paper.",
     answers="Voita et al., figure 7",
@@ -259,7 +263,7 @@ within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l
 there = l0.tables.half_left(elsewhere)[:1] if elsewhere else half[:0]
 at_half = said.answer(pd.concat([half[half.index.isin(own, "test set")], there]), run.corpus)
 shown = {"model": "text and model", "heads": "heads left", "change": "BLEU minus unpruned"}
-shown |= {"share": "kept of what removing all costs (BLEU)", "never": "kept of what training without costs (BLEU)"}
+shown |= {"share": "share kept, of BLEU lost when all are removed", "never": "share kept, of BLEU lost when trained without"}
 if len(at_half):
     display(readable(at_half, shown, caption="With half of the encoder heads or fewer"))
 shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "heads left", "change": "BLEU minus unpruned"}
@@ -273,21 +277,22 @@ display(
 # ## Does it take gates to choose the heads?
 #
 # L0 chooses heads and trains the rest at once. *Gradient importance* (Michel et al. 2019) chooses them before any training: it
-# is how fast the loss changes with a head's gate, as a mean over sentences. One backward pass gives it for all heads, by the
-# function `loss_under` from above:
+# is the absolute slope of a sentence's loss by the head's gate, averaged over sentences. One backward pass gives it for all
+# heads, by the function `loss_under` from above:
 
 # %% tags=["method"]
 ones = torch.ones(len(outs), len(batch["labels"]), 1, per_layer, device=model.device, requires_grad=True)  # by sentence
 summed = loss_under(ones) * (batch["labels"] != -100).sum()  # the model's loss is the mean over target tokens
 summed.backward()
 importance = ones.grad.abs().mean(1).flatten()  # mean over sentences of |d loss / d gate|
+# the same by the library that the study uses
 theirs = torch.tensor(worth.importance(model, [batch], "encoder", norm=None).to_numpy())
 torch.testing.assert_close(importance.cpu().double(), theirs, rtol=1e-3, atol=1e-5)
 
 # %% [markdown]
-# We leave out the paper's normalisation by layer, but draw it as a thin line. We remove as many heads as L0 did, those of least
-# importance. We do the same by the loss without each single head, by relevance and confidence ([notebook
-# 1](01_relevance_and_confidence.ipynb)), and at random. First nothing is trained afterwards:
+# We leave out Michel's normalisation by layer (thin line). We remove as many heads as L0 did, those of least importance. We do
+# the same by the loss without each single head, by relevance and confidence ([notebook 1](01_relevance_and_confidence.ipynb)),
+# and at random. First nothing is trained afterwards:
 
 # %% jupyter={"source_hidden": true}
 if plan["compared"]:
@@ -364,11 +369,9 @@ if every:
         "fig9_heads_by_kind",
         caption="How many heads of each kind of attention stay as pruning grows, here and in the paper.",
         answers="Voita et al., figure 9",
-        takeaway=said.by_kind(by_kind),
+        takeaway=said.by_kind(by_kind, said.kinds_elsewhere(committed, other)),
     )
-    kinds_there = said.kinds_elsewhere(committed, other, claims.least_worth("kinds", "controlled"))
     display(Markdown(said.layers(subject.kept for _, subject in every)))
-    display(folded(f"More: {said.TEXTS[other]} text", kinds_there))
     by_layer = {subject.title: l0.tables.kept_by_layer(sweep) for sweep, subject in every}
     by_layer = pd.concat(by_layer, names=["model"]).to_frame()
     run.table(by_layer, "fig10_heads_by_layer")
@@ -383,23 +386,25 @@ if every:
 # %% [markdown]
 # ## Is pruning better than training the small model from scratch?
 #
-# For each pruned model we also train the same head map from random weights, for as many steps in all. In the paper pruning is
-# always better: the trained model hands something down that the map does not hold. But from scratch the map is fixed in all
-# steps, while gates still move in the few steps that prune.
+# For each pruning of our first model we also train the same head map from random weights, for as many steps in all. In the
+# paper pruning is always better: the trained model hands something down that the map does not hold. But from scratch the map
+# is fixed in all steps, while gates still move in the few steps that prune.
 
 # %% jupyter={"source_hidden": true}
+against: tuple | list = ()
 scratch = gaps = {subject.title: l0.tables.against_scratch(sweep, subject, repeats) for sweep, subject in every}
 if every:
     scratch = pd.concat(scratch, names=["model"])
     scratch = run.table(scratch, "trained_minus_scratch", resamples=repeats, over=intervals.SENTENCES)
     scratch = scratch[scratch.index.isin(own, "test set")]
     judged = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}
+    against = judged["beats-scratch"].rows if len(scratch) else ()
     run.figure(
         l0.figures.pruned_minus_scratch(l0.tables.pruned_minus_scratch(of_all, gaps)),
         "pruned_minus_scratch",
         caption="BLEU of pruned models minus that of their head maps trained from scratch, here and in the paper.",
         answers="Voita et al., table 2",
-        takeaway=said.from_scratch(scratch, judged["beats-scratch"].rows if len(scratch) else ()),
+        takeaway=said.from_scratch(scratch, against),
         table="trained_minus_scratch",
         resamples=repeats,
     )
@@ -465,8 +470,10 @@ took = [pages.measured(f"base_{name}") for name in ("encoder_pass", "encoder_cei
 where, on = (pages.measured("base_encoder_pass", part) for part in ("what", "hardware"))
 timed = f"Timed on a model of the paper's size: {where} {took[0]}; by operations {took[1]} ([how](../docs/costs.md), {on})."
 loss, few, whole = said.PAPER
-faster = f"With {few} of {whole} encoder heads left, at the paper's size, an encoder pass is {took[0]}"
-display(Markdown(f"{faster}, generation {took[2]}."))
+speed, ceiling = (pages.measured(f"base_encoder_{name}", "value").partition(" to ") for name in ("pass", "ceiling"))
+faster = f"With {few} of {whole} encoder heads left, at the paper's size, an encoder pass is {speed[0]} to"
+faster += f" {number(float(speed[2]), '.1f')} times as fast (ceiling {number(float(ceiling[2]), '.1f')}), generation {took[2]}."
+display(Markdown(faster))
 display(folded("More: what was timed, and whether removed heads equal masked ones", timed, said.same(removed)))
 
 # %% [markdown]
@@ -480,12 +487,13 @@ least = removed.iloc[0]
 part = f" ({by_kind.encoder[0]:.0f} of the encoder)" if every else ""
 saved = f"With {least['heads kept']:.0f} of {sum(map(len, subject.kept.values()))} heads left{part} the model needs"
 saved += f" {number(least['FLOPs, share'], '%')} of its operations: at most {least['speed-up at most']:.2f} times as fast."
-shown = {"model": "text and model", "gone": f"heads gone at a loss of at most {l0.tables.LOSS:g} BLEU"}
-shown |= {"half": "BLEU with half gone or more", "choice": "gradient importance minus L0's heads (BLEU)"}
-display(readable(summed, shown, caption="What each model shows"))
+shown = {"model": "text and model", "worth": "BLEU lost when all are removed"}
+shown |= {"spared": f"heads gone at a loss of at most {l0.tables.LOSS:g} BLEU"}
+shown |= {"half": "BLEU minus unpruned, half gone or more", "choice": "gradient importance minus L0's heads (BLEU)"}
+display(readable(summed, shown, {"worth": ".1f"}, caption="What each model shows"))
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
 closing = f"""
-{said.short(summed, scratch, f"{saved} {faster}.")}
+{said.short(summed, scratch, saved, against, next(iter(of_all.values()), None))}
 
 *Limits.* Generated text is easier than real news. Ways to choose were compared at one penalty, and many rows are of one
 training ([all differences](../docs/differences.md)).
@@ -494,6 +502,5 @@ training ([all differences](../docs/differences.md)).
 [l0/tables.py](../helpers/methods/l0/tables.py), [heads/surgery.py](../helpers/heads/surgery.py).
 """
 half = half[half.index.isin(own, "test set")]
-answered = said.lead(summed, pd.concat([half, there]))
-details = "\n\n".join(filter(None, [said.laxer(), natural]))
-verdicts.fill("fig7_beside_other_texts", closing, first=answered, more=details)
+answered = said.lead(summed, pd.concat([half, there]), spared, "deep-decoder Europarl model")
+verdicts.fill("fig7_beside_other_texts", closing, first=answered, more=natural)

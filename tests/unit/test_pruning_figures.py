@@ -43,7 +43,8 @@ def test_kinds_stand_beside_the_printed_ones():
     printed = l0.tables.printed_by_kind()
     figure = whole(figures.kept_by_kind(pd.concat([printed.assign(model="ours"), printed])))
     ours, _, subtitles, _ = figure.axes
-    encoder = colour_of(figure, "encoder self")
+    encoder = to_rgb(drawing.MODELS[0])
+    assert {"encoder", "decoder", "cross"} < {text.get_text() for text in ours.texts} and not subtitles.texts
     wanted = [(100 * a / 144, 100 * k / 48) for a, k in ((28, 6), (61, 13), (104, 27))]
     assert marked(subtitles, encoder, hollow=True) == wanted and set(wanted) < set(marked(ours, encoder))
 
@@ -57,12 +58,12 @@ def test_texts_are_named_where_their_curves_end_and_the_paper_at_its_marks():
     ]  # fmt: skip
     rows += [(change, "printed, EN-RU WMT", 21, -0.15, NAN, NAN, change)]
     rows += [(panel, "EN-RU", 50, 90, 80, 95, panel) for panel in (figures.OF_REMOVAL, figures.OF_NEVER)]
-    figure = whole(figures.beside_other_texts(pd.DataFrame(rows, columns=row), text="generated text"))
+    figure = whole(figures.beside_other_texts(pd.DataFrame(rows, columns=row)))
     left, removal, right = figure.axes
     told = [text.get_text() for text in left.texts]
-    assert sorted(told) == ["EN-RU,\ngenerated text", "Europarl,\nnatural text", "paper, WMT"]
+    assert sorted(told) == ["EN-RU", "Europarl\n(natural)", "band: 0.25 BLEU lost", "half gone", "paper, WMT"]
     assert right.get_title().startswith("How much of the gain") and right.texts[0].get_text().startswith("no better")
-    assert removal.texts[0].get_text() == "EN-RU,\ngenerated text" and 0 in levels(left)
+    assert removal.texts[0].get_text() == "EN-RU" and 0 in levels(left)
 
 
 def test_pruned_models_stand_beside_their_maps_from_scratch():
@@ -77,14 +78,16 @@ def test_pruned_models_stand_beside_their_maps_from_scratch():
 
 def test_functions_that_are_left_stand_beside_chance():
     rows = [("m", 4, 8, 3, 3, 1.5), ("m", 2, 8, 3, 0, 0.75), ("few", 4, 8, 2, 2, 1.0)]
-    axis, other = whole(figures.functions_left(table("model heads of had stay expected", *rows))).axes
+    (axis,) = whole(figures.functions_left(table("model heads of had stay expected", *rows))).axes
     assert marked(axis, colour_of(axis.figure, "heads with a function")) == [(0, 100), (1, 0)]
     (chance,) = axis.collections
     bars = [(round(bar.get_y()), round(bar.get_height())) for bar in axis.patches]
     assert bars == [(0, 100), (0, 67)]  # 95 % of draws: 0 to 3, and 0 to 2, of 3
     assert [segment[0, 1] for segment in chance.get_segments()] == [50, 25] and ticks(axis, "x") == ["4", "2"]
     assert [text.get_text() for text in axis.texts] == ["3/3", "0/3"]
-    assert other.get_title() == "few: 2 heads" and not (other.patches or other.lines)
+    assert axis.figure.get_suptitle() == "few has only 2 such heads: not drawn"
+    (empty,) = whole(figures.functions_left(table("model heads of had stay expected", rows[-1]))).axes
+    assert empty.get_title() == "few: 2 heads" and not (empty.patches or empty.lines)
 
 
 def test_methods_at_equal_heads():

@@ -26,7 +26,7 @@ _LEVELS = {
     "no encoder attention": {"color": "black", "ls": "--"},
 }  # fmt: skip
 _TOLERANCE = {"color": MODELS[2], "ls": ":", "lw": 1.1}
-_FEW = 3  # heads with a function, below which chance reaches from none to all
+FEW = 3  # heads with a function, below which chance reaches from none to all
 _CLOSED = 1 / (1 + 11**0.33)  # P(closed) of a gate that is as often fully open, stretch (-0.1, 1.1), temperature 0.33
 
 
@@ -97,16 +97,17 @@ def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: s
     return figure
 
 
-def _named_at_the_end(axis, ends: Mapping[str, tuple[float, Any]], lines: int = 1, size: float = 7.5) -> dict[str, float]:
-    """Names right of a panel, each at its value, in its colour, as far apart as letters are tall; where each stands."""
+def _named_at_the_end(
+    axis, ends: Mapping[str, tuple[float, Any]], lines: int = 1, size: float = 7.5, at: float | None = None
+) -> None:
+    """Names right of a panel, or of x = `at`, each at its value, in its colour, as far apart as letters are tall."""
     low, high = axis.get_ylim()
     rows = axis.get_subplotspec().get_gridspec().nrows
     apart = 1.25 * lines * size / 72 * (high - low) / (axis.get_figure().get_figheight() / rows - 0.93)
-    places = {}
+    place, across = float("inf"), axis.get_yaxis_transform() if at is None else axis.transData
     for name, (value, colour) in sorted(ends.items(), key=lambda one: -one[1][0]):
-        places[name] = min(*[place - apart for place in places.values()], value, float("inf"))
-        axis.text(1.01, places[name], name, transform=axis.get_yaxis_transform(), color=colour, fontsize=size, va="center")
-    return places
+        place = min(place - apart, value)
+        axis.text(1.01 if at is None else at, place, name, transform=across, color=colour, fontsize=size, va="center")
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -136,15 +137,18 @@ def functions_left(table: pd.DataFrame):
         as many random heads); `helpers.methods.l0.tables.retained_more_than_chance` of any function.
     """
     drawing.need(table, "model", "heads", "of", "had", "stay", "expected")
-    titles = list(dict.fromkeys(table.model))
-    figure, axes = drawing.grid(len(titles), 3, WIDTH / 3, 2.2, sharey=True)
+    most = table.groupby("model", sort=False).had.max()
+    titles = [*most.index[most >= FEW]] or [*most.index]
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.5, sharey=True)
+    if few := [f"{title} has only {had} such heads: not drawn" for title, had in most.items() if title not in titles]:
+        figure.suptitle("; ".join(few), fontsize=8)
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table.model == title].sort_values("heads", ascending=False)
         places, had = np.arange(len(rows)), rows.had.max()
         axis.set_xticks(places, rows["heads"])
         axis.set(title=title, xlabel=f"heads left (of {rows.of.max()})", xlim=(-0.6, len(rows) - 0.4), ylim=(-8, 120))
         axis.set_ylabel("% of heads with a function\nthat are still there" if left(axis) else "")
-        if had < _FEW:  # the grey bar would reach from none to all
+        if had < FEW:  # the grey bar would reach from none to all
             axis.set(title=f"{title}: {had} heads", facecolor="#EEEEEE")
             axis.text(0.5, 0.5, "too few to tell", transform=axis.transAxes, ha="center", fontsize=8)
             continue
@@ -203,14 +207,19 @@ def kept_by_kind(table: pd.DataFrame):
              for k, title in kinds.items()}  # fmt: skip
     shown = pd.concat(parts, names=["kind"]).reset_index("kind").dropna(subset="y")
     shown = shown.assign(hollow=shown.model.str.startswith("printed"))
-    looks = {title: look for title, look in drawing.looks(KIND_TITLES.values()).items() if title in parts}
-    figure, axes = drawing.line_panels(
-        shown, "x", "y", "kind", looks, "model", "% of all heads left", "% of the kind left", columns=2, sharex=True,
-        sharey=True, more={"equal share": drawing.LEVEL},
-    )  # fmt: skip
-    for axis in axes.values():
+    looks, titles = drawing.looks(KIND_TITLES.values()), list(dict.fromkeys(shown.model))
+    figure, axes = drawing.grid(len(titles), 2, WIDTH / 2, 2.4)
+    for axis, title in zip(axes, titles, strict=True):
+        own = shown[shown.model == title].sort_values("x", ascending=False)
+        drawing.lines(axis, own, "x", "y", "kind", looks)
         axis.plot([0, 100], [0, 100], **drawing.LEVEL)
-        axis.set(xlim=(104, -4), ylim=(-4, 104))
+        axis.set(title=title, xlabel="% of all heads left", xlim=(104, -4), ylim=(-4, 104))
+        axis.set_ylabel("% of the kind left" if left(axis) else "")
+        if axis is axes[0]:
+            last = {kind: (rows.y.iloc[-1], looks[kind]["color"]) for kind, rows in own.groupby("kind", sort=False)}
+            called = {name.removesuffix(" self"): end for name, end in last.items()}
+            _named_at_the_end(axis, called, at=own.x.min() - 3)
+            axis.text(20, 27, "keeps more\nthan its share", fontsize=7.5, color="#555555", va="bottom")
     return figure
 
 
@@ -408,67 +417,67 @@ def gate_and_price(gate: Any, locations: Sequence[float]):
     return figure
 
 
-_TITLES = {CHANGE: "what removing heads costs", OF_REMOVAL: "share kept of what\nremoving all heads costs"}
+_TITLES = {CHANGE: "What does removing heads cost?", OF_REMOVAL: "share kept of what\nremoving all heads costs"}
 _TITLES |= {OF_NEVER: "How much of the gain from\nencoder heads is left?"}
 
-_UNITS = {CHANGE: "BLEU minus unpruned model", OF_NEVER: "% of (unpruned − trained without)"}
+_UNITS = {CHANGE: "BLEU minus unpruned model", OF_NEVER: "% of the gain left"}
+_EDGE = 13  # % of heads left: marks nearer to none are named right of the panel
 
 
 @redrawable
-def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
+def beside_other_texts(points: pd.DataFrame):
     """What pruning heads costs on several texts and in the paper, a panel a measure, a curve a model, named at its end.
 
     Parameters
     ----------
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high. Rows without heads
-        are not drawn.
-    text : str
-        What text series are of whose name does not begin with it ("natural, ", "printed, ").
+        are not drawn; all curves of the panel of losses start from one mark, that of the unpruned model.
     """
     shown, titles = points[points.kept > 0], list(dict.fromkeys(points.panel))
     looks = drawing.looks(name for name in points.series if not name.startswith("printed"))
-    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.9)
+    wide = {"width_ratios": (1.6, 1)} if titles == [CHANGE, OF_NEVER] else {}
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.9, **wide)
     for axis, title in zip(axes, titles, strict=True):
         part = shown[shown.panel == title].sort_values("kept", ascending=False)
+        if title == CHANGE:
+            same = (part.kept > 97) & part.series.isin(looks)
+            part = part.assign(**{name: part[name].mask(same, start) for name, start in
+                                  {"kept": 100, "value": 0, "low": np.nan, "high": np.nan}.items()})  # fmt: skip
+            part = part[~(same & part.duplicated(["series", "kept"]))]
         drawing.lines(axis, part, "kept", "value", "series", looks)
         axis.axhline(0, **drawing.LEVEL)
         axis.set(title=_TITLES[title], xlabel="% of encoder heads left", xlim=(104, -4))
         axis.set_ylabel(_UNITS.get(title, "% kept"))
         if title == OF_NEVER:  # an interval may reach far below
-            axis.set_ylim(max(-105, min(-15, part.value.min() - 12)), 106)
+            axis.set_ylim(max(-200, min(-15, part.low.min() - 12, part.value.min() - 12)), 106)
             axis.text(102, -3, "no better than\nwithout heads", va="top", fontsize=7.5, color="#555555")
         if title == CHANGE:
-            _papers(axis, part[part.series.isin(PRINTED_MARKS) & (part.kept < 100)])
-        _ended(axis, part, looks, text)
+            axis.plot(100, 0, "s", color="#777777", ms=6, zorder=5)
+            axis.axhspan(-0.25, 0, color=_TOLERANCE["color"], alpha=0.15, lw=0, zorder=0)
+            axis.axvspan(50, -4, color="#F2F2F2", lw=0, zorder=-1)
+            axis.set_ylim(top=max(0.75, axis.get_ylim()[1]))
+            for at, said in ((102, "band: 0.25 BLEU lost"), (48, "half gone")):
+                axis.text(at, axis.get_ylim()[1], said, va="top", fontsize=7.5, color="#555555")
+        _ended(axis, part, looks, title == CHANGE)
     return figure
 
 
-def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], text: str) -> None:
-    """Names of curves right of a panel, with a thin line from where each ends."""
-    known = {"natural": "natural text", "generated": "generated text"}
+def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], inside: bool) -> None:
+    """Names of curves at their last points, and of the paper's marks: right of the panel; if `inside`, of far ones below."""
     ends = {}
-    for name, rows in part[part.series.isin(looks)].groupby("series", sort=False):
+    for name, rows in part.groupby("series", sort=False):
         begin, _, rest = name.partition(", ")
-        called = f"{rest},\n{known[begin]}" if begin in known and rest else f"{name},\n{known.get(begin, text)}"
-        ends[called] = rows.iloc[-1]
-    low, high = axis.get_ylim()
-    places = _named_at_the_end(
-        axis, {name: (min(max(row.value, low), high), looks[row.series]["color"]) for name, row in ends.items()}, 2
-    )
-    for name, row in ends.items():
-        axis.plot([row.kept, -4], [row.value, places[name]], color=looks[row.series]["color"], lw=0.5, ls=":", clip_on=False)
-
-
-def _papers(axis, printed: pd.DataFrame) -> None:
-    """What the paper prints, each mark with its name above, the last on top."""
-    low, high = axis.get_ylim()
-    axis.set_ylim(low, high + 0.2 * (high - low))
-    for above, row in enumerate(printed.itertuples()):
-        axis.plot(row.kept, row.value, **{**drawing.PRINTED, "marker": PRINTED_MARKS[row.series], "mec": "black"})
-        at, line = (
-            (row.kept - 4, high + (0.1 * above + 0.02) * (high - low)),
-            {"arrowstyle": "-", "lw": 0.6, "color": "#777777", "relpos": (1, 0)},
-        )
-        said = f"paper, {row.series.rpartition(' ')[2]}"
-        axis.annotate(said, (row.kept, row.value), at, ha="right", fontsize=7.5, arrowprops=line)
+        last, colour, called = rows.iloc[-1], "black", f"paper, {name.rpartition(' ')[2]}"
+        if name in looks:
+            colour, called = looks[name]["color"], f"{rest}\n(natural)" if begin == "natural" and rest else name
+        elif last.kept < 100:
+            axis.plot(last.kept, last.value, **{**drawing.PRINTED, "marker": PRINTED_MARKS[name], "mec": "black"})
+        if not inside or last.kept < _EDGE:
+            ends[called] = (min(max(last.value, axis.get_ylim()[0]), axis.get_ylim()[1]), colour)
+        else:
+            over = name not in looks
+            place = (last.kept, last.value if over or np.isnan(last.low) else last.low)
+            look = {"ha": "center" if over else "right", "va": "bottom" if over else "top", "color": colour, "fontsize": 7.5}
+            axis.annotate(called, place, (0, 8) if over else (5, -3), textcoords="offset points", **look)
+    _named_at_the_end(axis, ends, 2)

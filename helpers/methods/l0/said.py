@@ -9,19 +9,18 @@ import pandas as pd
 import torch
 from scipy.stats import hypergeom
 
-from helpers import study
 from helpers.drawing import KIND_TITLES
 from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
+from helpers.methods.l0.figures import FEW
 from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER, half_left, largest_pruning, printed_by_kind
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
 from helpers.scores.intervals import over_runs
 from helpers.study import layout
 
-KEPT = 0.95  # of what encoder attention is worth: then heads "can go"
 SURVIVAL = "kept by L0"
 SURE = 0.05
 NEVER = "worth from the start"
@@ -73,25 +72,20 @@ def half(table: pd.DataFrame, first: Mapping[str, pd.DataFrame]) -> str:
 
 def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Of `tables.over_trainings` or `tables.quality` and of `choices` with heads left, by title: a row a model, on its first
-    test set: share and gone (heads gone at a loss of at most `tables.LOSS`), half (change of the first run with at most half of
-    the heads), gap (gradient importance minus L0's heads) and choice (the same in words), brief (what people call it)."""
-    later, rows, biggest = half_left(curves), [], max(curve.total.max() for curve in curves.values())
+    test set: share, gone and total (heads gone at a loss of at most `tables.LOSS`), worth (BLEU lost when all are removed),
+    half (change of the first run with at most half of the heads), gap (gradient importance minus L0's heads), choice (the
+    same in words), beyond (gone on a further test set, in words)."""
+    later, rows = half_left(curves), []
     for title, curve in curves.items():
-        split, (begin, _, rest) = curve.index[0][1], title.partition(", ")
-        for own in largest_pruning(curve)[lambda table, split=split: table.index == split].itertuples():
-            known = begin in TEXTS.values()
-            brief = "in a smaller model" if own.total < biggest else f"in {begin} {rest or 'text'}" if known else f"in {title}"
-            whose = title if known else f"{TEXTS[corpus]}, {title}"
+        split, most = curve.index[0][1], largest_pruning(curve)
+        for own in most[most.index == split].itertuples():
+            whose = title if title.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {title}"
             whose += f", {split.partition('_')[0].capitalize()}" if "_" in split else ""
-            row = {"model": whose, "brief": brief, "share": own.pruned / own.total}
-            row |= {
-                "gone": f"{own.pruned} of {own.total}",
-                "half": "–",
-                "gap": float("nan"),
-                "low": 0,
-                "high": 0,
-                "choice": "–",
-            }
+            row = {"model": whose, "share": own.pruned / own.total, "gone": own.pruned, "total": own.total, "half": "–"}
+            row |= {"worth": curve.worth.iloc[0], "gap": float("nan"), "low": 0, "high": 0, "choice": "–"}
+            there = [f"{each.pruned:.0f} on {at}" for at, each in most.drop(split).iterrows()]
+            row["beyond"], told = ", ".join(there), f" ({', '.join(there)})" if there else ""
+            row["spared"] = f"{own.pruned} of {own.total}{told}"
             if (title, split) in later.index:
                 at = later.loc[(title, split)]
                 row["half"] = f"{interval(at.change, at.change_low, at.change_high, '+.1f')} ({_gone(at)} gone)"
@@ -103,23 +97,33 @@ def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, 
     return pd.DataFrame(rows)
 
 
-def lead(summed: pd.DataFrame, half: pd.DataFrame) -> str:
-    """The answer, of `summary`, and of `tables.half_left` of this run and of the other corpus."""
-    least, most = (_fraction(end) for end in (summed.share.min(), summed.share.max()))
-    much = f"{least} to {most} of the encoder heads, by model" if least != most else f"about {most} of the encoder heads"
-    places = [f"{row.gone} {row.brief}" for row in summed.sort_values("share", ascending=False).itertuples()]
-    places[0] = places[0].replace(" in ", " heads in ", 1)
-    told = [f"**{much[0].upper()}{much[1:]}.** At most {LOSS:g} BLEU is lost without {listed(places)}."]
+def lead(summed: pd.DataFrame, half: pd.DataFrame, spared: Iterable[pd.DataFrame] = (), whose: str = "") -> str:
+    """The answer, of `summary`, of `tables.half_left` of this run and of the other corpus, and of stored `tables.quality` of a
+    further model (`whose`) with gates on all heads, whose encoder may spare what the paper's does."""
+    rows, (least, most) = summed.sort_values("worth"), (_fraction(end) for end in (summed.share.min(), summed.share.max()))
+    much = (
+        f"{least} to {most} of encoder heads"
+        if least != most
+        else f"about {most} of encoder heads".removeprefix("about " * most.startswith("just"))
+    )
+    fewest = len(rows) > 2 and rows.share.idxmax() == rows.index[0] and rows.share.idxmin() == rows.index[-1]
+    much += ", fewest where worth most" if fewest else ", by model" if least != most else ""
+    groups = (
+        [rows[:1], rows[1:-1], rows[-1:]]
+        if fewest and rows.total[1:-1].nunique() == 1
+        else [rows[at : at + 1] for at in range(len(rows))]
+    )
+    told = "{} of {} where it costs {}"
+    places = [told.format(*(ends(part[name], ".0f") for name in ("gone", "total", "worth"))) for part in groups]
+    places[0] = places[0].replace("it costs", "removing all costs") + " BLEU"
+    told = [f"**{much[0].upper()}{much[1:]}.** By point estimate at most {LOSS:g} BLEU is lost without {listed(places)}."]
+    other = summed[summed.beyond != ""].itertuples()
+    told += [f"{row.model.rpartition(', ')[2]}'s model spares {row.gone}, but {row.beyond}." for row in other][:1]
     if len(half := half[half.share.notna()]):
-        (name, _), top = half.index[0], half.iloc[0]
-        told.append(_printed(half))
-        if pd.notna(top.get(NEVER)) and pd.notna(top.get("heads_first")):
-            told.append(f"Encoder attention adds {number(top[NEVER], '.1f')} BLEU to {name} over training without it, of which")
-            told.append(f"{top.heads_first:.0f} heads keep {number(top['share from the start'], '%')}.")
+        told.append(_printed(half, spared, whose))
     if summed.low.lt(0).any():  # compared over several trainings
         how = "worse than" if _worse(summed) else "about as well as"
-        where = count(int(summed.gap.notna().sum()), "model")
-        told.append(f"{named('gradient, example').capitalize()}, one backward pass, chose {how} gates in {where}.")
+        told.append(f"{named('gradient, example').capitalize()} chose {how} gates.")
     return " ".join(filter(None, told))
 
 
@@ -129,47 +133,71 @@ def _worse(summed: pd.DataFrame) -> bool:
 
 
 def _fraction(share: float) -> str:
-    words = {0: "none", 0.1: "a tenth", 0.2: "a fifth", 1 / 3: "a third", 0.5: "half", 2 / 3: "two thirds", 0.8: "four fifths"}
-    return words[max(known for known in words if known <= share + 0.05)]  # hardly rounded up
+    words = {0: "none", 0.1: "a tenth", 1 / 6: "a sixth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third"}
+    words |= {0.4: "two fifths", 0.5: "half", 2 / 3: "two thirds", 0.75: "three quarters", 0.8: "four fifths", 1: "all"}
+    least = max(known for known in words if known <= share + 0.03)  # hardly rounded up
+    return f"just over {words[least]}" if 0 < least < share - 0.03 else words[least]
 
 
 def _gone(row: pd.Series) -> str:
     return f"{row.total - row['heads']:.0f} of {row.total:.0f}"
 
 
-def _printed(table: pd.DataFrame) -> str:
-    """What the paper's share of heads costs; "none" where each model loses more with as many gone, or with fewer."""
+def _printed(table: pd.DataFrame, spared: Iterable[pd.DataFrame], whose: str) -> str:
+    """What the paper's share of heads costs; whether no model, or only that of `spared`, loses as little."""
     (loss, few, whole), at = PAPER, table["at printed"]
     if pd.isna(at.iloc[0]):
         return ""
-    if (at.fillna(table.change) < -loss).all():
-        return f"None can spare the paper's {whole - few} of {whole} for {loss:g} BLEU."
-    return f"The paper's share, {whole - few} of {whole}, costs {number(-at.iloc[0], '.1f')} BLEU here (in the paper {loss:g})."
+    if (at.fillna(table.change) >= -loss).any():
+        return f"The paper's share, {whole - few} of {whole}, costs {number(-at.iloc[0], '.1f')} BLEU (in the paper {loss:g})."
+    told = f"the paper's {whole - few} of {whole} for {loss:g} BLEU"
+    for one in spared:
+        good = (one.encoder <= few) & (one.change >= -loss) & (one["test set"] == one["test set"].iloc[0])
+        for own in one[good & (one.method == NAMES["l0"])][:1].itertuples():
+            change = interval(own.change, own.change_low, own.change_high, "+.2f")
+            return f"Only the {whose}, with gates on all heads, spares {told} ({own.encoder} left: {change})."
+    return f"None can spare {told}."
 
 
-def short(summed: pd.DataFrame, scratch: pd.DataFrame, saved: str) -> str:
-    """What to do, of `summary`, of `tables.against_scratch` and of what removal saves."""
+def short(summed: pd.DataFrame, scratch: pd.DataFrame, saved: str, judged: Sequence[Any], pruned: pd.DataFrame) -> str:
+    """What to do, of `summary`, of `tables.against_scratch`, of what removal saves, of the verdict's rows (`judged`) and of
+    `tables.quality` of all kinds (`pruned`)."""
     cheap, few = summed.gap.notna().any() and not _worse(summed), _fraction(summed.share.min())
-    how = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
-    told = f"{how}, remove {'a few' if few == 'none' else few}, train on, look at what it costs, then remove more. {saved}"
+    told = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
+    parts = dict.fromkeys(["a few" if few == "none" else few, "a third", "half"])
+    told += f"; remove {listed(parts)} of them from the same model; train each on; keep the smallest whose loss you accept."
     if len(scratch) and (scratch.change < 0).all():
-        told += (
-            f" In one training, the maps that pruning found did better from scratch (by {ends(-scratch.change, '.1f')} BLEU);"
-        )
-        told += f" pruning had {scratch.steps_pruned.iloc[0]:,} of {scratch.steps.iloc[0]:,} steps."
-    return told
+        sure = f", {sum(row.side == 'against' for row in judged)} significantly" if judged else ""
+        told += f" In one training all {len(scratch)} maps had more BLEU from scratch ({ends(-scratch.change, '.1f')}{sure})."
+        told += " With far fewer heads, train the map from scratch if you can afford it"
+        for row, twin in _smallest(pruned):
+            told += f" ({number(twin, '.1f')} against {number(row.bleu, '.1f')} BLEU at {row['heads']:.0f} of {row.total:.0f})"
+        told += "."
+    return f"{told} {saved}"
+
+
+def _smallest(table: pd.DataFrame) -> list[tuple[pd.Series, float]]:
+    """Of `tables.quality` of all kinds: the L0 run with the fewest heads and BLEU of its map from scratch, if trained."""
+    rows = table[table.method == NAMES["l0"]].sort_values("heads")[:1]
+    twins = table[(table.method == NAMES["scratch"]) & table.penalty.isin(rows.penalty)]
+    return [(rows.iloc[0], float(twins.bleu.iloc[0]))] if len(twins) else []
 
 
 def damage(pruned: pd.DataFrame, table: pd.DataFrame, means: pd.DataFrame) -> str:
     """Of `tables.quality` of all kinds, the same of encoder heads with `tables.worth`, and its means: is the smallest model
-    worse than one without encoder heads, and is it for gates that move?"""
-    row, whole, told = pruned[pruned.method == NAMES["l0"]].sort_values("heads").iloc[0], table.loc["control"].iloc[0], ""
-    if row.bleu < (none := whole.bleu - whole.get(NEVER, float("nan"))):
-        told = f"With {row['heads']:.0f} of {row.total:.0f} heads left the pruned model has {number(row.bleu, '.1f')} BLEU, one"
-        told += f" trained without encoder heads {number(none, '.1f')}: short pruning seems to do harm."
+    worse than its map from scratch and than one without encoder heads, and is it for gates that move?"""
+    whole, told = table.loc["control"].iloc[0], ""
+    for row, twin in _smallest(pruned):
+        if row.bleu < (none := whole.bleu - whole.get(NEVER, float("nan"))):
+            told = f"With {'/'.join(f'{row[kind]:.0f}' for kind in KIND_TITLES)} heads left the pruned model has"
+            told += f" {number(row.bleu, '.1f')} BLEU, the same map from scratch {number(twin, '.1f')}, a model trained with no"
+            told += f" encoder head but all {row.total - whole.total:.0f} others {number(none, '.1f')}."
     for own in means[means.method == NAMES["map"]][:1].itertuples():
+        bleu = pruned[(pruned.penalty - own.penalty).abs() < 1e-9].groupby("method").bleu.first()
         gap = own.bleu - means[(means.method == NAMES["l0"]) & (means.penalty == own.penalty)].bleu.iloc[0]
-        told += f" At {own.heads:.0f} encoder heads, fixing L0's heads before pruning changes BLEU by {number(gap, '+.2f')}."
+        less = gap < (bleu.get(NAMES["scratch"], float("nan")) - bleu.get(NAMES["l0"], float("nan"))) / 2
+        told += f" Moving gates {'are not' if less else 'may be'} the reason at {own.heads:.0f} encoder heads: with the heads"
+        told += f" fixed before the first step of pruning BLEU changes by {'only ' if less else ''}{number(gap, '+.2f')}."
     return told.strip()
 
 
@@ -204,17 +232,10 @@ def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
             "model": f"{whose}, {called}" if several or "_" in split else whose,
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.1f"),
-            "share": f"{_share(row)} of {row.worth:.1f}",
-            "never": f"{_share(row, 'share from the start')} of {row[NEVER]:.1f}{alone}" if known else "not trained",
+            "share": f"{_share(row)}, of {row.worth:.1f} BLEU",
+            "never": f"{_share(row, 'share from the start')}, of {row[NEVER]:.1f} BLEU{alone}" if known else "not trained",
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def laxer() -> str:
-    """How the verdict's rule stands to what is printed."""
-    loss, few, whole = PAPER
-    rule = f"half of the heads gone, {number(KEPT, '%')} of what removing all costs kept"
-    return f"The verdict's rule ({rule}) is laxer than the printed result ({whole - few} of {whole} gone, {-loss:g} BLEU)."
 
 
 def _share(row: pd.Series, name: str = "share") -> str:
@@ -237,19 +258,15 @@ def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
     )
 
 
-def by_kind(table: pd.DataFrame) -> str:
-    """Of `tables.kept_by_kind`: whether encoder heads go first, and whether cross-attention goes after the decoder's heads."""
+def by_kind(table: pd.DataFrame, there: str = "") -> str:
+    """Of `tables.kept_by_kind`: whether encoder heads go first, and whether cross-attention goes after the decoder's heads;
+    `there`: of `kinds_elsewhere`."""
     encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
     part, first = ~((cross == 1) & (decoder == 1)), ((encoder < decoder) & (encoder < cross)).sum()
     said = f"Encoder heads go first in {first} of {len(table)} runs"
-    printed = printed_by_kind()
-    held = sum(printed.encoder.lt(printed.decoder) & printed.decoder.lt(printed.cross))
-    said += (
-        f"; cross-attention goes last in {(cross > decoder)[part].sum()} of the {part.sum()} that can tell"
-        if part.any()
-        else ""
-    )
-    said = f"{said}. The paper's order holds in {held} of its own {len(printed)} maps"
+    if part.any():
+        said += f"; cross-attention goes last in {(cross > decoder)[part].sum()} of the {part.sum()} that can tell"
+    said += there if table["starts alike"].all() else ""
     return f"{said}." if table["starts alike"].all() else f"{said}. Only encoder attention starts from zero: no order follows."
 
 
@@ -258,33 +275,26 @@ def functions(table: pd.DataFrame) -> tuple[str, str]:
     of_any = table[table.function == "any"]
     if of_any.empty or not of_any.had.max():
         return "No head has a function: nothing can be said of which stay.", ""
+    of_any = of_any[of_any.had >= min(FEW, of_any.had.max())]
     sure, above = (of_any.p_holm < SURE).sum(), (of_any.stay > of_any.expected).sum()
-    said = f"In {above} of {len(of_any)} pruned models more heads with a function stay than chance expects, significantly in"
-    said = f"{said} {sure or 'none'}; the {len(of_any)} come from {count(of_any.model.nunique(), 'model')}."
+    enough = f"the {len(of_any)} prunings with enough such heads"
+    said = f"In {above} of {enough} more of them stay than chance expects, significantly in {sure or 'none'}."
     most = of_any[["had", "heads"]].min(axis=1)  # the most that could stay
     could = int((hypergeom.sf(most - 1, of_any.of, of_any.had, of_any["heads"]) < SURE / len(table)).sum())
-    power = (
-        f"The test can hardly tell: even if every such head stayed, only {could} of {len(of_any)} pruned models would pass it."
-    )
+    power = f"The test can hardly tell: even if every such head stayed, only {could} of these {len(of_any)} would pass it."
     return said, power if could < len(of_any) else ""
 
 
-def kinds_elsewhere(chapter: layout.Chapter, corpus: str, least: float) -> str:
-    """The order of kinds in a published run's `tables.kept_by_kind`, and whether removing all encoder heads costs that model
-    the BLEU that the rule asks for (`least`); empty where there is no such run."""
-    path, summary = chapter.table("fig9_heads_by_kind"), study.ROOT / "figures" / "summaries" / "europarl-deep-decoder.csv"
-    if not path.exists():
+def kinds_elsewhere(chapter: layout.Chapter, corpus: str) -> str:
+    """What a published run's `tables.kept_by_kind` says against the order of decoder heads and cross-attention, as the end of a
+    sentence; empty where there is no such run."""
+    if not (path := chapter.table("fig9_heads_by_kind")).exists():
         return ""
     table = pd.read_csv(path)
     decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in ("decoder", "cross"))
-    orders = {"cross-attention goes before the decoder": cross < decoder, "after it": cross > decoder}
-    told = [f"{order} at {found.sum()}" for order, found in orders.items() if found.any()]
-    worth = float("inf")
-    if corpus == "natural" and summary.exists():
-        worth = pd.read_csv(summary, index_col="what").value["worth of encoder attention, removed, europarl_test"]
-    hollow = f" (not counted: encoder attention is worth too little there, {worth:.1f} BLEU where the rule asks {least:g})"
-    where = f"On {TEXTS[corpus]} text ({listed(table.model.unique())})"
-    return f"{where} {listed(told or ['no order shows at any'])} of {len(table)} penalties{hollow if worth < least else ''}."
+    little = ", where encoder attention is worth little," if corpus == "natural" else ""
+    before = (cross < decoder).sum()
+    return f"; on {TEXTS[corpus]} text{little} before the decoder in {before} of {len(table)}" if before else ""
 
 
 def learned(stay: torch.Tensor, before: float, after: float) -> str:
@@ -311,8 +321,13 @@ def same(removed: pd.DataFrame) -> str:
 def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
     """Of heads kept by (kind, layer) of models: how many layers each kind has, as an order of kinds may come from that."""
     told = dict.fromkeys(tuple(len({at for kind, at in kept if kind == one}) for one in KIND_TITLES) for kept in models)
-    here = listed("{} against {} and {}".format(*one) for one in told)
-    return f"Depth may matter too: the encoder's layers against those of the other kinds are {here} (in the paper 6 each)."
+    here = listed(f"{encoder} layers here and the decoder {decoder}" for encoder, decoder, _ in told)
+    printed = printed_by_kind()
+    held = sum(printed.encoder.lt(printed.decoder) & printed.decoder.lt(printed.cross))
+    return (
+        f"The encoder has {here} (in the paper 6 and 6); that may explain part of the order. In the paper it holds in {held} of"
+        f" {len(printed)} maps."
+    )
 
 
 def had(table: pd.DataFrame) -> str:
@@ -343,11 +358,18 @@ def gone_at_once(points: pd.DataFrame, first: int | None = None) -> str:
     cells = cells.loc[cells.index[0][0]].sort_index(ascending=False)
     best = cells.drop(columns=chance).idxmax(axis=1)
     name = best.value_counts().index[0]
-    at = best.index[best == name][(best == name).sum() // 2]
-    among, layered = f" of the first {first} test sentences" if first else "", f"{name}, by layer"
-    told = f"With {at} heads left, those chosen by *{name}* keep {number(cells[name][at], '.1f')} BLEU{among},"
-    told += f" normalised by layer {number(cells[layered][at], '.1f')}," if layered in cells else ""
-    return f"{told} random ones {number(cells[chance][at], '.1f')} on average."
+    at, fewest = best.index[best == name][(best == name).sum() // 2], cells.index.min()
+    told = f"With {at} heads left, those chosen by *{name}* keep {number(cells[name][at], '.1f')} BLEU"
+    told += f" ({first} test sentences)" if first else ""
+    told += f", random ones {number(cells[chance][at], '.1f')}"
+    if best[fewest] != name:
+        pair = (number(cells[way][fewest], ".1f") for way in (best[fewest], name))
+        told += f"; with {fewest} left *{best[fewest].partition(',')[0]}* leads ({' against '.join(pair)})"
+    least = own[(own.method == chance) & (own.panel == own.panel.iloc[0])].groupby("heads").value.min()
+    for left, row in cells.drop(columns=chance).iterrows():
+        if len(worse := row.index[row < least[left]]):
+            return f"{told}. With {left} left {listed(worse)} does worse than every random draw."
+    return f"{told}."
 
 
 def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -397,6 +397,22 @@ def beside_other_texts(
     return pd.concat(parts, ignore_index=True)
 
 
+def summarised(path: Path, split: str = "europarl_test") -> pd.DataFrame:
+    """Pruning of encoder heads in a published summary (`helpers.publish.summary`) as `beside_other_texts` and
+    `largest_pruning` take it, on one test set; worth is of heads removed from the trained model."""
+    told = pd.read_csv(path, index_col="what")
+    left = told.value.filter(regex="^encoder heads left, ")
+    rows = {}
+    for name, heads_left in left.rename(lambda what: what.partition(", ")[2]).items():
+        method = {"control": NAMES["none"], "floor": NAMES["floor"]}.get(name, NAMES["l0"])
+        row = {"method": method, "encoder": heads_left, "heads": heads_left, "total": left.max()}
+        own = told.reindex([f"BLEU minus control, {name}, {split}"]).iloc[0][["value", "low", "high"]].fillna(0)
+        row |= dict(zip(("change", "change_low", "change_high"), own, strict=True))
+        rows[name, split] = row | {"worth": told.value[f"worth of encoder attention, removed, {split}"]}
+    table = pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]))
+    return table.assign(share=1 + table.change / table.worth)
+
+
 def _never(table: pd.DataFrame, split: str, series: str, changed: str) -> list[pd.DataFrame]:
     """Of one training, against a model trained without encoder heads: its level, and shares of what they add to it."""
     rows, name = table.xs(split, level="test set"), "share from the start"
