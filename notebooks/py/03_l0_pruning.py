@@ -250,7 +250,7 @@ run.table(l0.tables.beside_other_texts(every_text, first=of_first), "beside_othe
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 points = l0.tables.beside_other_texts(every_text, first=of_first, alone=True)
 run.figure(
-    l0.figures.beside_other_texts(points[points.panel != l0.figures.OF_REMOVAL]),
+    l0.figures.beside_other_texts(points[points.panel != l0.figures.OF_REMOVAL], text=f"{said.TEXTS[run.corpus]} text"),
     "fig7_beside_other_texts",
     caption="What pruning encoder heads costs, on generated and natural text and in the paper.",
     answers="Voita et al., figure 7",

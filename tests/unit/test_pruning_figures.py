@@ -61,7 +61,7 @@ def test_texts_are_named_where_their_curves_end_and_the_paper_at_its_marks():
     figure = whole(figures.beside_other_texts(pd.DataFrame(rows, columns=row)))
     left, removal, right = figure.axes
     told = [text.get_text() for text in left.texts]
-    assert sorted(told) == ["EN-RU", "Europarl\n(natural)", "band: 0.25 BLEU lost", "half gone", "paper, WMT"]
+    assert sorted(told) == ["EN-RU", "Europarl\n(natural)", "band: 0.25 BLEU", "half gone", "paper, WMT"]
     assert right.get_title().startswith("How much of the gain") and right.texts[0].get_text().startswith("no better")
     assert removal.texts[0].get_text() == "EN-RU" and 0 in levels(left)
 

@@ -425,7 +425,7 @@ _EDGE = 13  # % of heads left: marks nearer to none are named right of the panel
 
 
 @redrawable
-def beside_other_texts(points: pd.DataFrame):
+def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
     """What pruning heads costs on several texts and in the paper, a panel a measure, a curve a model, named at its end.
 
     Parameters
@@ -433,6 +433,8 @@ def beside_other_texts(points: pd.DataFrame):
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high. Rows without heads
         are not drawn; all curves of the panel of losses start from one mark, that of the unpruned model.
+    text : str
+        Of what text most series are: others ("natural, ", "generated, ") have theirs behind their name.
     """
     shown, titles = points[points.kept > 0], list(dict.fromkeys(points.panel))
     looks = drawing.looks(name for name in points.series if not name.startswith("printed"))
@@ -457,20 +459,20 @@ def beside_other_texts(points: pd.DataFrame):
             axis.axhspan(-0.25, 0, color=_TOLERANCE["color"], alpha=0.15, lw=0, zorder=0)
             axis.axvspan(50, -4, color="#F2F2F2", lw=0, zorder=-1)
             axis.set_ylim(top=max(0.75, axis.get_ylim()[1]))
-            for at, said in ((102, "band: 0.25 BLEU lost"), (48, "half gone")):
+            for at, said in ((102, "band: 0.25 BLEU"), (48, "half gone")):
                 axis.text(at, axis.get_ylim()[1], said, va="top", fontsize=7.5, color="#555555")
-        _ended(axis, part, looks, title == CHANGE)
+        _ended(axis, part, looks, title == CHANGE, text)
     return figure
 
 
-def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], inside: bool) -> None:
+def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], inside: bool, text: str) -> None:
     """Names of curves at their last points, and of the paper's marks: right of the panel; if `inside`, of far ones below."""
-    ends = {}
+    ends, other = {}, {"natural", "generated"} - {text.partition(" ")[0]}
     for name, rows in part.groupby("series", sort=False):
         begin, _, rest = name.partition(", ")
         last, colour, called = rows.iloc[-1], "black", f"paper, {name.rpartition(' ')[2]}"
         if name in looks:
-            colour, called = looks[name]["color"], f"{rest}\n(natural)" if begin == "natural" and rest else name
+            colour, called = looks[name]["color"], f"{rest}\n({begin})" if rest and begin in other else name
         elif last.kept < 100:
             axis.plot(last.kept, last.value, **{**drawing.PRINTED, "marker": PRINTED_MARKS[name], "mec": "black"})
         if not inside or last.kept < _EDGE:
