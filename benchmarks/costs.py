@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from benchmarks import growth as lengthening
 from benchmarks.common import COLUMNS, NAMES
 from benchmarks.common import SIZES as SHAPES
 from helpers import models, plan, study
@@ -56,6 +58,7 @@ HEART = (
 )  # fmt: skip
 
 UNIT, TRAINED = "gradient, example", "L0 (trained)"  # of costs; a whole training with gates
+SLOW = "alpha_beta"
 SENTENCES = 8  # on which operations are counted: middle-sized ones, in seconds
 PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it what in a table
     UNIT: ("importance per example", GRADIENT), "confidence": ("confidence and positional", "confidence, positions, syntax"),
@@ -65,6 +68,7 @@ PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it wha
     "votes": ("", "votes"), "L1 gates": ("", "L1 gates"),
     "leave-one-out": ("", "loss without the head"), TRAINED: ("", "L0, a whole training"),
 }  # fmt: skip
+ENDS = ["cost", "cost_low", "cost_high"]
 TOGETHER = ("confidence", "positional", "syntactic")  # read other text than the contest's; of one pass the first two
 ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encoder heads left -> its name in docs/measured.toml
     ("encoder pass", "removed"): "base_encoder_pass", ("encoder pass", "ceiling"): "base_encoder_ceiling",
@@ -73,39 +77,38 @@ ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encod
 }  # fmt: skip
 
 TIMED = (
-    "Measures were timed once in every training of the contest of notebook 6, one after the other in one process, on the "
-    "same sentences in the same batches; brackets go from the least to the most of these trainings. L0 is what its training "
-    "took; it trains the encoder's layers alone, and weights are counted there alone. Votes and L1 gates read text of their "
-    "own, as much as they need. Confidence and positions read other text there: their cost is that of the growth benchmark "
-    "(random weights, two sentences), over all lengths, and their seconds follow from it. Syntax was not timed beside them, "
-    "nor were probing, output norm, alignment and estimates of the loss to the first order.\n\n"
+    "Measures were timed once in every training of the contest, one after the other in one process, on the same batches; "
+    "brackets go from the least to the most of these trainings. L0 is what its training took. Votes and L1 gates read text of "
+    "their own, as much as they need. Confidence and positions read other text there: their cost, and with it their seconds, "
+    "is that of the growth benchmark over all lengths. Syntax was not timed beside them.\n\n"
     "All other times are of benchmarks on models with random weights. Every way runs once in every repeat, in random order, "
     "and ratios are taken within the repeat (of growth and the Llama-style decoder medians are divided). Brackets are "
     "quartiles. Nothing is timed before the study's way and the obvious way, the one that people write down first, gave the "
     "same numbers. *Relevance*: one target token at a time, each with a forward pass of its own. *Gradient importance*: "
-    "batches of one. *Loss without the head*: the whole model for every head; the study computes what stands before a head "
-    "once. *Confidence, positions, syntax*: attention maps on disk; the study keeps sums while the model runs. Only Captum "
-    "is somebody else's code."
+    "batches of one. *Loss without the head*: the whole model for every head. *Confidence, positions, syntax*: attention maps "
+    "on disk. Only Captum is somebody else's code."
 )
 GROWN = (
-    "Exponents of the last doubling, one axis at a time, in batches of two sentences. At small sizes much of the time is "
-    "the fixed overhead of calls. In batches this small relevance of short sentences looks cheap beside gradient "
-    "importance, whose own time is overhead there; batches of the contest are larger."
+    "Exponents of the last doubling, one axis at a time, in batches of two sentences: much smaller than the contest's, so that "
+    "overhead of calls is much of the time of short sentences."
 )
 REMOVED = (
-    "The encoder-decoder loses single heads. The Llama-style decoder loses query heads group by group, so that the last "
-    "group may be cut, and a key-value head goes with its last query head. *Time of a prompt* is, of an encoder-decoder, "
-    "its encoder pass and the first step. Marks in a line's colour are the share of operations that is left. What is saved "
-    "beyond operations is caches, threads and noise. Other orders, at random and by importance, are in the "
-    "files; for random weights they are no guide to trained models."
+    "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
+    "with its last query head. What is saved beyond operations is caches, threads and noise. The time of a prompt and other "
+    "orders are in the files; for random weights orders are no guide to trained models."
 )
 ADDED = (
     "Brackets are quartiles over repeats. The *obvious way* to group heads is the protocol of the public code, K-means from "
     "scratch in every module."
 )
+GATED = "L0 chooses during the training that the others need afterwards: it costs a training only if you would not."
+LIMITS = (
+    "Most times are of small models with random weights on two cores. On a GPU or larger models they will differ; passes by "
+    "definition will not."
+)
 RULES_TOLD = (
-    "*Signed relevance* (AttnLRP and the conservative rule) lets parts for and against a prediction cancel, *LRP αβ* keeps them"
-    " apart; the *conservative* rule holds attention weights constant."
+    "*Signed* rules let parts for and against a prediction cancel, *LRP αβ* keeps them apart; the *conservative* rule holds"
+    " attention weights constant."
 )
 PASSES = {  # of a decoder of today: measure -> the pass forward and back, all weights, beside which it stands
     "importance": "floor", "importance per token": "floor", "relevance": "floor of relevance", "leave one out": "floor",
@@ -286,20 +289,24 @@ def additions(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> pd.Data
 
     Beside it, as again, again_low and again_high, the plain step of the same benchmark and model timed once more.
     """
-    ends, steps = ["cost", "cost_low", "cost_high"], heart[heart.plain == STEP]
+    steps = heart[heart.plain == STEP]
     noise = numbers(found, OVERHEADS, "ratio")
     noise = noise[noise["what"].str.endswith("once more (noise)")].drop_duplicates("benchmark", keep="last")
     noise = noise.set_index("benchmark").loc[[name for what, name, *_ in HEART if what in steps.index]].set_index(steps.index)
     again = {"again": noise.value - 1, "again_low": noise.low - 1, "again_high": noise.high - 1}
-    return steps.assign(**(steps[ends] - 1), **again)
+    return steps.assign(**(steps[ENDS] - 1), **again)
 
 
-def told_apart(steps: pd.DataFrame) -> str:
-    """Of `additions`: what makes a step no longer than timing it once more does, by quartiles, and how much the others add."""
-    dear = steps.cost_low > steps.again_high
-    parts = [f"{listed(steps.index[~dear])} cannot be told from timing the same step twice"] if (~dear).any() else []
-    parts += [f"{listed(steps.index[dear])} add {ends(steps.cost[dear], '%')} to a step"] if dear.any() else []
-    return f"{'; '.join(parts)}."
+def told_apart(steps: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
+    """Of `additions`: what lies within the spread of a step timed twice, what others add; the most on a smaller model."""
+    dear, of = steps.cost_low > steps.again_high, {own: what for what, *_, own, _ in HEART if what in steps.index}
+    brief = lambda names: listed(dict.fromkeys(re.sub(" (on every|in) .*heads?.*", "", name) for name in names))  # noqa: E731
+    parts = [f"{brief(steps.index[~dear])} lie within the spread of timing the same step twice"] if (~dear).any() else []
+    parts += [f"{brief(steps.index[dear])} add {ends(steps.cost[dear], '%')}"] if dear.any() else []
+    other = numbers(found, OVERHEADS, "ratio")
+    other = other[other["what"].isin(of) & ~other.group.isin(steps.model)].nlargest(1, "value")
+    parts += [f"on a smaller model {of[row.what]} adds {number(row.value - 1, '%')}" for row in other.itertuples()]
+    return f"On {listed(dict.fromkeys(steps.model))}: {'; '.join(parts)}."
 
 
 def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
@@ -416,14 +423,13 @@ def pruning(priced: pd.DataFrame, ranked: pd.DataFrame, bill: pd.DataFrame) -> p
         measure, cost, cost_low, cost_high (as `priced`; none of random heads and syntax), choose, on (seconds), value, low,
         high (BLEU against the unpruned model), above, apart (as `contested`).
     """
-    ends = ["cost", "cost_low", "cost_high"]
-    costs = priced[ends].reindex([*priced.index, *TOGETHER[1:], "random"])
+    costs = priced[ENDS].reindex([*priced.index, *TOGETHER[1:], "random"])
     if "confidence" in priced.index:
-        costs.loc[[*TOGETHER[:2]]] = priced.loc["confidence", ends].to_numpy()
+        costs.loc[[*TOGETHER[:2]]] = priced.loc["confidence", ENDS].to_numpy()
     table = ranked[ranked.criterion.isin(costs.index)].drop_duplicates("criterion").rename(columns={"criterion": "measure"})
     table = table.join(costs, on="measure").join(bill, on="measure")
     table["choose"] = table.choose.astype(float).fillna(table.cost * bill.choose.get(UNIT, np.nan))
-    return table[["measure", *ends, "choose", "on", "value", "low", "high", "above", "apart"]].reset_index(drop=True)
+    return table[["measure", *ENDS, "choose", "on", "value", "low", "high", "above", "apart"]].reset_index(drop=True)
 
 
 def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
@@ -435,9 +441,7 @@ def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
         model, criterion, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first model), above:
         whether its difference to random heads, paired by training, lies above zero; apart: whether that to L0 leaves zero out.
     """
-    chapter = "06_do_measures_agree"
-    places = [folder / chapter] + [study.ROOT / "figures" / track / chapter] * (size == "laptop")
-    tables = next((place / "tables" for place in places if (place / "tables" / "contest.csv").exists()), None)
+    tables = _tables(folder, track, size)
     if tables is None:
         return pd.DataFrame(columns=["model", "criterion", "heads", "value", "low", "high", "seeds", "above", "apart"])
     found = pd.read_csv(tables / "contest.csv")
@@ -447,15 +451,51 @@ def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
     return found.assign(above=end("random", "low") > 0, apart=end(TRAINED, "low") * end(TRAINED, "high") > 0)
 
 
-def cheapest(table: pd.DataFrame, trainings: int) -> str:
+def at_once(folder: Path, track: str, size: str) -> pd.DataFrame:
+    """What removing heads at once changes in the loss (nats, against random heads), beside `contested`."""
+    path = (_tables(folder, track, size) or folder) / "removed_at_once_beside_random.csv"
+    found = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["model", "criterion", "heads", "change"])
+    return found[found.model == found.model.iloc[0]] if len(found) else found
+
+
+def _tables(folder: Path, track: str, size: str) -> Path | None:
+    """Tables of notebook 06: a run's, else (of models of a laptop's size) the published ones."""
+    places = [folder, *[study.ROOT / "figures" / track] * (size == "laptop")]
+    every = [place / "06_do_measures_agree" / "tables" for place in places]
+    return next((tables for tables in every if (tables / "contest.csv").exists()), None)
+
+
+def cheapest(table: pd.DataFrame, trainings: int, text: str) -> str:
     """Which measure to prune by, in bold and in a sentence: the cheapest of `pruning` whose interval clears random heads."""
     rows = table.set_index("measure")
     good = rows[rows.above & rows.cost.notna() & (rows.index != TRAINED)].sort_values("cost")
     if good.empty:
-        return "**We cannot tell.** In our one contest no measure's interval against random heads excludes zero."
-    told = "One forward and one backward pass" if good.index[0] == UNIT else f"As much as {called(good.index[0])}"
-    said = f"In our one contest {called(good.index[0])} is the cheapest of those timed whose interval against random heads"
-    return f"**{told}.** {said} excludes zero ({count(int(trainings), 'training')}, not corrected)."
+        return f"**We cannot tell.** In our contest on {text} no measure's interval against random heads excludes zero."
+    told = "One forward and one backward pass is" if good.index[0] == UNIT else f"As much as {called(good.index[0])} is"
+    name, made = called(good.index[0]), count(int(trainings), "training")
+    said = f"{name[0].upper()}{name[1:]} is the cheapest measure whose heads beat random ones"
+    return f"**{told} enough.** {said} ({text}, {made}; 95 % interval, not corrected)."
+
+
+def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: pd.DataFrame) -> str:
+    """The last words: what to do if one trains on, if not, and for speed; of `pruning`, `contested` and `at_once`, if any."""
+    rows, lines, rests = table.set_index("measure"), [], ""
+    plain = lambda names: listed(called(name).removeprefix("relevance, ").removesuffix(" (trained)") for name in names)  # noqa: E731
+    if {UNIT, TRAINED} <= {*rows.index}:
+        dear = plain([*rows.index[rows.choose > rows.on / 10], TRAINED])
+        said = f"Choosing is nearly free except by {dear}: choose by quality; {called(rows.value.idxmax())} had the best mean."
+        lines.append(f"*You train on.* {said}")
+        rests = f"How well measures choose rests on one contest of {count(int(ranked.seeds.iloc[0]), 'training')}. "
+    own = shots[shots["heads"] == round(ranked["heads"].mean())].set_index("criterion").change if lines else pd.Series()
+    own = own[own.index.isin(rows.index[rows.cost.notna()])]
+    less = own[rows.cost[own.index] < 1]
+    if UNIT in own and less.min() > own[UNIT]:
+        more = [f"{called(name)}, at {rows.cost[name]:.0f} times the price," for name in own.index[own < own[UNIT]]]
+        best = f"only {listed(more)} did slightly better" if more else "no dearer measure did better"
+        said = f"Gradient importance too: removed at once, its heads cost less loss than those of {plain(less.index)}"
+        lines.append(f"*You do not train on.* {said} (means, notebook 6), and {best}. {GATED}")
+    lines.append("*You want speed.* Cut heads out, which saves cache and a little time; a gate only masks them.")
+    return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {rests}{LIMITS}"
 
 
 def judged(table: pd.DataFrame, ranked: pd.DataFrame, heads: int) -> str:
@@ -476,8 +516,9 @@ def times_as_long(priced: pd.DataFrame, table: pd.DataFrame, steps: int) -> str:
     whole = (bills.choose + bills.on) / (bills.choose + bills.on)[UNIT]
     one, both = (number(whole[name], ".2f") for name in ("alpha_beta", TRAINED))
     about = f"{round(bills.on[UNIT], -1 if bills.on[UNIT] > 100 else 1):g}"
-    said = f"{said} Every choice is then trained on for {steps:,} steps (about {about} s); with that counted, LRP αβ"
-    return f"{said} costs {one} and L0, which chooses while it trains, {both} times as much (one training, one machine)."
+    said = f"{said} Every choice is then trained on for {steps:,} steps (about {about} s). With that counted, LRP αβ costs"
+    said = f"{said} {one} times as much and L0, which trains all heads while the others train a model already cut, {both} times"
+    return f"{said} (one training, one machine)."
 
 
 def better(table: pd.DataFrame) -> str:
@@ -487,7 +528,7 @@ def better(table: pd.DataFrame) -> str:
         return ""
     less, dear = rows[(rows.cost < rows.cost[UNIT]) & ~rows.above], rows[rows.cost > rows.cost[UNIT]]
     best = list(map(called, dear.index[dear.value > rows.value[UNIT]]))
-    said = f"{listed(best)} cost more and had a better mean." if best else "no dearer measure had a better mean."
+    said = f"{listed(best)} cost more and had a better mean." if best else "no dearer measure was shown to be better."
     if TRAINED in rows.index and not rows.apart[UNIT]:
         said = f"{said[:-1]}, and {called(UNIT)} and L0 cannot be told apart."
     if len(less):
@@ -565,6 +606,7 @@ def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
 def beside(counted: pd.DataFrame, priced: pd.DataFrame) -> pd.DataFrame:
     """`counted` with the measured costs of `priced`, cheapest first, one signed rule of two; another benchmark's are marked."""
     table = counted.join(priced[["what", "cost", "cost_low", "cost_high", "over"]], how="inner").sort_values("cost")
+    table[ENDS] = table[ENDS].map(lambda value: float(f"{value:.2g}"))  # as the answer rounds them
     alone = (table.over != "trainings") & (table.over == "trainings").any()
     table["what"] += np.where(alone, " (measured on random weights)", "")
     return table.drop("cp", errors="ignore")
@@ -585,18 +627,13 @@ def between(said: str) -> tuple[float, float]:
     return float(low), float(high or low)
 
 
-def removing(papers: Mapping[tuple[str, str], tuple[float, float]]) -> str:
-    """What cut and what masked encoder heads save of generation: ends by (call, form), as of `ONCE`."""
-    cut, masked = (ends(papers["generation", form], ".2f") for form in ("removed", "masked"))
-    said = f"Cutting all but 10 of 48 encoder heads makes generation {cut} times as fast over lengths and batches"
-    return f"{said} (random weights); masking them, over both calls, {masked}."
-
-
-def few_saved(saved: pd.DataFrame) -> str:
-    """Of `savings`: how fast small models without these heads are, over lengths and batches."""
-    own = saved[(saved["map"] == "encoder") & (saved.form == "removed")]
-    told = [f"{call} {ends(part.value, '.2f')}" for call, part in own.groupby("call", sort=False)]
-    return f"Small models ({listed(own.model.unique())}), times as fast over lengths and batches: {listed(told)}."
+def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str) -> str:
+    """What cut and masked encoder heads save: ends by (call, form), as of `ONCE`, where as many are left as `case` says."""
+    at = [("encoder pass", "removed"), ("generation", "removed"), ("generation", "masked")]
+    cut, made, masked = (ends(papers[of], ".2f") for of in at)
+    left = " of ".join(re.findall(r"\d+", case)[:2])
+    said = f"With {left} encoder heads left an encoder pass is {cut} times as fast, generation {made}"
+    return f"{said}; with the others masked, {masked}."
 
 
 def decoder(frame: pd.DataFrame) -> str:
@@ -652,23 +689,44 @@ def operations(size: str, length: float) -> float:
     return length * length * SHAPES[size]["layers"] * each
 
 
-def steepest(points: pd.DataFrame) -> str:
-    """Of `growth`: how many times as long relevance takes at the last doubling of length, and at one near the contest's."""
+def counted_growth(points: pd.DataFrame, size: str) -> pd.DataFrame:
+    """How many times as many operations torch counts at twice the length, near the contest's and at the last of `growth`.
+
+    On what, without LRP αβ, whose counts take minutes; a column a length.
+    """
+    lengths, found = sorted(points["at"][points.axis == "length"].unique()), {}
+    for at in (64.0 if {32.0, 64.0} < {*lengths} and lengths[-1] > 64 else lengths[1], lengths[-1]):
+        cases = [lengthening.case(size, "length", int(length)) for length in (at / 2, at)]
+        half, whole = (
+            {name: models.flops(case.model, call) for name, call in lengthening.measures(case).items() if SLOW not in name}
+            for case in cases
+        )
+        found[at] = pd.Series(whole) / pd.Series(half)
+    return pd.DataFrame(found)
+
+
+def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:
+    """Of `growth` and `counted_growth`: how many times as long relevance takes at twice the length, and what torch counts."""
+    near, last = counts.columns[0], counts.columns[-1]
     times = points[points.axis == "length"].pivot(index="what", columns="at", values="value").filter(like="relevance", axis=0)
-    last = times.columns[-1]
-    near = 64.0 if {32.0, 64.0} < {*times.columns} and last > 64 else times.columns[1]
-    late, early = (times[at] / times[at / 2] for at in (last, near))
-    low, high = (ends(part, ".1f") for part in (early.drop("relevance, alpha_beta"), early[["relevance, alpha_beta"]]))
-    said = f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(late, '.1f')} times as long"
-    said = f"{said}; from {near / 2:.0f} to {near:.0f}, {low} (signed rules) and {high} (LRP αβ)"
-    return f"{said}{': overhead still hides the square' if early.max() < 4 else ''}."
+    late, early = times[last] / times[last / 2], (times[near] / times[near / 2]).drop(f"relevance, {SLOW}")
+    passes = counts[near][early.index]
+    why = ["the shortcut above"] * int(passes.max() < 4) + ["overhead"] * int(early.max() < passes.min())
+    end = f": {listed(why)} hide{'s' * (len(why) == 1)} the square" if why else ""
+    said = f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(late, '.1f')} times as long. From {near / 2:.0f} to"
+    said = f"{said} {near:.0f}, signed rules take {ends(early, '.1f')} times as long, where torch counts {ends(passes, '.1f')}"
+    return f"{said} times{end}."
 
 
-def expected(points: pd.DataFrame, size: str) -> str:
-    """Of `growth`: how many times as many operations relevance needs at the last doubling."""
-    most = points["at"][points.axis == "length"].max()
-    times = operations(size, most) / operations(size, most / 2)
-    return f"From {most / 2:.0f} to {most:.0f} tokens, counted operations of relevance grow {times:.1f} times."
+def expected(counts: pd.DataFrame, size: str) -> str:
+    """How operations of one pass per token grow at twice the length, and those of `counted_growth`."""
+    told = ""
+    for at, grown in counts.filter(like="relevance", axis=0).items():
+        passes = number(operations(size, at) / operations(size, at / 2), ".1f")
+        each = [f"{value:.1f} ({called(rule[11:]).removeprefix('relevance, ')})" for rule, value in grown.items()]
+        told += f"From {at / 2:.0f} to {at:.0f} tokens the operations of one pass per token grow {passes} times; those torch"
+        told += f" counts in the study's code grow {listed(each)} times. "
+    return told
 
 
 def ranges(papers: Mapping[tuple[str, str], tuple[float, float]]) -> pd.DataFrame:
@@ -767,22 +825,7 @@ def wall_times(settings: Mapping[str, Any], names: Sequence[str], seed: int, exe
 
 
 def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, executed: Path) -> pd.DataFrame:
-    """`wall_times` of a run, and of a run of profile tiny that lies beside it.
-
-    Parameters
-    ----------
-    profile, models, seed
-        As a notebook's parameters.
-    settings : mapping
-        Of the profile.
-    executed : pathlib.Path
-        Folder of the executed notebooks.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `wall_times`, on (profile, notebook).
-    """
+    """`wall_times` of a run, and of a run of profile tiny that lies beside it: on (profile, notebook)."""
     tables = {profile: wall_times(settings, subjects.names(settings, models), seed, executed)}
     tiny, beside = study.settings("tiny"), executed.with_name("tiny-controlled")
     if profile != "tiny" and beside.is_dir():

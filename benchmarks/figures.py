@@ -83,7 +83,10 @@ def speeds(frame: pd.DataFrame, unit: str = ""):
     return figure
 
 
-RANDOM: dict[str, dict[str, Any]] = {"above": {"color": MODELS[0], "marker": "o"}, "not": {"color": MODELS[1], "marker": "s"}}
+RANDOM: dict[str, dict[str, Any]] = {
+    "above": {"color": MODELS[0], "marker": "o"},
+    "not": {"color": "#777777", "marker": "s", "mfc": "white"},
+}
 
 
 @redrawable
@@ -110,18 +113,23 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
         left.text(row.choose + row.on + most / 60, row.Index, said, fontsize=7.5, va="center")
         if row.measure == "random":
             right.axvspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
+            right.text((row.low + row.high) / 2, -0.55, "random heads", fontsize=7.5, color="#555555", ha="center", va="bottom")
         look, ends = RANDOM["above" if row.above else "not"], [[row.value - row.low], [row.high - row.value]]
         look = {"color": "#555555", "marker": "o"} if row.measure == "random" else look
-        right.errorbar(row.value, row.Index, xerr=ends, ls="", ms=5.5, elinewidth=0.9, mec="white", mew=0.4, **look)
+        right.errorbar(row.value, row.Index, xerr=ends, ls="", ms=5.5, elinewidth=0.9, mew=0.8, **look)
     right.axvline(0, **drawing.LEVEL)
     left.set_yticks(rows.index, [name if name != "random" else "random heads" for name in rows.measure])
     left.set(xlabel="seconds: choosing heads + training on", xlim=(0, 1.33 * most), ylim=(len(rows) - 0.5, -0.5))
     right.set(xlabel=f"{unit} (95 %)")
     for axis in (left, right):
         axis.tick_params(axis="y", length=0)
+    [label.set_weight("bold") for label in left.get_yticklabels() if label.get_text() == "gradient importance"]
     bars = drawing.squares({"choose": MODELS[4], "train on": "#D0D0D0", "both at once": MODELS[3]})
-    entries = {"interval against random heads excludes zero": RANDOM["above"], "does not": RANDOM["not"]}
-    drawing.legend(figure, bars | {name: look | {"ls": ""} for name, look in entries.items()})
+    points = {"beats random heads": RANDOM["above"] | {"ls": ""}, "not shown to": RANDOM["not"] | {"ls": ""}}
+    for axis, entries in ((left, bars), (right, points)):
+        handles = [plt.Line2D([], [], **{"ms": 5, **look}, label=name) for name, look in entries.items()]
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17), "borderaxespad": 0}
+        axis.legend(handles=handles, ncols=3, columnspacing=1.2, handletextpad=0.4, **place)
     return figure
 
 
@@ -173,12 +181,12 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     Parameters
     ----------
     exponents, points : pandas.DataFrame
-        As `benchmarks.costs.growth` returns them, of one axis.
+        As `benchmarks.costs.growth` returns them, of one axis; exponents may have counted, those of operations.
     """
     drawing.need(exponents, "what", "axis", "last", once=("what",))
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
     points, exponents = (table.assign(what=table["what"].map(named)) for table in (points, exponents))
-    looks, slopes = drawing.looks(points["what"]), exponents.set_index("what")["last"]
+    looks, slopes = drawing.looks(points["what"]), exponents.set_index("what")
     figure, axis = plt.subplots(figsize=(WIDTH, 2.9))
     drawing.lines(axis, points, "at", "value", "what", looks)
     sizes = sorted(points["at"].unique())
@@ -191,7 +199,7 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     if {32, 64} < set(sizes):
         axis.axvspan(32, 64, color="#777777", alpha=0.13, lw=0, zorder=0)
         grey: dict[str, Any] = {"fontsize": 7, "color": "#555555", "ha": "center", "va": "top"}
-        axis.text(45, 0.98, "as long as the\ntext above", transform=axis.get_xaxis_transform(), **grey)
+        axis.text(45, 0.98, "length of\nthe contest's\nsentences", transform=axis.get_xaxis_transform(), **grey)
     axis.set(xlabel=AXES.get(points.axis.iloc[0], points.axis.iloc[0]), ylabel="seconds")
     axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
     for side in (axis.xaxis, axis.yaxis):
@@ -205,10 +213,14 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
         for low in np.flatnonzero(np.diff(places) < gap):
             places[low : low + 2] = places[low : low + 2].mean() + np.array([-gap, gap]) / 2
     for name, place in zip(ends.index, places, strict=True):
-        said = f"{name}: {slopes[name]:.1f}".replace("-", "−")
+        said = f"{name}: {slopes['last'][name]:.1f}".replace("-", "−")
+        passes = slopes["counted"][name] if "counted" in slopes else np.nan
+        said += "" if np.isnan(passes) else f" (counted {passes:.1f})"
         axis.annotate(said, (sizes[-1], 10**place), (8, 0), textcoords="offset points", fontsize=7.5, va="center",
                       color=looks[name]["color"])  # fmt: skip
-    axis.set_title("behind each name: exponent of the last doubling", loc="right", fontsize=7.5)
+    axis.set_title(
+        "behind each name: exponent of the last doubling, timed (and of counted operations)", loc="right", fontsize=7.5
+    )
     return figure
 
 
@@ -308,7 +320,16 @@ def pruned(frame: pd.DataFrame, by: str = "criterion"):
         size=(WIDTH / frame.quantity.nunique(), 2.15), dodge=apart,
         more={"bars: what operations leave, in the line's colour": floor | {"color": "black"}},
     )  # fmt: skip
+    if by == "model":  # few lines, named where they end
+        figure.legends[0].remove()
     for title, axis in axes.items():
+        last = table[(table.panel == title) & (table.share == table.share.max()) & (by == "model")].sort_values("value")
+        for place, row in enumerate(last.itertuples()):
+            name, shift = row.model.partition(",")[0], (9, 8 * (place - (len(last) - 1) / 2))
+            look = {"fontsize": 7.5, "color": looks[row.model]["color"], "va": "center"}
+            axis.annotate(name, (row.share, row.value), shift, textcoords="offset points", **look)
+        if len(last) and last["floor"].notna().any():
+            axis.text(0.03, 0.03, "short bars: by operations", transform=axis.transAxes, fontsize=7.5, color="#555555")
         for number, (name, look) in enumerate(looks.items()):
             rows = table[(table.panel == title) & (table[by] == name)]
             at = rows.share + apart * (number - (len(looks) - 1) / 2)

@@ -17,13 +17,13 @@
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md)
 #
-# Voita et al. (2019) ask what a head does in two expensive ways. Relevance propagation (section 4) explains one target token
-# after another. L0 gates (section 6) train the model again. Ni et al. (2023) and Liu & Chen (2023) add terms to training.
-# What do such answers cost, and are dearer ones better?
+# Voita et al. (2019) explain one target token after another (relevance, section 4) or train again (L0 gates, section 6).
+# Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to chosen heads. What does that cost, and is
+# dearer better?
 #
-# Every price is told in one unit, the cost of *gradient importance*: the size of the loss's slope in a gate on the head
-# (Michel et al. 2019). Quality is that of notebook 6's contest: each measure chose the encoder heads to remove, and the
-# models trained on without them.
+# The price of choosing heads is told in one unit, the cost of *gradient importance*: the size of the loss's slope in a head's
+# gate (Michel et al. 2019). Quality is that of notebook 6's contest of measures: each chose encoder heads to remove before
+# training on. *AttnLRP* and *conservative* are signed rules of relevance, *LRP αβ* is Voita's.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -43,6 +43,7 @@ run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
 # %% jupyter={"source_hidden": true}
+import numpy as np
 from IPython.display import Markdown, display
 
 from benchmarks import common, costs, figures
@@ -62,7 +63,8 @@ answer = claims.Box(run)
 # %% jupyter={"source_hidden": true}
 heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
 exponents, points = costs.growth(found["growth"])
-contest = costs.contested(run.folder, run.corpus, found["growth"]["size"].iloc[0])
+size, text = found["growth"]["size"].iloc[0], {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
+contest, shots = (read(run.folder, run.corpus, size) for read in (costs.contested, costs.at_once))
 names = subjects.names(run.settings, models) if len(contest) else []
 took, (billed, seconds) = costs.spent(run.settings, names, seed), costs.bill(run.settings, names, seed)
 priced = run.table(costs.priced(heart, points, took), "measures")
@@ -71,7 +73,7 @@ best = "**From one pass to one for every token.** The unit is gradient importanc
 told = [costs.details(priced, points, run.settings["relevance"])]
 if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
-    best = costs.cheapest(by_cost, contest.seeds.iloc[0])
+    best = costs.cheapest(by_cost, contest.seeds.iloc[0], text)
     told = [costs.judged(by_cost, contest, run.settings["model"]["layers"] * run.settings["model"]["heads"]), seconds, *told]
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
@@ -89,8 +91,8 @@ if len(by_cost):
 # multiply the same matrices, so they cost about the same. Gradient importance needs one of each. Relevance needs a backward
 # pass for every target token, since each token is explained by itself.
 #
-# Torch counts the multiplications. The cell below computes gradient importance on the stored translation model, on a few
-# sentences, and lets the study's own code compute relevance on them.
+# Torch counts the multiplications. The cell below computes gradient importance on a few sentences with the stored translation
+# model, and relevance by the study's own code.
 
 # %% tags=["method"]
 import torch
@@ -128,12 +130,13 @@ print(f"one backward pass is {backward / forward:.2f} forward passes; relevance 
 print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.1f} in the study's code (AttnLRP)")
 
 # %% [markdown]
-# AttnLRP, a signed rule, costs less than its passes: the study's code does not carry every token down the encoder. Below a
-# certain layer it carries heads up instead, which are fewer.
+# AttnLRP costs less than its passes. In the low layers the study turns the product round: instead of carrying every token's
+# slopes down, it carries the output of the few heads below up, and multiplies where they meet.
 #
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
-# clock on the whole text of the contest. The loss without a head takes one pass with all heads and one without each. L0 trains
-# on as many tokens as if it read that text many times over, and a backward pass to the weights counts twice.
+# clock on the whole text of the contest; it takes a backward pass as one forward pass. The loss without a head takes one pass
+# with all heads and one without each. Of L0 it counts readings of that text; its backward pass also
+# reaches the weights and counts twice. It trains the encoder alone, so torch counts less.
 
 # %% jupyter={"source_hidden": true}
 counted = run.table(costs.counted(model, batch, reads), "passes")
@@ -144,8 +147,8 @@ display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory",
 display(Markdown(f"> {costs.understood(table)}"))
 
 # %% [markdown]
-# Relevance by LRP αβ, the rule of Voita et al., costs more than its operations. It splits every single product into a positive
-# and a negative part, and most of this work is no product of matrices.
+# Relevance by LRP αβ costs more than its operations. It splits every product into a positive and a negative part; the splitting
+# is no product of matrices, so torch does not count it.
 
 # %% jupyter={"source_hidden": true}
 columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
@@ -191,31 +194,31 @@ for figure, name, caption in (
     run.figure(figure, name, caption=caption, show=False)
 
 # %% [markdown]
-# ## On long sentences relevance grows with the square
+# ## On long sentences relevance grows with about the square
 #
 # If relevance needs a backward pass for every token, and every pass runs over all tokens, its time should grow with the square
-# of the length. Attention compares all tokens with all, so its own part can grow faster still. The figure shows times for two
-# sentences of growing length. The number behind a name is the exponent of the last doubling: at two, twice the length costs
-# four times the time.
+# of the length. Attention adds to that; the shortcut of signed rules takes from it, and torch counts how much. The figure times
+# two sentences of growing length. Behind a name stands the exponent of the last doubling: at two, twice the length costs four
+# times as much.
 
 # %% jupyter={"source_hidden": true}
+counts = costs.counted_growth(points, size)
 run.table(exponents, "growth", over=intervals.ROUNDS)
 run.table(points, "growth_points", over=intervals.ROUNDS)
 by_length, at_length = (
     part[(part.axis == "length") & (part["what"] != "importance per token")] for part in (exponents, points)
 )
 run.figure(
-    figures.growth(by_length, at_length),
+    figures.growth(by_length.assign(counted=np.log2(by_length["what"].map(counts.iloc[:, -1]))), at_length),
     "growth",
     caption="How the time of each measure grows with the length of sentences, with exponents of the last doubling.",
-    takeaway=costs.steepest(points),
+    takeaway=costs.steepest(points, counts),
 )
 
 # %% jupyter={"source_hidden": true}
 rates = exponents[exponents["what"] != "importance per token"].pivot(index="what", columns="axis", values="last")
 rates = rates.rename(index=common.named).rename_axis(index="measure", columns=None)[list(dict.fromkeys(exponents.axis))]
-size = found["growth"]["size"].iloc[0]
-folded("More: growth with heads, layers and sentences, and by operations", costs.GROWN, costs.expected(points, size),
+folded("More: growth with heads, layers and sentences, and by operations", costs.GROWN, costs.expected(counts, size),
        readable(rates, forms=dict.fromkeys(rates, ".1f")))  # fmt: skip
 
 # %% [markdown]
@@ -235,22 +238,22 @@ run.figure(
     "removed",
     caption="What removed and masked encoder heads save of an encoder pass and of generation, and what operations allow.",
     table="removed_at_the_papers_size",
-    takeaway=costs.removing(papers),
+    takeaway=costs.removing(papers, pages.measured("base_encoder_pass", "what")),
 )
 
 # %% [markdown]
 # Heads of the decoder save something else: memory. While a model generates, it keeps the keys and values of every head of the
-# decoder, and these go with the head. Here heads of all kinds are removed, evenly over the layers, from an encoder-decoder and
-# from a Llama-style decoder.
+# decoder, and these go with the head. Here heads of all kinds go, evenly over the layers, of an encoder-decoder and a
+# Llama-style decoder.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
 large = pruned[pruned.model.isin(pruned.model.unique()[-2:])]
-even = large[large.criterion.str.contains("evenly") & (large.quantity != "parameters")]
+even = large[large.criterion.str.contains("evenly") & large.quantity.isin(["cache bytes", "time of a token"])]
 run.figure(
     figures.pruned(even, "model"),
     "pruned",
-    caption="What is left to pay as more heads of all kinds go, evenly over layers: cache, time of a prompt and of a token.",
+    caption="What is left to pay as more heads of all kinds go, evenly over layers: cache, and time of a token.",
     takeaway=costs.left(large),
 )
 run.figure(
@@ -260,7 +263,7 @@ run.figure(
     table="pruned",
     show=False,
 )
-folded("More: how heads were removed, noise, and small models", costs.REMOVED, costs.unpruned(large), costs.few_saved(saved))
+folded("More: how heads were removed, and noise", costs.REMOVED, costs.unpruned(large))
 
 # %% [markdown]
 # ## What do gates, groups and coreference add to training?
@@ -273,7 +276,7 @@ folded("More: how heads were removed, noise, and small models", costs.REMOVED, c
 steps = costs.additions(heart, found)
 columns = {"what": "added to training", "cost": "longer step", "again": "plain step once more"}
 display(readable(steps, columns, {"cost": "+%", "again": "+%"}))
-display(Markdown(f"> {costs.told_apart(steps)}"))
+display(Markdown(f"> {costs.told_apart(steps, found)}"))
 
 # %% jupyter={"source_hidden": true}
 columns = {"what": "what", "times": "obvious way / ours", "model": "model", "repeats": "repeats"}
@@ -300,18 +303,13 @@ folded("More: every notebook", less, readable(own.assign(**hours), columns, {"mi
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-closing = """
-If you train on anyway, choosing is nearly free except by LRP αβ, the loss without the head and L0: choose by quality. If not,
-choose by the price of choosing: gradient importance. Gates replace the training on that every other choice needs too; they
-cost a training only if you would not train on. Cutting heads out buys cache and a little time; a gate only masks them.
-
-*Limits.* How well measures choose rests on one contest with one number of heads. Most times are of small models with random
-weights on processors of two cores. Times on a GPU or of a larger model will differ; passes by definition will not.
-"""
 machine = costs.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
 first = f"{best} {costs.times_as_long(priced, by_cost, run.settings['pruning']['steps'])}"
 answer.fill(
-    key if len(by_cost) else "growth", closing, first, "\n\n".join([*told, machine, costs.absent(costs.remarks(found))])
+    key if len(by_cost) else "growth",
+    costs.closing(by_cost, contest, shots),
+    first,
+    "\n\n".join([*told, machine, costs.absent(costs.remarks(found))]),
 )
 
 # %% [markdown]

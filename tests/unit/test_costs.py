@@ -60,9 +60,13 @@ def test_what_everything_costs_beside_the_obvious_way():
     found = dict(zip(costs.OVERHEADS, (pd.DataFrame(noise[i : i + 1]) for i in (0, 1, 0)), strict=True))
     longer = costs.additions(table, found)
     assert longer.again_high.tolist() == pytest.approx([0.01, 1.25, 1.25, 0.01, 0.01]) and longer.again.eq(0).all()
-    told = costs.told_apart(longer)
-    assert told.startswith("group constraint on V and group constraint on A cannot be told from timing the same step twice; L0")
-    assert told.endswith(" and coreference in four heads per layer add 100 % to a step.")
+    found["group_constraint"] = pd.concat(
+        [found["group_constraint"], pd.DataFrame([common.row("4B on A", "a toy", "ratio", 1.4)])]
+    )
+    assert costs.told_apart(longer, found) == (
+        "On a model: group constraint on V and group constraint on A lie within the spread of timing the same step twice;"
+        " L0 gates and coreference add 100 %; on a smaller model group constraint on A adds 40 %."
+    )
     assert longer.cost.eq(1).all() and longer.cost_low.eq(1).all() and set(longer.plain) == {costs.STEP} and len(longer) == 5
 
 
@@ -156,14 +160,23 @@ def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
     assert len(bars) == len(BILL) and "9.0 + 180 s" in [text.get_text() for text in left.texts]
     told = costs.times_as_long(priced, both, 2000)
     assert (
-        "for 2,000 steps (about 180 s); with that counted, LRP αβ costs 1.25 and L0, which chooses while it trains, 1.50"
-        in told
+        "for 2,000 steps (about 180 s). With that counted, LRP αβ costs 1.25 times as much and L0, which trains all heads while"
+        " the others train a model already cut, 1.50 times (one" in told
     )
-    said = costs.cheapest(both, 3)
-    assert said.startswith("**One forward and one backward pass.** In our one contest gradient importance is the cheapest")
-    assert said.endswith("excludes zero (3 trainings, not corrected).")
-    assert costs.cheapest(both[both.measure != costs.UNIT], 3).startswith("**As much as votes.**") == rows.above["votes"]
-    assert costs.cheapest(both.assign(above=False), 3).startswith("**We cannot tell.**")
+    said = costs.cheapest(both, 3, "generated text")
+    assert said.startswith("**One forward and one backward pass is enough.** Gradient importance is the cheapest measure whose")
+    assert said.endswith("beat random ones (generated text, 3 trainings; 95 % interval, not corrected).")
+    assert costs.cheapest(both[both.measure != costs.UNIT], 3, "").startswith("**As much as votes is") == rows.above["votes"]
+    assert costs.cheapest(both.assign(above=False), 3, "").startswith("**We cannot tell.**")
+    shots = pd.DataFrame(
+        {"criterion": [costs.UNIT, "confidence", "votes", "cp"], "change": [-2.0, -1.0, -3.0, -1.5], "heads": 13}
+    )
+    said = costs.closing(both.assign(choose=2 * both.choose), contest, shots).splitlines()
+    assert said[0].endswith("except by LRP αβ and L0: choose by quality; votes had the best mean.")
+    assert "those of confidence (means, notebook 6), and only votes, at 3 times the price, did slightly better." in said[1]
+    assert "rests on one contest of 3 trainings." in said[-1] and len(said) == 5
+    assert len(costs.closing(both, contest, shots.assign(change=-shots.change)).splitlines()) == 4  # where confidence is better
+    assert costs.closing(both[:0], contest[:0], shots[:0]).startswith("- *You want speed.*")
     said = costs.judged(both, contest, 48)
     assert "(EN-RU, 3 trainings, about 13 of 48 encoder heads left, all trained on alike)" in said
     assert said.index("L0 (trained) -0.6 [-1.1, -0.1]") < said.index("random -3.0") < said.index("syntactic -4.0")
@@ -172,8 +185,10 @@ def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
         " conservative and L0 (trained) cost more and had a better mean, and gradient importance and L0 cannot be told apart."
     )
     none = both[~both.measure.isin(["confidence", "cp", "votes", costs.TRAINED])]
-    assert costs.better(none) == "No dearer measure had a better mean."
+    assert costs.better(none) == "No dearer measure was shown to be better."
     assert costs.contested(tmp_path, "controlled", "tiny").empty
+    assert costs.at_once(tmp_path, "controlled", "tiny").empty
+    assert {costs.UNIT, "confidence"} <= {*costs.at_once(tmp_path, "controlled", "laptop").criterion}
     published = costs.contested(tmp_path, "controlled", "laptop").set_index("criterion")
     assert published.above[costs.UNIT] and not published.above["confidence"] and not published.above["random"]
     assert published.apart["confidence"] and not published.apart[costs.UNIT]
@@ -206,17 +221,14 @@ def test_the_bill_is_that_of_the_training_whose_equal_steps_took_equal_time(tmp_
 
 def test_removed_heads_save_a_share_of_the_time():
     papers = {case: costs.between("1.25 to 2" if case[1] == "removed" else "0.98 to 1.04") for case in costs.ONCE}
-    assert costs.removing(papers) == (
-        "Cutting all but 10 of 48 encoder heads makes generation 1.25 to 2.00 times as fast over lengths and batches (random"
-        " weights); masking them, over both calls, 0.98 to 1.04."
+    papers["encoder pass", "removed"] = 1.5, 1.75
+    assert costs.removing(papers, "a pass with 9 of 48 encoder heads left, 6 + 6 layers") == (
+        "With 9 of 48 encoder heads left an encoder pass is 1.50 to 1.75 times as fast, generation 1.25 to 2.00; with the"
+        " others masked, 0.98 to 1.04."
     )
     table = costs.ranges(papers)
     assert table.groupby("form").size().to_dict() == {"ceiling": 2, "masked": 1, "removed": 2}  # of masked heads one range
     assert [axis.get_title() for axis in whole(figures.removed(table)).axes] == ["encoder pass", "generation"]
-    saved = pd.DataFrame(
-        {"call": "generation", "value": [1.0, 1.25], "map": "encoder", "form": "removed", "model": "3+3 layers"}
-    )
-    assert costs.few_saved(saved).endswith("(3+3 layers), times as fast over lengths and batches: generation 1.00 to 1.25.")
 
 
 @pytest.fixture
@@ -283,11 +295,19 @@ def test_time_that_grows_fastest_with_length_is_told_by_its_last_doubling():
     assert slopes["last"].tolist() == pytest.approx([2, 0.5]) and len(points) == 6
     lone = points[points["what"] == "cp"]
     both = pd.concat([lone.replace("cp", f"relevance, {rule}") for rule in ("cp", "alpha_beta")])
-    assert costs.steepest(both) == (
-        "From 32 to 64 tokens relevance takes 4.0 times as long; from 16 to 32, 2.0 (signed rules) and 2.0 (LRP αβ):"
-        " overhead still hides the square."
+    counts = pd.DataFrame({at: {"relevance, cp": 2.0 * at / 32} for at in (32.0, 64.0)})
+    assert costs.steepest(both, counts) == (
+        "From 32 to 64 tokens relevance takes 4.0 times as long. From 16 to 32, signed rules take 2.0 times as long,"
+        " where torch counts 2.0 times: the shortcut above hides the square."
     )
-    assert costs.expected(points, "laptop") == "From 32 to 64 tokens, counted operations of relevance grow 4.2 times."
+    assert costs.expected(counts, "laptop").endswith(
+        "of one pass per token grow 4.2 times; those torch counts in the study's code grow 4.0 (conservative) times. "
+    )
+    done = costs.counted_growth(points.assign(at=points["at"] / 4), "tiny")
+    assert list(done) == [8, 16] and 2 < done[16]["importance per example"] < done[16]["relevance, cp"] < 5
+    assert not done.index.str.contains("alpha").any()
     each = 3 * (4 * 128**2 + 2 * 128 * 64) + 4 * 128 * 512  # of a layer of either side, a token
     assert costs.operations("laptop", 64) == 3 * 64 * 64 * each
     assert len(whole(figures.growth(slopes, points)).axes) == 1
+    axis = whole(figures.growth(slopes.assign(counted=[1.5, np.nan]), points)).axes[0]
+    assert {"relevance, conservative: 2.0 (counted 1.5)", "other: 0.5"} <= {text.get_text() for text in axis.texts}
