@@ -595,14 +595,6 @@ class Box:
         return f"{said}\n\n{box(told)}" if told else ""
 
 
-def inconclusive(judged: Iterable[Judged]) -> str:
-    """What the verdict means where a row's own interval seems to gainsay it, of verdicts in the order of `box`."""
-    rows = [(n, one.rows[0]) for n, one in enumerate(judged, 1) if one.verdict == "inconclusive" and len(one.rows) == 1]
-    told = "; ".join(f"row {n}: p = {row.holm:.3f}" for n, row in rows if row.p < LEVEL)
-    means = "*Inconclusive*: neither a gain nor a loss after Holm's correction over the paper's claims"
-    return f"{means} ({told})." if told else ""
-
-
 def counted(judged: Iterable[Judged]) -> str:
     """How many claims have each verdict, in words."""
     counts = Counter(one.verdict for one in judged)

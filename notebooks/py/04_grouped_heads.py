@@ -499,4 +499,4 @@ Code: [units.py](../helpers/methods/grouping/units.py), [runs.py](../helpers/met
 [tables.py](../helpers/methods/grouping/tables.py)
 """
 details = said.details(changed, int(gained.seeds.min()), p, [why])
-verdicts.fill("gains", closing, first=answer, more=details, note=claims.inconclusive(judged))
+verdicts.fill("gains", closing, first=answer, more=details, note=said.inconclusive(judged))

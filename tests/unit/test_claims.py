@@ -9,6 +9,7 @@ from scipy.stats import norm, ttest_1samp
 
 from helpers import study
 from helpers.methods.contest.tables import over_models
+from helpers.methods.grouping.said import inconclusive
 from helpers.publish import claims
 from helpers.study import StudyError, layout
 
@@ -68,8 +69,8 @@ def test_a_reader_is_told_which_rows_are_open_because_of_the_correction_alone():
     assert judged(frame(wide), claim())[0].why == "above 0.0 by its value, but not by its interval"
     alone = judged(frame(near), claim(), *(claim(id=name) for name in "bc"))[0]
     assert alone.why.startswith("above 0.0 by its own interval, not after Holm")
-    told = claims.inconclusive([judged(frame(wide), claim())[0], alone])  # the first does not seem to be decided
-    assert told.endswith(f"over the paper's claims (row 2: p = {alone.rows[0].holm:.3f}).") and claims.inconclusive([]) == ""
+    told = inconclusive([judged(frame(wide), claim())[0], alone])  # the first does not seem to be decided
+    assert told.endswith(f"over the paper's claims (row 2: p = {alone.rows[0].holm:.3f}).") and inconclusive([]) == ""
     both = judged(frame(near, near, wide), claim())[0]
     assert [row.side for row in both.rows] == ["open"] * 3 and "(2 for it by their own intervals, not" in both.why
     assert (both.alone, alone.alone) == (2, 1)

@@ -76,10 +76,8 @@ def ablation():
 
 def test_a_row_far_from_all_others_is_named_at_the_edge():
     frame = ablation()
-    more = [
-        frame.iloc[1:].assign(row=f"V2S {n}", change=-n, change_low=-n - 0.5, change_high=0.5 - n) for n in (0.0, 0.5, 50.0)
-    ]
-    more = pd.concat([frame, *more])
+    rows = ((f"V2S {n}", "GHT", 30.0, 29.5, 31.0, -n, -n - 0.5, 0.5 - n, -0.75) for n in (0.0, 0.5, 50.0))
+    more = pd.concat([frame, pd.DataFrame(rows, columns=frame.columns)])
     more.attrs = frame.attrs
     (change,) = whole(figures.ablation(more)).axes
     assert change.get_xlim()[0] > -5 and [text.get_text() for text in change.texts] == ["◂ -50.0"]
@@ -102,9 +100,8 @@ def test_controls_of_one_size_stand_beside_the_grouped_model_and_one_training_is
 def test_tighter_groups_stand_below_looser_ones_and_vanilla_changes_nothing():
     rows = [("GHT, weight x 10", 0.1, 0.6, -0.4, -1.4, 0.5, "BLEU"), ("vanilla", 0.0, 0.02, 0.0, 0.0, 0.0, "BLEU"),
             ("GHT", 0.01, 0.2, -0.2, -1.2, 0.7, "BLEU")]  # fmt: skip
-    tight, score = whole(
-        figures.score_by_compactness(table("label strength silhouette change change_low change_high unit", *rows))
-    ).axes
+    frame = table("label strength silhouette change change_low change_high unit", *rows)
+    tight, score = whole(figures.score_by_compactness(frame)).axes
     assert ticks(tight) == ["vanilla", "GHT", "GHT, weight x 10"] and score.get_title() == "BLEU minus vanilla →"
     hollow = [len(line.get_xdata()) for line in score.lines if line.get_markerfacecolor() == "white"]
     assert sum(hollow) == 2  # one training each
@@ -125,15 +122,13 @@ def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():
     wide, kept = table(columns, *rows), table(SCORES, ("8 heads", "GHT-PS", 2, -7.4, -8.0, -6.0, "BLEU"))
     number, width = whole(figures.ladder(wide, 8, kept)).axes
     assert ticks(number, "x") == ["2"] and ticks(width, "x") == ["16", "32"] and number.get_ylim() == width.get_ylim()
-    assert (
-        "of 8 heads" in number.get_xlabel() and "8 times" in width.get_xlabel() and number.get_ylabel() == "BLEU minus vanilla"
-    )
+    assert "of 8 heads" in number.get_xlabel() and "8 times" in width.get_xlabel()
+    assert number.get_ylabel() == "BLEU minus vanilla"
     assert [line.get_xdata().tolist() for line in width.lines if line.get_markerfacecolor() == "white"] == [[1.0]]
     assert [text.get_text() for text in width.texts] == ["one training"] == [text.get_text() for text in number.texts]
     (alone,) = whole(figures.ladder(wide, few=2)).axes
-    once = whole(figures.ladder(wide.assign(seeds=1))).axes[0]
-    assert len(alone.patches) == 1 and not once.patches  # shaded where others are of several trainings
-    assert "2 of 8 heads kept" in alone.get_xlabel()
+    assert "2 of 8 heads kept" in alone.get_xlabel() and len(alone.patches) == 1  # shaded
+    assert not whole(figures.ladder(wide.assign(seeds=1))).axes[0].patches  # nothing else to tell it from
 
 
 ADDRESSES = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2), ("encoder", 1, 0), ("cross", 0, 0), ("cross", 0, 1)]
@@ -163,9 +158,8 @@ def test_a_decoder_of_today_shares_keys_at_the_left_and_loses_heads_at_the_right
     names = ["shared from the start", "grouped queries from the start", "shared later, from vanilla", "groups, mean",
              "shared later, from GHT", "random"]  # fmt: skip
     assert ticks(after) == names and intervals(after, 0)[BLUE].keys() == {3.3, 4.2, 4.6, 4.8}  # all against vanilla
-    assert [y for _, y in marked(gone, to_rgb(drawing.MODELS[2]))] == [5.0] and not marked(
-        gone, ORANGE
-    )  # not GHT-PS: other keys
+    assert [y for _, y in marked(gone, to_rgb(drawing.MODELS[2]))] == [5.0]
+    assert not marked(gone, ORANGE)  # GHT-PS has other keys
 
 
 SITE = ("encoder", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,6 @@ SURE = 0.05
 PRINTED_HEAD = 64  # the paper's head dimension
 ENDS = ["change", "change_low", "change_high"]
 TURNED_ENDS = ("", "_high", "_low")  # of a change that is told as a loss
-_TESTS = ("this figure's tests", "table 3's")
 _TEXTS = {subjects.SUMMARIZATION: "summaries", subjects.LANGUAGE: "language models"}
 TURNED = [f"change{end}" for end in TURNED_ENDS]
 EARLY = ["early", "early_low", "early_high"]  # of heads chosen before training, in `tables.equal_size`
@@ -79,15 +79,21 @@ def details(bleu: pd.DataFrame, seeds: int, p: Sequence[float], more: Iterable[s
     return "\n".join(f"- {line}" for line in (told, *more) if line)
 
 
+def inconclusive(judged: Iterable[Any]) -> str:
+    """What the verdict means where a row's own interval seems to gainsay it, of `claims.Judged` as they are shown."""
+    rows = [(n, one.rows[0]) for n, one in enumerate(judged, 1) if one.verdict == "inconclusive" and len(one.rows) == 1]
+    told = "; ".join(f"row {n}: p = {number(row.holm, 'p')}" for n, row in rows if row.p < SURE)
+    means = "*Inconclusive*: neither a gain nor a loss after Holm's correction over the paper's claims"
+    return f"{means} ({told})." if told else ""
+
+
 def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame | None, speed: pd.Series) -> str:
     """What to do, of `tables.gains`, `equal_size` and `ablation_over_seeds`, if these were run, and the `speed` of rows."""
     alone = first_metrics(gained)[lambda part: part.method == GHT]
     over = "over repeated trainings" if gained.seeds.min() > 1 else "in one training each"
     none = f"Train without the constraint: {over} it gains on none of {count(len(alone), 'task')}."
-    said, rows = (
-        [none] if not (alone.low > 0).any() else [],
-        without.set_index("row") if without is not None else pd.DataFrame(),
-    )
+    rows = without.set_index("row") if without is not None else pd.DataFrame()
+    said = [none] if not (alone.low > 0).any() else []
     if size is not None and (best := _rival(size)):
         more = number(-size.change[best], ".1f")
         how = {runs.NARROWER: "a narrower one", runs.FEWER: "one of fewer layers"}[best]
@@ -167,7 +173,7 @@ def late_choice(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width
         late = -ladder.loc[(width, PS), [f"against_start{end}" for end in TURNED_ENDS]]
         early = without[without.row == runs.AT_START] if without is not None else pd.DataFrame()
         found = [ladder.against_start_p_holm[width, PS], *early.get("p_holm", ())]
-        note = [f"{number(p, 'p')} among {tests}" for p, tests in zip(found, _TESTS, strict=False)]
+        note = [f"{number(p, 'p')} among {of}" for p, of in zip(found, ("this figure's tests", "table 3's"), strict=False)]
         gone = f"The other {interval(*late, '.1f')} BLEU come from choosing late, from the method, or both"
         said += [f"{gone}{'; they are less sure' * bool(max(found) >= SURE)} (Holm's p: {', '.join(note)})."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
@@ -232,8 +238,7 @@ def elsewhere(seeds: pd.DataFrame, verdict: str) -> tuple[str, str]:
     """Of the published table `seeds` of natural text: what GHT and GHT-PS change in percent and BLEU; what GHT-PS changes on
     other tasks, and the `verdict` there."""
     seeds = seeds.assign(task=seeds.panel.str.partition(":")[0])
-    parts = (seeds[seeds.method == method].drop_duplicates("task").set_index("task") for method in (VANILLA, GHT, PS))
-    plain, alone, first = parts
+    plain, alone, first = (seeds[seeds.method == one].drop_duplicates("task").set_index("task") for one in (VANILLA, GHT, PS))
     columns, said = ["change_mean", "change_low", "change_high"], ""
     if all(subjects.TRANSLATION in part.index for part in (plain, alone, first)):
         ours, few = (part.loc[subjects.TRANSLATION, columns] for part in (alone, first))
@@ -270,11 +275,9 @@ def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> 
     better = [f"{named(name)} ({number(bleu[name], '.1f')})" for name in controls if bleu[name] > bleu[PS]]
     have = "has" if len(better) == 1 else "have"
     beside = f"; of {len(controls)} controls of about its size {listed(better)} {have} more" if better else ""
-    return (
-        f"{PS} has {number(1 - own.parameters / whole.parameters, '%')} fewer parameters without embeddings, is"
-        f" {number(own.speed, '.1f')} times as fast and has {number(bleu[PS], '.1f')} BLEU, {VANILLA}"
-        f" {number(bleu[VANILLA], '.1f')}{beside}{over}."
-    )
+    said = f"{PS} has {number(1 - own.parameters / whole.parameters, '%')} fewer parameters without embeddings, is"
+    said += f" {number(own.speed, '.1f')} times as fast and has {number(bleu[PS], '.1f')} BLEU, {VANILLA}"
+    return f"{said} {number(bleu[VANILLA], '.1f')}{beside}{over}."
 
 
 def worth(table: pd.DataFrame) -> str:
@@ -294,15 +297,16 @@ def _formed(table: pd.DataFrame, groups: int) -> dict[str, float]:
 
 def apart(table: pd.DataFrame, groups: int) -> str:
     """Of `tables.pictured`, mean of all attentions: how much of what the constraint asks for is there."""
-    parts, told = _formed(table, groups), []
-    for name, part in parts.items():
-        times = name.partition(" x ")[2]
-        told += (
-            [f"at {times} times the weight {number(part, '%')}" if times else number(part, "%")] if name.startswith(GHT) else []
-        )
-    plain = f"there is {'none' if parts[VANILLA] < 0.005 else number(parts[VANILLA], '%')}" if VANILLA in parts else ""
-    many, (first, *more) = len(table.index.droplevel("title").unique()), told or ["none"]
-    shares = ", ".join((f"{first} of the contrast asked for", *more)) + (f"; without it {plain}" if plain else "")
+    parts, many = _formed(table, groups), len(table.index.droplevel("title").unique())
+    told = [f"at {name.partition(' x ')[2]} times the weight {number(part, '%')}" if " x " in name else number(part, "%")
+            for name, part in parts.items() if name.startswith(GHT)]  # fmt: skip
+    first, *more = told or ["none"]
+    plain = (
+        f"; without it there is {number(parts[VANILLA], '%') if parts[VANILLA] >= 0.005 else 'none'}"
+        if VANILLA in parts
+        else ""
+    )
+    shares = ", ".join((f"{first} of the contrast asked for", *more)) + plain
     return f"The constraint reaches {shares} (mean of {many} attentions, one training)."
 
 
@@ -359,8 +363,8 @@ def ablation(table: pd.DataFrame) -> str:
     rows = table[table.p_holm.notna()]
     worse, printed = rows[(rows.p_holm < SURE) & (rows.change < 0)], rows[rows.printed < 0]
     noun, beyond = "parts" if rows.printed.notna().all() else "rows", (printed.printed < printed.change_low).sum()
-    said = f"{len(worse) or 'None'} of the {len(rows)} {noun} {'are' if len(worse) > 1 else 'is'} shown to be needed after"
-    said += " Holm's correction"
+    needed = f"{'are' if len(worse) > 1 else 'is'} shown to be needed after Holm's correction"
+    said = f"{len(worse) or 'None'} of the {len(rows)} {noun} {needed}"
     if len(worse):
         said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f} %)' for row in worse.itertuples())}"
     lost = f"{beyond or 'none'} of {len(printed)} printed losses {'are' if beyond > 1 else 'is'}"
@@ -427,17 +431,12 @@ def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
     vote, both, alone = (flat.loc[name, ENDS] for name in (NO_CONSTRAINT, PS, GHT))
     changed = "changes nothing that we can tell" if alone.change_low <= 0 <= alone.change_high else _costs(alone)
     levels = f"by {number(both.change, '+.1f')} with the constraint and by {number(vote.change, '+.1f')} without it"
-    said = (
-        f"On the trained translator, the constraint alone {changed}. Keeping {kept} of {heads} heads per layer by vote changes"
-    )
-    return f"{said} BLEU {levels}; no random choice was run beside it."
+    said = f"On the trained translator, the constraint alone {changed}. Keeping {kept} of {heads} heads per layer by vote"
+    return f"{said} changes BLEU {levels}; no random choice was run beside it."
 
 
 def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
-    """Of `tables.today`: what the constraint does to perplexity with own keys, at more weight, and with shared keys.
-
-    One training is judged by how far apart changes of perplexity lie in `each` training of other language models.
-    """
+    """Of `tables.today`: how the constraint changes perplexity, beside how far apart it does in `each` of other trainings."""
     whole, told = table.loc["whole"], []
     names = sorted((name for name in whole.index if name.startswith(GHT)), key=lambda name: name == runs.GHT_FEW)
     for name in names:
@@ -460,8 +459,7 @@ def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
 
 
 def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
-    """Of `further`: a first word if nothing works: no constraint gains, of perplexity beyond luck as in `today_constraint`, and
-    all that heads are removed from lose."""
+    """Of `further`: a first word if no constraint gains (by luck, as `today_constraint`) and models with fewer heads lose."""
     score, luck = ~shown.model.str.contains("perplexity"), max(each, default=0) - min(each, default=0)
     least, most = shown.change_low.where(score, -shown.change_high), shown.change_high.where(score, -shown.change_low)
     gain = (shown.row == GHT) & (least > 0) & (score | (shown.change.abs() > luck))
@@ -483,10 +481,8 @@ def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataF
     if decoder is not None:
         found = decoder.loc[["whole", "removed"]].reset_index()
         parts += [found[found.row.isin((GHT, PS))].assign(model="decoder of today, perplexity (less is better)")]
-    columns = ["model", "row", "value", *ENDS]
-    return (
-        pd.concat([part[columns] for part in parts]).assign(row=lambda part: part.row.map(named)) if parts else pd.DataFrame()
-    )
+    parts = [part[["model", "row", "value", *ENDS]].assign(row=part.row.map(named)) for part in parts]
+    return pd.concat(parts) if parts else pd.DataFrame()
 
 
 def today(table: pd.DataFrame) -> str:
@@ -553,12 +549,10 @@ def today_worth(table: pd.DataFrame, worth: pd.DataFrame) -> str:
     free = table.loc["removed"].change.get(f"{L0} 0")
     gates, alike = (listed(number(value, "+.2f") for value in part.importance) for part in _gates(table))
     left = listed(f"{many:.0f}" for many in _gates(table)[0]["heads"])
-    return (
-        f"All attention off costs {off} or more in perplexity. Heads that come to share keys stand at a median of"
-        f" {number(np.exp(table.loc['shared'].before.median()), '.1f')} before training goes on; gates with λ = 0 cost"
-        f" {number(free, '+.2f')}. Minus gradient importance at as many heads ({left} left):"
-        f" L0 {gates}; L0's heads {alike}."
-    )
+    said = f"All attention off costs {off} or more in perplexity. Heads that come to share keys stand at a median of"
+    said += f" {number(np.exp(table.loc['shared'].before.median()), '.1f')} before training goes on; gates with λ = 0 cost"
+    said += f" {number(free, '+.2f')}. Minus gradient importance at as many heads ({left} left): L0 {gates}; L0's heads"
+    return f"{said} {alike}."
 
 
 def today_short(table: pd.DataFrame) -> pd.DataFrame:
