@@ -518,9 +518,8 @@ def functions_found(cases: pd.DataFrame):
         axis.text(at, y, told * (row.printed or side != "against"), ha="center", va="center", fontsize=8, color=ink)
     for name, part in own.groupby("case", sort=False):
         surely, so = part.passes.sum(), (part.beyond >= -1e-9).sum()
-        told = f"{surely}{f' ({so})' * bool(so != surely)} of {len(part)}"
-        look = {"va": "center", "fontsize": 8, "fontweight": "bold" if surely else "normal"}
-        axis.text(shade.shape[1] - 0.3, rows.index(name), told, **look)
+        told, weight = f"{surely}{f' ({so})' * bool(so != surely)} of {len(part)}", "bold" if surely else "normal"
+        axis.text(shade.shape[1] - 0.3, rows.index(name), told, va="center", fontsize=8, fontweight=weight)
     drawing.heat(axis, shade, cmap=ListedColormap([colour for _, colour in _SIDES.values()]), limits=(0, 2))
     axis.text(shade.shape[1] - 0.3, -0.6, "pass (above\nby estimate)", va="bottom", fontsize=8)
     axis.set_xticks(range(shade.shape[1]), [fill(name, 9) for name in columns] + [f"paper, EN-RU\n{text}" for text in texts])
@@ -577,7 +576,7 @@ def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
 def loss_by_layer(every: pd.DataFrame):
     """The loss added without each encoder head against its layer, heads with a function coloured: `measured.lost_by_head`."""
     figure, axis = plt.subplots(figsize=(WIDTH, 1.9))
-    looks = {"with a function": {"color": MODELS[1]}, "without": {"color": "#A9A9A9"}}
+    looks: dict[str, dict[str, Any]] = {"with a function": {"color": MODELS[1]}, "without": {"color": "#A9A9A9"}}
     for look, own in zip(looks.values(), (every[every.has], every[~every.has]), strict=True):
         at = own.index.get_level_values("layer") + np.random.default_rng(0).uniform(0.7, 1.3, len(own))
         axis.scatter(at, 1000 * own.loss, s=20, ec="white", lw=0.4, zorder=2 + own.has.any(), **look)

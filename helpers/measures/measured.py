@@ -449,7 +449,7 @@ def rare_table(found: Mapping, untrained: Mapping) -> pd.DataFrame:
 
 def published_scores(folder: Path, text: str) -> tuple[dict[str, dict[str, pd.DataFrame]], dict[str, dict[str, pd.DataFrame]]]:
     """Positional and rare-token scores in a published run's folder of tables, by "text: title"; of random weights the best."""
-    index, found, luck = ["kind", "layer", "head"], {}, {}
+    index, found, luck = ["kind", "layer", "head"], dict[str, Any](), dict[str, Any]()
     parts = (("positional", "positional_heads", "score"), ("rare", "rare_tokens", "two_rarest"))
     for path in sorted({*folder.glob("positional_*.csv")} - {folder / "positional_heads.csv"}):
         title = subjects.title(name := path.stem.partition("_")[2])

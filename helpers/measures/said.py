@@ -278,8 +278,8 @@ def matter_elsewhere(path: Path, text: str) -> str:
     """Of a published table of `ranks.places` on other text, all models: whether the same can be told there."""
     if not path.exists() or not (last := pd.read_csv(path).groupby("measure").last()).layers.any():
         return ""
-    told = "they stand higher too" if last.clear.all() else "we cannot tell whether they stand higher"
-    return f"On {text} text ({count(int(last.functional.iloc[0]), 'head')} with a function) {told}."
+    heads = count(int(last.functional.iloc[0]), "head")
+    return f"On {text} text ({heads}) {'they do too' if last.clear.all() else 'we cannot tell'}."
 
 
 def dearest(every: pd.DataFrame, most: int = 10) -> str:
@@ -296,10 +296,11 @@ def dearest(every: pd.DataFrame, most: int = 10) -> str:
 def costs(every: pd.DataFrame, row: Mapping[str, float]) -> str:
     """Of `measured.lost_by_head` and `ranks.follows_function` (centred): what heads with a function cost, and others."""
     mean, other = (number(1000 * every.loss[every.has == has].mean(), ".1f") for has in (True, False))
+    gap, low, high = (1000 * row[name] for name in ("difference", "low", "high"))
     return (
         f"Removing a head with a function adds {mean} thousandths of a nat per token on average, removing another one {other}."
-        f" Within layers the difference is {interval(*(1000 * row[x] for x in ('difference', 'low', 'high')), '.1f')}. A few"
-        " costly heads decide such means, so the figure compares places."
+        f" Within layers the difference is {interval(gap, low, high, '.1f')}. A few costly heads decide such means, so"
+        " the figure compares places."
     )
 
 

@@ -520,9 +520,7 @@ def test_heads_that_matter_rank_higher_in_their_layer(tmp_path):
     assert said.matter(MATTER.assign(clear=False)).startswith("Heads with a function do not clearly stand higher")
     assert said.matter(MATTER.assign(layers=0)) == "No layer has both heads with a function and heads without."
     MATTER.to_csv(tmp_path / "a.csv")
-    assert said.matter_elsewhere(tmp_path / "a.csv", "natural").startswith(
-        "On natural text (4 heads with a function) they stand"
-    )
+    assert said.matter_elsewhere(tmp_path / "a.csv", "natural").startswith("On natural text (4 heads) they do too.")
     MATTER.assign(clear=False).to_csv(tmp_path / "a.csv")
     assert "we cannot tell" in said.matter_elsewhere(tmp_path / "a.csv", "x") and not said.matter_elsewhere(
         tmp_path / "b.csv", "x"
