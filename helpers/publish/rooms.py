@@ -80,7 +80,7 @@ class Budget(NamedTuple):
 
 BUDGETS = (
     Budget(
-        "tests", ("tests/**/*.py",), 18_000, 21_160,
+        "tests", ("tests/**/*.py",), 18_000, 21_370,
         "every formula against a slow twin that shares no line with it, on all families; bad input; the notebooks themselves",
     ),
     Budget(
@@ -88,7 +88,7 @@ BUDGETS = (
         "one function a figure of the papers, each with the columns that it takes",
     ),
     Budget(
-        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3710,
+        "tables", ("helpers/methods/*/tables.py", "helpers/measures/measured.py"), 1300, 3720,
         "one function a table of the papers and of our controls, each with its columns and their units",
     ),
     Budget("the world", ("helpers/world/*.py",), 4700, 7150, "morphology, agreement and word order of four languages"),
@@ -99,7 +99,7 @@ BUDGETS = (
         "an hour of a GPU handed over in a few files, one model summed up",
     ),
     Budget(
-        "the core", ("helpers/**/*.py",), 8600, 18_090,
+        "the core", ("helpers/**/*.py",), 8600, 18_200,
         "two fifths are docstrings and blank lines; relevance by three rules on five families, a store with a published half, "
         "decoders of today and from many key-value heads to few, a sentence for every wrong setting",
     ),
