@@ -101,7 +101,7 @@ def traded(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame, ris
         )
         told += f" It keeps {_heads(idle)}, whose intervals hold zero{', and ' * bool(rest)}{_heads(rest)}. If {against} keeps"
         told += f" these {len(idle)} too ({off - len(idle)} off), it costs {spared:,.0f} and not {whole:,.0f}."
-        told += " Alone they look idle; together they are most of the damage." * bool(2 * spared < whole)
+        told += " Alone they look idle; together they are most of the damage." * bool(2 * max(spared, 0) < whole)
     if len(cut := {kind for kind, *_ in own}) == 1 < kinds.nunique():
         kind, left = *cut, kinds.isin(cut).sum() - off
         told += f" {first} cuts {off} {kind} heads, so this check only asks which {left} {kind} heads to keep."

@@ -337,7 +337,8 @@ else:
 #
 # table = measures.head_table(model, batches)
 # choices = {"gradient importance": table["gradient, example"], "loss without the head": table["leave-one-out"]}
-# print(removal.against_random(removal.beside_random(model, other_batches, choices, [20 / len(table)])))
+# beside = removal.beside_random(model, other_batches, choices, [20 / len(table)])
+# print(removal.against_random(beside).to_string())                           # costs, draws beaten, p
 # choice = choices["gradient importance"].nsmallest(20).index                 # the one that wins
 # with heads.gate(model, dict.fromkeys(choice, 0.0)):                         # look ...
 #     model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
