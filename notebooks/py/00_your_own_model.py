@@ -176,8 +176,8 @@ run.figure(
     ),
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
-    takeaway=f"Grey: {unsure.sum()} of {total} heads, whose effect we cannot tell from zero. White dot: sure when corrected for"
-    f" testing all heads of a type. {said.uncorrected(single)}".strip(),
+    takeaway=f"Grey: {unsure.sum()} of {total} heads, whose effect we cannot tell from zero. White dot: sure, corrected for"
+    f" many tests. {said.uncorrected(single)}".strip(),
     table="head_table",
     sentences=few,
     show=False,
