@@ -101,7 +101,7 @@ if not (text or pretrained):
 #   norm of its layer. We do not, so that layers and types compete.
 #
 # A single call measures both for all heads, beside relevance and confidence (notebook 1). It reads text that was held out from
-# training; a choice of heads is tried on other text later.
+# training.
 
 # %%
 # dev: sentences held out from training; explained: the first half of them; rules: those of relevance (notebook 1)
@@ -165,8 +165,8 @@ HTML(f"<details><summary>All {total} heads, with more measures: a click on a col
 # %% [markdown]
 # ## Which of these effects are sure?
 #
-# The map on top shows every head in its place, a row for each layer. A cell is darker the larger its head's value is beside the
-# largest of all (log scale). Here the same losses are sorted, with their 95 % intervals over sentences.
+# The map on top shows every head in its place, darker the more it matters (log scale). Here the same losses are sorted, with
+# their 95 % intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
 unsure = (single.low <= 0) & (single.high >= 0)
@@ -249,9 +249,8 @@ run.figure(
 # %% [markdown]
 # ## Is the choice better than random heads?
 #
-# A choice must beat as many heads drawn at random. But which random heads? A model can often spare one type of attention more
-# than another, and a choice that only knows the type beats heads drawn from everywhere. Therefore we also draw as many heads of
-# each type as the choice took.
+# A choice must beat as many heads drawn at random. But which random heads? A choice that only knows which type of attention
+# a model can spare beats heads drawn from everywhere. Therefore we also draw as many heads of each type as the choice took.
 #
 # We try two choices, by gradient importance and by the loss without the head. Nothing is trained here. Each kind of draw is
 # made twenty times, so the smallest possible p (as if the choice were one more draw) is `1/21`.
