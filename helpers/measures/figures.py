@@ -55,7 +55,7 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, sure: pd.Series):
+def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Series):
     """All heads in their places, a column a measure, a block of layers a type of attention: coloured by the measure.
 
     Parameters
@@ -64,7 +64,7 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, sure: pd.Serie
         Drawn as per cent of the measure's largest head, on a logarithmic scale.
     unsure : Series on (kind, layer, head), bool
         Heads whose value of the first measure cannot be told from zero: grey there.
-    sure : Series on (kind, layer, head), bool
+    marks : Series on (kind, layer, head), bool
         Heads that have a white dot there.
     """
     kinds = drawing.kinds(unsure.index.unique("kind"))
@@ -83,7 +83,7 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, sure: pd.Serie
             if not place:
                 grey = unsure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool)
                 axis.imshow(np.where(grey, 1.0, np.nan), cmap="Greys", vmin=0, vmax=5, aspect="auto", zorder=0.2)
-                down, across = np.nonzero(sure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool))
+                down, across = np.nonzero(marks[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool))
                 axis.scatter(across, down, s=20, color="white", ec="black", lw=0.5)
                 axis.set_ylabel(f"{drawing.KIND_TITLES[kind]}\nlayer")
             shown = range(table.shape[1]) if table.shape[1] <= 16 else ()
