@@ -286,7 +286,8 @@ if "numbers" in plan["parts"]:
     numbers = tables.by_groups(table, groups, shape["heads"])
     run.table(numbers.set_index(["panel", "method", "groups"]), "fig3_number_of_groups", resamples=repeats)
     tried[shape["heads"]] = numbers
-    drawn, told = [numbers.assign(panel=f"{shape['heads']} heads per layer, head dimension {width}")], [said.numbers(numbers)]
+    first_set = numbers[numbers.panel == numbers.panel.iloc[0]]
+    drawn, told = [first_set.assign(panel=f"{shape['heads']} heads per layer, head dimension {width}")], [said.numbers(numbers)]
     if wider:
         more = tables.by_groups(tables.scores(wider, tables.statistics(wider, plan["beam"]), repeats=repeats), groups, many)
         run.table(more.set_index(["panel", "method", "groups"]), "fig3_more_heads", resamples=repeats)
