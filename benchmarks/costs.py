@@ -714,7 +714,7 @@ def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:
     why = ["the shortcut above"] * int(passes.max() < 4) + ["overhead"] * int(early.max() < passes.min())
     end = f": {listed(why)} hide{'s' * (len(why) == 1)} the square" if why else ""
     said = f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(late, '.1f')} times as long. From {near / 2:.0f} to"
-    said = f"{said} {near:.0f}, signed rules take {ends(early, '.1f')} times as long, where torch counts {ends(passes, '.1f')}"
+    said = f"{said} {near:.0f}, signed rules take {ends(early, '.1f')} times as long, counted {ends(passes, '.1f')}"
     return f"{said} times{end}."
 
 

@@ -215,5 +215,5 @@ def test_few_sentences_and_other_kinds():
 def test_in_how_many_layers_the_most_relevant_head_has_a_function():
     row = {"layers": 2, "functional": 3, "others": 13, "left_out": 8, "top": 2, "top_none": 1}  # one layer has functions alone
     told = said.most_relevant(row)
-    assert told.startswith("In 1 of the 3 layers") and "(1.4 expected by chance)" in told
+    assert told.startswith("In 1 of the 3 layers") and "(1.4 by chance)" in told
     assert said.most_relevant(row | {"layers": 0}).startswith("No layer")

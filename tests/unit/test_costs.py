@@ -298,7 +298,7 @@ def test_time_that_grows_fastest_with_length_is_told_by_its_last_doubling():
     counts = pd.DataFrame({at: {"relevance, cp": 2.0 * at / 32} for at in (32.0, 64.0)})
     assert costs.steepest(both, counts) == (
         "From 32 to 64 tokens relevance takes 4.0 times as long. From 16 to 32, signed rules take 2.0 times as long,"
-        " where torch counts 2.0 times: the shortcut above hides the square."
+        " counted 2.0 times: the shortcut above hides the square."
     )
     assert costs.expected(counts, "laptop").endswith(
         "of one pass per token grow 4.2 times; those torch counts in the study's code grow 4.0 (conservative) times. "

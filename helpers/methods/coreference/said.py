@@ -415,7 +415,9 @@ def placed(table: pd.DataFrame, board: tables.Board, layers: int) -> pd.DataFram
     for row in (row for row in dict.fromkeys(table.row) if row.startswith(f"{MAIN}, ") and row.endswith(" layers")):
         calls["heads and layers", row] = f"{_where(board, row)} alone"
     plain = table.row.map(named).str.removeprefix(f"{named(MAIN)}, ").str.replace("^mixing", "none: mixing", regex=True)
-    plain = plain.str.replace("least important heads per layer", "in each layer").str.replace(named(UPPER), upper(layers))
+    plain = plain.str.replace("least important heads per layer", "in each layer").str.replace(
+        named(UPPER), upper(layers).partition(" only")[0]
+    )
     short = [calls.get(key, name) for key, name in zip(zip(table.group, table.row, strict=True), plain, strict=True)]
     groups = {"heads and layers": "least important heads in", "matrices": "which attend by"}
     return table.assign(row=short, group=table.group.replace(groups), answer=table.row == MAIN)
