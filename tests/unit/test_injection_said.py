@@ -334,6 +334,6 @@ def test_layers_have_numbers(monkeypatch):
     monkeypatch.setattr(tables.runs, "addresses", lambda layers: [("encoder", layer, 0) for layer in layers])
     found = [MAIN, upper, both, said.OWN, said.UPPER, "injected, lowest 2"]
     told = said.placed(pd.DataFrame({"row": found, "group": "heads and layers"}), board, 3)
-    assert told.row.tolist() == ["each layer", "layer 3 alone", "layers 1 and 2 alone",
-                                 "none: mixing after every layer", "none: mixing after the last layer", "2 in each layer"]  # fmt: skip
+    mixed = ["none: mixing after every layer", "none: mixing after the last layer"]
+    assert told.row.tolist() == ["each layer", "layer 3 alone", "layers 1 and 2 alone", *mixed, "2 in each layer"]
     assert told.answer.tolist() == [True, *[False] * 5] and set(told.group) == {"least important heads in"}
