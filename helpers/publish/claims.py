@@ -54,7 +54,7 @@ class Rows(_Strict):
 
 
 class Worth(Rows):
-    """The hollowness check: what all of that attention is worth here, and how much it must at least be.
+    """The hollowness check: what the heads that could go are worth here, and how much they must at least be.
 
     The least value of the rows; minus that of other rows of the same table (`less`) where the worth is a difference.
     """
@@ -497,9 +497,9 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     trainings = _trainings(told, _rows(told, tables))
     verdict, brief = "not testable", ""
     if told.worth and worth is None:
-        why, brief = "not yet: nothing says what all of that attention is worth", "no control"
+        why, brief = "not yet: nothing says what the heads that could go are worth", "no control"
     elif told.worth and worth < told.worth.least:
-        why = f"hollow: all of that attention is worth {said} here, at least {told.worth.least:g} are needed"
+        why = f"hollow: the heads that could go are worth {said} here, at least {told.worth.least:g} are needed"
         brief = "hollow"
     elif trainings < told.needs:
         brief = "one training" if trainings == 1 else f"{trainings} trainings"
