@@ -55,7 +55,6 @@ from IPython.display import Markdown, display
 
 from helpers import drawing, heads
 from helpers.measures import ranks, snapshots, worth
-from helpers.measures import said as of_measures
 from helpers.methods import l0
 from helpers.methods.l0 import said
 from helpers.publish import claims, pages
@@ -81,8 +80,10 @@ if committed.shared.exists():
     profile_of = study.read_json(committed.shared)["parameters"]["profile"]
     print(f"{other.capitalize()} text in tables and figures below is from the published run of profile {profile_of}.")
 spared = [pd.read_csv(path) for path in sorted((committed.folder / "tables").glob("all_kinds_*-deep-decoder.csv"))]
-summary = study.ROOT / "figures" / "summaries" / "europarl-deep-decoder.csv"
-deep = {"natural, deep decoder": l0.tables.summarised(summary)} if other == "natural" and summary.exists() else {}
+summaries = {"natural, Europarl, deep decoder": "europarl-deep-decoder", "natural, documentation": "techdocs"}
+summaries = {title: study.ROOT / "figures" / "summaries" / f"{name}.csv" for title, name in summaries.items()}
+summaries = {title: path for title, path in summaries.items() if other == "natural" and path.exists()}
+summaries = {title: l0.tables.summarised(path, path.stem.partition("-")[0]) for title, path in summaries.items()}
 
 # %%
 verdicts = claims.Box(run)
@@ -158,11 +159,10 @@ run.figure(
 
 # %% [markdown]
 # In a real run the encoder's weights learn along with the gates, for many more steps. A head stays if its gate ends more likely
-# fully open than closed. A cell below is a head of the first model, black where its gate is closed.
+# fully open than closed. A cell below is a head of the first model.
 
 # %% jupyter={"source_hidden": true}
 titles = [f"{subject.title}: {said.asked(sweep['kinds'])}" for sweep, subject in zip(sweeps, studied, strict=True)]
-asked = pd.concat([l0.tables.prices(*pair) for pair in zip(sweeps, studied, strict=True)], keys=titles, names=["model"])
 quality = {}
 for title, sweep, subject in zip(titles, sweeps, studied, strict=True):
     kinds = "encoder" if sweep["kinds"] == ["encoder"] else "all_kinds"
@@ -181,20 +181,16 @@ run.table(pd.concat(by_seed, names=["model", "seed"]), "trainings", resamples=re
 of_models = {title: l0.tables.over_trainings(found) for title, found in trained.items()}
 sweep, subject = encoder[0]
 traces, kept = l0.tables.closings(sweep)
-at_limit = l0.HardConcrete(torch.zeros(()), plan["temperature"])
-closed, fully = (float(p) for p in (at_limit.p_closed(), at_limit.p_full()))
-limit = f"The limit is log α = 0: there a gate is closed with probability {closed:.2f}, fully open with {fully:.2f}."
 settled = pd.concat({title: l0.tables.settled(table) for title, table in quality.items()}, names=["model"])
 run.table(settled, "gates_settled")
 run.figure(
-    l0.figures.gate_closing({price: traces[price] for price in [*traces][::2]}, kept, steps=3, model=subject.title),
+    l0.figures.gate_closing({price: traces[price] for price in [*traces][::2]}, kept, steps=2, model=subject.title),
     "gate_closing",
     caption="Gates of encoder heads close while the penalty acts, step by step.",
     takeaway=f"The price decides how many heads stay: of {traces[min(traces)].shape[1]} in {subject.title}"
     f" {max(kept.values())} at the lowest and {min(kept.values())} at the highest.",
     model=sweep["name"],
 )
-display(Markdown(limit))
 run.animation(
     l0.figures.gate_closing_animation(traces, kept=kept),
     "gate_closing_animation",
@@ -203,30 +199,23 @@ run.animation(
     model=sweep["name"],
     show=False,
 )
-shown = {name: name for name in ("model", "λ", "concrete_coef", "gated layers")}
 told = "Only the encoder's layers learn where encoder heads alone have gates. The paper also trains the source embeddings; ours"
 told += " are tied to the output layer and stay frozen. λ multiplies the sum over heads, as in the formula; the public code"
 told += " averages over gated layers, so that its `concrete_coef` is λ times their number."
 animated = "[as an animation](../figures/controlled/03_l0_pruning/gate_closing_animation.gif)"
 told += f" Gates start at log α = {started:g} with a temperature of {plan['temperature']:g} (all penalties {animated})."
-told = f"{told} {said.settle(settled)}"
-caption = f"{plan['steps']} steps, learning rate {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}"
-display(
-    folded(
-        "More: penalties, training, and gates that stay undecided",
-        told,
-        readable(said.prices(asked).rename(columns={"lambda": "λ"}), shown, caption=caption),
-    )
-)
+told += f" {subject.title}: λ = {listed(f'{price:g}' for price in traces)}; {plan['steps']} steps, learning rate"
+told += f" {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}. {said.settle(settled)}"
+display(folded("More: penalties, training, and gates that stay undecided", told))
 
 # %% [markdown]
 # ## How much of what attention adds is left?
 #
 # A loss of BLEU means little until we know what the heads are worth. All losses are told against the *unpruned model*, which
 # keeps all heads and is trained on for as long. Two yardsticks stand at the other end. One removes all encoder heads from the
-# trained model and trains the rest on; the verdict uses it. The other was *trained without* encoder heads from its first step.
-# It is the harder yardstick: the right panel on top uses it. Bars are intervals over trainings where a model has several, else
-# over test sentences.
+# trained model and trains the rest on. The other was *trained without* encoder heads from its first step. The verdict counts
+# from the first, the right panel on top from the second, which is harder to keep. Bars are intervals over trainings where a
+# model has several, else over test sentences.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
@@ -245,7 +234,7 @@ stored = {
 elsewhere = {
     f"{said.TEXTS[other]}, {title}" if len(stored) > 1 else said.TEXTS[other]: table for title, table in stored.items()
 }
-every_text, of_first = of_models | elsewhere | deep, of_encoder | elsewhere
+every_text, of_first = of_models | elsewhere | summaries, of_encoder | elsewhere
 run.table(l0.tables.beside_other_texts(every_text, first=of_first), "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 points = l0.tables.beside_other_texts(every_text, first=of_first, alone=True)
@@ -270,15 +259,19 @@ shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "he
 shown |= {"kept_surely": "heads left, by interval"}
 caption = f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU, by the difference or by its whole interval; first training"
 display(
-    folded("More: the fewest heads within the paper's tolerance", readable(within, shown, {"change": "+.1f"}, caption=caption))
+    folded(
+        "More: the fewest heads within the paper's tolerance",
+        "Each model was pruned at a few penalties: one between them may spare more.",
+        readable(within, shown, {"change": "+.1f"}, caption=caption),
+    )
 )
 
 # %% [markdown]
 # ## Does it take gates to choose the heads?
 #
 # L0 chooses heads and trains the rest at once. *Gradient importance* (Michel et al. 2019) chooses them before any training: it
-# is the absolute slope of a sentence's loss by the head's gate, averaged over sentences. One backward pass gives it for all
-# heads, by the function `loss_under` from above:
+# is the absolute slope of a sentence's summed loss by the head's gate, averaged over sentences. One backward pass gives it for
+# all heads, by the function `loss_under` from above:
 
 # %% tags=["method"]
 ones = torch.ones(len(outs), len(batch["labels"]), 1, per_layer, device=model.device, requires_grad=True)  # by sentence
@@ -290,7 +283,7 @@ theirs = torch.tensor(worth.importance(model, [batch], "encoder", norm=None).to_
 torch.testing.assert_close(importance.cpu().double(), theirs, rtol=1e-3, atol=1e-5)
 
 # %% [markdown]
-# We leave out Michel's normalisation by layer (thin line). We remove as many heads as L0 did, those of least importance. We do
+# Michel et al. also normalise within each layer; we do not. We remove as many heads as L0 did, those of least importance. We do
 # the same by the loss without each single head, by relevance and confidence ([notebook 1](01_relevance_and_confidence.ipynb)),
 # and at random. First nothing is trained afterwards:
 
@@ -301,7 +294,7 @@ if plan["compared"]:
     run.table(pd.concat(shots, names=["model"]), "at_once", resamples=repeats, over=intervals.SENTENCES)
     at_once = pd.concat([l0.tables.removed_at_once(shot, title) for title, shot in shots.items()])
     at_once = at_once.assign(method=at_once.method.map(said.named))
-    drawn = at_once[~at_once.method.str.startswith(f"{said.named('gradient, token')}")]
+    drawn = at_once[~at_once.method.str.startswith(said.named("gradient, token")) & ~at_once.method.str.endswith("by layer")]
     run.figure(
         l0.figures.methods_at_equal_heads(drawn, said.named("random"), l0.tables.ALL),
         "at_equal_heads",
@@ -356,8 +349,8 @@ for penalty in plan["compared"]:
 # %% [markdown]
 # ## Do encoder heads go before cross-attention?
 #
-# Now heads of all three kinds of attention have gates, and the whole model learns. White marks are the paper's. Above the
-# dotted line a kind keeps more than its share.
+# Now heads of all three kinds of attention have gates, and the whole model learns. White marks are the paper's. The kind with the
+# lowest line goes first.
 
 # %% jupyter={"source_hidden": true}
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
@@ -387,8 +380,7 @@ if every:
 # ## Is pruning better than training the small model from scratch?
 #
 # For each pruning of our first model we also train the same head map from random weights, for as many steps in all. In the
-# paper pruning is always better: the trained model hands something down that the map does not hold. But from scratch the map
-# is fixed in all steps, while gates still move in the few steps that prune.
+# paper pruning is always better: the trained model hands something down that the map does not hold.
 
 # %% jupyter={"source_hidden": true}
 against: tuple | list = ()
@@ -410,7 +402,7 @@ if every:
     )
     name = every[0][1].title
     if name in of_encoder:
-        display(Markdown(said.damage(of_all[name], of_encoder[name], of_models[name])))
+        display(Markdown(said.damage(of_all[name], of_encoder[name])))
     table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
     shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
     shown |= {l0.tables.CONTROL: "all heads, trained further"}
@@ -425,7 +417,7 @@ else:
 # ## Do heads with a function stay longest?
 #
 # A head has a function if it passed the tests of [notebook 2](02_head_functions.ipynb). If pruning spared such heads, more of
-# them would stay than of as many random heads. Grey bars hold nearly all random draws.
+# them would stay than of as many random heads.
 
 # %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
@@ -437,16 +429,16 @@ run.figure(
     "fig8_functions_of_retained_heads",
     caption="How many encoder heads with a function pruning leaves, beside as many random heads.",
     answers="Voita et al., figure 8",
-    takeaway=stay,
     table="retained_more_than_chance",
     split="dev",
+    show=False,
 )
 drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])
 drift = run.table(drift, "function_drift", split="dev")
 named = {"model": "model", "pruned": "pruned models", "functional_before": "retained heads that had a function, in all of them"}
 named |= {"kept": "all kept", "lost": "lost one", "other": "exchanged"}
 became = readable(said.drifted(drift), named, caption="What became of functions; first training")
-display(Markdown(power), folded("More: which functions, and what becomes of them", said.had(chance), became))
+display(Markdown(f"{stay} {power}".strip()), folded("More: which functions, and what becomes of them", said.had(chance), became))
 
 # %% [markdown]
 # ## What does removal save?
@@ -465,7 +457,7 @@ digits = {"millions": ".2f", "FLOPs, share": "%"}
 times = removed.assign(**{"speed-up at most": removed["speed-up at most"].map("{:.2f} ×".format)})
 times["millions"] = removed["parameters left"] / 1e6
 told = f"{number(removed.parameters.iloc[0] / 1e6, '.2f')} million parameters, embeddings left out"
-display(readable(times, shown, digits, caption=f"{subject.title}; with all heads: {told}"))
+display(readable(times.iloc[[0, -1]] if len(times) > 1 else times, shown, digits, caption=f"{subject.title}; with all heads: {told}"))
 took = [pages.measured(f"base_{name}") for name in ("encoder_pass", "encoder_ceiling", "generation")]
 where, on = (pages.measured("base_encoder_pass", part) for part in ("what", "hardware"))
 timed = f"Timed on a model of the paper's size: {where} {took[0]}; by operations {took[1]} ([how](../docs/costs.md), {on})."
@@ -480,8 +472,6 @@ display(folded("More: what was timed, and whether removed heads equal masked one
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)}
-asked = {"most-can-go": "most heads can go:", "gates-settle": "gates settle:", "functions-stay": "heads with functions stay:"}
 summed = said.summary(every_text, run.corpus, ways)
 least = removed.iloc[0]
 part = f" ({by_kind.encoder[0]:.0f} of the encoder)" if every else ""
@@ -491,9 +481,8 @@ shown = {"model": "text and model", "worth": "BLEU lost when all are removed"}
 shown |= {"spared": f"heads gone at a loss of at most {l0.tables.LOSS:g} BLEU"}
 shown |= {"half": "BLEU minus unpruned, half gone or more", "choice": "gradient importance minus L0's heads (BLEU)"}
 display(readable(summed, shown, {"worth": ".1f"}, caption="What each model shows"))
-natural = of_measures.elsewhere(at_other, other, profile_of, asked) if committed.shared.exists() else ""
 closing = f"""
-{said.short(summed, scratch, saved, against, next(iter(of_all.values()), None))}
+{said.short(summed, scratch, saved)}
 
 *Limits.* Generated text is easier than real news. Ways to choose were compared at one penalty, and many rows are of one
 training ([all differences](../docs/differences.md)).
@@ -503,4 +492,4 @@ training ([all differences](../docs/differences.md)).
 """
 half = half[half.index.isin(own, "test set")]
 answered = said.lead(summed, pd.concat([half, there]), spared, "deep-decoder Europarl model")
-verdicts.fill("fig7_beside_other_texts", closing, first=answered, more=natural)
+verdicts.fill("fig7_beside_other_texts", closing, first=answered)

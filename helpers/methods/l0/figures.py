@@ -11,6 +11,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.animation import FuncAnimation
 from matplotlib.collections import PatchCollection
+from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import MaxNLocator
 from scipy.stats import hypergeom
 
@@ -27,6 +28,7 @@ _LEVELS = {
 }  # fmt: skip
 _TOLERANCE = {"color": MODELS[2], "ls": ":", "lw": 1.1}
 FEW = 3  # heads with a function, below which chance reaches from none to all
+UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 _CLOSED = 1 / (1 + 11**0.33)  # P(closed) of a gate that is as often fully open, stretch (-0.1, 1.1), temperature 0.33
 
 
@@ -76,7 +78,6 @@ def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: s
     drawing.need(points, "panel", "method", "heads", "value", "low", "high")
     titles = list(dict.fromkeys(points.panel))
     looks = drawing.looks(name for name in points.method if name not in (draws, whole))
-    looks |= {name: look | {"lw": 0.7, "ms": 3} for name, look in looks.items() if name.endswith("by layer")}
     figure, axes = drawing.grid(len(titles), 1, WIDTH, 2.7)
     for axis, title in zip(axes, titles, strict=True):
         own = points[points.panel == title]
@@ -192,8 +193,6 @@ def pruned_minus_scratch(points: pd.DataFrame):
 def kept_by_kind(table: pd.DataFrame):
     """Share of heads kept of each kind of attention against the share of all heads kept (section 6.3, Fig. 9).
 
-    On the dotted line a kind keeps as large a share as all heads do; above it, it is pruned later.
-
     Parameters
     ----------
     table : pandas.DataFrame
@@ -212,14 +211,12 @@ def kept_by_kind(table: pd.DataFrame):
     for axis, title in zip(axes, titles, strict=True):
         own = shown[shown.model == title].sort_values("x", ascending=False)
         drawing.lines(axis, own, "x", "y", "kind", looks)
-        axis.plot([0, 100], [0, 100], **drawing.LEVEL)
         axis.set(title=title, xlabel="% of all heads left", xlim=(104, -4), ylim=(-4, 104))
         axis.set_ylabel("% of the kind left" if left(axis) else "")
         if axis is axes[0]:
             last = {kind: (rows.y.iloc[-1], looks[kind]["color"]) for kind, rows in own.groupby("kind", sort=False)}
             called = {name.removesuffix(" self"): end for name, end in last.items()}
             _named_at_the_end(axis, called, at=own.x.min() - 3)
-            axis.text(20, 27, "keeps more\nthan its share", fontsize=7.5, color="#555555", va="bottom")
     return figure
 
 
@@ -285,7 +282,8 @@ def _gate_map(axis, gates: pd.Series) -> PatchCollection:
     kinds = [kind for kind in SHORT_TITLES if kind in width]
     left = dict(zip(kinds, np.cumsum([0, *(width[kind] + 1 for kind in kinds)]), strict=False))
     cells = [plt.Rectangle((left[kind] + head, layer), 1, 1) for kind, layer, head in rows.itertuples(index=False)]
-    drawn = PatchCollection(cells, cmap="Greys", ec="#B8B8B8", lw=0.4, clim=(0, 1), clip_on=False)
+    three = {"cmap": ListedColormap(["white", "#AAAAAA", "black"]), "norm": BoundaryNorm([0, *UNDECIDED, 1], 3)}
+    drawn = PatchCollection(cells, ec="#B8B8B8", lw=0.4, clip_on=False, **three)
     drawn.set_array(gates.to_numpy(float))
     axis.add_collection(drawn)
     layers = rows.layer.max() + 1
@@ -332,9 +330,14 @@ def gate_closing(traces: Traces, kept: Mapping[float, int] | None = None, steps:
     for axis, step in zip(axes[-1], chosen, strict=True):
         axis.set_xlabel(f"heads 1 to {heads},\nstep {step}" if len(kinds) == 1 else f"step {step}")
     figure.suptitle(f"{model} (orange frame: head stays)".strip(), fontsize=9)
-    drawing.bar(figure, drawn, axes, "P(closed)", [0, _CLOSED, 1])
-    drawn.colorbar.ax.set_yticklabels(["0", f"{_CLOSED:.2f} = limit", "1"])
+    _bar(figure, drawn, axes)
     return figure
+
+
+def _bar(figure, drawn: PatchCollection, axes) -> None:
+    low, high = UNDECIDED
+    drawing.bar(figure, drawn, axes, f"P(closed): under {low:g}, between, over {high:g}", [low / 2, 0.5, (1 + high) / 2])
+    drawn.colorbar.ax.set_yticklabels(["open", "undecided", "closed"])
 
 
 def _frames(drawn: PatchCollection) -> PatchCollection:
@@ -355,7 +358,7 @@ def gate_closing_animation(traces: Traces, frames: int = 30, kept: Mapping[float
         axis.set_title(_penalty(value, trace, kept), fontsize=9)
         axis.set_ylabel("layer" if left(axis) else "")
     heading = figure.suptitle(f"step {chosen[-1]}", fontsize=9)
-    drawing.bar(figure, drawn[value], axes, "P(closed)", [0, 0.5, 1])
+    _bar(figure, drawn[value], axes)
 
     def show(step: int) -> list[Any]:
         heading.set_text(f"step {step}")
@@ -421,7 +424,7 @@ _TITLES = {CHANGE: "What does removing heads cost?", OF_REMOVAL: "share kept of 
 _TITLES |= {OF_NEVER: "How much of the gain from\nencoder heads is left?"}
 
 _UNITS = {CHANGE: "BLEU minus unpruned model", OF_NEVER: "% of the gain left"}
-_EDGE = 13  # % of heads left: marks nearer to none are named right of the panel
+_EDGE = 30  # % of heads left: curves that end nearer to none are named right of the panel
 
 
 @redrawable
@@ -466,7 +469,7 @@ def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
 
 
 def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], inside: bool, text: str) -> None:
-    """Names of curves at their last points, and of the paper's marks: right of the panel; if `inside`, of far ones below."""
+    """Names of curves at their last points, and of the paper's marks: right of the panel; if `inside`, of far ones beside."""
     ends, other = {}, {"natural", "generated"} - {text.partition(" ")[0]}
     for name, rows in part.groupby("series", sort=False):
         begin, _, rest = name.partition(", ")
@@ -475,11 +478,10 @@ def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], ins
             colour, called = looks[name]["color"], f"{rest}\n({begin})" if rest and begin in other else name
         elif last.kept < 100:
             axis.plot(last.kept, last.value, **{**drawing.PRINTED, "marker": PRINTED_MARKS[name], "mec": "black"})
-        if not inside or last.kept < _EDGE:
+        over = name not in looks
+        if not inside or last.kept < (_EDGE / 2 if over else _EDGE):
             ends[called] = (min(max(last.value, axis.get_ylim()[0]), axis.get_ylim()[1]), colour)
         else:
-            over = name not in looks
-            place = (last.kept, last.value if over or np.isnan(last.low) else last.low)
             look = {"ha": "center" if over else "right", "va": "bottom" if over else "top", "color": colour, "fontsize": 7.5}
-            axis.annotate(called, place, (0, 8) if over else (5, -3), textcoords="offset points", **look)
+            axis.annotate(called, (last.kept, last.value), (0, 8) if over else (-6, 0), textcoords="offset points", **look)
     _named_at_the_end(axis, ends, 2)

@@ -109,11 +109,6 @@ def penalty_per_head(coefficient: float, layers: int) -> float:
     return coefficient / layers
 
 
-def per_layer_mean(penalty: float, layers: int) -> float:
-    """The public code's `concrete_coef` for a lambda: the inverse of `penalty_per_head`."""
-    return penalty * layers
-
-
 class Gated(nn.Module):
     """A model with a Hard Concrete gate on every head of some attention kinds, to be trained as one module.
 

@@ -53,13 +53,6 @@ def asked(kinds: Iterable[str]) -> str:
     return "heads of all kinds" if len(found) == len(KIND_TITLES) else f"{listed(found)} heads"
 
 
-def prices(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.prices` of several models: a line a model, all penalties in one cell."""
-    flat = table.reset_index()
-    told = {name: lambda each: ", ".join(f"{value:g}" for value in each) for name in ("lambda", "concrete_coef")}
-    return flat.groupby("model", sort=False).agg(told | {"gated layers": "first"})
-
-
 def half(table: pd.DataFrame, first: Mapping[str, pd.DataFrame]) -> str:
     """Of `tables.half_left` and of `tables.quality` with `tables.worth` of first trainings: what the first model loses with
     half of its encoder heads or fewer, and with how many it is no better than one that never had any."""
@@ -67,14 +60,14 @@ def half(table: pd.DataFrame, first: Mapping[str, pd.DataFrame]) -> str:
         return "No run is left with half of its encoder heads or fewer."
     (name, _), row = table.index[0], table.iloc[0]
     cost = f"{name} loses {number(-row.change, '.1f')} BLEU with {row['heads']:.0f} of {row.total:.0f} encoder heads left"
-    return f"{'; '.join(filter(None, (cost, never(first[name]))))}{' (first training)' if never(first[name]) else ''}."
+    return f"{'; '.join(filter(None, (cost, never(first[name]))))}{' (right panel: first training)' if never(first[name]) else ''}."
 
 
 def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Of `tables.over_trainings` or `tables.quality` and of `choices` with heads left, by title: a row a model, on its first
     test set: share, gone and total (heads gone at a loss of at most `tables.LOSS`), worth (BLEU lost when all are removed),
     half (change of the first run with at most half of the heads), gap (gradient importance minus L0's heads), choice (the
-    same in words), beyond (gone on a further test set, in words)."""
+    same in words), tried (heads gone there), beyond (gone on a further test set, in words)."""
     later, rows = half_left(curves), []
     for title, curve in curves.items():
         split, most = curve.index[0][1], largest_pruning(curve)
@@ -82,17 +75,19 @@ def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, 
             whose = title if title.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {title}"
             whose += f", {split.partition('_')[0].capitalize()}" if "_" in split else ""
             row = {"model": whose, "share": own.pruned / own.total, "gone": own.pruned, "total": own.total, "half": "–"}
-            row |= {"worth": curve.worth.iloc[0], "gap": float("nan"), "low": 0, "high": 0, "choice": "–"}
-            there = [f"{each.pruned:.0f} on {at}" for at, each in most.drop(split).iterrows()]
-            row["beyond"], told = ", ".join(there), f" ({', '.join(there)})" if there else ""
-            row["spared"] = f"{own.pruned} of {own.total}{told}"
+            row |= {"worth": curve.worth.iloc[0], "gap": float("nan"), "low": 0, "high": 0, "choice": "–", "tried": ""}
+            row["beyond"] = ", ".join(f"{each.pruned:.0f} on {at}" for at, each in most.drop(split).iterrows())
+            means = curve.get("trainings", pd.Series([1])).max()
+            told = [row["beyond"], f"mean of {means:.0f} trainings" if means > 1 else ""]
+            row["spared"] = f"{own.pruned or 'none'} of {own.total}" + "".join(f" ({one})" for one in told if one)
             if (title, split) in later.index:
                 at = later.loc[(title, split)]
-                row["half"] = f"{interval(at.change, at.change_low, at.change_high, '+.1f')} ({_gone(at)} gone)"
+                row["half"] = f"{interval(at.change, at.change_low, at.change_high, '+.2f')} ({_gone(at)} gone)"
             for best in ways.get(title, pd.DataFrame())[lambda table: table.index == named("gradient, example")].itertuples():
                 row |= {"gap": best.gap, "low": best.low, "high": best.high}
                 gap, over = interval(best.gap, best.low, best.high, "+.2f"), count(int(best.of), "training")
                 row["choice"] = f"{gap} ({best.left:.0f} left, {over})"
+                row["tried"] = f"{own.total - best.left:.0f} of {own.total}"
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -100,25 +95,16 @@ def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, 
 def lead(summed: pd.DataFrame, half: pd.DataFrame, spared: Iterable[pd.DataFrame] = (), whose: str = "") -> str:
     """The answer, of `summary`, of `tables.half_left` of this run and of the other corpus, and of stored `tables.quality` of a
     further model (`whose`) with gates on all heads, whose encoder may spare what the paper's does."""
-    rows, (least, most) = summed.sort_values("worth"), (_fraction(end) for end in (summed.share.min(), summed.share.max()))
-    much = (
-        f"{least} to {most} of encoder heads"
-        if least != most
-        else f"about {most} of encoder heads".removeprefix("about " * most.startswith("just"))
-    )
-    fewest = len(rows) > 2 and rows.share.idxmax() == rows.index[0] and rows.share.idxmin() == rows.index[-1]
-    much += ", fewest where worth most" if fewest else ", by model" if least != most else ""
-    groups = (
-        [rows[:1], rows[1:-1], rows[-1:]]
-        if fewest and rows.total[1:-1].nunique() == 1
-        else [rows[at : at + 1] for at in range(len(rows))]
-    )
-    told = "{} of {} where it costs {}"
-    places = [told.format(*(ends(part[name], ".0f") for name in ("gone", "total", "worth"))) for part in groups]
-    places[0] = places[0].replace("it costs", "removing all costs") + " BLEU"
-    told = [f"**{much[0].upper()}{much[1:]}.** By point estimate at most {LOSS:g} BLEU is lost without {listed(places)}."]
-    other = summed[summed.beyond != ""].itertuples()
-    told += [f"{row.model.rpartition(', ')[2]}'s model spares {row.gone}, but {row.beyond}." for row in other][:1]
+    rows = summed.sort_values("share", ascending=False, kind="stable")
+    much, least = (_fraction(end) for end in (rows.share.max(), rows.share.min()))
+    much = (f"from {least} to {much}" if least != much else much) + " of the encoder heads"
+    places = []
+    for row, before in zip(rows.itertuples(), rows.total.shift(), strict=True):
+        of = "" if row.total == before else f" of {row.total}"
+        where = "; ".join(filter(None, (row.model.partition(", ")[2], row.beyond)))
+        places.append(f"{row.gone or 'none'}{of} ({where})")
+    told = [f"**{much[0].upper()}{much[1:]}.** By point estimate at most {LOSS:g} BLEU, the paper's loss on OpenSubtitles,"]
+    told[0] += f" is lost without {listed(places)}."
     if len(half := half[half.share.notna()]):
         told.append(_printed(half, spared, whose))
     if summed.low.lt(0).any():  # compared over several trainings
@@ -159,20 +145,17 @@ def _printed(table: pd.DataFrame, spared: Iterable[pd.DataFrame], whose: str) ->
     return f"None can spare {told}."
 
 
-def short(summed: pd.DataFrame, scratch: pd.DataFrame, saved: str, judged: Sequence[Any], pruned: pd.DataFrame) -> str:
-    """What to do, of `summary`, of `tables.against_scratch`, of what removal saves, of the verdict's rows (`judged`) and of
-    `tables.quality` of all kinds (`pruned`)."""
-    cheap, few = summed.gap.notna().any() and not _worse(summed), _fraction(summed.share.min())
+def short(summed: pd.DataFrame, scratch: pd.DataFrame, saved: str) -> str:
+    """What to do, of `summary`, of `tables.against_scratch` and of what removal saves."""
+    cheap = summed.gap.notna().any() and not _worse(summed)
     told = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
-    parts = dict.fromkeys(["a few" if few == "none" else few, "a third", "half"])
-    told += f"; remove {listed(parts)} of them from the same model; train each on; keep the smallest whose loss you accept."
+    told += "; remove a quarter, half and three quarters of them from the same model; train each on; keep the smallest whose"
+    told += " loss you accept"
+    told += f" (tried with {listed(sorted({row.tried for row in summed.itertuples() if row.tried}))} gone)." if cheap else "."
     if len(scratch) and (scratch.change < 0).all():
-        sure = f", {sum(row.side == 'against' for row in judged)} significantly" if judged else ""
-        told += f" In one training all {len(scratch)} maps had more BLEU from scratch ({ends(-scratch.change, '.1f')}{sure})."
-        told += " With far fewer heads, train the map from scratch if you can afford it"
-        for row, twin in _smallest(pruned):
-            told += f" ({number(twin, '.1f')} against {number(row.bleu, '.1f')} BLEU at {row['heads']:.0f} of {row.total:.0f})"
-        told += "."
+        told += f" In one training all {len(scratch)} maps had more BLEU from scratch ({ends(-scratch.change, '.1f')}), for"
+        told += f" {scratch.steps.max():,.0f} steps instead of {scratch.steps_pruned.max():,.0f}: prune a model that exists; if"
+        told += " you must train anyway, train it small."
     return f"{told} {saved}"
 
 
@@ -183,22 +166,16 @@ def _smallest(table: pd.DataFrame) -> list[tuple[pd.Series, float]]:
     return [(rows.iloc[0], float(twins.bleu.iloc[0]))] if len(twins) else []
 
 
-def damage(pruned: pd.DataFrame, table: pd.DataFrame, means: pd.DataFrame) -> str:
-    """Of `tables.quality` of all kinds, the same of encoder heads with `tables.worth`, and its means: is the smallest model
-    worse than its map from scratch and than one without encoder heads, and is it for gates that move?"""
+def damage(pruned: pd.DataFrame, table: pd.DataFrame) -> str:
+    """Of `tables.quality` of all kinds and of encoder heads with `tables.worth`: is the smallest model worse than its map from
+    scratch and than one without encoder heads?"""
     whole, told = table.loc["control"].iloc[0], ""
     for row, twin in _smallest(pruned):
         if row.bleu < (none := whole.bleu - whole.get(NEVER, float("nan"))):
             told = f"With {'/'.join(f'{row[kind]:.0f}' for kind in KIND_TITLES)} heads left the pruned model has"
             told += f" {number(row.bleu, '.1f')} BLEU, the same map from scratch {number(twin, '.1f')}, a model trained with no"
             told += f" encoder head but all {row.total - whole.total:.0f} others {number(none, '.1f')}."
-    for own in means[means.method == NAMES["map"]][:1].itertuples():
-        bleu = pruned[(pruned.penalty - own.penalty).abs() < 1e-9].groupby("method").bleu.first()
-        gap = own.bleu - means[(means.method == NAMES["l0"]) & (means.penalty == own.penalty)].bleu.iloc[0]
-        less = gap < (bleu.get(NAMES["scratch"], float("nan")) - bleu.get(NAMES["l0"], float("nan"))) / 2
-        told += f" Moving gates {'are not' if less else 'may be'} the reason at {own.heads:.0f} encoder heads: with the heads"
-        told += f" fixed before the first step of pruning BLEU changes by {'only ' if less else ''}{number(gap, '+.2f')}."
-    return told.strip()
+    return told
 
 
 def never(table: pd.DataFrame) -> str:
@@ -250,7 +227,7 @@ def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
     say how often that is so after Holm's correction."""
     if scratch.empty:
         return "No head map was trained from scratch."
-    sure = f", {sum(row.side == 'against' for row in judged)} of them significantly" if judged else ""
+    sure = f", {sum(row.side == 'against' for row in judged)} of them significantly after Holm's correction" if judged else ""
     better = (scratch.change < 0).sum()
     whose = listed(scratch.index.unique(0))
     return (
@@ -281,7 +258,7 @@ def functions(table: pd.DataFrame) -> tuple[str, str]:
     said = f"In {above} of {enough} more of them stay than chance expects, significantly in {sure or 'none'}."
     most = of_any[["had", "heads"]].min(axis=1)  # the most that could stay
     could = int((hypergeom.sf(most - 1, of_any.of, of_any.had, of_any["heads"]) < SURE / len(table)).sum())
-    power = f"The test can hardly tell: even if every such head stayed, only {could} of these {len(of_any)} would pass it."
+    power = f"The test can hardly tell: even if as many such heads stayed as there is room for, only {could} of these {len(of_any)} would pass it."
     return said, power if could < len(of_any) else ""
 
 
@@ -292,9 +269,9 @@ def kinds_elsewhere(chapter: layout.Chapter, corpus: str) -> str:
         return ""
     table = pd.read_csv(path)
     decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in ("decoder", "cross"))
-    little = ", where encoder attention is worth little," if corpus == "natural" else ""
     before = (cross < decoder).sum()
-    return f"; on {TEXTS[corpus]} text{little} before the decoder in {before} of {len(table)}" if before else ""
+    whose = listed(dict.fromkeys(name.partition(", ")[2] or name for name in table.model))
+    return f"; on {TEXTS[corpus]} text ({whose}) before the decoder in {before} of {len(table)}" if before else ""
 
 
 def learned(stay: torch.Tensor, before: float, after: float) -> str:
@@ -364,7 +341,7 @@ def gone_at_once(points: pd.DataFrame, first: int | None = None) -> str:
     told += f", random ones {number(cells[chance][at], '.1f')}"
     if best[fewest] != name:
         pair = (number(cells[way][fewest], ".1f") for way in (best[fewest], name))
-        told += f"; with {fewest} left *{best[fewest].partition(',')[0]}* leads ({' against '.join(pair)})"
+        told += f"; with {fewest} left *{best[fewest].partition(',')[0]}* keeps more ({' against '.join(pair)})"
     least = own[(own.method == chance) & (own.panel == own.panel.iloc[0])].groupby("heads").value.min()
     for left, row in cells.drop(columns=chance).iterrows():
         if len(worse := row.index[row < least[left]]):

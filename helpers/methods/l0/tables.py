@@ -18,14 +18,13 @@ from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.methods.l0 import runs
-from helpers.methods.l0.figures import OF_NEVER, OF_REMOVAL
-from helpers.methods.l0.gates import HardConcrete, per_layer_mean
+from helpers.methods.l0.figures import OF_NEVER, OF_REMOVAL, UNDECIDED
+from helpers.methods.l0.gates import HardConcrete
 from helpers.models import inputs
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
-UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 # Table 2 of the paper: heads kept (encoder, decoder, cross), BLEU pruned from the trained model, BLEU of the same from scratch
 PRINTED = {
     "WMT": [((48, 48, 48), None, 29.6), ((14, 31, 30), 29.62, 29.47), ((12, 21, 25), 29.36, 28.95), ((8, 13, 15), 29.06, 28.56),
@@ -397,18 +396,18 @@ def beside_other_texts(
     return pd.concat(parts, ignore_index=True)
 
 
-def summarised(path: Path, split: str = "europarl_test") -> pd.DataFrame:
+def summarised(path: Path, text: str) -> pd.DataFrame:
     """Pruning of encoder heads in a published summary (`helpers.publish.summary`) as `beside_other_texts` and
-    `largest_pruning` take it, on one test set; worth is of heads removed from the trained model."""
+    `largest_pruning` take it, on one text's test set; worth is of heads removed from the trained model."""
     told = pd.read_csv(path, index_col="what")
     left = told.value.filter(regex="^encoder heads left, ")
     rows = {}
     for name, heads_left in left.rename(lambda what: what.partition(", ")[2]).items():
         method = {"control": NAMES["none"], "floor": NAMES["floor"]}.get(name, NAMES["l0"])
         row = {"method": method, "encoder": heads_left, "heads": heads_left, "total": left.max()}
-        own = told.reindex([f"BLEU minus control, {name}, {split}"]).iloc[0][["value", "low", "high"]].fillna(0)
+        own = told.reindex([f"BLEU minus control, {name}, {text}_test"]).iloc[0][["value", "low", "high"]].fillna(0)
         row |= dict(zip(("change", "change_low", "change_high"), own, strict=True))
-        rows[name, split] = row | {"worth": told.value[f"worth of encoder attention, removed, {split}"]}
+        rows[name, text] = row | {"worth": told.value[f"worth of encoder attention, removed, {text}_test"]}
     table = pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]))
     return table.assign(share=1 + table.change / table.worth)
 
@@ -466,14 +465,6 @@ def trained_on(table: pd.DataFrame, penalty: float) -> pd.DataFrame:
     part = table[np.isclose(table.penalty, penalty) & ~table.method.str.startswith("L0,")]
     columns = ["heads", "dev_loss", "bleu", "low", "high", "change", "change_low", "change_high", "over", "trainings"]
     return part.sort_values("bleu", ascending=False)[[name for name in columns if name in part]]
-
-
-def prices(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
-    """The penalties of a sweep, lambda for the sum over heads, and what the public code would call them."""
-    layers = sum(kind in sweep["kinds"] for kind, _ in subject.kept)
-    found = [run["method"]["penalty"] for run in l0_runs(sweep)]
-    coefficients = [per_layer_mean(penalty, layers) for penalty in found]
-    return pd.DataFrame({"lambda": found, "concrete_coef": coefficients, "gated layers": layers}).set_index("lambda")
 
 
 # --- gates over training ---------------------------------------------------------------------------------------------
