@@ -349,8 +349,8 @@ for penalty in plan["compared"]:
 # %% [markdown]
 # ## Do encoder heads go before cross-attention?
 #
-# Now heads of all three kinds of attention have gates, and the whole model learns. White marks are the paper's. The kind with the
-# lowest line goes first.
+# Now heads of all three kinds of attention have gates, and the whole model learns. White marks are the paper's. The lowest
+# line is the kind that goes first.
 
 # %% jupyter={"source_hidden": true}
 of_all = {subject.title: quality[title] for title, (_, subject) in zip(titles[len(encoder) :], every, strict=True)}
@@ -438,7 +438,9 @@ drift = run.table(drift, "function_drift", split="dev")
 named = {"model": "model", "pruned": "pruned models", "functional_before": "retained heads that had a function, in all of them"}
 named |= {"kept": "all kept", "lost": "lost one", "other": "exchanged"}
 became = readable(said.drifted(drift), named, caption="What became of functions; first training")
-display(Markdown(f"{stay} {power}".strip()), folded("More: which functions, and what becomes of them", said.had(chance), became))
+display(
+    Markdown(f"{stay} {power}".strip()), folded("More: which functions, and what becomes of them", said.had(chance), became)
+)
 
 # %% [markdown]
 # ## What does removal save?
@@ -457,7 +459,11 @@ digits = {"millions": ".2f", "FLOPs, share": "%"}
 times = removed.assign(**{"speed-up at most": removed["speed-up at most"].map("{:.2f} ×".format)})
 times["millions"] = removed["parameters left"] / 1e6
 told = f"{number(removed.parameters.iloc[0] / 1e6, '.2f')} million parameters, embeddings left out"
-display(readable(times.iloc[[0, -1]] if len(times) > 1 else times, shown, digits, caption=f"{subject.title}; with all heads: {told}"))
+display(
+    readable(
+        times.iloc[[0, -1]] if len(times) > 1 else times, shown, digits, caption=f"{subject.title}; with all heads: {told}"
+    )
+)
 took = [pages.measured(f"base_{name}") for name in ("encoder_pass", "encoder_ceiling", "generation")]
 where, on = (pages.measured("base_encoder_pass", part) for part in ("what", "hardware"))
 timed = f"Timed on a model of the paper's size: {where} {took[0]}; by operations {took[1]} ([how](../docs/costs.md), {on})."

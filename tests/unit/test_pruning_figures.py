@@ -44,7 +44,7 @@ def test_kinds_stand_beside_the_printed_ones():
     figure = whole(figures.kept_by_kind(pd.concat([printed.assign(model="ours"), printed])))
     ours, _, subtitles, _ = figure.axes
     encoder = to_rgb(drawing.MODELS[0])
-    assert {"encoder", "decoder", "cross"} < {text.get_text() for text in ours.texts} and not subtitles.texts
+    assert {"encoder", "decoder", "cross"} == {text.get_text() for text in ours.texts} and not subtitles.texts
     wanted = [(100 * a / 144, 100 * k / 48) for a, k in ((28, 6), (61, 13), (104, 27))]
     assert marked(subtitles, encoder, hollow=True) == wanted and set(wanted) < set(marked(ours, encoder))
 
@@ -132,7 +132,11 @@ def test_gates_close():
 def test_a_gate_is_kept_by_the_papers_rule():
     """P(open) = P(closed) where P(closed) = 0.312."""
     gates = pd.DataFrame({("encoder", 0, 0): [0.1, 0.31], ("encoder", 0, 1): [0.9, 0.32]}, [0, 5])
-    assert figures.gate_closing({0.02: gates}).axes[0].get_title(loc="left") == "λ = 0.02, 1 of 2 left"
+    figure = figures.gate_closing({0.02: gates})
+    assert figure.axes[0].get_title(loc="left") == "λ = 0.02, 1 of 2 left"
+    assert ticks(figure.axes[-1], "y") == ["open", "undecided", "closed"]
+    colours = figure.axes[0].collections[0].to_rgba([0.04, 0.06, 0.94, 0.96])
+    assert (colours[1] == colours[2]).all() and (colours[0] > colours[1])[:3].all() and (colours[2] > colours[3])[:3].all()
 
 
 def test_hard_concrete_shows_all_its_mass():

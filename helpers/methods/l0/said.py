@@ -60,7 +60,8 @@ def half(table: pd.DataFrame, first: Mapping[str, pd.DataFrame]) -> str:
         return "No run is left with half of its encoder heads or fewer."
     (name, _), row = table.index[0], table.iloc[0]
     cost = f"{name} loses {number(-row.change, '.1f')} BLEU with {row['heads']:.0f} of {row.total:.0f} encoder heads left"
-    return f"{'; '.join(filter(None, (cost, never(first[name]))))}{' (right panel: first training)' if never(first[name]) else ''}."
+    later = never(first[name])
+    return f"{cost}; {later} (right panel: first training)." if later else f"{cost}."
 
 
 def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -258,7 +259,8 @@ def functions(table: pd.DataFrame) -> tuple[str, str]:
     said = f"In {above} of {enough} more of them stay than chance expects, significantly in {sure or 'none'}."
     most = of_any[["had", "heads"]].min(axis=1)  # the most that could stay
     could = int((hypergeom.sf(most - 1, of_any.of, of_any.had, of_any["heads"]) < SURE / len(table)).sum())
-    power = f"The test can hardly tell: even if as many such heads stayed as there is room for, only {could} of these {len(of_any)} would pass it."
+    power = "The test can hardly tell: even if as many such heads stayed as there is room for, only"
+    power += f" {could} of these {len(of_any)} would pass it."
     return said, power if could < len(of_any) else ""
 
 
