@@ -23,23 +23,15 @@ def arcs_of(pairs: Sequence[Pair]) -> list[list[Arc]]:
 
 
 def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """What a corpus looks like: persons of subjects, relative positions, and facts.
+    """What a corpus looks like: relative positions and facts.
 
     Returns
     -------
     dict
-        "persons" (index 1st, 2nd, 3rd; percent of subjects), "offsets" (relation -> share by head minus dependent), "facts".
+        "offsets" (relation -> share by head minus dependent), "facts".
     """
     words = [w.lower() for p in pairs for w in p.words]
     frequency = pd.Series(words).value_counts()
-    first, second = {"i", "we"}, {"you"}
-    subjects = [
-        "1st" if w.lower() in first else "2nd" if w.lower() in second else "3rd"
-        for p in pairs
-        for w, r in zip(p.words, p.relations, strict=True)
-        if r in ("nsubj", "nsubjpass")
-    ]
-    persons = pd.Series(subjects).value_counts(normalize=True).reindex(["1st", "2nd", "3rd"], fill_value=0) * 100
     arcs = [(r, h - d) for sentence in arcs_of(pairs) for d, h, r in sentence]
     table = pd.DataFrame(arcs, columns=["relation", "offset"])
     offsets = {r: table.offset[table.relation == r].value_counts(normalize=True).sort_index() for r in RELATIONS}
@@ -49,4 +41,4 @@ def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
         "word forms": len(frequency),
         "covered by the 500 most frequent": float(frequency[:500].sum() / frequency.sum()),
     }
-    return {"persons": persons.to_frame("percent"), "offsets": offsets, "facts": facts}
+    return {"offsets": offsets, "facts": facts}

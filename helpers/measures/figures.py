@@ -126,6 +126,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
         axis.set_title(fill(title, 12) if width < 2 else title, loc="left")
         axis.set(ylabel="layer" if left(axis) else "", xlabel="heads by relevance\n(share of the layer)")
     drawing.bar(figure, drawn, axes, "1: most confident", range(1, int(most) + 1))
+    figure.axes[-1].invert_yaxis()
     return figure
 
 
@@ -591,40 +592,39 @@ def loss_by_layer(every: pd.DataFrame):
 
 @redrawable
 def through_a_sentence(sentence: Mapping[str, Any], target: int):
-    """Relevance through one sentence: from one predicted token down to source tokens; of every encoder head for all of them.
+    """Relevance of one predicted token: at source tokens, from the last layer down past its most relevant head, and of heads.
 
     Parameters
     ----------
     sentence : mapping
         What `helpers.measures.sentence.one_sentence` returns.
     target : int
-        The predicted token whose relevance is followed down, framed in the lower panel.
+        The predicted token whose relevance is followed down.
     """
-    flow, heads = sentence["flow"][target], sentence["heads"]["encoder"]
+    flow, heads = sentence["flow"][target], sentence["heads"]["encoder"].loc[[target]]
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
     block, layer, head = sentence["block"], sentence["layer"], sentence["head"]
-    tall = [0.24 * len(flow), *[0.24] * bool(block), 0.19 * len(predicted)]
-    figure, axes = plt.subplots(len(tall), 1, figsize=(WIDTH, sum(tall) + 1.7 + 0.75 * bool(block)), height_ratios=tall)
-    above, below = axes[0], axes[-1]
-    rows = ["input words", *(f"after layer {layer}" for layer in range(1, len(flow)))]
-    for axis, values, name in ((above, flow[::-1], "at a source token"), (below, heads.to_numpy(), "of a head")):
+    rows = sorted({len(flow) - 1, layer + 1, 0}, reverse=True)
+    tall = [0.26 * len(rows), *[0.26] * bool(block), 0.36]
+    figure, axes = plt.subplots(len(tall), 1, figsize=(WIDTH, sum(tall) + 1.2 + 0.6 * bool(block)), height_ratios=tall)
+    above, below, words = axes[0], axes[-1], axes[-2]
+    for axis, values in ((above, flow[rows]), (below, heads.to_numpy())):
         most = float(np.abs(values).max()) or 1.0
-        drawn = drawing.heat(axis, values, None, "RdBu_r", (-most, most))
-        drawing.bar(figure, drawn, [axis], f"relevance\n{name}, logits")
+        drawing.bar(figure, drawing.heat(axis, values, None, "RdBu_r", (-most, most)), [axis], "logits")
     if block:  # what the most relevant head reads at the word through which most relevance goes down to its layer
         word = int(np.abs(flow[layer + 1]).argmax())
         weights = block["A"][head][word]
-        drawing.heat(axes[1], weights[None], None, "Greys", (0, 1))
+        drawing.heat(words, weights[None], None, "Greys", (0, 1))
         for place, weight in enumerate(weights):
             ink = "white" if weight > 0.5 else "black"
-            axes[1].text(place, 0, f"{weight:.2f}", ha="center", va="center", fontsize=7, color=ink)
-        axes[1].set_yticks([0], [f"from {source[word]!r}"])
-        axes[1].set_xticks(range(len(source)), source)
-        axes[1].set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
-    above.set_yticks(range(len(rows)), rows[::-1])
-    above.set_xticks(range(len(source)), source, rotation=35, ha="right", rotation_mode="anchor")
-    above.set_title(f"relevance (conservative) at each source token after each encoder layer, for {predicted[target]!r}")
-    below.set_yticks(range(len(predicted)), predicted)
+            words.text(place, 0, f"{weight:.2f}", ha="center", va="center", fontsize=7, color=ink)
+        words.set_yticks([0], [f"from {source[word]!r}"])
+        words.set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
+        above.set_xticks([])
+    words.set_xticks(range(len(source)), source)
+    above.set_yticks(range(len(rows)), [f"after layer {row}" if row else "input words" for row in rows])
+    above.set_title(f"relevance (conservative) at each source token, for {predicted[target]!r}")
+    below.set_yticks([0], [predicted[target]])
     below.set_xticks(range(heads.shape[1]), [head + 1 for _, head in heads.columns])
     layers = [layer for layer, _ in heads.columns]
     for layer in dict.fromkeys(layers):
@@ -634,47 +634,66 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
             f"layer {layer + 1}", (np.mean(places), 0), (0, -22), ha="center", va="top", fontsize=8,
             xycoords=("data", "axes fraction"), textcoords="offset points",
         )  # fmt: skip
-    below.add_patch(plt.Rectangle((-0.5, target - 0.5), heads.shape[1], 1, fill=False, ec="black", lw=1.2, clip_on=False))
-    below.set_title("relevance (conservative) of each encoder head, for every predicted token")
+    below.set_title("relevance (conservative) of each encoder head, for the same word")
     return figure
 
 
 @redrawable
-def confidence_by_rank(
-    table: pd.DataFrame, rho: Mapping[str, float], loss: pd.DataFrame | None = None, loss_rho: Mapping[str, float] | None = None
-):  # fmt: skip
-    """Mean rank of confidence by rank of relevance; beside it the same of the loss without a head.
+def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
+    """Mean rank of confidence by rank of relevance.
 
     Parameters
     ----------
     table : pandas.DataFrame
         What `helpers.measures.ranks.confidence_by_rank` returns; weights may be "natural" too, a model of natural text.
-    rho : mapping of weights ("trained", "natural", "random") -> rank correlation of the two, which stands at the line
-    loss, loss_rho : optional
-        The same of the rise of the loss without the head; grey where the correlation is nan, since too few heads change it.
+    rho : mapping of weights ("trained", "natural", "random") -> rank correlation of the two, which stands at the top
     """
     looks = {"natural": {"color": MODELS[1]}, "trained": {"color": MODELS[0]}, "random": {"color": "#7F7F7F", "ls": "--"}}
     names = {"trained": "generated text" if "natural" in rho else "trained", "natural": "Europarl", "random": "random weights"}
     more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
-    panels = [("Relevance and confidence", "rank of confidence, mean\n(1: most confident)", table, rho)]
-    if loss is not None:
-        damage = "Relevance and damage", "rank of the damage, mean\n(1: loss rises most without it)"
-        panels.append((*damage, loss, loss_rho or {}))
-    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2 if len(panels) > 1 else 5, 3.1)
-    for axis, (title, label, own, each) in zip(axes, panels, strict=True):
-        drawn = {key: looks[key] | ({} if each[key] == each[key] else {"color": "#8C8C8C"}) for key in looks if key in each}
-        drawing.lines(axis, own, "relevance", "value", "weights", drawn, band={"trained"})
-        places = range(1, int(own.relevance.max()) + 1)
-        axis.plot([0.7, places[-1] + 0.3], [own.even.iloc[0]] * 2, **drawing.LEVEL)
-        axis.plot([0.7, places[-1] + 0.3], [0.7, places[-1] + 0.3], zorder=1, **more["alike"])
-        axis.set(xticks=places, yticks=places, xlabel="rank of relevance in its layer\n(1: most relevant)", ylabel=label)
-        axis.set(ylim=(places[-1] + 0.3, 0.7), xlim=(0.7, places[-1] + 0.3), title=title)
-        for place, weights in enumerate(drawn):
-            said = ": too few\nheads change the loss" if np.isnan(each[weights]) else f", Spearman {each[weights]:.2f}"
-            axis.text(0.98, 0.97 - 0.09 * place, names[weights] + said, ha="right", va="top", transform=axis.transAxes,
-                      fontsize=8.5, color=drawn[weights]["color"])  # fmt: skip
-    band = {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}}
-    drawing.legend(figure, {**band, **more})
+    figure, (axis,) = drawing.grid(1, 1, 5, 2.9)
+    drawn = {key: look for key, look in looks.items() if key in rho}
+    drawing.lines(axis, table, "relevance", "value", "weights", drawn, band={"trained"})
+    places = range(1, int(table.relevance.max()) + 1)
+    axis.plot([0.7, places[-1] + 0.3], [table.even.iloc[0]] * 2, **drawing.LEVEL)
+    axis.plot([0.7, places[-1] + 0.3], [0.7, places[-1] + 0.3], zorder=1, **more["alike"])
+    axis.set(xticks=places, xlabel="rank of relevance in its layer (1: most relevant)", xlim=(0.7, places[-1] + 0.3))
+    axis.set(yticks=places, ylabel="rank of confidence, mean\n(1: most confident)", ylim=(places[-1] + 0.3, 0.7))
+    for place, (weights, look) in enumerate(drawn.items()):
+        axis.text(0.98, 0.97 - 0.09 * place, f"{names[weights]}, Spearman {rho[weights]:.2f}", ha="right", va="top",
+                  transform=axis.transAxes, fontsize=8.5, color=look["color"])  # fmt: skip
+    drawing.legend(figure, {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}, **more})
+    return figure
+
+
+@redrawable
+def two_questions(table: pd.DataFrame, heads: int):
+    """How well each rule ranks the heads of a whole model, and how often it names the head that one word needs.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What `helpers.measures.said.two_questions` returns.
+    heads : int
+        Of which one is needed.
+    """
+    figure, (whole, one) = plt.subplots(1, 2, figsize=(WIDTH, 1.9), sharey=True)
+    percent = 100 * table.found / table.words.clip(lower=1)
+    for y, (row, share) in enumerate(zip(table.itertuples(), percent, strict=True)):
+        look = {"color": _RULE_LOOKS[row.rule]}
+        whole.errorbar(row.rho, y, xerr=[[row.rho - row.low], [row.high - row.rho]], fmt="o", **look)
+        whole.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 6), textcoords="offset points", ha="center", fontsize=8.5, **look)
+        one.barh(y, share, 0.5, **look)
+        one.annotate(f"{row.found:.0f} of {row.words:.0f}", (share, y), (5, 0), textcoords="offset points", va="center",
+                     fontsize=8.5, **look)  # fmt: skip
+    whole.axvline(0, **drawing.LEVEL)
+    one.axvline(100 / heads, **drawing.LEVEL)
+    whole.set(xlabel="Spearman with the damage,\nwithin layers; bars 95 %", ylim=(len(table) - 0.4, -0.7))
+    whole.set_yticks(range(len(table)), table.index)
+    whole.set_title("Whole model: does it rank heads\nas their removal does?", loc="left")
+    one.set(xlabel="% of words that need one head\n(dotted: a guess)", xlim=(0, max(1.3 * percent.max(), 10)))
+    one.set_title("One word: is the most relevant head\nthe one it needs?", loc="left")
+    one.tick_params(axis="y", length=0, labelleft=False)
     return figure
 
 
@@ -692,16 +711,17 @@ def few_heads(table: pd.DataFrame):
     """
     figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
     most, place, alike = int(table["heads"].max()), 0.34, dict[str, list[str]]()
+    two = min(2, most)
     axis.plot([0, most], [0, 100], **drawing.LEVEL)
     for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
         colour, value = _RULE_LOOKS[rule], 100 * rows.set_index("heads").value
-        own, half = weights == "trained", int((value > 50).idxmax())
+        own = weights == "trained"
         axis.plot(
             value, color=colour, ls="-" if own else "--", lw=3.2 if own and rule == "attnlrp" else 1.2
         )  # two lie together
+        axis.plot(two, value[two], "o", ms=8, mfc="none", mec=colour, mew=1.4 if own else 0.8)
         if own:
-            axis.plot(half, value[half], "o", ms=8, mfc="none", mec=colour, mew=1.4)
-            alike.setdefault(f"{count(half, 'head')}, {value[half]:.0f} %", []).append(rule)
+            alike.setdefault(f"{count(two, 'head')}, {value[two]:.0f} %", []).append(rule)
     for said, rules in alike.items():
         who = listed(named(rule).removeprefix("relevance, ") for rule in rules)
         look = {"ha": "right", "fontsize": 8.5, "color": _RULE_LOOKS[rules[0]]}
@@ -710,7 +730,7 @@ def few_heads(table: pd.DataFrame):
     axis.set(xlabel="largest heads of a layer", ylabel="% of the layer's relevance", ylim=(0, 103), xlim=(0, most + 0.15))
     axis.set_xticks(range(1, most + 1))
     ring = {"color": "black", "ls": "", "marker": "o", "mfc": "none"}
-    entries = {"trained": {"color": "black"}, "first above half": ring, "random weights": {"color": "black", "ls": "--"}}
+    entries = {"trained": {"color": "black"}, "random weights": {"color": "black", "ls": "--"}, count(two, "head"): ring}
     drawing.legend(figure, entries | {"even shares": drawing.LEVEL})
     return figure
 
@@ -719,10 +739,10 @@ def few_heads(table: pd.DataFrame):
 def relevance_by_function(
     relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], beside: Sequence[str] = ()
 ):  # fmt: skip
-    """Relevance of encoder heads, in units of the layer's average head: two columns a model, heads with and without a function.
+    """Mean relevance of encoder heads without and with a function, in units of the layer's average head: a line a layer.
 
-    Of layers that have both (`helpers.measures.ranks.follows_function`): a line joins the two means of a layer, a bar is the
-    mean of a column, and the difference of the two bars stands above.
+    Of layers that have both (`helpers.measures.ranks.follows_function`): coloured where the most relevant head has a function.
+    Above a model stands the difference of its heads, if it is clear.
 
     Parameters
     ----------
@@ -731,35 +751,28 @@ def relevance_by_function(
     beside : sequence of str
         Titles that stand behind a gap.
     """
-    figure, (axis,) = drawing.grid(1, 1, WIDTH, 3.1)
-    names: dict[float, str] = {}
+    figure, (axis,) = drawing.grid(1, 1, WIDTH, 2.9)
+    names, looks = dict[float, str](), [{"color": "#8C8C8C"}, {"color": MODELS[2]}]
     for number, (title, column) in enumerate(relevance.items()):
         at = number + 0.4 * (title in beside)
-        table = pd.DataFrame({"value": relative(column), "has": functions[title].map(bool)}).xs("encoder").astype(float)
+        table = pd.DataFrame({"value": relative(column), "has": functions[title].map(bool)}).xs("encoder")
         layers = table.groupby(level="layer")
-        top, both = layers.value.transform("max") == table.value, layers.has.transform("nunique") == 2
-        paired = table[both].index.unique("layer")
-        names[at] = f"with | without\n{title}\n{len(paired)} of {layers.ngroups} layers\nhave both"
-        side = dict(zip(paired, 0.13 * np.linspace(-1, 1, len(paired) + 2)[1:-1], strict=True))  # each layer has its place
-        for has, place, colour in ((1, at - 0.2, MODELS[2]), (0, at + 0.2, "#C9C9C9")):
-            own = table[both & (table.has == has)]
-            where = place + own.index.get_level_values("layer").map(side).to_numpy(float)
-            axis.scatter(where, own.value, s=24, color=colour, ec="black", lw=np.where(top[own.index], 1.8, 0.3), zorder=2)
-            if len(own):
-                axis.hlines(own.value.mean(), place - 0.17, place + 0.17, color="black", lw=2, zorder=3)
-        for layer, x in side.items():
-            axis.plot([at + x - 0.2, at + x + 0.2], table.loc[layer].groupby("has").value.mean()[[1, 0]], color="grey", lw=0.8)
-        if len(paired):
+        paired = [layer for layer, own in layers if own.has.nunique() == 2]
+        names[at] = f"without | with\n{title}\n{len(paired)} of {layers.ngroups} layers\nhave both"
+        for layer in paired:
+            own = table.loc[layer]
+            means = own.groupby("has").value.mean()
+            axis.plot([at - 0.2, at + 0.2], means, "o-", ms=4, lw=1.4, **looks[int(own.has[own.value.idxmax()])])
+        if paired:
             row = pd.DataFrame([follows_function({title: column}, {title: functions[title]})])
-            said = f"{row.difference[0]:+.2f}{'' if clear(row)[0] else ', not clear'}"
+            said = f"{row.difference[0]:+.2f}" if clear(row)[0] else "cannot tell"
             axis.text(at, 1.02, said, ha="center", transform=axis.get_xaxis_transform(), fontsize=8.5)
     axis.axhline(1, **drawing.LEVEL)
     axis.set_xticks([*names], names.values())
-    axis.set(ylabel="relevance / layer's average head", xlim=(-0.6, max(names) + 0.6), ylim=(0, None))
-    axis.set_title("Heads with and without a function: difference of the means", loc="left", pad=16)
-    entries = {"most relevant of its layer": {"ls": "", "marker": "o", "mec": "black", "mfc": "none", "mew": 1.8}}
-    entries |= {"mean": {"color": "black", "lw": 2}, "means of a layer": {"color": "grey", "lw": 0.8}}
-    drawing.legend(figure, entries | {"average head": drawing.LEVEL})
+    axis.set(ylabel="mean relevance\n/ layer's average head", xlim=(-0.6, max(names) + 0.6))
+    axis.set_title("Heads with a function minus heads without:", loc="left", pad=16)
+    told = {"a layer whose most relevant head has a function": looks[1], "a layer whose most relevant head has none": looks[0]}
+    drawing.legend(figure, told | {"average head": drawing.LEVEL})
     return figure
 
 
@@ -827,20 +840,16 @@ def rules(mean: pd.DataFrame, curves: pd.DataFrame, natural: pd.DataFrame | None
 
 
 @redrawable
-def rank_correlations(frames: Mapping[str, pd.DataFrame], faint: Sequence[str] = ()):
-    """Correlation of measures with the rise of the loss, with intervals: measures down, a panel a title, some of them grey.
+def rank_correlations(frames: Mapping[str, pd.DataFrame]):
+    """Correlation of measures with the rise of the loss, with intervals: measures down, a panel a title.
 
     Parameters
     ----------
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.ranks.correlations`
-    faint : sequence of titles
     """
     table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
     figure, axes = drawing.dot_panels(table.assign(row=table["row"].map(named)), columns=3, sharex=True)
     plt.setp([*axes.values()], xlabel="Spearman with the rise of the loss,\nwithin layers; bars 95 %")
-    for title in faint:
-        plt.setp([*axes[title].lines, *axes[title].collections], alpha=0.25)
-        axes[title].title.set_color("#777777")
     return figure
 
 

@@ -50,10 +50,6 @@ PRINTED = {
     ("advmod", DIRECTIONS[0]): (48, 46, 38, 33), ("advmod", DIRECTIONS[1]): (52, 46, 42, 33),
 }  # fmt: skip
 
-# footnote 4 and section 6.3.2: persons of subjects in %, mean tokens of a sentence; BLEU of the whole EN-RU models
-PRINTED_TEXT = {
-    "news": {"1st": 6, "2nd": 3, "3rd": 91, "mean length": 24}, "subtitles": {"1st": 32, "2nd": 21, "3rd": 47, "mean length": 8}
-}  # fmt: skip
 # section 5.3: the head's share on one of the two rarest tokens (of WMT: more than), and on the rarest one where that is printed
 PRINTED_RARE = {"WMT": {"two": 0.5}, "OpenSubtitles": {"two": 0.83, "one": 0.66}}
 

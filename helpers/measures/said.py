@@ -11,6 +11,7 @@ import pandas as pd
 
 from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RELATIONS, WORDS, way
+from helpers.measures.lrp import RULES
 from helpers.measures.sentence import needing
 from helpers.measures.table import named
 from helpers.reading import count, ends, interval, listed, number
@@ -18,16 +19,17 @@ from helpers.study import layout, values
 
 
 def carried(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
-    """Of `measured.few_heads`: how many heads carry more than half of a layer, by the default rule and by the signed ones."""
-    every = pd.concat([table, *([] if natural is None else [natural.assign(weights="Europarl " + natural.weights)])])
-    mean = every.groupby([every.rule == "alpha_beta", "weights", "heads"]).value.mean()
-    need = {key: int((own.droplevel([0, 1]) > 0.5).idxmax()) for key, own in mean.groupby(level=[0, 1])}
-    own, random = ([need[default, weights] for default in (True, False)] for weights in ("trained", "random"))
-    there = [need.get((False, f"Europarl {weights}")) for weights in ("trained", "random")]
-    more = f" On Europarl the signed rules need {there[0]}, with random weights {there[1]}{' too' * (there[0] == there[1])}."
+    """Of `measured.few_heads`: what part of a layer its two largest heads carry, by the default rule and by the signed ones."""
+    two, told = min(2, table.heads.max()), []
+    for frame in [table] if natural is None else [table, natural]:
+        own = frame[frame.heads == two]
+        mean = own.groupby([own.rule == "alpha_beta", "weights"]).value.mean().map(lambda value: number(value, "%"))
+        told.append([(mean[default, "trained"], mean[default, "random"]) for default in (True, False)])
+    (default, luck), signed = told[0]
+    more = "".join(f"; on Europarl {own[0]} ({own[1]}) and {other[0]} ({other[1]})" for own, other in told[1:])
     return (
-        f"More than half of a layer's relevance comes from {own[0]} of {table.heads.max()} heads by the default rule, {own[1]}"
-        f" by the signed rules (random weights: {random[0]} and {random[1]}).{more * bool(there[0])}"
+        f"By the default rule the {two} largest heads carry {default} of a layer (random weights {luck}), by the signed rules"
+        f" {signed[0]} ({signed[1]}){more}."
     )
 
 
@@ -37,8 +39,8 @@ def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str
     told = [(number(f.loc[*two], ".2f"), ends(f.loc[two, "alpha_beta"], ".2f")) for f in (mean, natural) if f is not None]
     signed, default = (", on Europarl at ".join(parts) for parts in zip(*told, strict=True))
     return (
-        f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default} (that one averages per"
-        " token, so not only the rule differs)."
+        f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}. Part of that gap is"
+        " the averaging: the default rule is per token, the others are summed."
     )
 
 
@@ -84,52 +86,81 @@ def of_natural(root: Path) -> dict[str, Any]:
     return found
 
 
-def answered(
-    alike: pd.Series, loss: pd.Series, shown: bool, elsewhere: Mapping[str, Any], natural: Mapping[str, Any],
-    words: pd.DataFrame, follows: pd.DataFrame,
-) -> str:  # fmt: skip
-    """The answer of notebook 01: rows rho, low and high of relevance with confidence and with the loss without a head.
+def two_questions(told: pd.DataFrame, words: pd.DataFrame) -> pd.DataFrame:
+    """How well each rule of relevance ranks the heads of a whole model, and names the head of one word, best ranking first.
 
-    shown: whether enough heads change the loss; elsewhere: `beyond`; natural: `of_natural`; words: `sentence.one_by_one`;
+    told: correlations with the loss without a head, by measure; words: `sentence.one_by_one`. On the rules' names: rule; rho,
+    low, high; found and words, for how many of the words that need a head the rule names it.
+    """
+    rows = {rule: told.loc[rule if rule == "alpha_beta" else f"{rule} ratio", ["rho", "low", "high"]] for rule in RULES}
+    table = pd.DataFrame(rows).T.astype(float).rename_axis("rule").reset_index()
+    need, found = needing(words)
+    table.index = pd.Index([named(rule).removeprefix("relevance, ") for rule in table.rule], name="rule of relevance")
+    return table.assign(found=found, words=len(need)).sort_values("rho", ascending=False)
+
+
+def turned(table: pd.DataFrame) -> str:
+    """Of `two_questions`: whether the rule that ranks heads best names the head of a word too; "" where no word needs one."""
+    best = table.iloc[0]
+    if not best.words or not best.low > 0:
+        return ""
+    if best.found == table.found.max():
+        return f"{best.name} ranks the heads of a whole model best, and names the head of one word most often"
+    names = "names the head of one word worst" if best.found == table.found.min() else "is not the best for one word"
+    return f"The rule of relevance that ranks the heads of a whole model best {names}"
+
+
+def guessed(table: pd.DataFrame, heads: int) -> str:
+    """Of `two_questions`: what a guess at one of so many heads would name, and how the two questions differ."""
+    luck, words = table.words.iloc[0] / heads, table.words.iloc[0]
+    return (
+        f"A guess would name the needed head for {luck:.0f} of {words} words: for one word all heads of all layers compete, and"
+        " nothing is averaged over words."
+    )
+
+
+def answered(
+    alike: pd.Series, shown: bool, table: pd.DataFrame, elsewhere: Mapping[str, Any], natural: Mapping[str, Any],
+    follows: pd.DataFrame,
+) -> str:  # fmt: skip
+    """The answer of notebook 01: rho and low of relevance with confidence; whether enough heads change the loss here.
+
+    table: `two_questions` of natural text, or of this run where there is none; elsewhere: `beyond`; natural: `of_natural`;
     follows: `ranks.follows_function` by (model, rule).
     """
-    strong, costly = (ranks.strength(row.rho, row.low) for row in (alike, loss))
-    costs = f" and {costly} with what removing a head costs ({number(loss.rho)})"
-    own = f"agrees {strong} with confidence ({number(alike.rho)})"
-    own += costs if shown else "; single removals cost too little to judge"
-    said, told = [f"**By the rule of the authors' later code, relevance {own}.**"], natural.get("told", pd.DataFrame())
-    if both := "Europarl" in elsewhere and "alpha_beta" in told.index:
-        there = elsewhere["Europarl"][0], told.rho["alpha_beta"]
-        newer = ", not by two newer ones" * (not (told.low.reindex(["attnlrp ratio", "cp ratio"]) > 0).any())
-        said = [
-            "**On Europarl, our one model of natural text, relevance ranks encoder heads"
-            f" {'much' if min(there) >= 0.7 else 'partly'} as confidence (rank correlation {number(there[0])}) and removal"
-            f" ({number(there[1])}) do, by the rule of the authors' later code{newer}.** On generated text it {own}."
-        ]
+    there = "Europarl" in elsewhere and len(natural.get("told", ())) > 0
+    own = f"relevance agrees {ranks.strength(alike.rho, alike.low)} with confidence ({number(alike.rho)})"
+    own += "; single removals cost too little to judge" * (not shown)
+    if (first := turned(table)) and (there or shown):
+        best, finder = table.iloc[0], table.loc[table.found.idxmax()]
+        said = [f"**{first}.**", "On Europarl, our one model of natural text, " * there]
+        sure = elsewhere["Europarl"][0] if there else alike.rho
+        also = f" and confidence ({number(sure)}) do" if best.rule == "alpha_beta" else " does"
+        said[1] += f"{best.name} ranks heads {'much' if best.rho >= 0.7 else 'partly'} as their removal (rank correlation"
+        said[1] += f" {number(best.rho)}){also}"
+        said[1] += f"; it names the needed head for {best.found:.0f} of {best.words:.0f} words"
+        said[1] += f", {finder.name} ({number(finder.rho)}) for {finder.found:.0f}" * (best.name != finder.name) + "."
+        said += [f"On generated text {own}."] * there
+    else:
+        said = [f"**By the rule of the authors' later code, {own}.**"]
     each = follows.xs("alpha_beta", level="rule")  # all models first, where there are several
     if each.layers.iloc[0]:
-        least = f" (clearly in {ranks.clear(each[1:]).sum()} of {len(each) - 1} models)" * (len(each) > 1)
         more = each.low.iloc[0] > 0
-        unseen = ", not on Europarl" * bool(both and more and natural["follows"].low <= 0)
-        said.append(f"Heads with a function are{' not clearly' * (not more)} more relevant{' there' * both}{least}{unseen}.")
-    need, found = needing(words)
-    if len(need):
-        said.append(f"{found.index[0]} finds the head that a word needs for {found.iloc[0]} of {count(len(need), 'word')}")
-        if both:
-            need, other = needing(natural["words"])
-            said[-1] += f", on Europarl for {other[found.index[0]]} of {len(need)} ({other.index[0]} {other.iloc[0]})"
+        said.append(f"Heads with a function are {'more relevant' if more else 'not clearly more relevant'}{' there' * there}")
+        if there and more and natural["follows"].low <= 0:
+            said[-1] += f"; Europarl has {natural['follows'].functional:.0f}, too few to tell"
         said[-1] += "."
     return " ".join(said)
 
 
-def by_rank(confidence: pd.DataFrame, loss: pd.DataFrame) -> str:
-    """Of two `ranks.confidence_by_rank`, of confidence and of the loss where it counts: the rank of the most relevant head."""
-    told, tables = [], {"confidence": confidence, "damage": loss}
-    for weights in ("trained", "natural"):
-        first = {name: table[table.weights == weights].value for name, table in tables.items()}
-        told.append(" and ".join(f"rank {number(own.iloc[0], '.1f')} of {name}" for name, own in first.items() if len(own)))
-    said = f"The most relevant head of a layer has on average {told[0]}{'; in the Europarl model ' * bool(told[1])}{told[1]}."
-    return f"{said} Chance gives {number(confidence.even.iloc[0], '.1f')}."
+def by_rank(confidence: pd.DataFrame) -> str:
+    """Of `ranks.confidence_by_rank`: the rank of confidence of the most relevant head."""
+    first = {weights: number(own.value.iloc[0], ".1f") for weights, own in confidence.groupby("weights")}
+    there = f" ({first['natural']} in the Europarl model)" if "natural" in first else ""
+    return (
+        f"The most relevant head of a layer has on average rank {first['trained']} of confidence{there}. Chance gives"
+        f" {number(confidence.even.iloc[0], '.1f')}."
+    )
 
 
 def worth(
@@ -142,13 +173,13 @@ def worth(
     never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse" if gained == gained else ""
     if never and natural and natural[0] - natural[1] > gained:
         there, high, low = (number(value, ".1f") for value in (natural[0] - natural[1], *natural))
-        never += f", the Europarl model {there} ({high} to {low}). So {title} hardly needs it"
+        never += f", the Europarl model {there} ({high} to {low}). So the text of {title} hardly needs it"
         if marks is not None and marks.max() > much:
             rest = ends(marks.drop(marks.idxmax()), ".0f")
             never += f", except for the {marks.idxmax()} ({marks.max():.0f} points of 100; about {rest} elsewhere)"
     return (
         f"{never}{'. ' * bool(never)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"
-        " BLEU. That overstates its worth: the decoder was frozen and could not adapt."
+        " BLEU; the decoder was frozen and could not adapt."
     )
 
 
@@ -159,10 +190,11 @@ def foretold(natural: pd.DataFrame, loss: pd.Series, shown: bool) -> str:
     if natural.empty:
         return f"Here {here}."
     rows = natural.drop(index=["attnlrp step", "cp step"], errors="ignore").sort_values("rho", ascending=False)
-    rows.index = [named(name).removeprefix("relevance, ").partition(" (")[0] for name in rows.index]
-    does = listed(f"{name} ({number(rho)})" for name, rho in rows.rho[rows.low > 0].items())
-    less = f"; {listed(rows.index[~(rows.low > 0)])} cannot be told from 0" * bool((rows.low <= 0).any())
-    return f"On Europarl {does} rank heads much as removal does{less}. On generated text {here}."
+    called = (named(name).removeprefix("relevance, ").partition(" (")[0] for name in rows.index)
+    names = [f"{name} ({number(rho)})" for name, rho in zip(called, rows.rho, strict=True)]
+    does, less = ([name for name, low in zip(names, rows.low, strict=True) if (low > 0) == clear] for clear in (True, False))
+    less = f"; {listed(less)} {'do' if len(less) > 1 else 'does'} so less clearly" * bool(less)
+    return f"On Europarl {listed(does)} rank heads much as removal does{less}. On generated text {here}."
 
 
 def larger(path: Path) -> str:

@@ -184,8 +184,7 @@ def said_of_sentence(sentence: Mapping[str, Any]) -> str:
 
 _MEANT = {  # what changes with a word, where someone has looked
     ("выхлебала", "выпила"): " Both mean *drank*. In this generated text the verb of cows is 'выхлебать', that of people"
-    " 'выпить': without the head the model writes the person's verb. (The feminine ending proves nothing: the decoder has just"
-    " been given 'корова'.)"
+    " 'выпить': without the head the model writes the person's verb."
 }
 
 

@@ -21,7 +21,8 @@
 # *Relevance* is the part of a predicted word's score that flows through the head. *Confidence* is the largest weight that the
 # head puts on a single token, averaged over tokens. The paper finds that the two agree "to a reasonable extent", and that
 # relevance ranks "a small number of heads as much more important". We also remove every head: did relevance foretell the
-# damage? Our models, named by languages and text, read *generated* text of a small world; one reads *natural* text (Europarl).
+# damage? Our models, named by languages and text, translate *generated* text, sentences of a small made-up world; one
+# translates *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -89,7 +90,8 @@ model, passed = deepcopy(first.model).cpu().double(), sentence["block"]
 batch = {name: value.cpu() for name, value in inputs(example.batch_of(first, sentence)).items()}
 target, layer, head = (sentence[name] for name in ("target", "layer", "head"))
 fast = torch.tensor(sentence["fast"].loc[target]["encoder"][layer].to_numpy())
-x, A, R = (torch.tensor(passed[name]) for name in ("x", "A", "R")) if passed else [None] * 3
+pre_norm = bool(passed)
+x, A, R = (torch.tensor(passed[name]) for name in ("x", "A", "R")) if pre_norm else [None] * 3
 
 
 # %% tags=["method"]
@@ -103,7 +105,7 @@ def mix(values, A):  # what all heads write, side by side [words, d]; A: their a
     return torch.cat([a @ own for a, own in zip(A, values.chunk(len(A), 1), strict=True)], 1)
 
 
-# x: what the block reads; A: its attention weights; R: relevance at its output; fast: the project's own result (loaded above)
+# In one sentence of ours, x: what the block reads; A: its attention weights; R: relevance at its output; fast: our own result
 def through_attention(module, x, A, R):  # from x + attention(norm(x)) to its heads and to x; x, R: [words, d]
     norm, value, out = module.self_attn_layer_norm, module.self_attn.v_proj, module.self_attn.out_proj
     deviation = (x.var(1, correction=0, keepdim=True) + norm.eps).sqrt()  # a constant, as A is
@@ -112,19 +114,19 @@ def through_attention(module, x, A, R):  # from x + attention(norm(x)) to its he
     past = share(lambda x: x + out(written), x, R)  # what passes the block by
     added = share(lambda a: x + a, out(written), R)  # what the block added
     R = share(out, written, added)  # back through the output matrix
-    heads = R.sum(0).reshape(len(A), -1).sum(1)  # what arrives at each head
+    at_heads = R.sum(0).reshape(len(A), -1).sum(1)  # what arrives at each head
     R = share(value, read, share(lambda values: mix(values, A), value(read), R))
-    return heads, past + share(lambda x: (x - x.mean(1, keepdim=True)) / deviation * norm.weight + norm.bias, x, R)
+    return at_heads, past + share(lambda x: (x - x.mean(1, keepdim=True)) / deviation * norm.weight + norm.bias, x, R)
 
 
-if passed:  # Marian's and BART's norms stand behind their blocks
+if pre_norm:  # as in our models; others have their norms behind the block
     own, below = through_attention(model.get_encoder().layers[layer], x, A, R)
     torch.testing.assert_close(own, fast, rtol=0, atol=1e-3)  # logits; the project's code, which does whole batches
-    print("relevance of the heads, in logits:", *(f"{value:.2f}" for value in own))
+    print("relevance in logits,", ", ".join(f"head {at}: {value:.2f}" for at, value in enumerate(own, 1)))
 
 # %% [markdown]
 # The same step, block after block, leads from one word of the translation down to the words of the source. Rows on top show
-# where the relevance stands after each layer, the strip where the most relevant head looks, and the grid below every head.
+# where the relevance stands, the strip where the most relevant head looks, and the row below what every head gets.
 
 # %% jupyter={"source_hidden": true}
 run.figure(
@@ -196,12 +198,12 @@ display(Markdown(example.said_of_words(needed, natural.get("words"))))
 # ## Do relevance and confidence agree?
 #
 # For a whole model, relevance is a head's share of its layer, averaged over words. From here on our *default rule* is *LRP αβ*,
-# that of the authors' later code. It also follows queries and keys, and rescales so that nothing is lost. What matters here:
-# what helps a word ($z^+$) and what hinders it ($z^-$) share relevance half and half, so it is never negative.
+# that of the authors' later code. What helps a word ($z^+$) and what hinders it ($z^-$) share relevance half and half, so it is
+# never negative.
 #
 # $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
-# A row of the map is a layer; its colours run from yellow to dark where the two agree.
+# The figure ranks the heads of each layer by both. The confidence of the most relevant one stands at the left.
 
 # %% jupyter={"source_hidden": true}
 tables, functions = {}, {}
@@ -257,15 +259,30 @@ two = [
     {first.title: own[first.title]} | natural.get(name, dict([*own.items()][1:2]))
     for name, own in (("relevance", relevance), ("confidence", confidence))
 ]
+alike_by = points["alpha_beta"].to_dict() | ({"natural": elsewhere["Europarl"][0]} if len(agrees) else {})
+drawn = pd.concat([by_rank, natural["ranks"]]) if len(agrees) else by_rank
+run.figure(
+    figures.confidence_by_rank(drawn, alike_by),
+    "confidence_by_rank",
+    caption="Mean rank of confidence of heads by the rank of their relevance in their layer.",
+    takeaway=notes.by_rank(drawn),
+    table="confidence_by_rank",
+    split="dev",
+    explained=few,
+)
+most = (
+    f"The most relevant head of a layer is also its most confident one in {same.sum(0)[0]:.0f} of {len(same)} layers"
+    f" (by chance in {same.sum(0)[1]:.0f}){beyond}."
+)
 run.figure(
     figures.relevance_and_confidence(*two),
     "fig1_relevance_and_confidence",
     caption="Relevance and confidence of every encoder head, heads sorted by relevance within each layer.",
     answers="Voita et al., figures 1 and 2",
-    takeaway=f"The most relevant head of a layer is also its most confident one in {same.sum(0)[0]:.0f} of {len(same)} layers"
-    f" (by chance in {same.sum(0)[1]:.0f}){beyond}.",
+    takeaway=most,
     split="dev",
     explained=few,
+    show=False,
 )
 spread = {
     title: {
@@ -288,7 +305,8 @@ apart = readable(
     " one random model; the interval of the difference counts that of both (MOVER)",
 )
 beside = (
-    'The verdict asks more than the paper\'s "reasonable extent": that every rule of LRP, corrected for testing three, shows'
+    f"{most} The paper draws it as a [map of heads](../figures/{run.corpus}/{run.name}/fig1_relevance_and_confidence.png)."
+    ' The verdict asks more than the paper\'s "reasonable extent": that every rule of LRP, corrected for testing three, shows'
     " the agreement, and more of it than random weights do, since architecture alone gives some. The two other rules are"
     " explained in the next section; *summed* means that relevance is summed over words before a head's share is taken, *per"
     " token* that shares are averaged. Single layers differ: their correlations range from"
@@ -297,7 +315,7 @@ beside = (
     f" of the dev set, without the end of the sentence. {confident['above 0.8'].drop('random weights').sum():.0f} heads of all"
     " trained models have a confidence above 0.8, about the level of the paper's positional heads."
 )
-display(folded("More: other rules of LRP, random weights, the paper's exception in the first layer", beside, apart))
+display(folded("More: a map of heads, other rules of LRP, random weights, the paper's exception", beside, apart))
 
 # %% [markdown]
 # ## Do a few heads carry a layer, whatever the rule?
@@ -496,109 +514,11 @@ if beyond:
 display(folded("More: model by model, other rules, shuffled functions", beside, shown))
 
 # %% [markdown]
-# ## Does relevance tell what removing a head costs?
-#
-# We now remove every head alone, without further training, and measure the loss on dev sentences. A measure of what matters
-# should rank heads as this loss does. *Gradient importance* (Michel et al. 2019) stands beside: how fast the loss would
-# change if the head were turned down, which takes one backward pass.
-
-# %% jupyter={"source_hidden": true}
-truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
-gradients = {s.title: measured.GRADIENT.value(s, first=few) for s in studied}
-by_measure = {title: tables[title][columns].assign(**{"gradient, example": found}) for title, found in gradients.items()}
-run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
-agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
-if held_out := run.settings["truth"]:
-    without = measured.WITHOUT_BLEU.value(first, first=held_out, repeats=resamples)
-    run.table(without, "leave_one_out_bleu", sentences=held_out, over=intervals.SENTENCES)
-    agreed[f"loss, {first.title}"] = measured.truth_agreement({first.title: truths[first.title].loss}, by_measure)
-    agreed[f"BLEU, {first.title}"] = measured.truth_agreement({first.title: without.bleu}, by_measure)
-differ = measured.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
-run.table(differ, "effects_that_differ", explained=few)
-enough = measured.shown(differ, "encoder")
-told = pd.concat(agreed).rename_axis(["truth", "measure"])
-run.table(told.assign(shown=enough), "truth_agreement", explained=few, over=intervals.HEADS)
-by_all = told.loc["loss, all models"]
-real = differ.xs("encoder", level="kind")
-repeating = [name for name in [*columns, "gradient, example"] if name not in ("attnlrp step", "cp step")]
-changing = f"{real.differ.sum()} of {real['heads'].sum()} heads change the loss{': too few' * (not enough)}"
-panels = {f"{text} text, {count(len(studied), 'model')}\n{changing}": by_all.loc[repeating]}
-faint = [] if enough else [*panels]
-if len(agrees):
-    panels[f"Europarl, 1 model\n{natural['differ'].differ} of {natural['differ'].heads} heads change the loss"] = agrees.loc[
-        repeating
-    ]
-run.figure(
-    figures.rank_correlations({text: found.rename(index=measured.called) for text, found in panels.items()}, faint),
-    "truth_agreement",
-    caption="How well each measure predicts the rise of the loss without a head, in this run and on natural text.",
-    takeaway=notes.foretold(agrees, by_all.loc["alpha_beta"], enough),
-    explained=few,
-)
-damage = ranks.confidence_by_rank({title: (relevance[title], truths[title].loss) for title in tables})
-run.table(damage, "loss_by_rank", split="dev", explained=few)
-alike_by, costs_by = points["alpha_beta"].to_dict(), {"trained": by_all.rho["alpha_beta"] if enough else np.nan}
-drawn, counting = by_rank, damage if enough else damage[:0]
-if len(agrees):
-    both = ranks.confidence_by_rank({title: (own, natural["loss"][title]) for title, own in natural["relevance"].items()})
-    both, drawn = both.assign(weights="natural"), pd.concat([by_rank, natural["ranks"]])
-    damage, counting = pd.concat([damage, both]), pd.concat([counting, both])
-    alike_by["natural"], costs_by["natural"] = elsewhere["Europarl"][0], agrees.rho["alpha_beta"]
-run.figure(
-    figures.confidence_by_rank(drawn, alike_by, damage, costs_by),
-    "confidence_by_rank",
-    caption="Mean rank of confidence, and of the rise of the loss without the head, of heads by the rank of their relevance in"
-    " their layer.",
-    takeaway=notes.by_rank(drawn, counting),
-    table="confidence_by_rank",
-    split="dev",
-    explained=few,
-    show=False,
-)
-
-# %% jupyter={"source_hidden": true}
-own, costs = real.loc[first.title].iloc[0], ""
-medians = {name: [frame.xs("encoder").abs().median() for frame in frames] for name, frames in
-           (("here", [frame.loss for frame in truths.values()]), ("there", natural.get("loss", {}).values()))}  # fmt: skip
-there = f"; on Europarl by {ends(medians['there'], '.4f')}" if natural else ""
-told = [
-    f"The median head changes the loss, either way, by {ends(medians['here'], '.4f')} nats{there}. Notebook 6 asks that half"
-    " of the heads do, and so judges decoder heads. "
-    f"After Holm's correction {real.differ_holm.sum()} of {real['heads'].sum()} heads change"
-    f" the loss, in {first.title} {own.differ_holm} of {own['heads']}. The first-order term of the loss without its sign is"
-    " what predicts here; with its sign it does not (notebook 6, which also asks how far this yardstick agrees with itself)."
-]
-if held_out:
-    rows = agreed[f"BLEU, {first.title}"][["rho", "low", "high"]]
-    told.append(
-        f"With the BLEU of {first.title} in place of the loss, relevance by the default rule correlates at"
-        f" {interval(*rows.loc['alpha_beta'], form='.2f')}, gradient importance at"
-        f" {interval(*rows.loc['gradient, example'], form='.2f')}."
-    )
-    costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
-    encoders = costly.index.isin(["encoder"], level="kind").sum()
-    costs = readable(
-        costly.rename(index={"cross": "cross-attention"}, level="kind"),
-        {
-            "kind": "attention",
-            "layer": "layer",
-            "head": "head",
-            "bleu": "BLEU lost without it",
-            "loss": "rise of the loss, nats",
-        },
-        {"bleu": "+.1f", "loss": "+.3f"},
-        {"bleu": "most", "loss": "most"},
-        caption=f"{first.title}: the {len(costly)} heads of all types of attention whose absence raises the loss most"
-        f" ({encoders} of them encoder heads); BLEU n = {held_out}, loss n = {few} sentences",
-    )
-display(folded("More: how many heads change the loss, BLEU instead of the loss, the costliest heads", *told, costs))
-
-# %% [markdown]
 # ## How much is all encoder attention worth?
 #
-# If a model hardly needs encoder attention, no measure can find heads that matter. Two controls bound what it is worth: a
-# model *trained without* it from the start, and the trained model with all encoder heads *removed* and the rest of its
-# encoder trained further (notebook 3).
+# If a text can be translated without encoder attention, heads that matter are those this model came to use, not those the task
+# needs. Two controls bracket what attention is worth, from below and from above: a model *trained without* it from the start,
+# and the trained model with all encoder heads *removed* and the rest of its encoder trained further (notebook 3).
 
 # %% jupyter={"source_hidden": true}
 beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
@@ -627,15 +547,13 @@ run.table(bleu, "bleu", beam=beam, over=intervals.SENTENCES)
 of_test = bleu.xs(first.tests[0], level="test set")
 few_rows = [f"{s.title}, {way}" for s in studied for way in ("trained on", "encoder heads removed, trained on")]
 few_rows.remove(f"{first.title}, encoder heads removed, trained on")
-display(
-    readable(
-        of_test.drop(index=few_rows, errors="ignore").rename(
-            index=lambda name: name.replace("heads removed, trained on", "heads removed").replace("no encoder heads", without)
-        ),
-        {"model": "model", "bleu": "BLEU", "sentences": "n (sentences)"},
-        {"bleu": ".1f"},
-        caption=f"BLEU, {first.tests[0]}, {f'beam search of {beam}' if beam > 1 else 'greedy search'}",
-    )
+scores = readable(
+    of_test.drop(index=few_rows, errors="ignore").rename(
+        index=lambda name: name.replace("heads removed, trained on", "heads removed").replace("no encoder heads", without)
+    ),
+    {"model": "model", "bleu": "BLEU", "sentences": "n (sentences)"},
+    {"bleu": ".1f"},
+    caption=f"BLEU, {first.tests[0]}, {f'beam search of {beam}' if beam > 1 else 'greedy search'}",
 )
 lost, gained, of_natural = {}, np.nan, natural.get("bleu", ())
 if leads:
@@ -691,21 +609,7 @@ details += [
     f"*{register}*: {subject.sentences[0].source} → {subject.sentences[0].target}" for register, subject in registers.items()
 ]
 run.table(pd.DataFrame({register: parts["facts"] for register, parts in described.items()}).T, "corpus", split="dev")
-lengths = {register: parts["facts"]["mean words"] for register, parts in described.items()}
-persons = {register: parts["persons"].percent for register, parts in described.items()}
-facts = pd.DataFrame(
-    {"measure": ["mean length, words", *(f"subjects, {person} person, %" for person in ("1st", "2nd", "3rd"))]}
-)
-for register in registers:
-    facts[f"{register}, here"] = [lengths[register], *persons[register]]
-    if register in measured.PRINTED_TEXT:
-        facts[f"{register}, printed"] = [measured.PRINTED_TEXT[register][name] for name in ("mean length", "1st", "2nd", "3rd")]
-facts = readable(
-    facts.iloc[:, :7],
-    forms=dict.fromkeys(facts.columns[1:7], ".0f"),
-    caption="Dev text, beside the paper's (WMT and OpenSubtitles)",
-)
-display(folded("More: the models, the text, what encoder attention decides in it", *details, marks, facts))
+display(folded("More: the models, the text, what encoder attention decides in it", scores, *details, marks))
 run.figure(
     figures.offsets(described),
     "fig3_offsets",
@@ -730,6 +634,101 @@ for kind in ("encoder", "decoder", "cross"):
     run.figure(pair, f"relevance_and_confidence_{kind}", caption=said, split="dev", explained=few, show=False)
 
 # %% [markdown]
+# ## Does relevance tell what removing a head costs?
+#
+# We now remove every head alone, without further training, and measure the loss on dev sentences. A measure of what matters
+# should rank heads as this loss does. *Gradient importance* (Michel et al. 2019) stands beside: how fast the loss would
+# change if the head were turned down. That takes one forward and backward pass over the sentences.
+
+# %% jupyter={"source_hidden": true}
+truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
+gradients = {s.title: measured.GRADIENT.value(s, first=few) for s in studied}
+by_measure = {title: tables[title][columns].assign(**{"gradient, example": found}) for title, found in gradients.items()}
+run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
+agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
+if held_out := run.settings["truth"]:
+    without = measured.WITHOUT_BLEU.value(first, first=held_out, repeats=resamples)
+    run.table(without, "leave_one_out_bleu", sentences=held_out, over=intervals.SENTENCES)
+    agreed[f"loss, {first.title}"] = measured.truth_agreement({first.title: truths[first.title].loss}, by_measure)
+    agreed[f"BLEU, {first.title}"] = measured.truth_agreement({first.title: without.bleu}, by_measure)
+differ = measured.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
+run.table(differ, "effects_that_differ", explained=few)
+enough = measured.shown(differ, "encoder")
+told = pd.concat(agreed).rename_axis(["truth", "measure"])
+run.table(told.assign(shown=enough), "truth_agreement", explained=few, over=intervals.HEADS)
+by_all = told.loc["loss, all models"]
+real = differ.xs("encoder", level="kind")
+repeating = [name for name in [*columns, "gradient, example"] if name not in ("attnlrp step", "cp step")]
+panels = {}
+if enough or not len(agrees):
+    changing = f"{real.differ.sum()} of {real['heads'].sum()} heads change the loss"
+    panels[f"{text} text, {count(len(studied), 'model')}\n{changing}"] = by_all.loc[repeating]
+if len(agrees):
+    changing = f"{natural['differ'].differ} of {natural['differ'].heads} heads change the loss"
+    panels[f"Europarl, 1 model\n{changing}"] = agrees.loc[repeating]
+run.figure(
+    figures.rank_correlations({text: found.rename(index=measured.called) for text, found in panels.items()}),
+    "truth_agreement",
+    caption="How well each measure predicts the rise of the loss without a head, in this run and on natural text.",
+    takeaway=notes.foretold(agrees, by_all.loc["alpha_beta"], enough),
+    explained=few,
+)
+damage = ranks.confidence_by_rank({title: (relevance[title], truths[title].loss) for title in tables})
+run.table(damage, "loss_by_rank", split="dev", explained=few)
+judged, of_words, of_heads = by_all, needed, len(relevance[first.title].xs("encoder"))
+if len(agrees):
+    judged, of_words, of_heads = agrees, natural["words"], natural["differ"]["heads"]
+both = notes.two_questions(judged, of_words)
+run.figure(
+    figures.two_questions(both, int(of_heads)),
+    "two_questions",
+    caption="How well each rule of relevance ranks the heads of a whole model, and how often it names the head one word needs.",
+    takeaway=notes.guessed(both, int(of_heads)),
+    table="truth_agreement",
+    explained=few,
+    show=False,
+)
+turned = notes.turned(both) if len(agrees) or enough else ""
+display(Markdown(f"And the head that one word needs? {turned} (figure on top)." * bool(turned)))
+
+# %% jupyter={"source_hidden": true}
+own, costs = real.loc[first.title].iloc[0], ""
+medians = {name: [frame.xs("encoder").abs().median() for frame in frames] for name, frames in
+           (("here", [frame.loss for frame in truths.values()]), ("there", natural.get("loss", {}).values()))}  # fmt: skip
+there = f"; on Europarl by {ends(medians['there'], '.4f')}" if natural else ""
+told = [
+    f"The median head changes the loss, either way, by {ends(medians['here'], '.4f')} nats{there}. Notebook 6 asks that half"
+    " of the heads do, and so judges decoder heads. "
+    f"After Holm's correction {real.differ_holm.sum()} of {real['heads'].sum()} heads change"
+    f" the loss, in {first.title} {own.differ_holm} of {own['heads']}. The first-order term of the loss without its sign is"
+    " what predicts here; with its sign it does not (notebook 6, which also asks how far this yardstick agrees with itself)."
+]
+if held_out:
+    rows = agreed[f"BLEU, {first.title}"][["rho", "low", "high"]]
+    told.append(
+        f"With the BLEU of {first.title} in place of the loss, relevance by the default rule correlates at"
+        f" {interval(*rows.loc['alpha_beta'], form='.2f')}, gradient importance at"
+        f" {interval(*rows.loc['gradient, example'], form='.2f')}."
+    )
+    costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
+    encoders = costly.index.isin(["encoder"], level="kind").sum()
+    costs = readable(
+        costly.rename(index={"cross": "cross-attention"}, level="kind"),
+        {
+            "kind": "attention",
+            "layer": "layer",
+            "head": "head",
+            "bleu": "BLEU lost without it",
+            "loss": "rise of the loss, nats",
+        },
+        {"bleu": "+.1f", "loss": "+.3f"},
+        {"bleu": "most", "loss": "most"},
+        caption=f"{first.title}: the {len(costly)} heads of all types of attention whose absence raises the loss most"
+        f" ({encoders} of them encoder heads); BLEU n = {held_out}, loss n = {few} sentences",
+    )
+display(folded("More: how many heads change the loss, BLEU instead of the loss, the costliest heads", *told, costs))
+
+# %% [markdown]
 # ## In short
 
 # %% jupyter={"source_hidden": true}
@@ -738,7 +737,11 @@ each_rule = listed(f"{rho[rule, 'trained']} ({titles[rule]}; random weights {rho
 large = listed(f"{name} {interval(*row)}" for name, row in elsewhere.items())
 more = [
     f"**Agreement with confidence** (Spearman within layers): {each_rule}."
-    + (f" Elsewhere, default rule, one training each: {large}; the small models here are the weak case." if large else ""),
+    + (
+        f" Elsewhere, default rule, one training each: {large}; the models of generated text are the weak case."
+        if large
+        else ""
+    ),
     f"**Agreement with the loss without a head**: relevance {interval(*by_all.loc['alpha_beta', ['rho', 'low', 'high']])},"
     f" confidence {interval(*by_all.loc['confidence', ['rho', 'low', 'high']])}, gradient importance"
     f" {interval(*by_all.loc['gradient, example', ['rho', 'low', 'high']])}.",
@@ -749,30 +752,26 @@ if len(agrees):
         for name in ("attnlrp ratio", "cp ratio")
     )
     more.append(f"**On Europarl** the signed rules correlate with the loss without a head at {by_rule}.")
-judged = agrees if len(agrees) else by_all
-gradient, default, sure = (judged.loc[name] for name in ("gradient, example", "alpha_beta", "confidence"))
-alike = "; here it and LRP αβ cannot be told apart" * bool(gradient.low <= default.high and default.low <= gradient.high)
-ranked = f": only on Europarl did it rank the heads of a layer as removal does ({number(sure.rho)})"
-ranked *= bool(len(agrees) and sure.low > 0)
-other, name = " and one of Europarl" * bool(natural), ""
-if natural:
-    need, found = example.needing(natural["words"])
-    name = f": on Europarl they name the needed head for {found['conservative']} and {found['AttnLRP']} of {len(need)} words"
+sure = judged.loc["confidence"]
+ranked = f"; {'on Europarl' if len(agrees) else 'here'} it ranks the heads of a layer as removal does ({number(sure.rho)})"
+ranked *= bool((len(agrees) or enough) and sure.low > 0)
+finder = both.loc[both.found.idxmax()]
+names = f": {finder.name} names the needed one for {finder.found:.0f} of {finder.words:.0f} words" * bool(finder.words)
 closing = f"""
-For pruning start with gradient importance: one backward pass, no rule to choose{alike}. With attention weights alone you
-have confidence{ranked}; do not prune by it ([notebook 6](06_do_measures_agree.ipynb) tests both). To ask which head one
-prediction came through, start with conservative or AttnLRP, but believe neither before you have removed the head{name}. Say
-which rule of LRP you used.
+{f"**{turned}.** " if turned else ""}To ask which head one prediction came through, start with {finder.name}, and believe it
+only after you have removed the head{names}. Say which rule of LRP you used.
 
-*Limits.* {count(len(studied), "model")} of {text} text{other}, one training each. The example is the clearest of
-{sentence["of"]} sentences. We do not know which rule the paper used.
+For pruning start with gradient importance: one forward and backward pass over the sentences, no rule to choose
+([notebook 6](06_do_measures_agree.ipynb) prunes by every measure). With attention weights alone you have confidence{ranked}.
+
+*Limits.* {count(len(studied), "model")} of {text} text{" and one of Europarl" * bool(natural)}, one training each. The
+example is the clearest of {sentence["of"]} sentences. We do not know which rule the paper used.
 
 Next: [notebook 2, what heads do](02_head_functions.ipynb). Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py),
 [signed.py](../helpers/measures/lrp/signed.py), [naive.py](../helpers/measures/lrp/naive.py),
 [functions.py](../helpers/measures/functions.py), [ranks.py](../helpers/measures/ranks.py).
 """
 answer = notes.answered(
-    whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0],
-    by_all.loc["alpha_beta"], enough, elsewhere, natural, needed, each,
-)  # fmt: skip
-verdicts.fill("confidence_by_rank", closing, first=answer, more="\n\n".join(more))
+    whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0], enough, both, elsewhere, natural, each
+)
+verdicts.fill("two_questions", closing, first=answer, more="\n\n".join(more))

@@ -48,9 +48,12 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     np.testing.assert_array_equal(looks.images[0].get_array(), attention[1, 2][None])
     assert len(figures.through_a_sentence(sentence | {"block": {}}, 1).axes) == 4  # two panels with their bars
     np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
-    np.testing.assert_array_equal(below.images[0].get_array(), heads)
+    np.testing.assert_array_equal(below.images[0].get_array(), heads[1:])
     assert [label.get_text() for label in above.get_yticklabels()] == ["after layer 1", "input words"]
-    assert [label.get_text() for label in above.get_xticklabels()] == ["a", "␣", "b"]
+    assert [label.get_text() for label in looks.get_xticklabels()] == ["a", "␣", "b"]
+    deep = sentence | {"flow": np.arange(30.0).reshape(2, 5, 3)}
+    above = figures.through_a_sentence(deep, 0).axes[0]  # only where relevance enters, leaves the head's layer, and ends
+    np.testing.assert_array_equal(above.images[0].get_array(), deep["flow"][0][[4, 1, 0]])
 
 
 def test_the_penalty_of_a_gate_is_its_probability_of_being_open():
