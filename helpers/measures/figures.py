@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator, MultipleLocator
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
 from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS, way
-from helpers.measures.ranks import by_layer, clear, follows_function, relative
+from helpers.measures.ranks import clear, follows_function, relative
 from helpers.measures.table import named
 from helpers.reading import count, listed
 
@@ -100,8 +100,6 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
 def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Mapping[str, pd.Series], kind: str = "encoder"):
     """Relevance and confidence of every head (Fig. 1 and 2), a panel a model: sorted by the one, coloured by the other.
 
-    Cells show relevance, colours ranks of confidence; at the right stands each layer's rank correlation.
-
     Parameters
     ----------
     relevance, confidence : mappings of title -> Series on (kind, layer, head)
@@ -122,22 +120,11 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
         drawn = drawing.heat(axis, shade[::-1], said[::-1], "viridis_r", (1, max(2, most)))  # layer 1 at the bottom
         axis.set_xticks([])
         axis.set_yticks(range(len(rows)), [layer + 1 for layer in rows][::-1])
-        _layers_alike(axis, own, sure)
         axis.set_title(fill(title, 12) if width < 2 else title, loc="left")
         axis.set(ylabel="layer" if left(axis) else "", xlabel="heads by relevance\n(share of the layer)")
     drawing.bar(figure, drawn, axes, "1: most confident", range(1, int(most) + 1))
     figure.axes[-1].invert_yaxis()
     return figure
-
-
-def _layers_alike(axis, one: pd.Series, other: pd.Series) -> None:
-    """At the right of a head map, which has layer 1 at the bottom, the rank correlation of two columns in each layer."""
-    alike = by_layer(one, other)[::-1]
-    beside = axis.secondary_yaxis("right")
-    beside.set_yticks(range(len(alike)), [drawing.short(rho) if rho == rho else "" for rho in alike], fontsize=7)
-    beside.tick_params(length=0, pad=1)
-    beside.spines[:].set_visible(False)
-    axis.set_title("Spear-\nman", loc="right", fontsize=7, pad=2)
 
 
 @redrawable
@@ -673,19 +660,17 @@ def two_questions(table: pd.DataFrame, heads: int):
     Parameters
     ----------
     table : pandas.DataFrame
-        What `helpers.measures.said.two_questions` returns.
+        What `helpers.measures.said.two_questions` returns; one of so many `heads` is needed.
     heads : int
-        Of which one is needed.
     """
     figure, (whole, one) = plt.subplots(1, 2, figsize=(WIDTH, 1.9), sharey=True)
-    percent = 100 * table.found / table.words.clip(lower=1)
+    percent, near = 100 * table.found / table.words.clip(lower=1), {"textcoords": "offset points", "fontsize": 8.5}
     for y, (row, share) in enumerate(zip(table.itertuples(), percent, strict=True)):
         look = {"color": _RULE_LOOKS[row.rule]}
         whole.errorbar(row.rho, y, xerr=[[row.rho - row.low], [row.high - row.rho]], fmt="o", **look)
-        whole.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 6), textcoords="offset points", ha="center", fontsize=8.5, **look)
+        whole.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 6), ha="center", **near, **look)
         one.barh(y, share, 0.5, **look)
-        one.annotate(f"{row.found:.0f} of {row.words:.0f}", (share, y), (5, 0), textcoords="offset points", va="center",
-                     fontsize=8.5, **look)  # fmt: skip
+        one.annotate(f"{row.found:.0f} of {row.words:.0f}", (share, y), (5, 0), va="center", **near, **look)
     whole.axvline(0, **drawing.LEVEL)
     one.axvline(100 / heads, **drawing.LEVEL)
     whole.set(xlabel="Spearman with the damage,\nwithin layers; bars 95 %", ylim=(len(table) - 0.4, -0.7))
@@ -693,7 +678,6 @@ def two_questions(table: pd.DataFrame, heads: int):
     whole.set_title("Whole model: does it rank heads\nas their removal does?", loc="left")
     one.set(xlabel="% of words that need one head\n(dotted: a guess)", xlim=(0, max(1.3 * percent.max(), 10)))
     one.set_title("One word: is the most relevant head\nthe one it needs?", loc="left")
-    one.tick_params(axis="y", length=0, labelleft=False)
     return figure
 
 

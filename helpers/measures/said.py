@@ -38,10 +38,7 @@ def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str
     two = ["attnlrp ratio", "cp ratio"]
     told = [(number(f.loc[*two], ".2f"), ends(f.loc[two, "alpha_beta"], ".2f")) for f in (mean, natural) if f is not None]
     signed, default = (", on Europarl at ".join(parts) for parts in zip(*told, strict=True))
-    return (
-        f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}. Part of that gap is"
-        " the averaging: the default rule is per token, the others are summed."
-    )
+    return f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}."
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
@@ -64,7 +61,7 @@ def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
 def of_natural(root: Path) -> dict[str, Any]:
     """What notebook 01 draws of the published run of natural text beside its own, {} where there is none.
 
-    relevance, functions, loss (without a head): Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
+    relevance, functions: Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
     `ranks.follows_function`; differ: encoder row of `measured.effects_that_differ`; bleu: with encoder attention, and without;
     told: how measures correlate with the loss without a head, by measure, no row where too few heads change it; confidence:
     Series by title; words: `sentence.one_by_one`; rules: `ranks.rank_agreement`; few: `measured.few_heads`.
@@ -72,11 +69,10 @@ def of_natural(root: Path) -> dict[str, Any]:
     chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
     if not (drawn := chapter.inputs("relevance_by_function")).exists():
         return {}
-    names = ("leave_one_out", "confidence_by_rank", "effects_that_differ", "follows_function", "truth_agreement", "bleu")
-    loss, ranked, differ, follows, told, bleu = (pd.read_csv(chapter.table(name)) for name in names)
+    names = ("confidence_by_rank", "effects_that_differ", "follows_function", "truth_agreement", "bleu")
+    ranked, differ, follows, told, bleu = (pd.read_csv(chapter.table(name)) for name in names)
     found: dict[str, Any] = values.read(drawn)
     title, first = next(iter(found["relevance"])), bleu[bleu["test set"] == bleu["test set"].iloc[0]].set_index("model").bleu
-    found["loss"] = {title: loss.set_index(["model", "kind", "layer", "head"]).loss[title]}
     found |= {"ranks": ranked[ranked.weights == "trained"].assign(weights="natural"), "follows": follows.iloc[0]}
     found["told"] = told[(told.truth == "loss, all models") & told.shown].set_index("measure")
     found["confidence"] = values.read(chapter.inputs("fig1_relevance_and_confidence"))["confidence"]
@@ -100,22 +96,20 @@ def two_questions(told: pd.DataFrame, words: pd.DataFrame) -> pd.DataFrame:
 
 
 def turned(table: pd.DataFrame) -> str:
-    """Of `two_questions`: whether the rule that ranks heads best names the head of a word too; "" where no word needs one."""
+    """Of `two_questions`: that the rule which ranks heads best is not the one that names the head of a word; "" if it is."""
     best = table.iloc[0]
-    if not best.words or not best.low > 0:
+    if not best.low > 0 or best.found == table.found.max():
         return ""
-    if best.found == table.found.max():
-        return f"{best.name} ranks the heads of a whole model best, and names the head of one word most often"
     names = "names the head of one word worst" if best.found == table.found.min() else "is not the best for one word"
     return f"The rule of relevance that ranks the heads of a whole model best {names}"
 
 
 def guessed(table: pd.DataFrame, heads: int) -> str:
     """Of `two_questions`: what a guess at one of so many heads would name, and how the two questions differ."""
-    luck, words = table.words.iloc[0] / heads, table.words.iloc[0]
+    words = table.words.iloc[0]
     return (
-        f"A guess would name the needed head for {luck:.0f} of {words} words: for one word all heads of all layers compete, and"
-        " nothing is averaged over words."
+        f"A guess would name the needed head for {words / heads:.0f} of {words} words: for one word all heads of all layers"
+        " compete, and nothing is averaged over words."
     )
 
 
@@ -131,23 +125,22 @@ def answered(
     there = "Europarl" in elsewhere and len(natural.get("told", ())) > 0
     own = f"relevance agrees {ranks.strength(alike.rho, alike.low)} with confidence ({number(alike.rho)})"
     own += "; single removals cost too little to judge" * (not shown)
+    said = [f"**By the rule of the authors' later code, {own}.**"]
     if (first := turned(table)) and (there or shown):
-        best, finder = table.iloc[0], table.loc[table.found.idxmax()]
-        said = [f"**{first}.**", "On Europarl, our one model of natural text, " * there]
-        sure = elsewhere["Europarl"][0] if there else alike.rho
+        best, finder, sure = table.iloc[0], table.loc[table.found.idxmax()], elsewhere["Europarl"][0] if there else alike.rho
         also = f" and confidence ({number(sure)}) do" if best.rule == "alpha_beta" else " does"
-        said[1] += f"{best.name} ranks heads {'much' if best.rho >= 0.7 else 'partly'} as their removal (rank correlation"
-        said[1] += f" {number(best.rho)}){also}"
-        said[1] += f"; it names the needed head for {best.found:.0f} of {best.words:.0f} words"
-        said[1] += f", {finder.name} ({number(finder.rho)}) for {finder.found:.0f}" * (best.name != finder.name) + "."
+        where = "On Europarl, our one model of natural text, " * there
+        said = [
+            f"**{first}.** {where}{best.name} ranks heads {'much' if best.rho >= 0.7 else 'partly'} as their removal (rank"
+            f" correlation {number(best.rho)}){also}; it names the needed head for {best.found:.0f} of {best.words:.0f} words,"
+            f" {finder.name} ({number(finder.rho)}) for {finder.found:.0f}."
+        ]
         said += [f"On generated text {own}."] * there
-    else:
-        said = [f"**By the rule of the authors' later code, {own}.**"]
     each = follows.xs("alpha_beta", level="rule")  # all models first, where there are several
     if each.layers.iloc[0]:
-        more = each.low.iloc[0] > 0
-        said.append(f"Heads with a function are {'more relevant' if more else 'not clearly more relevant'}{' there' * there}")
-        if there and more and natural["follows"].low <= 0:
+        clearly = f"more relevant{' there' * there}" if each.low.iloc[0] > 0 else "not clearly more relevant"
+        said.append(f"Heads with a function are {clearly}")
+        if there and each.low.iloc[0] > 0 >= natural["follows"].low:
             said[-1] += f"; Europarl has {natural['follows'].functional:.0f}, too few to tell"
         said[-1] += "."
     return " ".join(said)
@@ -157,10 +150,8 @@ def by_rank(confidence: pd.DataFrame) -> str:
     """Of `ranks.confidence_by_rank`: the rank of confidence of the most relevant head."""
     first = {weights: number(own.value.iloc[0], ".1f") for weights, own in confidence.groupby("weights")}
     there = f" ({first['natural']} in the Europarl model)" if "natural" in first else ""
-    return (
-        f"The most relevant head of a layer has on average rank {first['trained']} of confidence{there}. Chance gives"
-        f" {number(confidence.even.iloc[0], '.1f')}."
-    )
+    said = f"The most relevant head of a layer has on average rank {first['trained']} of confidence{there}."
+    return f"{said} Chance gives {number(confidence.even.iloc[0], '.1f')}."
 
 
 def worth(

@@ -121,17 +121,14 @@ def needing(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
 def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
     """Of `one_by_one`, here and on natural text: how many words need one head, and whether each rule finds it."""
-    need, found = needing(table)
-    told = f"Is this word an exception? In these short sentences {len(need)} of {len(table)} whole words lose more than a tenth"
-    told += " of their probability without some one encoder head"
-    if len(need):
-        hits = listed(f"{rule} in {'all ' * (n == len(need))}{n}" for rule, n in found.items())
-        told += f". The needed head is the most relevant one by {hits}"
-    if natural is not None:
-        need, found = needing(natural)
-        hits = ", ".join(f"{rule} {'finds it ' * (not at)}for {n}" for at, (rule, n) in enumerate(found.items()))
-        told += f". On Europarl {len(need)} of {len(natural)} words need some one head; {hits}"
-    return f"{told}."
+    told, lose = ["Is this word an exception?"], " whole words lose more than a tenth of their probability without some one"
+    for where, own in (("In these short sentences", table), ("On Europarl", natural)):
+        if own is not None:
+            need, found = needing(own)
+            told.append(f"{where} {len(need)} of {len(own)}{f'{lose} encoder head' if own is table else ' do'}")
+            hits = listed(f"{rule} for {n}" for rule, n in found.items())
+            told[-1] += f"; the needed head is the most relevant one by {hits}." if len(need) else "."
+    return " ".join(told)
 
 
 def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:
