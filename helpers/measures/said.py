@@ -184,8 +184,8 @@ def foretold(natural: pd.DataFrame, loss: pd.Series, shown: bool) -> str:
     called = (named(name).removeprefix("relevance, ").partition(" (")[0] for name in rows.index)
     names = [f"{name} ({number(rho)})" for name, rho in zip(called, rows.rho, strict=True)]
     does, less = ([name for name, low in zip(names, rows.low, strict=True) if (low > 0) == clear] for clear in (True, False))
-    less = f"; {listed(less)} {'do' if len(less) > 1 else 'does'} so less clearly" * bool(less)
-    return f"On Europarl {listed(does)} rank heads much as removal does{less}. On generated text {here}."
+    but = f"; {listed(less)} {'do' if len(less) > 1 else 'does'} so less clearly" * bool(less)
+    return f"On Europarl {listed(does)} rank heads much as removal does{but}. On generated text {here}."
 
 
 def larger(path: Path) -> str:

@@ -736,7 +736,7 @@ more = [
     f"**Agreement with confidence** (Spearman within layers): {each_rule}."
     + (
         f" Elsewhere, default rule, one training each: {large}; the models of generated text are the weak case."
-        if large
+        if elsewhere
         else ""
     ),
     f"**Agreement with the loss without a head**: relevance {interval(*by_all.loc['alpha_beta', ['rho', 'low', 'high']])},"
