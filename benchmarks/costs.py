@@ -1,10 +1,9 @@
-"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes."""
+"""What the study costs, as tables: the results that benchmarks kept, and how long a whole run takes; sentences are `said`'s."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,11 +22,9 @@ from benchmarks.common import SIZES as SHAPES
 from helpers import models, plan, study
 from helpers.heads import index
 from helpers.measures import lrp, worth
-from helpers.measures.table import named as called
 from helpers.methods import contest, l0
-from helpers.reading import count, ends, interval, listed, number, readable
 from helpers.runs import subjects
-from helpers.study import StudyError, layout, published
+from helpers.study import StudyError, published
 
 SIZES = {  # profile -> size of the benchmarks' models
     "tiny": "tiny", "quick": "laptop", "laptop": "laptop", "converged": "laptop", "natural": "base", "paper": "base",
@@ -68,7 +65,7 @@ PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it wha
     "votes": ("", "votes"), "L1 gates": ("", "L1 gates"),
     "leave-one-out": ("", "loss without the head"), TRAINED: ("", "L0, a whole training"),
 }  # fmt: skip
-ENDS = ["cost", "cost_low", "cost_high"]
+ENDS, PAIRED = ["cost", "cost_low", "cost_high"], ("difference", "low", "high")
 TOGETHER = ("confidence", "positional", "syntactic")  # read other text than the contest's; of one pass the first two
 ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encoder heads left -> its name in docs/measured.toml
     ("encoder pass", "removed"): "base_encoder_pass", ("encoder pass", "ceiling"): "base_encoder_ceiling",
@@ -76,49 +73,8 @@ ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encod
     ("generation", "masked"): "base_masked",  # which is not split by call
 }  # fmt: skip
 
-TIMED = (
-    "Measures were timed once in every training of the contest, one after the other in one process, on the same batches; "
-    "brackets go from the least to the most of these trainings. L0 is what its training took. Votes and L1 gates read text of "
-    "their own, as much as they need. Confidence and positions read other text there: their cost, and with it their seconds, "
-    "is that of the growth benchmark over all lengths. Syntax was not timed beside them.\n\n"
-    "All other times are of benchmarks on models with random weights. Every way runs once in every repeat, in random order, "
-    "and ratios are taken within the repeat (of growth and the Llama-style decoder medians are divided). Brackets are "
-    "quartiles. Nothing is timed before the study's way and the obvious way, the one that people write down first, gave the "
-    "same numbers. *Relevance*: one target token at a time, each with a forward pass of its own. *Gradient importance*: "
-    "batches of one. *Loss without the head*: the whole model for every head. *Confidence, positions, syntax*: attention maps "
-    "on disk. Only Captum is somebody else's code."
-)
-GROWN = (
-    "Exponents of the last doubling, one axis at a time, in batches of two sentences: much smaller than the contest's, so that "
-    "overhead of calls is much of the time of short sentences."
-)
-REMOVED = (
-    "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
-    "with its last query head. What is saved beyond operations is caches, threads and noise. The time of a prompt and other "
-    "orders are in the files; for random weights orders are no guide to trained models."
-)
-ADDED = (
-    "Brackets are quartiles over repeats. The *obvious way* to group heads is the protocol of the public code, K-means from "
-    "scratch in every module."
-)
-GATED = "L0 chooses during the training that the others need afterwards: it costs a training only if you would not."
-LIMITS = (
-    "Most times are of small models with random weights on two cores. On a GPU or larger models they will differ; passes by "
-    "definition will not."
-)
-RULES_TOLD = (
-    "*Signed* rules let parts for and against a prediction cancel, *LRP αβ* keeps them apart; the *conservative* rule holds"
-    " attention weights constant."
-)
 PASSES = {  # of a decoder of today: measure -> the pass forward and back, all weights, beside which it stands
     "importance": "floor", "importance per token": "floor", "relevance": "floor of relevance", "leave one out": "floor",
-}  # fmt: skip
-TITLES = {  # benchmark -> what people call it
-    "heads_overhead": "L0 gates on every head", "removed_heads": "removed and masked heads", "pruned_models": "pruned models",
-    "relevance_speed": "relevance of every target token", "importance_speed": "gradient importance",
-    "decoder_speed": TODAY, "head_statistics": "confidence, positions, syntax", "growth": "growth",
-    "generator_speed": "text generator", "training_speed": "training loop", "group_constraint": "group constraint",
-    "coreference_injection": "coreference in heads",
 }  # fmt: skip
 
 
@@ -250,12 +206,6 @@ def remarks(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return frame.assign(note=frame.note.str.replace("the rule knows the reverse", "LRP αβ is implemented in reverse"))
 
 
-def absent(remarks: pd.DataFrame) -> str:
-    """Of `remarks`: the libraries that are not compared because they, or what they need, are not here; "" if there are none."""
-    gone = remarks[remarks.note.str.contains("does not import|not installed")]["what"].str.split(", ").str[-1]
-    return f"Not compared: {listed(dict.fromkeys(gone))}, for this environment lacks their dependencies." if len(gone) else ""
-
-
 def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What everything costs, in units of a plain thing, beside the obvious way to do it (`HEART`); of the last model of each.
 
@@ -297,18 +247,6 @@ def additions(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> pd.Data
     return steps.assign(**(steps[ENDS] - 1), **again)
 
 
-def told_apart(steps: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
-    """Of `additions`: what lies within the spread of a step timed twice, what others add; the most on a smaller model."""
-    dear, of = steps.cost_low > steps.again_high, {own: what for what, *_, own, _ in HEART if what in steps.index}
-    brief = lambda names: listed(dict.fromkeys(re.sub(" (on every|in) .*heads?.*", "", name) for name in names))  # noqa: E731
-    parts = [f"{brief(steps.index[~dear])} lie within the spread of timing the same step twice"] if (~dear).any() else []
-    parts += [f"{brief(steps.index[dear])} add {ends(steps.cost[dear], '%')}"] if dear.any() else []
-    other = numbers(found, OVERHEADS, "ratio")
-    other = other[other["what"].isin(of) & ~other.group.isin(steps.model)].nlargest(1, "value")
-    parts += [f"on a smaller model {of[row.what]} adds {number(row.value - 1, '%')}" for row in other.itertuples()]
-    return f"On {listed(dict.fromkeys(steps.model))}: {'; '.join(parts)}."
-
-
 def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
     """What measures took on the text and models of the contest of notebook 06, each timed once a training, one after the other.
 
@@ -341,7 +279,7 @@ def _contests(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> I
             yield job, table, job["sweep"]["runs"][f"L0 {settings['pruning']['compared'][0]:g}"]
 
 
-def bill(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> tuple[pd.DataFrame, str]:
+def bill(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
     """Seconds of choosing heads and of training on without them; parameters as of `wall_times`.
 
     Every choice is trained on for as many steps, so these should take as long: of the trainings made on one machine each, that
@@ -349,10 +287,8 @@ def bill(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> tuple[
 
     Returns
     -------
-    frame : pandas.DataFrame
+    pandas.DataFrame
         On measure and "random": choose, on. L0 does both in `on`. Empty where nothing is known.
-    said : str
-        Which training that is, and how long the same steps took in all.
     """
     bills: dict[int, Any] = {}
     for job, table, gated in _contests(settings, names, seed):
@@ -366,12 +302,8 @@ def bill(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> tuple[
         frame = pd.DataFrame({"choose": choose, "on": on.groupby(level=0).median()})
         frame.loc[TRAINED, "on"] = _made(l0.runs.run(gated))
         if len(where) == 1 and UNIT in on and job["seed"] not in bills:  # of the first model
-            bills[job["seed"]] = on.max() / on.min(), frame, f"{ends(on, ',.0f')} s with seed {job['seed']} ({listed(where)})"
-    if not bills:
-        return pd.DataFrame(columns=["choose", "on"]), ""
-    best = min(bills, key=lambda one: bills[one][0])
-    said = f"The same {settings['pruning']['steps']:,} steps took {listed(told for *_, told in bills.values())}."
-    return bills[best][1], f"{said} Equal work should take equal time, so seconds are shown of seed {best} alone."
+            bills[job["seed"]] = on.max() / on.min(), frame
+    return min(bills.values(), key=lambda one: one[0])[1] if bills else pd.DataFrame(columns=["choose", "on"])
 
 
 def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd.DataFrame:
@@ -432,124 +364,39 @@ def pruning(priced: pd.DataFrame, ranked: pd.DataFrame, bill: pd.DataFrame) -> p
     return table[["measure", *ENDS, "choose", "on", "value", "low", "high", "above", "apart"]].reset_index(drop=True)
 
 
-def contested(folder: Path, track: str, size: str) -> pd.DataFrame:
+def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     """The contest of notebook 06: a run's, else (of models of a laptop's size) the published one; empty without either.
 
     Returns
     -------
     pandas.DataFrame
-        model, criterion, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first model), above:
-        whether its difference to random heads, paired by training, lies above zero; apart: whether that to L0 leaves zero out.
+        model, criterion, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first model), gain:
+        its difference to random heads, paired by training; above: whether that lies above zero; apart: whether that to L0
+        leaves zero out.
     """
     tables = _tables(folder, track, size)
     if tables is None:
-        return pd.DataFrame(columns=["model", "criterion", "heads", "value", "low", "high", "seeds", "above", "apart"])
+        return pd.DataFrame(columns=["model", "criterion", "heads", "value", "low", "high", "seeds", "gain", "above", "apart"])
     found = pd.read_csv(tables / "contest.csv")
     found, path = found[found.model == found.model.iloc[0]], tables / "contest_paired.csv"
     paired = pd.read_csv(path, header=[0, 1], index_col=0) if path.exists() else pd.DataFrame()
-    end = lambda of, at: found.criterion.map(paired.get((of, at), {})).astype(float)  # noqa: E731
-    return found.assign(above=end("random", "low") > 0, apart=end(TRAINED, "low") * end(TRAINED, "high") > 0)
+    known = paired.reindex(found.criterion).reindex(columns=pd.MultiIndex.from_product([["random", TRAINED], PAIRED]))
+    gain, low = (known["random", end].to_numpy(float) for end in PAIRED[:2])
+    apart = known[TRAINED][[*PAIRED[1:]]].prod(axis=1, min_count=2).to_numpy(float) > 0
+    return found.assign(gain=gain, above=low > 0, apart=apart)
 
 
-def at_once(folder: Path, track: str, size: str) -> pd.DataFrame:
+def at_once(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     """What removing heads at once changes in the loss (nats, against random heads), beside `contested`."""
-    path = (_tables(folder, track, size) or folder) / "removed_at_once_beside_random.csv"
-    found = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["model", "criterion", "heads", "change"])
-    return found[found.model == found.model.iloc[0]] if len(found) else found
+    path = (_tables(folder, track, size) or study.ROOT) / "removed_at_once_beside_random.csv"
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["model", "criterion", "heads", "change"])
 
 
-def _tables(folder: Path, track: str, size: str) -> Path | None:
+def _tables(folder: Path | None, track: str, size: str) -> Path | None:
     """Tables of notebook 06: a run's, else (of models of a laptop's size) the published ones."""
-    places = [folder, *[study.ROOT / "figures" / track] * (size == "laptop")]
+    places = [*([folder] if folder else []), *[study.ROOT / "figures" / track] * (size == "laptop")]
     every = [place / "06_do_measures_agree" / "tables" for place in places]
     return next((tables for tables in every if (tables / "contest.csv").exists()), None)
-
-
-def cheapest(table: pd.DataFrame, trainings: int, text: str) -> str:
-    """Which measure to prune by, in bold and in a sentence: the cheapest of `pruning` whose interval clears random heads."""
-    rows = table.set_index("measure")
-    good = rows[rows.above & rows.cost.notna() & (rows.index != TRAINED)].sort_values("cost")
-    if good.empty:
-        return f"**We cannot tell.** In our contest on {text} no measure's interval against random heads excludes zero."
-    told = "One forward and one backward pass is" if good.index[0] == UNIT else f"As much as {called(good.index[0])} is"
-    name, made = called(good.index[0]), count(int(trainings), "training")
-    said = f"{name[0].upper()}{name[1:]} is the cheapest measure whose heads beat random ones"
-    return f"**{told} enough.** {said} ({text}, {made}; 95 % interval, not corrected)."
-
-
-def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: pd.DataFrame) -> str:
-    """The last words: what to do if one trains on, if not, and for speed; of `pruning`, `contested` and `at_once`, if any."""
-    rows, lines, rests = table.set_index("measure"), [], ""
-    plain = lambda names: listed(called(name).removeprefix("relevance, ").removesuffix(" (trained)") for name in names)  # noqa: E731
-    if {UNIT, TRAINED} <= {*rows.index}:
-        dear = plain([*rows.index[rows.choose > rows.on / 10], TRAINED])
-        said = f"Choosing is nearly free except by {dear}: choose by quality; {called(rows.value.idxmax())} had the best mean."
-        lines.append(f"*You train on.* {said}")
-        rests = f"How well measures choose rests on one contest of {count(int(ranked.seeds.iloc[0]), 'training')}. "
-    own = shots[shots["heads"] == round(ranked["heads"].mean())].set_index("criterion").change if lines else pd.Series()
-    own = own[own.index.isin(rows.index[rows.cost.notna()])]
-    less = own[rows.cost[own.index] < 1]
-    if UNIT in own and less.min() > own[UNIT]:
-        more = [f"{called(name)}, at {rows.cost[name]:.0f} times the price," for name in own.index[own < own[UNIT]]]
-        best = f"only {listed(more)} did slightly better" if more else "no dearer measure did better"
-        said = f"Gradient importance too: removed at once, its heads cost less loss than those of {plain(less.index)}"
-        lines.append(f"*You do not train on.* {said} (means, notebook 6), and {best}. {GATED}")
-    lines.append("*You want speed.* Cut heads out, which saves cache and a little time; a gate only masks them.")
-    return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {rests}{LIMITS}"
-
-
-def judged(table: pd.DataFrame, ranked: pd.DataFrame, heads: int) -> str:
-    """Of `pruning` and `contested`: where the contest was, of how many encoder heads, and how every measure did."""
-    own, rows = ranked.iloc[0], table.sort_values("value", ascending=False)
-    told = [f"{called(row.measure)} {interval(row.value, row.low, row.high, '+.1f')}" for row in rows.itertuples()]
-    where = f"{own.model}, {own.seeds:.0f} trainings, about {ranked['heads'].mean():.0f} of {heads} encoder heads left"
-    return f"*The contest* ({where}, all trained on alike), BLEU against the unpruned model: {', '.join(told)}."
-
-
-def times_as_long(priced: pd.DataFrame, table: pd.DataFrame, steps: int) -> str:
-    """What relevance costs beside gradient importance, of `priced`; and with training on, of `pruning` (none if empty)."""
-    dear = priced.cost[priced.index.intersection([*lrp.RULES])]
-    said = f"To choose heads, relevance costs {ends(dear, '.0f')} times as much."
-    bills = table.set_index("measure")
-    if not {UNIT, "alpha_beta", TRAINED} <= set(bills.index[bills.on.notna()] if len(bills) else ()):
-        return said
-    whole = (bills.choose + bills.on) / (bills.choose + bills.on)[UNIT]
-    one, both = (number(whole[name], ".2f") for name in ("alpha_beta", TRAINED))
-    about = f"{round(bills.on[UNIT], -1 if bills.on[UNIT] > 100 else 1):g}"
-    said = f"{said} Every choice is then trained on for {steps:,} steps (about {about} s). With that counted, LRP αβ costs"
-    said = f"{said} {one} times as much and L0, which trains all heads while the others train a model already cut, {both} times"
-    return f"{said} (one training, one machine)."
-
-
-def better(table: pd.DataFrame) -> str:
-    """Of `pruning`: what takes half the passes and does not clear random heads; what is dearer and has a better mean."""
-    rows = table.dropna(subset="cost").set_index("measure")
-    if UNIT not in rows.index:
-        return ""
-    less, dear = rows[(rows.cost < rows.cost[UNIT]) & ~rows.above], rows[rows.cost > rows.cost[UNIT]]
-    best = list(map(called, dear.index[dear.value > rows.value[UNIT]]))
-    said = f"{listed(best)} cost more and had a better mean." if best else "no dearer measure was shown to be better."
-    if TRAINED in rows.index and not rows.apart[UNIT]:
-        said = f"{said[:-1]}, and {called(UNIT)} and L0 cannot be told apart."
-    if len(less):
-        took = f"({ends((*less.cost_low, *less.cost_high), '.2g')} times the time)"
-        verbs = ("takes", "is") if len(less) == 1 else ("take", "are")
-        who = f"{listed(map(called, less.index))} {verbs[0]} half the passes {took}"
-        said = f"{who} but {verbs[1]} not shown to beat random heads; {said}"
-    return said[0].upper() + said[1:]
-
-
-def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
-    """What measures cost as a table in Markdown; of `priced` (on so many sentences), and the points of `growth`."""
-    at = points["at"][points.axis == "length"]
-    columns = {"what": "what", "cost": "times gradient importance", "seconds": "seconds"}
-    columns |= {"short": f"at {at.min():.0f} tokens", "long": f"at {at[at <= 64].max():.0f} tokens"}
-    columns |= {"times": "obvious way / ours", "captum": "Captum / ours"}
-    forms = dict.fromkeys(("cost", "seconds", "times"), ".3g") | dict.fromkeys(("short", "long", "captum"), ".2g")
-    told = f"What measures cost: on the contest's {sentences} sentences, L0's in all (brackets: least to most of trainings, of"
-    told += " confidence of lengths); then by length of sentences, in batches of two; last two columns from other benchmarks"
-    told += f" ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}; confidence with syntax)"
-    return f"{readable(priced.reset_index(drop=True), columns, forms, caption=told).data}\n\n{RULES_TOLD}"
 
 
 def sample(settings: Mapping[str, Any], chosen: str, seed: int) -> tuple[Any, dict[str, Any], float]:
@@ -584,9 +431,9 @@ def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
         one to the heads being alike, one to the weights twice as much) and counted (products of matrices in the study's own
         way), both in units of gradient importance.
     """
-    heads, targets, learnt = len(index(model)), batch["labels"].shape[1], lambda name: ".encoder.layers." in name
+    heads, targets = len(index(model)), batch["labels"].shape[1]
     removed = f"{1 + heads} + 0 (encoder alone: {1 + len(index(model, ('encoder',)))})"
-    weights = [weight for name, weight in model.named_parameters() if learnt(name)]  # those that pruning trains
+    weights = [weight for name, weight in model.named_parameters() if ".encoder.layers." in name]  # those that pruning trains
     step = torch.enable_grad()(lambda: torch.autograd.grad(models.cross_entropy(model, batch, 0.0), weights))
     ways: dict[str, tuple[str, float, Any]] = {
         UNIT: ("1 + 1", 1.0, lambda: worth.importance(model, [batch], norm=None)),
@@ -604,47 +451,17 @@ def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
 
 
 def beside(counted: pd.DataFrame, priced: pd.DataFrame) -> pd.DataFrame:
-    """`counted` with the measured costs of `priced`, cheapest first, one signed rule of two; another benchmark's are marked."""
+    """`counted` with the measured costs of `priced`, cheapest first; another benchmark's are marked."""
     table = counted.join(priced[["what", "cost", "cost_low", "cost_high", "over"]], how="inner").sort_values("cost")
     table[ENDS] = table[ENDS].map(lambda value: float(f"{value:.2g}"))  # as the answer rounds them
     alone = (table.over != "trainings") & (table.over == "trainings").any()
-    table["what"] += np.where(alone, " (measured on random weights)", "")
-    return table.drop("cp", errors="ignore")
-
-
-def understood(table: pd.DataFrame) -> str:
-    """Of `priced` beside `counted`: how near counted operations come to measured costs, and where they do not."""
-    ratio = (table.cost / table.counted).drop(UNIT, errors="ignore")
-    near, far = ratio[ratio.between(0.5, 2)], ratio[~ratio.between(0.5, 2)]
-    said = [f"Counted operations are within a factor of two for {len(near)} of {len(ratio)} measured costs"]
-    said += [f"{called(name)} took {number(value, '.1f')} times what they say" for name, value in far.items()]
-    return f"{'; '.join(said)}."
+    return table.assign(what=table["what"] + np.where(alone, " (measured on random weights)", ""))
 
 
 def between(said: str) -> tuple[float, float]:
     """The ends of "1.03 to 1.17"."""
     low, _, high = said.partition(" to ")
     return float(low), float(high or low)
-
-
-def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str) -> str:
-    """What cut and masked encoder heads save: ends by (call, form), as of `ONCE`, where as many are left as `case` says."""
-    at = [("encoder pass", "removed"), ("generation", "removed"), ("generation", "masked")]
-    cut, made, masked = (ends(papers[of], ".2f") for of in at)
-    left = " of ".join(re.findall(r"\d+", case)[:2])
-    said = f"With {left} encoder heads left an encoder pass is {cut} times as fast, generation {made}"
-    return f"{said}; with the others masked, {masked}."
-
-
-def decoder(frame: pd.DataFrame) -> str:
-    """Of the benchmark `decoder_speed`: the study's way beside the obvious one, in passes forward and back."""
-    of, told = frame[frame.quantity == "seconds"].set_index("what").value, []
-    for name, said in (("importance", "gradient importance"), ("relevance", "relevance by AttnLRP"),
-                       ("leave one out", "the loss without the head")):  # fmt: skip
-        ours, other = (number(of[name + way] / of[PASSES[name]], ".2g") for way in ("", ", obvious"))
-        told.append(f"{said} {ours} ({other})")
-    where = f"On a {TODAY} ({frame.group.iloc[0]}; random tokens), in passes forward and back with gradients of all weights"
-    return f"{where}, in brackets the obvious way: {listed(told)}."
 
 
 def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -669,13 +486,6 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         slopes[["what", "axis", "value", "low", "high", "last"]].reset_index(drop=True),
         points[["what", "axis", "at", "value", "low", "high"]].reset_index(drop=True),
     )
-
-
-def machines(facts: pd.DataFrame, spent: pd.DataFrame, large: str) -> str:
-    """What was timed on which machine: benchmarks, models of the papers' size (`large`), and the contest (as of `spent`)."""
-    own = spent.attrs.get("hardware")
-    said = f"Benchmarks: {listed(facts.hardware.unique())}; removed heads at the papers' size: {large}"
-    return f"{said}{f'; the contest: {listed(own)}' if own else ''}."
 
 
 def operations(size: str, length: float) -> float:
@@ -705,40 +515,10 @@ def counted_growth(points: pd.DataFrame, size: str) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:
-    """Of `growth` and `counted_growth`: how many times as long relevance takes at twice the length, and what torch counts."""
-    near, last = counts.columns[0], counts.columns[-1]
-    times = points[points.axis == "length"].pivot(index="what", columns="at", values="value").filter(like="relevance", axis=0)
-    late, early = times[last] / times[last / 2], (times[near] / times[near / 2]).drop(f"relevance, {SLOW}")
-    passes = counts[near][early.index]
-    why = ["the shortcut above"] * int(passes.max() < 4) + ["overhead"] * int(early.max() < passes.min())
-    end = f": {listed(why)} hide{'s' * (len(why) == 1)} the square" if why else ""
-    said = f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(late, '.1f')} times as long. From {near / 2:.0f} to"
-    said = f"{said} {near:.0f}, signed rules take {ends(early, '.1f')} times as long, counted {ends(passes, '.1f')}"
-    return f"{said} times{end}."
-
-
-def expected(counts: pd.DataFrame, size: str) -> str:
-    """How operations of one pass per token grow at twice the length, and those of `counted_growth`."""
-    told = ""
-    for at, grown in counts.filter(like="relevance", axis=0).items():
-        passes = number(operations(size, at) / operations(size, at / 2), ".1f")
-        each = [f"{value:.1f} ({called(rule[11:]).removeprefix('relevance, ')})" for rule, value in grown.items()]
-        told += f"From {at / 2:.0f} to {at:.0f} tokens the operations of one pass per token grow {passes} times; those torch"
-        told += f" counts in the study's code grow {listed(each)} times. "
-    return told
-
-
 def ranges(papers: Mapping[tuple[str, str], tuple[float, float]]) -> pd.DataFrame:
     """Ends by (call, form), as of `ONCE`, as a table: call, form, low, high."""
     rows = [("both calls" if form == "masked" else call, form, *ends) for (call, form), ends in papers.items()]
     return pd.DataFrame(rows, columns=["call", "form", "low", "high"])
-
-
-def unpruned(frame: pd.DataFrame) -> str:
-    """Of `pruned`: what timing a model against itself gives for a token, which is noise."""
-    none = frame[(frame.share == 0) & (frame.quantity == "time of a token") & frame.criterion.str.contains("evenly")]
-    return f"With no head removed, a token takes {ends(none.value, '%')} of the time of the same model timed again."
 
 
 def savings(frame: pd.DataFrame) -> pd.DataFrame:
@@ -772,16 +552,6 @@ def pruned(frame: pd.DataFrame) -> pd.DataFrame:
     of = table[counted].assign(quantity=table.quantity.str.replace("operations", "time"))
     keys = ["model", "quantity", "criterion", "share"]
     return table[~counted].merge(of[[*keys, "value"]].rename(columns={"value": "floor"}), how="left", on=keys)
-
-
-def left(frame: pd.DataFrame) -> str:
-    """Of `pruned`: what is left of cache and time where most heads are gone, evenly: the least and the most of its models."""
-    most = frame[frame.criterion.str.contains("evenly") & (frame.share == frame.share.max())].groupby("quantity").value
-    cache, time = (ends(most.get_group(name), "%") for name in ("cache bytes", "time of a token"))
-    return (
-        f"Without {frame.share.max()} % of all heads the cache is down to {cache}, but a token still takes {time} of its time:"
-        " feed-forward layers and the output vocabulary stay."
-    )
 
 
 # --- whole runs ------------------------------------------------------------------------------------------------------
@@ -831,15 +601,6 @@ def recorded(profile: str, settings: Mapping[str, Any], models: str, seed: int, 
     if profile != "tiny" and beside.is_dir():
         tables = {"tiny": wall_times(tiny, subjects.names(tiny), 1, beside)} | tables
     return pd.concat(tables, names=["profile"])
-
-
-def alone(times: pd.DataFrame, executed: Path) -> str:
-    """How long the notebooks of `wall_times` took one after another, and on what, as their sidecars say; "" if not recorded."""
-    took = times.executing.dropna()
-    paths = [layout.Chapter(executed / name).shared for name in took.index]
-    where = dict.fromkeys(study.read_json(path)["hardware"] for path in paths if path.exists())
-    on = f" on {listed(where)}" if where else ""
-    return f"Executed one after another the notebooks took {number(took.sum() / 60, '.1f')} minutes{on}. " if len(took) else ""
 
 
 def _made(recipe: study.Recipe, fact: str = "seconds") -> Any:

@@ -19,8 +19,6 @@ from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
 from helpers.study import StudyError
 
-FORMS = {"removed": ("heads removed", MODELS[0]), "ceiling": ("removed, by operations", "#444444"), "": ("", "")}
-
 
 def _short(value: float, _=None) -> str:
     """A number in as few figures as tell it: 0.05, 3, 120, 4k."""
@@ -91,7 +89,7 @@ RANDOM: dict[str, dict[str, Any]] = {
 
 @redrawable
 def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
-    """A bill for each measure, seconds of choosing heads and of training on, beside what pruning by it changes.
+    """What pruning by a measure changes against what choosing by it costs (logarithmic), with random heads as a band.
 
     Parameters
     ----------
@@ -101,35 +99,48 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
         Of what pruning changes.
     """
     drawing.need(frame, "measure", "cost", "choose", "on", "value", "low", "high", "above", once=("measure",))
-    rows = frame.dropna(subset=["choose", "on"]).sort_values("cost", na_position="first").reset_index(drop=True)
-    size = (WIDTH, 0.27 * len(rows) + 1.1)
-    figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, width_ratios=(1.15, 1))
-    most = (rows.choose + rows.on).max()
-    for row in rows.itertuples():
-        paid = not row.choose and row.measure != "random"  # choosing is in training
-        left.barh(row.Index, row.on, 0.62, row.choose, color=MODELS[3] if paid else "#D0D0D0", lw=0)
-        left.barh(row.Index, row.choose, 0.62, color=MODELS[4], lw=0)
-        said = f"{row.on:.0f} s" if paid else f"{row.choose:.{1 if row.choose else 0}f} + {row.on:.0f} s"
-        left.text(row.choose + row.on + most / 60, row.Index, said, fontsize=7.5, va="center")
-        if row.measure == "random":
-            right.axvspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
-            right.text((row.low + row.high) / 2, -0.55, "random heads", fontsize=7.5, color="#555555", ha="center", va="bottom")
+    rows = frame.dropna(subset="cost").sort_values("cost").reset_index(drop=True)
+    twins = rows.groupby("cost").cumcount() - (rows.groupby("cost").cost.transform("size") - 1) / 2  # side by side
+    figure = plt.figure(figsize=(WIDTH, 3.1))
+    axis: Any = figure.subplots(subplot_kw={"xscale": "log"})
+    grey: dict[str, Any] = {"fontsize": 7.5, "color": "#555555"}
+    for row in frame[frame.measure == "random"].itertuples():
+        axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
+        axis.axhline(row.value, color="#777777", lw=0.8, zorder=0)
+        axis.text(0.5, row.value, "random heads", transform=axis.get_yaxis_transform(), ha="center", va="bottom", **grey)
+    for row in rows[rows.cost == 1].dropna(subset=["choose", "on"]).itertuples():
+        axis.axvline(row.on / row.choose, color="#777777", lw=0.8, ls="--", zorder=0)
+        grey |= {"transform": axis.get_xaxis_transform(), "ha": "right", "va": "bottom"}
+        axis.text(row.on / row.choose / 1.04, 0.02, "the price of\ntraining on", **grey)
+    axis.axhline(0, **drawing.LEVEL)
+    step, before = (rows.high.max() - rows.low.min()) / 15, 0.0
+    taken: list[tuple[float, float, float]] = []  # of labels: where they begin, end and stand
+    for row, cost in zip(rows.itertuples(), rows.cost * 1.16**twins, strict=True):
         look, ends = RANDOM["above" if row.above else "not"], [[row.value - row.low], [row.high - row.value]]
-        look = {"color": "#555555", "marker": "o"} if row.measure == "random" else look
-        right.errorbar(row.value, row.Index, xerr=ends, ls="", ms=5.5, elinewidth=0.9, mew=0.8, **look)
-    right.axvline(0, **drawing.LEVEL)
-    left.set_yticks(rows.index, [name if name != "random" else "random heads" for name in rows.measure])
-    left.set(xlabel="seconds: choosing heads + training on", xlim=(0, 1.33 * most), ylim=(len(rows) - 0.5, -0.5))
-    right.set(xlabel=f"{unit} (95 %)")
-    for axis in (left, right):
-        axis.tick_params(axis="y", length=0)
-    [label.set_weight("bold") for label in left.get_yticklabels() if label.get_text() == "gradient importance"]
-    bars = drawing.squares({"choose": MODELS[4], "train on": "#D0D0D0", "both at once": MODELS[3]})
-    points = {"beats random heads": RANDOM["above"] | {"ls": ""}, "not shown to": RANDOM["not"] | {"ls": ""}}
-    for axis, entries in ((left, bars), (right, points)):
-        handles = [plt.Line2D([], [], **{"ms": 5, **look}, label=name) for name, look in entries.items()]
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17), "borderaxespad": 0}
-        axis.legend(handles=handles, ncols=3, columnspacing=1.2, handletextpad=0.4, **place)
+        axis.errorbar(cost, row.value, yerr=ends, ls="", ms=5.5, elinewidth=0.9, mew=0.8, **look)
+        name = row.measure.removeprefix("relevance, ").removesuffix(" (trained)")
+        words: dict[str, Any] = {"fontsize": 7.5, "color": look["color"], "weight": "bold" if row.cost == 1 else "normal"}
+        if not row.above:  # beside its long line, away from the one before
+            side = -1 if row.cost < 1 or row.cost > 2 * before else 1
+            at = (row.cost * 1.16 ** -abs(twins[row.Index]) if side < 0 else cost, row.value)
+            look = {"textcoords": "offset points", "ha": "right" if side < 0 else "left", "va": "center"}
+            axis.annotate(name, at, (6 * side, 0), **look, **words)
+        else:
+            half, height, place = 0.021 * len(name) + 0.03, max(row.high, 0) + step / 3, math.log10(cost)  # decades
+            while any(place - half < end and place + half > begin and abs(height - high) < step for begin, end, high in taken):
+                height += step / 3
+            taken.append((place - half, place + half, height))
+            axis.plot([cost, cost], [row.high, height], color="#BBBBBB", lw=0.6, zorder=0)
+            axis.text(cost, height, name, ha="center", va="bottom", **words)
+        before = row.cost
+    axis.set(xlabel="cost of choosing heads, in gradient importances", ylabel=f"{unit} (95 %)")
+    axis.set_xlim(rows.cost.min() / 3, rows.cost.max() * 2)
+    axis.xaxis.set_major_formatter(FuncFormatter(_short))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    shown = {"beats random heads": RANDOM["above"] | {"ls": ""}, "not shown to": RANDOM["not"] | {"ls": ""}}
+    axis.legend(
+        handles=[plt.Line2D([], [], **{"ms": 5, **look}, label=name) for name, look in shown.items()], loc="lower center"
+    )
     return figure
 
 
@@ -146,42 +157,13 @@ def overheads(frame: pd.DataFrame, label: str = "times the plain variant"):
 
 
 @redrawable
-def removed(frame: pd.DataFrame):
-    """What removed heads save beside what operations allow: a panel a call, a bar a form from least to most; masked as a band.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        call, form ("removed", "masked", "ceiling"), low, high (times as fast as with all heads).
-    """
-    drawing.need(frame, "call", "form", "low", "high", once=("call", "form"))
-    masked, frame = frame[frame.form == "masked"], frame[frame.form != "masked"]
-    calls = list(dict.fromkeys(frame.call))
-    figure, axes = plt.subplots(1, len(calls), figsize=(WIDTH, 1.5), sharey=True, sharex=True, squeeze=False)
-    for axis, call in zip(axes.flat, calls, strict=True):
-        for row in frame[frame.call == call].itertuples():
-            place, (_, colour) = list(FORMS).index(row.form), FORMS[row.form]
-            axis.barh(place, row.high - row.low, 0.6, row.low, color=colour, alpha=0.6, lw=0)
-            axis.text(row.high + 0.01, place, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, color=colour, va="center")
-        for row in masked.itertuples():
-            axis.axvspan(row.low, row.high, color="#777777", alpha=0.25, lw=0, zorder=0)
-            axis.text(row.high + 0.01, len(FORMS) - 1, f"grey band: masked, {row.call}", fontsize=7.5, va="center")
-        axis.axvline(1, **drawing.LEVEL)
-        axis.set_xlim(min(0.95, *masked.low - 0.03, frame.low.min() - 0.02), frame.high.max() + 0.13)
-        axis.set(title=call, xlabel="times as fast as with all heads", ylim=(len(FORMS) - 0.5, -0.5))
-        axis.set_yticks(range(len(FORMS)), [name for name, _ in FORMS.values()])
-        axis.tick_params(axis="y", length=0)
-    return figure
-
-
-@redrawable
 def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     """Seconds against the length of sentences, both logarithmic, each line with its name and exponent of the last doubling.
 
     Parameters
     ----------
     exponents, points : pandas.DataFrame
-        As `benchmarks.costs.growth` returns them, of one axis; exponents may have counted, those of operations.
+        As `benchmarks.costs.growth` returns them, of one axis.
     """
     drawing.need(exponents, "what", "axis", "last", once=("what",))
     drawing.need(points, "what", "axis", "at", "value", "low", "high")
@@ -191,11 +173,10 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     drawing.lines(axis, points, "at", "value", "what", looks)
     sizes = sorted(points["at"].unique())
     drawing.logarithmic(axis, "xy")
-    for power, start in ((1, points.value.min()), (2, points.value.max() / 3.5 / (sizes[-1] / sizes[0]) ** 2)):  # guides
-        rise = [start, start * (sizes[-1] / sizes[0]) ** power]
-        axis.plot([sizes[0], sizes[-1]], rise, color="#999999", lw=0.8, ls="--", zorder=0)
-        look: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "color": "#666666", "va": "center"}
-        axis.annotate(f"exponent {power}", (sizes[-1], rise[1]), (8, 0), **look)
+    most = points.value.max() / 3.5
+    axis.plot([sizes[0], sizes[-1]], [most / (sizes[-1] / sizes[0]) ** 2, most], color="#999999", lw=0.8, ls="--", zorder=0)
+    look: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5, "va": "center"}
+    axis.annotate("exponent 2", (sizes[-1], most), (8, 0), color="#666666", **look)
     if {32, 64} < set(sizes):
         axis.axvspan(32, 64, color="#777777", alpha=0.13, lw=0, zorder=0)
         grey: dict[str, Any] = {"fontsize": 7, "color": "#555555", "ha": "center", "va": "top"}
@@ -214,13 +195,8 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
             places[low : low + 2] = places[low : low + 2].mean() + np.array([-gap, gap]) / 2
     for name, place in zip(ends.index, places, strict=True):
         said = f"{name}: {slopes['last'][name]:.1f}".replace("-", "−")
-        passes = slopes["counted"][name] if "counted" in slopes else np.nan
-        said += "" if np.isnan(passes) else f" (counted {passes:.1f})"
-        axis.annotate(said, (sizes[-1], 10**place), (8, 0), textcoords="offset points", fontsize=7.5, va="center",
-                      color=looks[name]["color"])  # fmt: skip
-    axis.set_title(
-        "behind each name: exponent of the last doubling, timed (and of counted operations)", loc="right", fontsize=7.5
-    )
+        axis.annotate(said, (sizes[-1], 10**place), (8, 0), color=looks[name]["color"], **look)
+    axis.set_title("behind each name: exponent of the last doubling", loc="right", fontsize=7.5)
     return figure
 
 

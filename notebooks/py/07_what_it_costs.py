@@ -23,7 +23,8 @@
 #
 # The price of choosing heads is told in one unit, the cost of *gradient importance*: the size of the loss's slope in a head's
 # gate (Michel et al. 2019). Quality is that of notebook 6's contest of measures: each chose encoder heads to remove before
-# training on. *AttnLRP* and *conservative* are signed rules of relevance, *LRP αβ* is Voita's.
+# training on. *LRP αβ* is Voita's rule of relevance. *Positional* says how often a head looks at one offset, *votes* how often
+# it stands for a group; *L1 gates* are trained under a price on their size.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -43,14 +44,13 @@ run = study.begin("07_what_it_costs", globals())
 print(run.summary())
 
 # %% jupyter={"source_hidden": true}
-import numpy as np
 from IPython.display import Markdown, display
 
-from benchmarks import common, costs, figures
+from benchmarks import common, costs, figures, said
 from helpers import drawing
 from helpers.measures.table import named
 from helpers.publish import claims, pages
-from helpers.reading import folded, number, readable
+from helpers.reading import folded, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 
@@ -65,22 +65,21 @@ heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
 exponents, points = costs.growth(found["growth"])
 size, text = found["growth"]["size"].iloc[0], {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
 contest, shots = (read(run.folder, run.corpus, size) for read in (costs.contested, costs.at_once))
+there = costs.contested(None, "natural", size if run.corpus == "controlled" else "")
 names = subjects.names(run.settings, models) if len(contest) else []
-took, (billed, seconds) = costs.spent(run.settings, names, seed), costs.bill(run.settings, names, seed)
+took, billed = costs.spent(run.settings, names, seed), costs.bill(run.settings, names, seed)
 priced = run.table(costs.priced(heart, points, took), "measures")
 key, by_cost = "costs_and_pruning", costs.pruning(priced, contest if len(billed) else contest[:0], billed)
 best = "**From one pass to one for every token.** The unit is gradient importance."
-told = [costs.details(priced, points, run.settings["relevance"])]
 if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
-    best = costs.cheapest(by_cost, contest.seeds.iloc[0], text)
-    told = [costs.judged(by_cost, contest, run.settings["model"]["layers"] * run.settings["model"]["heads"]), seconds, *told]
+    best = said.cheapest(by_cost, contest.seeds.iloc[0], text)
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
         key,
-        caption="Seconds of choosing encoder heads by a measure and of training on without the others, in one training, beside"
-        " what that changes in BLEU, over trainings. Syntax was not timed beside them.",
-        takeaway=costs.better(by_cost),
+        caption="What choosing encoder heads by a measure costs, and what training on without the others then changes in BLEU,"
+        " over trainings. Syntax was not timed.",
+        takeaway=said.better(by_cost),
         show=False,
     )
 
@@ -125,13 +124,13 @@ sizes = torch.cat([slope.abs().mean(0).flatten() for slope in slopes]).double() 
 study_s = torch.tensor(worth.importance(model, [batch], norm=None).to_numpy())
 torch.testing.assert_close(sizes.cpu(), study_s, rtol=1e-3, atol=1e-6)
 tokens, unit = batch["labels"].shape[1], forward + backward  # relevance explains one target token after another
-ours = flops(model, lambda: lrp.explain(model, [batch], "attnlrp"))  # as `operations`, with products in place
+ours = flops(model, lambda: lrp.explain(model, [batch], "attnlrp"))  # also counts products in place, which are missed above
 print(f"one backward pass is {backward / forward:.2f} forward passes; relevance of {tokens} tokens, in gradient importances:")
 print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.1f} in the study's code (AttnLRP)")
 
 # %% [markdown]
-# AttnLRP costs less than its passes. In the low layers the study turns the product round: instead of carrying every token's
-# slopes down, it carries the output of the few heads below up, and multiplies where they meet.
+# AttnLRP costs less than its passes. In the low layers, where tokens outnumber the heads below, the study runs the derivative
+# forward from those heads instead of backward from every token.
 #
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
 # clock on the whole text of the contest; it takes a backward pass as one forward pass. The loss without a head takes one pass
@@ -144,19 +143,16 @@ table = costs.beside(counted, priced)
 columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
 columns |= {"counted": "by counted operations", "cost": "measured"}
 display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
-display(Markdown(f"> {costs.understood(table)}"))
+display(Markdown(f"> {said.understood(table)}"))
 
 # %% [markdown]
-# Relevance by LRP αβ costs more than its operations. It splits every product into a positive and a negative part; the splitting
-# is no product of matrices, so torch does not count it.
+# The loss without a head costs less than its passes: layers below the head are computed once. Relevance by LRP αβ costs more
+# than its operations. It splits every product into a positive and a negative part; torch does not count the splitting.
 
 # %% jupyter={"source_hidden": true}
-columns = {"benchmark": "benchmark", "difference": "largest difference", "bound": "allowed", "minutes": "minutes"}
-columns = {"benchmark": "benchmark", "size": "size"} | columns if facts.index.unique("size").size > 1 else columns
-checked = readable(facts.rename(index=costs.TITLES), columns, {"difference": ".0e", "bound": ".0e"})
 today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
-more = costs.decoder(found["decoder_speed"])
-folded("More: how it was timed, the obvious ways, and a Llama-style decoder", costs.TIMED, more, checked)
+more = said.decoder(found["decoder_speed"])
+folded("More: how it was timed, the obvious ways, and a Llama-style decoder", said.TIMED, more)
 
 # %% jupyter={"source_hidden": true}
 kinds = {
@@ -171,8 +167,8 @@ for name, (benchmark, quantity, caption) in kinds.items():
     run.figure(figures.speeds(part), name, caption=caption, show=False)
 added = run.table(costs.numbers(found, costs.OVERHEADS, "ratio"), "overheads", over=intervals.ROUNDS)
 for name in costs.OVERHEADS:
-    said = f"Time of a training step against the plain one: {name.replace('_', ' ')}."
-    run.figure(figures.overheads(added[added.benchmark == name]), name, caption=said, table="overheads", show=False)
+    caption = f"Time of a training step against the plain one: {name.replace('_', ' ')}."
+    run.figure(figures.overheads(added[added.benchmark == name]), name, caption=caption, table="overheads", show=False)
 run.table(costs.numbers(found, "relevance_speed", "ratio"), "relevance_ratios", over=intervals.ROUNDS)
 loop = run.table(costs.numbers(found, "training_speed", "ratio"), "training_ratios", over=intervals.ROUNDS)
 kept = run.table(costs.numbers(found, "head_statistics", "bytes"), "statistics_kept", over=intervals.ROUNDS)
@@ -197,9 +193,8 @@ for figure, name, caption in (
 # ## On long sentences relevance grows with about the square
 #
 # If relevance needs a backward pass for every token, and every pass runs over all tokens, its time should grow with the square
-# of the length. Attention adds to that; the shortcut of signed rules takes from it, and torch counts how much. The figure times
-# two sentences of growing length. Behind a name stands the exponent of the last doubling: at two, twice the length costs four
-# times as much.
+# of the length. Attention adds to that; the shortcut of signed rules takes from it. The figure times two sentences of growing
+# length. Behind a name stands the exponent of the last doubling: at two, twice the length costs four times as much.
 
 # %% jupyter={"source_hidden": true}
 counts = costs.counted_growth(points, size)
@@ -209,16 +204,16 @@ by_length, at_length = (
     part[(part.axis == "length") & (part["what"] != "importance per token")] for part in (exponents, points)
 )
 run.figure(
-    figures.growth(by_length.assign(counted=np.log2(by_length["what"].map(counts.iloc[:, -1]))), at_length),
+    figures.growth(by_length, at_length),
     "growth",
     caption="How the time of each measure grows with the length of sentences, with exponents of the last doubling.",
-    takeaway=costs.steepest(points, counts),
+    takeaway=said.steepest(points, counts),
 )
 
 # %% jupyter={"source_hidden": true}
 rates = exponents[exponents["what"] != "importance per token"].pivot(index="what", columns="axis", values="last")
 rates = rates.rename(index=common.named).rename_axis(index="measure", columns=None)[list(dict.fromkeys(exponents.axis))]
-folded("More: growth with heads, layers and sentences, and by operations", costs.GROWN, costs.expected(counts, size),
+folded("More: growth with heads, layers and sentences, and by operations", said.GROWN, said.expected(counts, size),
        readable(rates, forms=dict.fromkeys(rates, ".1f")))  # fmt: skip
 
 # %% [markdown]
@@ -226,20 +221,13 @@ folded("More: growth with heads, layers and sentences, and by operations", costs
 #
 # A closed gate takes a head out of the result, but the machine still computes it. Time is saved only when the head's rows and
 # columns are cut out of the weights. We cut encoder heads from models of the papers' size until ten of forty-eight are left, as
-# Voita et al. do. The weights are random: this asks for time alone, not whether so many can go. Beside the clock stands what
-# the count of operations allows.
+# Voita et al. do. The weights are random: this asks for time alone, not whether so many can go.
 
 # %% jupyter={"source_hidden": true}
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
 papers = {case: costs.between(pages.measured(name, "value")) for case, name in costs.ONCE.items()}
-ranges = run.table(costs.ranges(papers), "removed_at_the_papers_size", over=intervals.ROUNDS)
-run.figure(
-    figures.removed(ranges),
-    "removed",
-    caption="What removed and masked encoder heads save of an encoder pass and of generation, and what operations allow.",
-    table="removed_at_the_papers_size",
-    takeaway=costs.removing(papers, pages.measured("base_encoder_pass", "what")),
-)
+run.table(costs.ranges(papers), "removed_at_the_papers_size", over=intervals.ROUNDS)
+display(Markdown(f"> {said.removing(papers, pages.measured('base_encoder_pass', 'what'))}"))
 
 # %% [markdown]
 # Heads of the decoder save something else: memory. While a model generates, it keeps the keys and values of every head of the
@@ -254,7 +242,7 @@ run.figure(
     figures.pruned(even, "model"),
     "pruned",
     caption="What is left to pay as more heads of all kinds go, evenly over layers: cache, and time of a token.",
-    takeaway=costs.left(large),
+    takeaway=said.left(large),
 )
 run.figure(
     figures.pruned(pruned),
@@ -263,7 +251,7 @@ run.figure(
     table="pruned",
     show=False,
 )
-folded("More: how heads were removed, and noise", costs.REMOVED, costs.unpruned(large))
+folded("More: how heads were removed, and noise", said.REMOVED, said.unpruned(large))
 
 # %% [markdown]
 # ## What do gates, groups and coreference add to training?
@@ -276,42 +264,27 @@ folded("More: how heads were removed, and noise", costs.REMOVED, costs.unpruned(
 steps = costs.additions(heart, found)
 columns = {"what": "added to training", "cost": "longer step", "again": "plain step once more"}
 display(readable(steps, columns, {"cost": "+%", "again": "+%"}))
-display(Markdown(f"> {costs.told_apart(steps, found)}"))
+display(Markdown(f"> {said.told_apart(steps, found)}"))
 
 # %% jupyter={"source_hidden": true}
 columns = {"what": "what", "times": "obvious way / ours", "model": "model", "repeats": "repeats"}
 told_of = readable(steps, columns, {"times": ".2f"})
-folded("More: models, repeats, and the public code's way to group heads", costs.ADDED, told_of)
-
-# %% [markdown]
-# ## What does the whole study cost?
-
-# %% jupyter={"source_hidden": true}
-times = run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
-own = times.loc[profile]
-hours = {"minutes": own.executing / 60, "hours": own.training / 3600}
-columns = {"notebook": "notebook", "minutes": "the notebook itself, minutes", "hours": "what it needs, core hours"}
-columns |= {"things made": "things made"}
-whole = f"To train and measure everything of profile {profile} takes {number(own.training.sum() / 3600, '.0f')} core hours."
-whole = f"{whole} With published runs, `make study` takes {pages.measured('study')} ({pages.measured('study', 'hardware')})."
-display(Markdown(whole))
-less = f"Everything that is published took {pages.store('core hours')} core hours, some of it on natural text."
-less = f"{costs.alone(own, run.folder)}{less} This notebook is not timed."
-folded("More: every notebook", less, readable(own.assign(**hours), columns, {"minutes": ".1f", "hours": ".1f"}))
+folded("More: models, repeats, and the public code's way to group heads", said.ADDED, told_of)
 
 # %% [markdown]
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-machine = costs.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
-first = f"{best} {costs.times_as_long(priced, by_cost, run.settings['pruning']['steps'])}"
+run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
+machine = said.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
+told = [best, said.times_as_long(priced, by_cost), said.elsewhere(there)]
 answer.fill(
     key if len(by_cost) else "growth",
-    costs.closing(by_cost, contest, shots),
-    first,
-    "\n\n".join([*told, machine, costs.absent(costs.remarks(found))]),
+    said.closing(by_cost, contest, shots, there),
+    " ".join(filter(None, told)),
+    "\n\n".join([said.details(priced, points, run.settings["relevance"]), machine, said.absent(costs.remarks(found))]),
 )
 
 # %% [markdown]
-# Functions: [costs.py](../benchmarks/costs.py), [common.py](../benchmarks/common.py),
+# Functions: [costs.py](../benchmarks/costs.py), [said.py](../benchmarks/said.py), [common.py](../benchmarks/common.py),
 # [worth.py](../helpers/measures/worth.py).

@@ -4,7 +4,17 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks import common, costs, figures, generator_speed, group_constraint, heads_overhead, pruned_models, removed_heads
+from benchmarks import (
+    common,
+    costs,
+    figures,
+    generator_speed,
+    group_constraint,
+    heads_overhead,
+    pruned_models,
+    removed_heads,
+    said,
+)
 from benchmarks import coreference_injection as injection
 from benchmarks import training_speed as bench
 from helpers.methods import grouping
@@ -128,7 +138,7 @@ def test_pruned_models_keep_what_is_saved_by_share_of_heads(monkeypatch):
     assert decoder.tolist() == [1.0, 1.0, 0.5, 0.5]  # of two layers, each with one key-value head, one has no head
     assert {*table.criterion} - {pruned_models.IMPORTANT, pruned_models.ANY} == {pruned_models.GROUPS, pruned_models.SINGLE}
     assert (table["floor"][table.share > 0].dropna() < 1).all() and (table["floor"][table.share == 0].dropna() == 1).all()
-    assert len(figures.pruned(table).axes) == 2 * 4 and "the cache is down to" in costs.left(table)
+    assert len(figures.pruned(table).axes) == 2 * 4 and "the cache is down to" in said.left(table)
     assert len(figures.pruned(table[table.criterion.str.contains("evenly")], "model").axes) == 4
     monkeypatch.setattr(pruned_models, "remove", lambda model, heads: model)
     with pytest.raises(SystemExit, match="values differ"):
