@@ -18,13 +18,12 @@
 # [figures](../figures/README.md)
 #
 # Voita et al. (2019) explain one target token after another (relevance, section 4) or train again (L0 gates, section 6).
-# Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to chosen heads. What does that cost, and is
-# dearer better?
+# Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does that cost, and is dearer
+# better?
 #
-# The price of choosing heads is told in one unit, the cost of *gradient importance*: the size of the loss's slope in a head's
-# gate (Michel et al. 2019). Quality is that of notebook 6's contest of measures: each chose encoder heads to remove before
-# training on. *LRP αβ* is Voita's rule of relevance. *Positional* says how often a head looks at one offset, *votes* how often
-# it stands for a group; *L1 gates* are trained under a price on their size.
+# The unit is *gradient importance*, the size of the loss's slope in a head's gate (Michel et al. 2019). Quality is that of
+# notebook 6's contest: each measure chose encoder heads to remove before training on. *LRP αβ* is Voita's rule; *positional*
+# counts looks at one offset, *votes* the groups a head stands for; *L1 gates* train under a price.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -134,8 +133,8 @@ print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.
 #
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
 # clock on the whole text of the contest; it takes a backward pass as one forward pass. The loss without a head takes one pass
-# with all heads and one without each. Of L0 it counts readings of that text; its backward pass also
-# reaches the weights and counts twice. It trains the encoder alone, so torch counts less.
+# with all heads and one without each. Of L0 it counts readings of that text; its backward pass also reaches the weights and
+# counts twice. It trains the encoder alone, so torch counts less.
 
 # %% jupyter={"source_hidden": true}
 counted = run.table(costs.counted(model, batch, reads), "passes")
