@@ -84,19 +84,14 @@ def test_the_loss_without_a_head_in_the_plain_model_and_with_links():
     assert [text.get_text() for text in found[1].texts if text.get_text()] == ["0.5", "6.0", "2.0"]
 
 
-def test_arrows_go_from_heads_off_to_heads_with_links_below_the_means():
-    rows = [
-        ("which", "a\nthree", "ROUGE-1", 0.8, 0.4, 1.1, 0.0, 0.5, 0.2, 0.9),
-        ("which", "b\ntwo", "ROUGE-1", -0.4, -0.8, 0.0, NAN, NAN, NAN, NAN),
-    ]
-    frame = table("group row metric change change_low change_high off mean mean_low mean_high", *rows)
-    for over, names in (("5 trainings", ["a\nthree", "b\ntwo\n(one training)"]), ("", ["a\nthree", "b\ntwo"])):
-        (axis,) = whole(figures.steps(frame, over=over)).axes
-        assert ticks(axis)[1:3] == names and ticks(axis)[-1] == "a\nthree"
-        (arrow,) = (text for text in axis.texts if hasattr(text, "arrow_patch"))
-        assert (arrow.xy[0], arrow.xyann[0]) == (0.8, 0.0)
-        means = [text.get_text() for text in axis.texts if text.get_text()]
-        assert means == ["+0.5", "-0.4", "+0.8"]
+def test_choices_of_heads_stand_by_what_they_cost_with_arrows_in_the_first_training():
+    frame = table("row seed loss change off", ("a", 1, 2.0, 0.8, 0.1), ("b", 1, 70.0, -0.4, NAN), ("a", 2, 1.0, 0.5, 0.2))
+    (axis,) = whole(figures.choices(frame)).axes
+    (arrow,) = (text for text in axis.texts if hasattr(text, "arrow_patch"))
+    assert (arrow.xy, arrow.xyann) == ((2.0, 0.8), (2.0, 0.1))
+    dots = {tuple(dot) for line in axis.lines for dot in zip(*line.get_data(), strict=True)}
+    assert {(2.0, 0.8), (70.0, -0.4), (1.0, 0.5)} <= dots and (1.0, 0.2) not in dots
+    assert whole(figures.choices(frame.assign(off=NAN))).axes
 
 
 def test_the_answer_has_a_colour_of_its_own():

@@ -278,18 +278,6 @@ def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
     np.testing.assert_allclose([line["more"], line["low"], line["high"]], [mean, low, high])
 
 
-def test_importance_against_what_a_heads_absence_costs(parts):
-    board = tables.Board(tiny_injection.settings(), {PLAIN: parts["main"][PLAIN]})
-    scored = coreference.runs.ranking(parts["main"][PLAIN]["run"], 6)
-    orders = scored.importance.groupby(level="layer").rank(), -scored.nats.rank()
-    for loss, within in zip(orders, (1, -1), strict=True):
-        frame = pd.DataFrame({"loss": loss / 100, "low": loss / 100 - 0.015, "high": 1.0})
-        (line,) = tables.against_ablation({"seed 1": frame}, {1: board}, 6).to_dict("records")
-        assert line["within layers"] == pytest.approx(within)
-        assert line["all heads (nats)"] == pytest.approx(stats.spearmanr(scored.nats, loss).statistic)
-        assert line["heads that cost nothing"] == (frame.low <= 0).sum()
-
-
 def test_gain_against_the_quality_of_clusters(parts):
     quality = {name: parts["quality"][name] for name in (f"{MAIN}, gold+shuffled", f"{MAIN}, rule")}
     board = told_by({name: parts["main"][name] for name in (PLAIN, MAIN)} | quality, 9, 40, 20, 6)
@@ -303,21 +291,19 @@ def test_gain_against_the_quality_of_clusters(parts):
     assert (table.conll == scored["gold+shuffled"]).all()
 
 
-def test_changes_by_the_size_of_a_dialogues_largest_cluster(parts):
-    board = told_by({name: parts["main"][name] for name in (PLAIN, MAIN)}, 9, 40)
-    clusters = coreference.runs.clusters_of(board.task.folder, "test", "gold")
-    sizes = np.array([max(map(len, row), default=0) for row in clusters])
-    counts = conversations.consistency(board.texts[MAIN], board.dialogues)
-    change = rouge(board, MAIN) - rouge(board, PLAIN)
-    finely = tables.by_cluster_size(board, [MAIN], "gold", len(sizes) - 1)  # cut at sizes that there are
-    assert finely.drop_duplicates("mentions").dialogues.sum() == len(sizes)
-    for told, lines in finely.groupby("mentions"):
-        low, high = map(int, told.split(" to "))
-        chosen = (sizes >= low) & (sizes <= high)
-        np.testing.assert_allclose(lines.change[:3], change[chosen].mean(0))
-        share = 100 * counts[chosen, 2].sum() / counts[chosen, 0].sum()  # of the events of these dialogues alone
-        assert lines.value[lines.metric == "events"].item() == pytest.approx(share)
-    assert (tables.by_cluster_size(board, [MAIN], "gold", against=MAIN).change == 0).all()
+def test_gains_beside_what_the_chosen_heads_cost(parts):
+    board = told_by({name: parts["main"][name] for name in (PLAIN, MASKED, MAIN, "injected, highest")}, 9, 30, 40, 6)
+    alone = tables.ablation({1: board.rows[PLAIN]}, 6)
+    table = tables.choices({1: board}, [MAIN, "injected, highest", "injected, probing"], alone)
+    assert table.row.tolist() == [MAIN, "injected, highest"] and table.seed.tolist() == [1, 1]
+    loss = alone["seed 1"].loss
+    for name, line in zip(table.row, table.itertuples(), strict=True):
+        heads = coreference.runs.addresses(board.rows[name]["run"]["control"]["heads"])
+        assert line.loss == pytest.approx(1000 * sum(loss[at] for at in heads))
+        assert line.first == pytest.approx(1000 * sum(loss[at] for at in heads if at[1] == 0))
+        assert line.change == pytest.approx((rouge(board, name) - rouge(board, PLAIN)).mean(0)[0])
+    off = (rouge(board, MASKED) - rouge(board, PLAIN)).mean(0)[0]
+    assert table.off[0] == pytest.approx(off) and np.isnan(table.off[1])
 
 
 def test_tokens_of_one_person_are_linked(parts):

@@ -19,7 +19,6 @@ from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, left, redrawable
 from helpers.measures import figures
 from helpers.methods.coreference import said
-from helpers.reading import number
 from helpers.study import StudyError
 
 UNITS = {"events": "events with the right people, points"}
@@ -98,7 +97,7 @@ def matrices(words: Sequence[str], tables: Mapping[str, np.ndarray]):
             for text, linked in zip(labels, named, strict=True):
                 text.set_color("black" if linked else "#8C8C8C")
     entries = {"attends to itself alone": plt.get_cmap("Greys")(0.25)} if not np.all([*away.values()]) else {}
-    entries |= {"a link, its weight at the right": LINKS(0.3)}
+    entries |= {"a link (darker: of more weight, written at the right)": LINKS(0.3)}
     drawing.legend(figure, drawing.squares(entries))
     return figure
 
@@ -266,7 +265,7 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None, ti
             axis.axhline(level, zorder=1, **LIMIT)
             axis.annotate(f"our limit: {-100 * allowed:g} % lower", (1, level), (0, 2), xycoords=("axes fraction", "data"),
                           textcoords="offset points", ha="right", fontsize=7)  # fmt: skip
-            for heads, text in ((1, "1: injected"), (3, "3: our limit")):
+            for heads, text in ((1, "1: injected"), (3, "3: the claim")):
                 axis.axvline(heads, zorder=0, color="#D0D0D0", lw=0.8)
                 axis.annotate(
                     text,
@@ -305,47 +304,41 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     own = {"others": {"color": MODELS[0]}, "answer": {"color": MODELS[1], "ms": 6}} if "answer" in table else None
     if own:
         table["series"] = np.where(table.answer, "answer", "others")
-    figure, axes = drawing.dot_panels(table, own, told=False)
+    figure, axes = drawing.dot_panels(table, own, told=False, label="change against plain,\n95 % interval")
     answers = set(table.row[table.answer]) if own else set()
     for text in (text for axis in axes.values() for text in axis.get_yticklabels() if text.get_text() in answers):
         text.set(color=MODELS[1], fontweight="bold")
-    figure.supxlabel("change against the plain model, 95 % interval", fontsize=8.5)
     if title:
         figure.suptitle(title, fontsize=10)
     return figure
 
 
 @redrawable
-def steps(frame: pd.DataFrame, metrics: Sequence[str] | None = None, over: str = ""):
-    """What links give in several choices of heads, and below what the same heads do off in training: a panel a metric.
+def choices(frame: pd.DataFrame):
+    """What links gain in chosen heads by what these heads cost off in the plain model: a point a choice and training.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `helpers.methods.coreference.tables.steps` returns it, a row a choice of heads.
-    metrics : sequence of str, optional
-        All by default.
-    over : str
-        What the means are over, such as "5 trainings"; empty: there is one training. Rows of one training are hollow.
+        As `helpers.methods.coreference.tables.choices` returns it: row, seed, loss, change, off. In the first training an arrow
+        leads from the same heads off in training, where they were, to the heads with links.
     """
-    drawing.need(frame, "row", "metric", "group", "off", "change", "change_low", "change_high", "mean", "mean_low", "mean_high")
-    chosen, once = _chosen(frame, metrics), "one training: heads off → with links"
-    alone = chosen["mean"].isna() & bool(over)
-    ends = {"value": "change", "low": "change_low", "high": "change_high"}
-    first = chosen.assign(row=chosen.row.where(~alone, chosen.row + "\n(one training)"), hollow=alone)
-    first = first.assign(**{to: chosen[of.replace("change", "mean")].fillna(chosen[of]) for to, of in ends.items()})
-    first = first.assign(group=chosen.group + (f", {over}" if over else ""))
-    strip = chosen[chosen.off.notna()].assign(group=once, hollow=True, **{to: chosen[of] for to, of in ends.items()})
-    table = pd.concat([first, strip])
-    table["said"] = [number(value, "+.1f") for value in table.value]
-    figure, axes = drawing.dot_panels(table, label="change against plain,\n95 % interval")
-    at, _ = drawing.places(table)
-    grey = {"color": "#777777", "marker": "s", "ms": 4.5, "ls": ""}
-    for title, axis in axes.items():
-        for one in strip[strip.panel == title].itertuples():
-            y = at[once, one.row]
-            axis.plot(one.off, y, **grey)
-            axis.annotate("", (one.change, y), (one.off, y), arrowprops={"arrowstyle": "-|>", "color": MODELS[1], "lw": 1.6})
+    drawing.need(frame, "row", "seed", "loss", "change", "off", once=("row", "seed"))
+    looks = {row: look | {"ls": "", "ms": 6} for row, look in drawing.looks(dict.fromkeys(frame.row)).items()}
+    off = frame[(frame.seed == frame.seed.iloc[0]) & frame.off.notna()]
+    grey = {"color": "#777777", "marker": "s", "ls": ""}
+    figure, axes = drawing.line_panels(
+        frame.assign(panel=""), "loss", "change", "row", looks, size=(5.6, 3.3),
+        unit="ROUGE-1 with links,\nchange against plain",
+        label="rise of the loss in the plain model, each chosen head off alone, added up,\n0.001 nats a token",
+        more={"heads off in training, then with links (one training)": grey} if len(off) else None,
+    )  # fmt: skip
+    (axis,) = axes.values()
+    axis.axhline(0, **drawing.LEVEL)
+    axis.plot(off.loss, off.off, **grey)
+    for one in off.itertuples():
+        arrow = {"arrowstyle": "-|>", "color": grey["color"], "lw": 1.2}
+        axis.annotate("", (one.loss, one.change), (one.loss, one.off), arrowprops=arrow)
     return figure
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from helpers.corpora import dialogues
 from helpers.corpora.clusters import first_words, spoken
 from helpers.corpora.gum import gum
 from helpers.corpora.resolvers import resolver
-from helpers.measures import ranks, trainings
+from helpers.measures import trainings
 from helpers.methods.coreference import matrices, runs
 from helpers.records import Dialogue
 from helpers.runs import subjects
@@ -188,12 +187,42 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     return pd.concat(found, names=["control", None]).reset_index("control")[columns]
 
 
-def steps(table: pd.DataFrame, over: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `scores` with the change of the same heads off in training (off), and that over seeds (mean, _low, _high)."""
-    once, ends = ["row", "metric"], {name: name.replace("change", "mean") for name in ("change", "change_low", "change_high")}
-    off = table[table.row.str.startswith("masked, ")].assign(row=lambda rows: rows.row.str.replace("masked", "injected", n=1))
-    found = table.join(off.set_index(once).change.rename("off"), on=once)
-    return found.join(over.set_index(once)[[*ends]].rename(columns=ends), on=once)
+def choices(boards: Mapping[int, Board], names: Iterable[str], alone: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What links gain in each choice of heads, and what these heads cost in the plain model: a row a choice and training.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Rows; a board may lack some.
+    alone : mapping
+        As `ablation` returns it for these boards.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, seed; loss (rises of the loss with each of these heads off alone, added up, thousandths of a nat a token), first
+        (the part of the first layer's); change and off (of the first metric: with links, with the same heads off in training).
+    """
+    found = []
+    for (seed, board), frame in zip(boards.items(), alone.values(), strict=True):
+        plain = board.statistics(runs.PLAIN)[:, 0].mean()
+        for name in (name for name in names if name in board.rows):
+            heads = runs.addresses(board.rows[name]["run"]["control"]["heads"])
+            rows = {"change": name, "off": name.replace("injected", "masked")}
+            gains = {
+                to: board.statistics(row)[:, 0].mean() - plain if row in board.rows else np.nan for to, row in rows.items()
+            }
+            lost = 1000 * frame.loss[heads]
+            found.append(
+                {
+                    "row": name,
+                    "seed": seed,
+                    "loss": lost.sum(),
+                    "first": lost[lost.index.get_level_values("layer") == 0].sum(),
+                    **gains,
+                }
+            )
+    return pd.DataFrame(found)
 
 
 def baselines(board: Board, seed: int = 0, against: str = runs.PLAIN) -> pd.DataFrame:
@@ -390,40 +419,6 @@ def matter_more(table: pd.DataFrame, row: str = runs.MAIN, value: str = "after")
     return found.reset_index().assign(over=intervals.TRAININGS)
 
 
-def by_cluster_size(board: Board, names: Sequence[str], by: str, parts: int = 3, against: str = runs.PLAIN) -> pd.DataFrame:
-    """Changes against another row where the largest cluster of a dialogue is small or large.
-
-    Parameters
-    ----------
-    by : str
-        Whose clusters, as `helpers.methods.coreference.runs.clusters_of`.
-    parts : int
-        Of about as many dialogues, cut at quantiles of the mentions in a dialogue's largest cluster.
-
-    Returns
-    -------
-    pandas.DataFrame
-        mentions ("4 to 6": of the largest cluster), dialogues, row, metric; value; change, change_low, change_high; over.
-        `EVENTS` are shares of the events of these dialogues.
-    """
-    clusters = runs.clusters_of(board.task.folder, board.split, by)
-    sizes = np.array([max(map(len, row), default=0) for row in clusters])
-    told = np.array([len(row.events) for row in board.dialogues]) if board.known_events else np.ones(len(sizes))
-    edges, found = np.unique(np.quantile(sizes, np.linspace(0, 1, parts + 1))), []
-    for low, high in pairwise(edges):
-        chosen = (sizes > low if low > edges[0] else sizes >= low) & (sizes <= high)
-        scale = [told.mean() / told[chosen].mean() if metric == EVENTS else 1.0 for metric in board.metrics]
-        for name in names:
-            own, base = (board.statistics(one)[chosen] * scale for one in (name, against))
-            values, changes = board.interval(own), board.interval(own, base)
-            for metric, change in changes.items():
-                row = {"mentions": f"{sizes[chosen].min()} to {sizes[chosen].max()}", "dialogues": int(chosen.sum())}
-                row |= {"row": name, "metric": metric, "value": values[metric][0]}
-                row |= dict(zip(("change", "change_low", "change_high"), change, strict=True))
-                found.append(row | {"over": intervals.SENTENCES})
-    return pd.DataFrame(found)
-
-
 def masking_by_setting(board: Board, rows: Named, settings: Named) -> pd.DataFrame:
     """What masking costs in the model of every training setting, against that model with all heads.
 
@@ -525,20 +520,6 @@ def by_group(board: Board, groups: Mapping[str, Named]) -> pd.DataFrame:
 def ablation(plain: Mapping[int, Mapping[str, Any]], probe: int) -> dict[str, pd.DataFrame]:
     """Rise of the dev loss with each encoder head off, for the plain model of each training seed: by its name."""
     return {f"seed {seed}": runs.ranking(one["run"], probe)[["loss", "low", "high"]] for seed, one in plain.items()}
-
-
-def against_ablation(alone: Mapping[str, pd.DataFrame], known: Mapping[int, Board], probe: int) -> pd.DataFrame:
-    """Whether importance predicts what a head's absence costs: Spearman correlations over all heads and within layers."""
-    found = []
-    for (name, frame), board in zip(alone.items(), known.values(), strict=True):
-        scored = runs.ranking(board.rows[runs.PLAIN]["run"], probe)
-        whole = ranks.correlation(frame.loss, scored.nats, repeats=0)["rho"]
-        within = ranks.correlation(frame.loss, scored.importance, within_layer=True, repeats=0)["rho"]
-        found.append({
-            "model": name, "heads": len(frame), "all heads (nats)": whole, "within layers": within,
-            "largest rise": frame.loss.max(), "heads that cost nothing": int((frame.low <= 0).sum()),
-        })  # fmt: skip
-    return pd.DataFrame(found)
 
 
 def resolvers(settings: Mapping[str, Any], folder: Path, split: str, truth: str = "") -> pd.DataFrame:
