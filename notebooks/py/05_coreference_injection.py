@@ -301,12 +301,11 @@ display(
 # ## Must the heads be unimportant?
 
 # %% jupyter={"source_hidden": true}
-display(Markdown(said.which(over, own, drawn)))
+display(Markdown(said.which(over, own)))
 
 # %% [markdown]
-# We gave the same links to other heads: the most important ones, heads chosen at random (ranks by layer in the figure, rank 1
-# the most important), and heads whose attention resembles the matrix already. The last choice is that of 2021, *probing*.
-# Against the gain the figure sets how much the model misses the chosen heads: how much its loss rises with each of them off.
+# We gave the same links to the most important heads, to random ones (rank 1 is the most important of a layer), and to those
+# whose attention resembles the matrix already (*probing*). The figure sets the gain against how much the model misses them.
 
 # %% jupyter={"source_hidden": true}
 single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
@@ -437,7 +436,6 @@ if len(grouped):
         figures.changes(placed, ["ROUGE-1", *board.metrics[3:]], title=once),
         "where",
         caption=f"In which layers, in how many heads and with which matrix injection helps, seed {seed}, {count}.",
-        takeaway=said.layer(placed),
         resamples=repeats,
         show=False,
     )
@@ -447,7 +445,6 @@ if len(grouped):
     kept = kept[(kept.group != "which attend by") & ~kept.row.isin(lower)]
     where = ("least important heads, " + kept.row).str.replace(".*none: ", "", regex=True)
     display(said.wide(kept.assign(row=where), "change", title, "+.1f", what="links in"))
-    display(Markdown(said.layer(placed)))
     matrix = placed[(placed.group == "which attend by") & placed.metric.isin(["ROUGE-1", tables.EVENTS])]
     parts_of_more += [said.layers(last, board)] if pair_of_layers else []
     parts_of_more += [
@@ -495,7 +492,7 @@ the links; do not put them in at inference alone (change of ROUGE-1: {at_once}).
 shuffled links; mixing after every layer deserves that control and several trainings.
 
 *Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. One
-training each: mixing after every layer (without a shuffled control), the quality of links, links at inference alone, layers
+training each: mixing after every layer, the quality of links, links at inference alone, layers
 alone, heads switched off, random B ([all differences](../docs/differences.md)).
 """
 verdicts.fill("injection", closing, first=answer)

@@ -122,12 +122,12 @@ def _gains(table: pd.DataFrame) -> pd.DataFrame:
 def answer(
     own: pd.DataFrame, over: pd.DataFrame, by: str, verdicts: Mapping[str, str], alone: pd.DataFrame
 ) -> str:  # fmt: skip
-    """Whether links help, whether it takes the right ones, unimportant heads, or heads at all.
+    """Whether links help, whether it takes the right ones, and whether it takes heads at all.
 
     Of `tables.against_controls` in ROUGE-1, on their control, and `tables.over_seeds`, with links `by`; `verdicts` are those
     of the claims, `alone` is `tables.scores` of seed 1.
     """
-    gains, empty, gold, most = _gains(over), with_links(f"{by}+shuffled"), with_links("gold"), "injected, highest"
+    gains, empty, gold = _gains(over), with_links(f"{by}+shuffled"), with_links("gold")
     main, right, more = gains.loc[MAIN], own.change_low.get(empty, 0) > 0, own.change_high.get(gold, 0) < 0
     sure = main.change_low > 0
     more = "; a larger one with true links" if right and more else ", if the links are right" if right else ""
@@ -144,8 +144,6 @@ def answer(
         stand[0] += f" ({apart})"
     told += f". Of these, {listed(stand or ['no gain'])} survive{'s' * (len(stand) < 2)} correction for all tests of this paper"
     told += "".join(f"; {what} does not" for name, what in calls.items() if stand and verdicts.get(name) != "seen") + "."
-    if most in gains.index and gains.change_high[most] < 0:
-        told += f" In the most important heads these links cost {number(-gains.change[most], '.1f')}."
     every, heads = (number(_gains(alone).change.get(row), ".1f") for row in (OWN, MAIN))
     mixing = f" Mixing every layer's output over the links, with no head given up, gains {every}, heads {heads}"
     return told + f"{mixing} (one training, no shuffled control)." * (OWN in {*alone.row})
@@ -155,8 +153,8 @@ def _over(over: pd.DataFrame) -> str:
     return f" over {count(int(over.seeds.max()), 'training')}" if "seeds" in over else ""
 
 
-def which(over: pd.DataFrame, own: pd.DataFrame, drawn: Mapping[str, str]) -> str:
-    """Whether heads must be unimportant: of `tables.over_seeds`, of `own` as `answer` takes it, and of `draws`."""
+def which(over: pd.DataFrame, own: pd.DataFrame) -> str:
+    """Whether heads must be unimportant: of `tables.over_seeds`, and of `own` as `answer` takes it."""
     gains, most, random, told = _gains(over), "injected, highest", "injected, random", []
     if most in gains.index:
         sure, cost = gains.change_high[most] < 0, f"change ROUGE-1 by {change(over, most)}."
@@ -166,11 +164,9 @@ def which(over: pd.DataFrame, own: pd.DataFrame, drawn: Mapping[str, str]) -> st
     if gains.change_high.get("injected, probing", 0) < 0:
         told.append(f"Heads chosen by probing, as in 2021, lose {_cost(gains.loc['injected, probing'])} too.")
     if random in own.index:
-        ranks, apart = drawn.get(random, "").partition(": ranks ")[2].split(", "), own.change_low[random] > 0
-        gain, least = (number(gains.change[row], ".1f") for row in (random, MAIN))
+        apart, gain, least = own.change_low[random] > 0, *(number(gains.change[row], ".1f") for row in (random, MAIN))
         lead = "Other heads gain less" if apart else "That they must be the least important we do not see"
-        ranked = f" (ranks {listed(ranks)} in {count(len(ranks), 'layer')})" if ranks[0] else ""
-        told.append(f"{lead}: random heads{ranked} gain {gain}, {'less than' if apart else 'not told apart from'} {least}.")
+        told.append(f"{lead}: random heads gain {gain}, {'less than' if apart else 'not told apart from'} {least}.")
     return " ".join(told)
 
 
@@ -186,7 +182,7 @@ def costs(table: pd.DataFrame) -> tuple[str, str]:
     behind = f"each of {len(each)} trainings" if len(each) > 1 else "one training"
     lead = f"In {behind} links {'gain' if max(each) < 0 else 'do not always gain'} less in heads that the model misses more"
     share = number(table["first"].sum() / table.loss.sum(), "%")
-    more = f"We looked at this after the fact; {share} of these losses come from layer 1, so the layer may count too."
+    more = f"This is a look after the fact; {share} of these losses come from layer 1, so the layer may count too."
     return f"{lead} (rank correlation {ends(each, '.1f')}).", more
 
 
@@ -246,10 +242,10 @@ def masking(curves: pd.DataFrame, allowed: float, settings: pd.DataFrame | None 
 def given_back(lowest: pd.DataFrame, highest: pd.DataFrame) -> tuple[str, str]:
     """What links give over the same heads off, in a sentence and with intervals: of `tables.scores` against the masked row."""
     low, high = (_gains(part).iloc[0] for part in (lowest, highest))
-    lead = f"Compared with the same heads switched off in training, links {'gain' if high.change > 0 else 'change ROUGE-1 by'}"
-    lead += f" {number(high.change, '.1f')} points in the most important heads and {number(low.change, '.1f')} in the least."
-    if 0 < low.change <= high.change:
-        lead += " So links work there as well; what is lost is the heads' old job. Shuffled links we did not try there."
+    lead = f"Against the same heads off in training, links {'gain' if high.change > 0 else 'change ROUGE-1 by'}"
+    lead += f" {number(high.change, '.1f')} points in the most important heads, {number(low.change, '.1f')} in the least"
+    most = ": what is lost there seems to be the heads' old job. Shuffled links we did not try there."
+    lead += most if 0 < low.change <= high.change else "."
     gains = listed(f"{interval(*one[ENDS], '+.1f')} in the {heads}" for one, heads in ((low, "least"), (high, "most")))
     return lead, f"With links minus off in training, ROUGE-1 in seed 1: {gains} important heads."
 
@@ -262,12 +258,9 @@ def come(every: pd.DataFrame, by: str, judged: Sequence[str]) -> str:
     if apart.empty:
         return "No heads with shuffled links were measured."
     more, some = (apart > 0).sum(), sum(side == "for" for side in judged)
-    where = f"{count(every.layer.nunique(), 'layer')}, {count(every.seed.nunique(), 'training')}"
-    told = (
-        f"{'Yes' if more > 0.9 * len(apart) else 'Not everywhere'} by loss: in {more} of {count(len(apart), 'head')} ({where})"
-    )
-    told += " one head off costs more than with shuffled links. By importance, layer by layer,"
-    return f"{told} {some} of {count(len(judged), 'comparison')} survive{'s' * (some == 1)} correction."
+    told = f"{'Yes' if more > 0.9 * len(apart) else 'Not everywhere'} by loss: in {more} of {len(apart)} cases such a head"
+    told += f" off costs more than with shuffled links; by importance {some} of {count(len(judged), 'comparison')}"
+    return f"{told} survive{'s' * (some == 1)} correction."
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
@@ -330,8 +323,8 @@ def heights(curve: pd.DataFrame, over: pd.DataFrame) -> str:
     one, mean = (_gains(part).change.get(with_links("gold")) for part in (curve, over))
     if "seeds" not in over or one is None or mean is None or number(one, ".1f") <= number(mean, ".1f"):
         return ""
-    told = f"This training gains more than the mean of {count(int(over.seeds.max()), 'training')} (with gold links {one:.1f}"
-    return f"{told} against {mean:.1f}): read the order of points, not their heights."
+    told = f"This training gains more than the mean of {over.seeds.max():.0f} (gold links {one:.1f} against {mean:.1f})"
+    return f"{told}: read the order of points, not their heights."
 
 
 def upper(layers: int) -> str:
@@ -350,23 +343,14 @@ def mixed(alone: pd.DataFrame, by: str) -> str:
     return f"In one training {lead}: {every} points with {links(by)}. Gold links give heads {heads} there."
 
 
-def layer(short: pd.DataFrame) -> str:
-    """What links gain in the last layer alone and in every layer: of `placed`."""
-    gains = _gains(short).change
-    alone = [row for row in gains.index if row.endswith(" alone")][-1:]
-    if not alone or "each layer" not in gains.index:
-        return ""
-    last, every = (number(gains[row], ".1f") for row in (*alone, "each layer"))
-    return f"Heads in {alone[0]} gain {last} points, in every layer {every} (one training)."
-
-
 def setup(layers: int, heads: int, trainings: int) -> str:
     """Which model is trained, how often, and what the figure's intervals are over."""
     told = f"The model is a BART of {count(layers, 'encoder layer')} with {count(heads, 'head')} each, trained from"
     told += f" {trainings} different weights" if trainings > 1 else " one start"
-    told += ". Each start is trained on for the same number of steps, once a row of the figure on top. The plain row ranks the"
-    told += " heads; every other row goes back to the start."
-    return f"{told} Intervals in that figure are over {f'these {trainings}' if trainings > 1 else 'dialogues'}."
+    told += (
+        ". From each start every row of the figure on top is trained for the same further steps; the plain row ranks the heads."
+    )
+    return f"{told} Intervals there are over {f'these {trainings}' if trainings > 1 else 'dialogues'}."
 
 
 def example(source: str, reference: str, written: Mapping[str, str]) -> str:
@@ -400,8 +384,10 @@ def blind(quality: pd.DataFrame) -> str:
     guessed, rouge = "baseline: nearest name", _gains(quality).value
     right = quality[quality.metric == tables.EVENTS].set_index("row").value
     value, plain, wrong, known = (number(part[row], ".0f") for part in (rouge, right) for row in (guessed, PLAIN))
-    told = f"ROUGE-1 sees wrong names weakly. A reference with the nearest name put in scores {value}, though only {wrong} % of"
-    return f"{told} its events keep the right people; the plain model scores {plain} with {known} %."
+    told = (
+        f"ROUGE-1 sees wrong names weakly: references with the nearest name put in still score {value} of 100, with {wrong} %"
+    )
+    return f"{told} of events right; the plain model scores {plain} with {known} %."
 
 
 def hollow(over: pd.DataFrame, track: str, worth: str, least: float, found: pd.DataFrame | None = None) -> str:
