@@ -243,7 +243,7 @@ if board.known_events:
     display(Markdown(said.blind(quality)))
 
 # %% [markdown]
-# Here is the dialogue from above once more, marked by the resolver, with what the model writes after training without
+# Here is the first dialogue again, marked by the resolver, with what the model writes after training without
 # links (*plain*) and with resolver links. The second dialogue is the shortest of those that gain most.
 
 # %% jupyter={"source_hidden": true}
@@ -419,7 +419,7 @@ display(Markdown(said.mixed(single, links)))
 
 # %% [markdown]
 # Links need not take a head away. The code of 2021 mixes the output H of an encoder layer over the links, after upper layers
-# only: it becomes $0.7\,H + 0.3\,M H$. This adds no parameters either.
+# only: it becomes $0.7\,H + 0.3\,M H$.
 
 # %% jupyter={"source_hidden": true}
 spots = {**parts.get("where", {})}

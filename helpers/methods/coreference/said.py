@@ -228,8 +228,9 @@ def masking(curves: pd.DataFrame, allowed: float, settings: pd.DataFrame | None 
         three, where = part.loc[("lowest", 3)], ""
         low, high = three.percent_low, three.percent_high
         said = f"{moves(three.percent, '%')} [{number(-high, '.1f')}, {number(-low, '.1f')}]"
-        if settings is not None:
-            every = settings[(settings.metric == "ROUGE-1") & (settings.order == "lowest") & (settings.number == 3)].percent
+        at = '(metric == "ROUGE-1") & (order == "lowest") & (number == 3)'
+        every = three[[]] if settings is None else settings.query(at).percent.dropna()
+        if len(every):
             low, high, where = every.min(), every.max(), f" in {count(len(every), 'training')}"
             said = f"changes by {ends(every, '.1f')} %" if high > 0 else f"falls by {ends(-every, '.1f')} %"
         rule = "above" if high < limit else "below" if low > limit else "about"
@@ -323,8 +324,8 @@ def heights(curve: pd.DataFrame, over: pd.DataFrame) -> str:
     one, mean = (_gains(part).change.get(with_links("gold")) for part in (curve, over))
     if "seeds" not in over or one is None or mean is None or number(one, ".1f") <= number(mean, ".1f"):
         return ""
-    told = f"This training gains more than the mean of {over.seeds.max():.0f} (gold links {one:.1f} against {mean:.1f})"
-    return f"{told}: read the order of points, not their heights."
+    told = f"Read the order, not the heights: this training gains more than the mean of {over.seeds.max():.0f} (gold links"
+    return f"{told} {one:.1f} against {mean:.1f})."
 
 
 def upper(layers: int) -> str:
@@ -376,7 +377,7 @@ def better(right: Sequence[float]) -> str:
     """In how many dialogues injection changes the events told with the right people; `right` is the change in each."""
     up, down = (sum(bool(sign * gap > 0) for gap in right) for sign in (1, -1))
     told = f"Of {len(right):,} dialogues {up} get better and {down} worse in seed 1"
-    return f"{told}, by the events that are told of the right people."
+    return f"{told}, by events with the right people."
 
 
 def blind(quality: pd.DataFrame) -> str:
