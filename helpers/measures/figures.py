@@ -10,12 +10,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap, LogNorm
-from matplotlib.ticker import LogLocator, MultipleLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
 from helpers.measures.functions import LABELS, MARGIN, POSITIONAL, RAREST, RELATIONS, way
-from helpers.measures.ranks import clear, follows_function, relative
+from helpers.measures.ranks import clear, costliest, follows_function, relative
 from helpers.measures.table import named
 from helpers.reading import count, listed
 
@@ -127,35 +127,6 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     return figure
 
 
-@redrawable
-def places(table: pd.DataFrame):
-    """By how many places heads with a function stand above the others of their layer: a panel a measure, a row a model.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        `helpers.measures.ranks.places`.
-    """
-    measures = table.index.unique("measure")
-    figure, axes = drawing.grid(len(measures), 2, WIDTH / 2, 0.3 * table.index.unique("model").size + 0.9, sharey=True)
-    grey, dot = "#E3E3E3", {"color": MODELS[0], "marker": "o", "ms": 6, "mew": 1.4}
-    for axis, measure in zip(axes, measures, strict=True):
-        own = table.xs(measure, level="measure")
-        axis.barh(range(len(own)), own.null_high - own.null_low, 0.62, own.null_low, color=grey)
-        for y, row in enumerate(own.itertuples()):
-            ends = [[row.difference - row.low], [row.high - row.difference]]
-            axis.errorbar(row.difference, y, xerr=ends, elinewidth=1.1, **(dot if row.clear else dot | {"mfc": "white"}))
-        axis.axvline(0, color="black", lw=1)
-        names = [f"{title} ({heads:.0f} heads)" for title, heads in own.functional.items()]
-        axis.set_yticks(range(len(own)), names)
-        axis.tick_params(axis="y", length=0, labelleft=left(axis))
-        axis.set(ylim=(len(own) - 0.5, -0.5), xlabel="places above the other heads of the layer")
-        axis.set_title(f"by {measure}", loc="left")
-    entries = {"clear": dot | {"ls": ""}, "cannot be told": dot | {"ls": "", "mfc": "white"}}
-    drawing.legend(figure, entries | drawing.squares({"as far as functions dealt out at random get (95 %)": grey}))
-    return figure
-
-
 _OFFSETS = {-1: ("one back", MODELS[0]), 1: ("one ahead", MODELS[1])}
 _FAR = ("another offset", "#C9C9C9")
 
@@ -192,9 +163,9 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
                     if not look:
                         axis.text(across, -2, f"{layer + 1}", ha="center", va="top", fontsize=7, color="#555555")
             if name == "rare" and model in printed:
-                least = "over " * (printed[model] <= needed)  # the paper says only that
-                axis.plot(at - 0.15, 100 * printed[model], **drawing.PRINTED)
-                axis.text(at - 0.09, 100 * printed[model] + 3, f"paper: {least}{100 * printed[model]:.0f} %", fontsize=7)
+                least, high = printed[model] <= needed, 100 * printed[model]  # the paper says only that it is more
+                axis.plot(at - 0.37, high + 6 * least, **(drawing.PRINTED | {"marker": "^"} if least else drawing.PRINTED))
+                axis.text(at - 0.31, high + 4, f"paper: {'over ' * least}{high:.0f} %", fontsize=7)
         axis.axhline(100 * needed, color="black", lw=0.9, ls="--")
         axis.text(len(frames) - 0.52, 100 * needed + 3, f"needed: {100 * needed:.0f} %", ha="right", fontsize=7.5)
         axis.text(-0.5, -2, "layer", ha="right", va="top", fontsize=7, color="#555555")
@@ -429,7 +400,8 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
         of = f" (offset {100 * (example['needed'] - MARGIN):.0f} + {100 * MARGIN:.0f})" * relation
         verdict = f"{share}, needs {100 * example['needed']:.0f} %{of}"
         passes = {"open": "UNDECIDED"}.get(example.get("side", ""), "PASSES" if example["passes"] else "FAILS")
-        line[0].set_title(f"{said}: {where}, {verdict}: {passes}", loc="left", fontsize=8,
+        passes = f"; the head chosen on even sentences {passes}" if example.get("other") else f": {passes}"
+        line[0].set_title(f"{said}: {where}, {verdict}{passes}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):
             axis.set_axis_off()
@@ -499,11 +471,13 @@ def functions_found(cases: pd.DataFrame):
     figure, (axis,) = drawing.grid(1, 1, WIDTH, 0.22 * len(rows) + 1.2)
     for row in cases.itertuples():
         at = len(columns) + texts.index(row.model) if row.printed else columns.index(row.model)
-        told, y = f"{'≥ ' * bool(row.least)}{100 * row.beyond + 0.0:+.0f}".replace("≥ +", "≥ "), rows.index(row.case)
+        told, y = "yes" if row.least else f"{100 * row.beyond + 0.0:+.0f}", rows.index(row.case)
         side = row.side or "against"
         shade[y, at] = np.nan if row.printed else [*_SIDES].index(side)
-        ink = "black" if row.printed else drawing.ink(_SIDES[side][1])
-        axis.text(at, y, told * (row.printed or side != "against"), ha="center", va="center", fontsize=8, color=ink)
+        above = row.printed and row.beyond >= -1e-9
+        ink = "black" if above else "#666666" if row.printed else drawing.ink(_SIDES[side][1])
+        axis.text(at, y, told * (row.printed or side != "against"), ha="center", va="center", fontsize=8, color=ink,
+                  fontweight="bold" if above else "normal")  # fmt: skip
     for name, part in own.groupby("case", sort=False):
         surely, so = part.passes.sum(), (part.beyond >= -1e-9).sum()
         told, weight = f"{surely}{f' ({so})' * bool(so != surely)} of {len(part)}", "bold" if surely else "normal"
@@ -519,58 +493,66 @@ def functions_found(cases: pd.DataFrame):
 
 
 @redrawable
-def syntactic_cases(relations: pd.DataFrame, texts: Mapping[str, str]):
-    """How far the best head of each relation and direction lies above the line: a panel a model, a row a case.
+def syntactic_cases(relations: pd.DataFrame):
+    """For how many words the best head of each relation and direction is right: a panel a model, a row a case.
+
+    A bar is the fixed offset's share, a tick stands ten points above it.
 
     Parameters
     ----------
     relations : pandas.DataFrame
         `helpers.measures.measured.syntactic_relations` (shares), with columns side (what the test says) and passes (bool).
-    texts : mapping of title -> text of the paper's Table 1 ("WMT" or "OpenSubtitles")
-        The EN-RU models, beside which the paper's heads are drawn.
     """
     models, keys = list(dict.fromkeys(relations.model)), list(LABELS)
     edges = {"for": _SIDES["for"][1], "open": _SIDES["for"][1], "against": "#8C8C8C"}
     looks = {side: {"ms": 6, "color": edges[side], "mfc": colour, "mec": edges[side]} for side, (_, colour) in _SIDES.items()}
-    figure, axes = drawing.grid(len(models), 4, WIDTH / min(4, len(models)), 3.1, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(models), 4, WIDTH / min(4, len(models)), 2.9, sharex=True, sharey=True)
+    needs = {"color": "black", "ls": "", "marker": "|", "ms": 11, "mew": 1.6}
     for axis, model in zip(axes, models, strict=True):
         own = relations[relations.model == model]
-        for y in range(1, len(keys), 2):
-            axis.axhspan(y - 0.5, y + 0.5, color="#F5F5F5", lw=0, zorder=0)
         for _, row in own.iterrows():
-            place = keys.index((row.relation, row.direction))
-            value, low, high = (100 * (row[f"above offset{end}"] - MARGIN) for end in ("", ", low", ", high"))
-            reach = [[value - low], [high - value]]
-            axis.errorbar(value, place, xerr=reach, fmt="o", elinewidth=1, **looks[row.side or "against"])
-            if text := texts.get(model):
-                printed = 100 * (row[f"printed accuracy, {text}"] - row[f"printed offset, {text}"] - MARGIN)
-                axis.plot(printed, place + 0.25, **(drawing.PRINTED | {"mfc": "none", "ms": 4}))
-        axis.axvline(-100 * MARGIN, color="#888888", lw=1, zorder=1)
-        axis.axvline(0, color="black", lw=1, zorder=1)
-        for at, said, side in ((-100 * MARGIN, "baseline ", "right"), (0, " the line", "left")):
-            axis.text(at, -0.55, said, ha=side, va="bottom", fontsize=7)
-        axis.set_title(f"{model}:\n{own.passes.sum()} of {len(own)} pass", loc="left", pad=12)
+            place, base = keys.index((row.relation, row.direction)), 100 * row["offset baseline"]
+            axis.barh(place, base, 0.62, color="#DADADA", zorder=0)
+            axis.plot(base + 100 * MARGIN, place, **needs)
+            axis.plot(100 * row["accuracy held out"], place, "o", **looks[row.side or "against"])
+        axis.set_title(f"{model}:\n{own.passes.sum()} of {len(own)} pass", loc="left")
         axis.set_yticks(range(len(keys)), [way(label) for label in LABELS.values()])
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
-        axis.xaxis.set_major_locator(MultipleLocator(20))
-        axis.set(ylim=(len(keys) - 0.5, -0.5), xlabel="best head: points\nabove the line")
-    entries = {_SIDES[side][0]: look | {"marker": "o", "ls": ""} for side, look in looks.items()}
-    drawing.legend(figure, entries | ({"the paper's best head (EN-RU)": drawing.PRINTED | {"mfc": "none"}} if texts else {}))
+        axis.set(xlim=(0, 104), xticks=(0, 50, 100), ylim=(len(keys) - 0.5, -0.5), xlabel="% of words right")
+    entries = {f"head {_SIDES[side][0]}": look | {"marker": "o", "ls": ""} for side, look in looks.items()}
+    entries |= drawing.squares({"fixed offset": "#DADADA"}) | {"needed: 10 points more": needs}
+    drawing.legend(figure, entries)
     return figure
 
 
 @redrawable
 def loss_by_layer(every: pd.DataFrame):
-    """The loss added without each encoder head against its layer, heads with a function coloured: `measured.lost_by_head`."""
-    figure, axis = plt.subplots(figsize=(WIDTH, 1.9))
-    looks: dict[str, dict[str, Any]] = {"with a function": {"color": MODELS[1]}, "without": {"color": "#A9A9A9"}}
-    for look, own in zip(looks.values(), (every[every.has], every[~every.has]), strict=True):
-        at = own.index.get_level_values("layer") + np.random.default_rng(0).uniform(0.7, 1.3, len(own))
-        axis.scatter(at, 1000 * own.loss, s=20, ec="white", lw=0.4, zorder=2 + own.has.any(), **look)
-    axis.set(xticks=every.index.unique("layer") + 1, xlabel="encoder layer (heads of all models)")
-    axis.set_ylabel("loss added without it,\nthousandths of a nat")
-    drawing.legend(figure, {name: look | {"marker": "o", "ls": ""} for name, look in looks.items()})
+    """The loss added without each encoder head, those with a function apart: the costliest layer, and all others.
+
+    Parameters
+    ----------
+    every : pandas.DataFrame
+        `helpers.measures.measured.lost_by_head`.
+    """
+    layer = costliest(every)
+    rest = every.drop(index=layer, level="layer")
+    panels = {f"layer {layer + 1}": every.xs(layer, level="layer")} | ({"the other layers": rest} if len(rest) else {})
+    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 1.7)
+    draw = np.random.default_rng(0)
+    for axis, (title, heads) in zip(axes, panels.items(), strict=True):
+        for at, (has, colour) in enumerate(((True, MODELS[1]), (False, "#A9A9A9"))):
+            own = 1000 * heads.loss[heads.has == has]
+            axis.scatter(own, at + draw.uniform(-0.2, 0.2, len(own)), s=20, color=colour, ec="white", lw=0.4)
+            if len(own):
+                axis.plot([own.mean()] * 2, [at - 0.32, at + 0.32], color="black", lw=1.6, zorder=0)
+                axis.text(own.mean(), at - 0.35, f"mean {own.mean():.1f}", ha="left", va="bottom", fontsize=7.5)
+        lanes = {"with a function": heads.has.sum(), "without": (~heads.has).sum()}
+        axis.set_yticks(range(2), [f"{name}\n({count(int(n), 'head')})" for name, n in lanes.items()])
+        axis.tick_params(axis="y", length=0)
+        axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axis.set(ylim=(1.45, -0.75), xlabel="loss added without it (thousandths of a nat)")
+        axis.set_title(title, loc="left")
     return figure
 
 

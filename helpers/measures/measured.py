@@ -355,9 +355,9 @@ def by_training(found: Mapping[str, Mapping], again: Mapping[tuple[str, int], pd
 def held_numbers(
     examples: Sequence[Mapping[str, Any]], relations: pd.DataFrame, sides: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
-    """`best_of_models` with shares on odd sentences and verdicts of `syntactic_relations`, where both chose one head.
+    """`best_of_models` with the fixed offset (guess) and verdicts of `syntactic_relations`, others from `sides`.
 
-    All relations get the fixed offset (guess), other functions their verdicts from `sides` (function -> model -> side).
+    sides: function -> model -> side. Shares are those on odd sentences where both chose one head; else `other` is set.
     """
     found = []
     for one in examples:
@@ -365,10 +365,10 @@ def held_numbers(
         for _, row in relations[relations.model == one["model"]].iterrows():
             label = LABELS[row.relation, row.direction]
             if label == one["label"]:
-                own["guess"] = int(row.offset)
+                own |= {"guess": int(row.offset), "passes": row.passes, "side": row.side, "other": True}
             if (label, row.layer - 1, row["head"] - 1) == (one["label"], one["layer"], one["head"]):
                 own |= {"score": row["accuracy held out"], "needed": row["offset baseline"] + MARGIN}
-                own |= {"passes": row.passes, "side": row.side}
+                own["other"] = False
         found.append({**one, **own})
     return found
 
@@ -474,11 +474,11 @@ def functions_found(
     -------
     pandas.DataFrame
         A row each: function; case (for people); model; beyond (share minus what is asked); side; printed (of the paper, of
-        which `model` is the text); least (whether it says only that this much is reached); passes (on the side "for").
+        which `model` is the text, without a side); least (whether it says only that much is reached); passes (side "for").
     """
     rows = [("positional", "one fixed offset", *row, False, False)
             for row in zip(best.index, best.score - POSITIONAL, sides["positional"], strict=True)]  # fmt: skip
-    rows += [("positional", "one fixed offset", text, 0.0, "for", True, True) for text in texts[:1]]
+    rows += [("positional", "one fixed offset", text, 0.0, "", True, True) for text in texts[:1]]
     for key, label in LABELS.items():
         own = (relations.relation == key[0]) & (relations.direction == key[1])
         beyond = (relations["above offset"] - MARGIN)[own]
@@ -486,10 +486,10 @@ def functions_found(
         rows += [(key[0], way(label), *row, False, False) for row in models]
         for text in texts if own.any() else ():
             head, offset = PRINTED[key][0 if text == "WMT" else 2 :][:2]
-            rows.append((key[0], way(label), text, (head - offset) / 100 - MARGIN, "for", True, False))
+            rows.append((key[0], way(label), text, (head - offset) / 100 - MARGIN, "", True, False))
     rows += [("rare", "two rarest tokens", *row, False, False)
              for row in zip(rare.index, rare["two rarest"] - RAREST, sides["rare"], strict=True)]  # fmt: skip
-    rows += [("rare", "two rarest tokens", x, PRINTED_RARE[x]["two"] - RAREST, "for", True, x == "WMT") for x in texts]
+    rows += [("rare", "two rarest tokens", x, PRINTED_RARE[x]["two"] - RAREST, "", True, x == "WMT") for x in texts]
     table = pd.DataFrame(rows, columns=["function", "case", "model", "beyond", "side", "printed", "least"])
     return table.assign(passes=table.side == "for")
 

@@ -94,11 +94,6 @@ def correlations(truth: pd.Series, measures: Mapping[str, pd.Series], **options)
     return pd.DataFrame([correlation(truth, column, **options) for column in measures.values()], index=list(measures))
 
 
-def centred(column: pd.Series) -> pd.Series:
-    """A measure minus that of its layer's average head, for one that may be negative."""
-    return column - column.groupby(level=LAYER).transform("mean")
-
-
 def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[str, pd.Series]) -> pd.DataFrame:
     """By how many places heads with a function stand above the others of their layer, by each measure.
 
@@ -119,6 +114,11 @@ def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[s
     }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", "model"])
     return table.assign(clear=clear(table))
+
+
+def costliest(every: pd.DataFrame) -> int:
+    """Of `measured.lost_by_head` the layer (from 0) without a head of which most loss is added, on average."""
+    return int(every.loss.groupby(level="layer").mean().idxmax())
 
 
 def clear(table: pd.DataFrame) -> pd.Series:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.measures import ranks
-from helpers.measures.functions import LABELS, MARGIN, RELATIONS, WORDS, way
+from helpers.measures.functions import LABELS, MARGIN, RELATIONS, way
 from helpers.measures.lrp import RULES
 from helpers.measures.sentence import needing
 from helpers.measures.table import named
@@ -198,49 +198,53 @@ def larger(path: Path) -> str:
     return f"{told} heads positional ([one training](../docs/clusters.md))."
 
 
-def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame) -> str:
-    """Of `measured.by_training` and `snapshots.beside`: which cases have a head in every training, and in every seed."""
-    sets = each.cases.map(lambda cell: frozenset(filter(None, cell.split(", "))))
-    first = sets.index[0][0]
-    more = (~beside.index.isin(each.index.unique("model"))).sum()
-    where = f" ({len(each)} below, {more} in the fold)" * bool(more)
-    again, told = sets[first], [f"{settled(each, beside, where)}."]
-    if len({*again}) > 1:
-        always, some = frozenset.intersection(*again), frozenset.union(*again)
-        shared, others = ([f"*{way(x)}*" for x in LABELS.values() if x in own] for own in (always, some - always))
-        told.append(f"The {len(again)} seeds of {first} share {listed(shared)}; {listed(others)} come and go.")
-        own = sets.xs(seed, level="seed")
-        if (~own.index.str.contains(", ")).sum() > 1:  # without siblings
-            told.append("So we cannot tell whether languages and registers differ.")
-    return " ".join(told)
-
-
-def settled(each: pd.DataFrame, beside: pd.DataFrame, where: str = "") -> str:
-    """Of `measured.by_training` and further models (`snapshots.beside`), which stand `where`: the case with a head in most."""
+def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame, text: str) -> str:
+    """Of `measured.by_training` and `snapshots.beside` of some text: which cases have a head in most trainings and seeds."""
     known = {title for title, _ in each.index}
     rows = [(title, cell) for (title, _), cell in each.cases.items()]
     rows += [(title, cell) for title, cell in beside.cases.items() if title not in known]
     have = {label: [label in cell.split(", ") for _, cell in rows] for label in LABELS.values()}
-    most = max(have, key=lambda label: sum(have[label]))
+    most, of = max(have, key=lambda label: sum(have[label])), f"{count(len(rows), 'training')} of {text} text"
     lack = [str(title).rpartition(", ")[2] for (title, _), there in zip(rows, have[most], strict=True) if not there]
     lack = ["shorter word pieces" if name == "short pieces" else f"*{name}*" for name in lack]
-    if not any(have[most]):
-        return f"No case has a head in any of {count(len(rows), 'training')}"
-    but = f"; the model with {lack[0]} has none" if len(lack) == 1 else ""
-    return f"*{way(most)}* has a head in {sum(have[most])} of {count(len(rows), 'training')}{where}{but}"
+    but = f"; the model with {lack[0]} has none" if len(lack) == 1 < len(rows) else ""
+    told, own = f"*{way(most)}* has a head in {sum(have[most]) or 'none'} of {of}{but}.", each.xs(seed, level="seed")
+    if varies := come_and_go(each):
+        told += f" {varies[0].upper()}{varies[1:]}."
+        if (~own.index.str.contains(", ")).sum() > 1:  # without siblings
+            told += " So we cannot tell whether languages and registers differ."
+    return told
+
+
+def come_and_go(each: pd.DataFrame) -> str:
+    """Of `measured.by_training` on how many cases the seeds of the first model agree; "" where they agree on all."""
+    sets = [frozenset(filter(None, cell.split(", "))) for cell in each.cases[each.index[0][0]]]
+    always, some = len(frozenset.intersection(*sets)), len(frozenset.union(*sets))
+    told = f"of {count(some, 'case')} above the line in some seed of {each.index[0][0]}, {always or 'none'}"
+    return f"{told} {'are' if always > 1 else 'is'} in all {len(sets)}" * (always < some)
+
+
+def kept(path: Path) -> str:
+    """Of a published contest (notebook 06), its first model and test set: what it costs to keep heads by a function."""
+    if not path.exists():
+        return ""
+    table = pd.read_csv(path, index_col=0)
+    own = table[(table.model == table.model[0]) & (table["test set"] == table["test set"][0])].set_index("criterion")
+    function, random, gradient = (number(-own.value[name], ".1f") for name in ("syntactic", "random", "gradient, example"))
+    return (
+        f": with {own['heads'].iloc[0]:.0f} encoder heads left, the most syntactic ones cost {function} BLEU, random ones"
+        f" {random}, those that gradient importance chooses {gradient} ([notebook 6](06_do_measures_agree.ipynb))"
+    )
 
 
 def cases(table: pd.DataFrame) -> str:
-    """Of `measured.syntactic_relations`: which relations go one way in every model, and the other way in none or as often."""
+    """Of `measured.syntactic_relations`: which relations go one way in every model, and the other way in none."""
     labels = pd.Series([LABELS[key] for key in zip(table.relation, table.direction, strict=True)], table.index)
-    share, told, even = table["passes +10"].groupby(labels, sort=False).mean(), [], []
+    share, told = table["passes +10"].groupby(labels, sort=False).mean(), []
     for one, other in zip(list(LABELS.values())[::2], list(LABELS.values())[1::2], strict=True):
         if sorted((share.get(one, 0), share.get(other, 0))) == [0, 1]:
             always, never = (one, other) if share[one] else (other, one)
             told.append(f"*{way(always)}* lies above the line in every model, *{way(never)}* in none")
-        elif share.get(one, 0) == share.get(other, 0) > 0:
-            even.append(f"{WORDS[one.partition('→')[2]]}s")
-    told += [f"for {listed(even)} both directions do equally often"] * bool(told and even)
     if not told:
         return f"{table['passes +10'].sum()} of {len(table)} cases lie above it."
     return (
@@ -272,17 +276,17 @@ def matter(table: pd.DataFrame) -> str:
     if not table.layers.any():
         return "No layer has both heads with a function and heads without."
     last = table.groupby(level="measure", sort=False).last()
-    gaps = [f"{interval(row.difference, row.low, row.high, '.1f')} by {name}" for name, row in last.iterrows()]
+    gaps = [
+        f"{interval(row.difference, row.low, row.high, '.1f')} by {name.replace('loss', 'the loss')}"
+        for name, row in last.iterrows()
+    ]
     heads = (last.functional + last.others).iloc[0] / last.layers.iloc[0]
     gaps[0] = gaps[0].replace(" by ", f" of {number(heads, '.0f')} places by ", 1)
-    told = [f"Heads with a function stand higher in their layer: {listed(gaps)}"]
-    if not last.clear.all():
-        told = [f"Heads with a function do not clearly stand higher in their layer: {listed(gaps)}"]
-    by_model = table.drop(index="all models", level="model", errors="ignore").clear.groupby(level="model", sort=False)
-    if len(by_model) > 1:
-        both, neither = by_model.all(), ~by_model.any()
-        told.append(f"alone, both are clear in {listed(both.index[both])}, neither in {listed(neither.index[neither])}")
-    return f"{'; '.join(told)}."
+    told = f"Heads with a function {'' if last.clear.all() else 'do not clearly '}stand higher in their layer: {listed(gaps)}"
+    alone = table.xs(LOSS, level="measure").drop(index="all models").clear
+    if len(alone) > 1:
+        told += f". By the loss alone this is clear in {listed(alone.index[alone]) if alone.any() else 'no model'}"
+    return f"{told}."
 
 
 def most_relevant(row: Mapping[str, float]) -> str:
@@ -302,38 +306,49 @@ def matter_elsewhere(path: Path, text: str) -> str:
     if not path.exists() or not (last := pd.read_csv(path).groupby("measure").last()).layers.any():
         return ""
     heads = count(int(last.functional.iloc[0]), "head")
-    return f"On {text} text ({heads}) {'they do too' if last.clear.all() else 'we cannot tell'}."
+    return f"On {text} text ({heads}) {'they do' if last.clear.all() else 'we cannot tell'}."
 
 
-def dearest(every: pd.DataFrame, most: int = 10) -> str:
-    """Of `measured.lost_by_head`: how many of the costliest heads have a function, and in which layer most of them sit."""
-    top, most = every.nlargest(most, "loss"), min(most, len(every))
-    layers = top.index.get_level_values("layer").value_counts()
-    there = every.has.xs(layers.index[0], level="layer")
-    told = f"of the {most} costliest heads {top.has.sum() or 'none'} {'have' if top.has.sum() > 1 else 'has'} a function"
-    if 2 * layers.iloc[0] <= most or there.mean() >= every.has.mean():
-        return told
-    return f"{told}: {layers.iloc[0]} sit in layer {layers.index[0] + 1}, where {there.sum() or 'none'} of {len(there)} has one"
+def dearest(every: pd.DataFrame) -> str:
+    """Of `measured.lost_by_head`: the layer whose heads cost most, and how many of them have a function."""
+    there = every.has.xs(layer := ranks.costliest(every), level="layer")
+    have = f"{there.sum() or 'none'} of {count(len(there), 'head')} {'have' if there.sum() > 1 else 'has'} a function"
+    return f"removing heads costs most in layer {layer + 1}, where {have}."
 
 
-def costs(every: pd.DataFrame, row: Mapping[str, float]) -> str:
-    """Of `measured.lost_by_head` and `ranks.follows_function` (centred): what heads with a function cost, and others."""
-    mean, other = (number(1000 * every.loss[every.has == has].mean(), ".1f") for has in (True, False))
-    gap, low, high = (1000 * row[name] for name in ("difference", "low", "high"))
+def dear_elsewhere(every: pd.DataFrame, most: int = 10) -> str:
+    """Of `measured.lost_by_head`: how many of the costliest heads outside the costliest layer have a function."""
+    rest = every.drop(index=ranks.costliest(every), level="layer")
+    if rest.empty:
+        return ""
+    top = rest.nlargest(most, "loss").has
+    have = f"{top.sum() or 'none'} of the {len(top)} costliest heads {'have' if top.sum() > 1 else 'has'} one"
+    return f" Outside it {have}, and {rest.has.sum() or 'none'} of all {len(rest)}."
+
+
+def costs(every: pd.DataFrame) -> str:
+    """Of `measured.lost_by_head`: what heads with a function cost beside others, and whether that turns without one layer."""
+    rest = every.drop(index=(layer := ranks.costliest(every)), level="layer")
+    if rest.has.nunique() < 2:
+        return ""
+    (own, others), (later, less) = (
+        1000 * table.loss.groupby(table.has).mean().reindex([True, False]) for table in (every, rest)
+    )
+    turns = " it is the other way round" * bool(own < others and later > less)
     return (
-        f"Removing a head with a function adds {mean} thousandths of a nat per token on average, removing another one {other}."
-        f" Within layers the difference is {interval(gap, low, high, '.1f')}. A few costly heads decide such means, so"
-        " the figure compares places."
+        f"Over all layers a head with a function costs {number(own, '.1f')} thousandths of a nat per token on average, another"
+        f" one {number(others, '.1f')}. Without layer {layer + 1}{turns}: {number(later, '.1f')} and {number(less, '.1f')}."
     )
 
 
+LOSS = "loss without the head"
 _KINDS = {"syntactic": RELATIONS, "positional": ("positional",), "rare-token": ("rare",)}
 
 
-def answer(found: pd.DataFrame, least: int, table: pd.DataFrame, dearest: str) -> str:
+def answer(found: pd.DataFrame, least: int, table: pd.DataFrame, every: pd.DataFrame) -> str:
     """The answer of notebook 02: which functions pass (`measured.functions_found`), and whether their heads matter.
 
-    least: syntactic cases that the claim's rule needs; table: `ranks.places`; dearest: what the function of this name says.
+    least: syntactic cases that the claim's rule needs; table: `ranks.places`; every: `measured.lost_by_head`.
     """
     own = found[~found.printed]
     syntax = own[own.function.isin(RELATIONS)]
@@ -345,29 +360,30 @@ def answer(found: pd.DataFrame, least: int, table: pd.DataFrame, dearest: str) -
         lack.append(f"a {name} head{where}" if len(maybe) else f"no {name} head")
     told = "Yes" if not lack else "Only in part" if have else "We cannot tell" if "perhaps" in "".join(lack) else "No"
     parts = [f"{listed(have)} heads"] * bool(have) + [", and ".join(lack)] * bool(lack)
+    models, above = syntax.model.nunique(), (syntax.beyond >= -1e-9).sum()
+    of = f"{syntax.case.nunique()} relations with direction{f', {models} models' * (models > 1)}"
     said = [
-        f"**{told}: {', but '.join(parts)}.** In {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases (relation, direction,"
-        f" model) the best head is `10` points above a fixed offset; at the paper's rate it would be {least}."
-        f" {syntax.passes.sum()} *pass*: they lie above significantly."
+        f"**{told}: {', but '.join(parts)}.** Of {len(syntax)} cases ({of}) {above} {'has' if above == 1 else 'have'} a head `10`"
+        f" points above a fixed offset, {syntax.passes.sum()} of them significantly (*pass*); at the paper's rate it would be"
+        f" {least}."
     ]
-    if syntax.model.nunique() > 1:
+    if models > 1:
         always = syntax.groupby("case", sort=False).passes.all()
         names = [f"*{name}*" for name in always.index[always]]
         said.append(
             f"Only {listed(names)} passes in every model." if len(names) == 1 else f"In every model passes: {listed(names)}."
         )
     higher = table.clear.groupby(level="measure").last().all()
-    ranked = "Heads with a function rank above others of their layer, but " if higher else ""
-    return " ".join([*said, f"{ranked}{dearest if ranked else dearest[:1].upper() + dearest[1:]}."])
+    ranked = f"Within a layer heads with a function rank higher{' (all models together)' * (models > 1)}, but " * bool(higher)
+    told = f"{ranked}{dearest(every)}"
+    return " ".join([*said, f"{told[0].upper()}{told[1:]}"])
 
 
 def found(cases: pd.DataFrame) -> str:
     """The takeaway of the figure of `measured.functions_found`."""
     own = cases[~cases.printed]
     syntax = own[own.function.isin(RELATIONS)]
-    told = (
-        f"{syntax.passes.sum()} of {len(syntax)} syntactic cases pass, {(syntax.beyond >= -1e-9).sum()} lie above by estimate."
-    )
+    told = f"{syntax.passes.sum()} of {len(syntax)} syntactic cases pass."
     for key, name in (("positional", "one fixed offset"), ("rare", "rare tokens")):
         sides = list(own.side[own.function == key])
         told += f" For {name} {sides.count('for') or 'none'} of {count(len(sides), 'model')} pass"
@@ -396,28 +412,30 @@ def counted(trained: pd.DataFrame, random: pd.DataFrame) -> str:
     return f"By estimate {own} of {of} have a function, and {luck or 'none'} of as many with random weights."
 
 
-def others(best: pd.DataFrame, rare: pd.DataFrame, sides: Mapping[str, Sequence[str]]) -> str:
-    """Of `measured.positional_table` (encoder heads by model) and `rare_table`: how near the best heads come to the tests."""
+def others(
+    best: pd.DataFrame, rare: pd.DataFrame, sides: Mapping[str, Sequence[str]],
+    elsewhere: Mapping[str, Any], luck: Mapping[str, Any],
+) -> str:  # fmt: skip
+    """Of `measured.positional_table` (encoder heads by model) and `rare_table`: how near the best heads come to the tests.
+
+    elsewhere, luck: `measured.published_scores` of other text, whose best head is told where it is better.
+    """
     told = []
-    for name, table, column, what in (("positional", best, "score", "One offset"), ("rare", rare, "two rarest", "Rare tokens")):
+    for name, table, column, score, what in (
+        ("positional", best, "score", "score", "One offset"), ("rare", rare, "two rarest", "two_rarest", "Rare tokens")
+    ):  # fmt: skip
         row, own = table.loc[table[column].fillna(0).idxmax()], list(sides[name])
-        parts = [f"{count(n, 'model')} {words[n > 1]}" for side, words in _VERDICTS.items() if (n := own.count(side))]
-        reached, luck = interval(row[column], row.low, row.high, "%"), number(row["best at random"], "%")
-        told.append(f"{what}: {listed(parts or ['no verdict'])}; the best head reaches {reached}, random weights {luck}.")
+        parts = [f"{n} {words[n > 1]}" for side, words in _VERDICTS.items() if (n := own.count(side))]
+        there, chance = ([frames[name].loc["encoder"][score].max() for frames in x.values()] for x in (elsewhere, luck))
+        reached = interval(row[column], row.low, row.high, "%") if "open" in own else number(row[column], "%")
+        text = next(iter(elsewhere), "").partition(":")[0]
+        more = f"{text}: {number(max(there), '%')}; " if max(there, default=0) > row[column] else ""
+        most = number(max([table["best at random"].max(), *chance]), "%")
+        told.append(f"{what}: {listed(parts) or 'no verdict'}; the best head reaches {reached} ({more}random weights: {most}).")
     return " ".join(told)
 
 
 _VERDICTS = {"for": ("passes", "pass"), "against": ("fails", "fail"), "open": ("is undecided", "are undecided")}
-
-
-def cross(best: pd.DataFrame, every: pd.DataFrame) -> str:
-    """Of the best cross head of each model and all of them (`Alignment.frame`): which source token they align with."""
-    fed = every.fed > every.predicted
-    return (
-        "Cross-attention is held to a statistical word alignment (Dyer et al. 2013). The best cross head of each model looks at"
-        f" the source word of the token about to be written for {ends(best.predicted, '%')} of tokens, and at that of the token"
-        f" just fed in for {ends(best.fed, '%')}; of {count(len(every), 'head')} {fed.sum()} look more at the latter."
-    )
 
 
 CLAIMS = {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}

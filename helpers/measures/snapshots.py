@@ -198,14 +198,12 @@ def said_of_models(table: pd.DataFrame, seed: int) -> str:
     """Of `beside` (of this seed): whether models that lose more without encoder attention have more heads with a function."""
     share = table["with functions"] / table["heads"]
     share.index = [f"*{str(model).removeprefix(f'{table.index[0]}, ')}*" for model in table.index]
-    off = table["encoder off"].set_axis(share.index)
-    top = share.nlargest(2).index
-    lose = ", which lose most without encoder attention" * (set(off.nlargest(2).index) == {*top})
-    which = f"{listed(top)} ({ends(share[top], '%')} with seed {seed})"
-    return (
-        f"Heads with a function are most frequent in {which}{lose}, and least in {share.idxmin()}. Sizes and settings change"
-        " together, so no cause is shown."
-    )
+    off = table["encoder off"].set_axis(share.index).nlargest(3)
+    top = share.nlargest(1 + (len(share) > 2)).index
+    told = f"Heads with a function are most frequent in {listed(top)} ({ends(share[top], '%')} with seed {seed})"
+    if len(off) > 2 and {*off.index[:2]} == {*top}:
+        told += f", which lose most without encoder attention; {off.index[2]}, the third, has {ends(share[off.index[2:]], '%')}"
+    return f"{told}. Sizes and settings change together, so no cause is shown."
 
 
 def said_of_study(studied: Sequence[Any], beam: int) -> str:

@@ -159,8 +159,8 @@ display(
 #
 # For each function we take the best head of any model, whether it passes or not. On the left is a typical word at which it
 # looks where it should, on the right a typical word at which it does not. The looking word is yellow. The dashed arc above
-# leads to where it should look, the arcs below to where it does look, thicker for more weight. A triangle marks what the fixed
-# offset names; of syntactic heads we show hits where it is wrong.
+# leads to where it should look, the arcs below to where it does look, thicker for more weight. A triangle marks the word at the
+# fixed offset; syntactic hits shown are ones that the offset misses.
 
 # %% jupyter={"source_hidden": true}
 by_model = {subject.title: measured.TYPICAL.value(subject, repeats=repeats) for subject in studied}
@@ -180,25 +180,25 @@ display(
     folded(
         "More: how heads and words were chosen",
         "*Best* is by how far a head lies above what its test needs on all dev sentences, in any model; of syntactic heads the"
-        " numbers shown are those on odd sentences. Of all hits (of syntactic heads those that the offset misses, if any),"
-        " and of all misses, in the first"
-        " `150` dev sentences of `6` to `10` words we show the one whose largest weight is the median. Of rare tokens there may"
-        " be one dashed arc, because the two rarest tokens can be pieces of one word. Made-up names are often not the rarest"
-        " tokens: first names recur, and surnames are split into pieces that many names share.",
+        " numbers shown are those on odd sentences, if the head chosen on even ones is the same. Of all hits (of syntactic heads"
+        " those that the offset misses, if any), and of all misses, in the first `150` dev sentences of `6` to `10` words we show"
+        " the one whose largest weight is the median. Of rare tokens there may be one dashed arc, because the two rarest tokens"
+        " can be pieces of one word. Made-up names are often not the rarest tokens: first names recur, and surnames are split"
+        " into pieces that many names share.",
     )
 )
 
 # %% [markdown]
 # ## Which relations have a syntactic head?
 #
-# A panel is a model, a dot the best head for a relation in one direction: how far it lies above the line, with its interval. In
-# *word→adverb* the word is a verb or an adjective. Diamonds are the paper's best heads, held against the paper's own baselines.
+# A panel is a model, a dot the best head for a relation in one direction: for how many words it is right. The grey bar is the
+# baseline, the tick the line. In *word→adverb* the word is a verb or an adjective.
 
 # %% jupyter={"source_hidden": true}
 run.figure(
-    figures.syntactic_cases(relations, printed_for),
+    figures.syntactic_cases(relations),
     "fig4_syntactic_heads",
-    caption="How far the best head of each relation and direction lies above the baseline, beside the paper's heads.",
+    caption="For how many words the best head of each relation and direction is right, beside the best fixed offset.",
     answers="Voita et al., figure 4",
     takeaway=said.cases(relations),
     table="syntactic_relations",
@@ -209,8 +209,7 @@ display(
     folded(
         "More: the paper's models, and all cases",
         "The paper's models are larger, trained on millions of natural pairs, and scored against predicted parses. All cases of"
-        " all models are in [a table](../figures/controlled/02_head_functions/tables/syntactic_relations.csv). We did not test"
-        " why one direction often fails.",
+        " all models are in [a table](../figures/controlled/02_head_functions/tables/syntactic_relations.csv).",
     )
 )
 
@@ -224,13 +223,14 @@ display(
 siblings = subjects.siblings(run.settings, first.name) if first.run else []
 other = next(track for track in layout.TRACKS if track != run.corpus)
 published = layout.Chapter(study.ROOT / "figures" / other / run.name)
-elsewhere, luck = measured.published_scores(published.folder / "tables", other)
+called = "generated" if other == "controlled" else other
+elsewhere, luck = measured.published_scores(published.folder / "tables", called)
 rare_printed = {title: measured.PRINTED_RARE[text]["two"] for title, text in printed_for.items()}
 run.figure(
     figures.offsets_and_rare(found | elsewhere, untrained | luck, rare_printed),
     "offsets_and_rare_tokens",
     caption="How often every encoder head looks at its most frequent offset, and at the rarest tokens of a sentence.",
-    takeaway=said.others(encoder, rare, sides),
+    takeaway=said.others(encoder, rare, sides, elsewhere, luck),
     table="positional_heads",
     split="dev",
 )
@@ -239,30 +239,17 @@ by_luck = pd.Series({title: frames["alignment"].predicted.max() for title, frame
 cross = aligned.loc[aligned.predicted.groupby("model", sort=False).idxmax()].reset_index(["kind", "layer", "head"])
 cross = cross.assign(layer=cross.layer + 1, head=cross["head"] + 1, **{"best at random": by_luck})
 cross = run.table(cross.drop(columns="kind"), "cross_heads", split="dev", over=intervals.SENTENCES)
-columns = {"model": "model", "layer": "layer", "head": "head", "offset": "offset", "score": "tokens at this offset"}
-by_chance = {"best at random": "best head, random weights"}
-forms = dict.fromkeys(("score", "two rarest", "best at random", "chance, two"), "%")
-of_offsets = readable(encoder, columns | by_chance, {"score": "%", "best at random": "%", "offset": "+.0f"}, {"score": "most"},
-                      "The best positional head of each model")  # fmt: skip
-columns = {"model": "model", "layer": "layer", "head": "head", "two rarest": "looks at the two rarest", **by_chance}
-columns |= {"layer 1": "best of layer 1", "chance, two": "chance"}
-of_rare = readable(rare, columns, dict.fromkeys(("two rarest", "best at random", "layer 1", "chance, two"), "%"),
-                   {"two rarest": "most"}, "The best rare-token head of each model")  # fmt: skip
-display(
-    folded(
-        "More: the best head of each model, and cross-attention",
-        of_offsets,
-        of_rare,
-        said.cross(cross, aligned),
-    )
-)
+columns = {"model": "model", "layer": "layer", "head": "head", "two rarest": "looks at the two rarest"}
+columns |= {"best at random": "best head, random weights", "layer 1": "best of layer 1", "chance, two": "chance"}
+forms = dict.fromkeys(("two rarest", "best at random", "layer 1", "chance, two"), "%")
+display(folded("More: the best rare-token head of each model", readable(rare, columns, forms, {"two rarest": "most"})))
 
 # %% [markdown]
 # ## Are heads with a function the ones that matter?
 #
-# Here a head has a function if it lies above the bar of any of the three tests, by estimate, on all dev sentences. We rank the
-# heads of each layer twice: by relevance, as notebook 1 measures it, and by the loss that is added when the head is removed. A
-# dot to the right means that heads with a function rank higher than the others of their layer.
+# Here a head has a function if it lies above the bar of any of the three tests, by estimate, on all dev sentences. A dot is an
+# encoder head of any model: the loss that is added when this head alone is removed. [Notebook
+# 1](01_relevance_and_confidence.ipynb) asks the same of relevance.
 
 # %% jupyter={"source_hidden": true}
 roles = {title: functions.roles(f["positional"], f["syntactic"], f["rare"]) for title, f in found.items()}
@@ -275,37 +262,29 @@ relevance = {
     for s in studied
 }
 lost = {s.title: measured.WITHOUT.value(s, first=few).loss for s in studied}
-matter = ranks.places({"relevance": relevance, "loss without the head": lost}, roles)
+matter = ranks.places({"relevance": relevance, said.LOSS: lost}, roles)
 run.table(matter, "heads_that_matter", split="dev", over=intervals.HEADS)
 display(Markdown(said.counted(*counts.values())))
-run.figure(
-    figures.places(matter),
-    "heads_that_matter",
-    caption="How far heads with a function rank above others of their layer, by relevance and by the loss without them.",
-    answers="Voita et al., section 5",
-    takeaway=said.matter(matter),
-    split="dev",
-)
-there = said.matter_elsewhere(published.table("heads_that_matter"), other)
 every = measured.lost_by_head(lost, roles)
-if matter.layers.any():
-    display(Markdown(f"{there} {said.costs(every, ranks.follows_function(lost, roles, scale=ranks.centred))}"))
-dearest = said.dearest(every)
 run.figure(
     figures.loss_by_layer(every),
     "loss_by_layer",
-    caption="The loss that is added without each encoder head, against its layer; heads with a function are coloured.",
-    takeaway=f"{dearest[0].upper()}{dearest[1:]}.",
+    caption="The loss that is added without each encoder head, heads with a function apart, in the costliest layer and others.",
+    answers="Voita et al., section 5",
+    takeaway=said.dearest(every).capitalize() + said.dear_elsewhere(every),
     split="dev",
 )
+there = said.matter_elsewhere(published.table("heads_that_matter"), called)
+display(Markdown(f"{said.costs(every)} {said.matter(matter)} {there}"))
+by_loss = matter.xs(said.LOSS, level="measure")[["functional", "difference", "low", "high", "clear"]]
+columns = {"model": "model", "functional": "heads with a function", "difference": "places higher", "clear": "clear"}
 display(
     folded(
-        "More: how this is measured",
-        "A dot is the mean place of heads with a function minus that of the others, over layers that have both. Its interval"
-        " draws heads anew within layers; random functions are shuffled within layers. *Clear* means that the interval lies"
-        " above zero and the dot beyond the grey bar."
-        " [Notebook 1](01_relevance_and_confidence.ipynb) has relevance by other rules, and [notebook 3](03_l0_pruning.ipynb)"
-        " asks whether pruning keeps heads with a function.",
+        "More: how places are compared, and each model",
+        "A place is a rank within a layer. We take the mean over heads with a function minus that over the others, in layers"
+        " that have both. The interval draws heads anew within layers; random functions are shuffled within layers. *Clear*"
+        " means that the interval lies above zero and the difference above `95 %` of random ones.",
+        readable(by_loss, columns, {"difference": ".1f"}, caption="Places by the loss without the head"),
     )
 )
 
@@ -323,8 +302,9 @@ tables = {place: contest.runs.measured(described)[0] for place, (described, _) i
 each = run.table(measured.by_training(found, tables, seed), "functions_by_training", split="dev")
 columns = {"model": "model", "seed": "seed", "with functions": "heads with a function", "heads": "of"}
 columns |= {"cases": "cases above the line"}
+text = "generated" if run.corpus == "controlled" else "natural"
 beside = snapshots.beside(run.settings, [first.name, *siblings], seed) if siblings else pd.DataFrame({"cases": []})
-display(Markdown(said.seeds(each, seed, beside)), readable(snapshots.shown(each, beside), columns))
+display(Markdown(said.seeds(each, seed, beside, text)), readable(snapshots.shown(each, beside), columns))
 more = []
 if run.settings["snapshots"] and leads:
     recipe = snapshots.followed(first.run.spec, run.settings["snapshots"], few, repeats)
@@ -347,26 +327,29 @@ display(folded("More: steps of training, other sizes and settings", *more))
 # ## In short
 
 # %% jupyter={"source_hidden": true}
+varies = said.come_and_go(each)
+contested = layout.Chapter(study.ROOT / "figures" / run.corpus / "06_do_measures_agree")
 undecided = sum(row.side == "open" for row in judged["syntax"].rows)
 at_other = {one.claim.id: one for one in claims.of_run(published.folder.parent, other)}
 sizes = said.sizes({title: frames["positional"] for title, frames in elsewhere.items()})
-natural = said.elsewhere(at_other, other, sizes) if elsewhere else ""
+natural = said.elsewhere(at_other, called, sizes) if elsewhere else ""
 larger = said.larger(study.ROOT / "figures" / "summaries" / "gpu-quarter.csv")
-details = f"""*How to read the figure.* A cell is the best head of a model, with no number where it fails. Of syntactic cases
-head and offset are chosen on even sentences and tested on odd ones. *Significantly* means above what is asked at `5 %` (Holm
-over all cases), *fails* significantly below it. Of syntactic cases {undecided} are undecided. The best head with random weights
-lies {ends(100 * (relations["best at random"] - relations["offset baseline"]), "+.0f")} points from the baseline.
+details = f"""*How to read the figure.* A cell is the best head of a model, with no number where it fails; of the paper's
+heads those above are bold. Of syntactic cases head and offset are chosen on even sentences and tested on odd ones.
+*Significantly* means above what is asked at `5 %` (Holm over all cases), *fails* significantly below it. Of syntactic cases
+{undecided} are undecided. The best head with random weights lies
+{ends(100 * (relations["best at random"] - relations["offset baseline"]), "+.0f")} points from the baseline.
 
 {natural} {larger}"""
 closing = f"""
 - **Hold a head against the best fixed offset** before you call it syntactic, and test it on other sentences than those on which
 it was chosen.
-- **Train more than one seed** before you name what a head does: {said.settled(each, beside).partition(";")[0]}.
-- **Do not keep or prune a head because it has a readable function**: measure what removing it costs.
+- **Train more than one seed** before you name what a head does{varies and f": {varies}"}.
+- **Do not choose heads to keep by a readable function**{said.kept(contested.table("contest"))}.
 
 *Limits.* Text and trees are {"generated" if run.corpus == "controlled" else "natural, and the trees are a parser's"}. Intervals
-are over sentences (in the figure of places, over heads), never over trainings. The models are far smaller than the paper's
+are over sentences (of places, over heads), never over trainings. The models are far smaller than the paper's
 ([all differences](../docs/differences.md)). Modules: [functions](../helpers/measures/functions.py),
 [scores in one pass](../helpers/measures/reducers.py), [alignment](../helpers/corpora/alignment.py).
 """
-verdicts.fill("functions_found", closing, first=said.answer(cases, said.least(relations), matter, dearest), more=details)
+verdicts.fill("functions_found", closing, first=said.answer(cases, said.least(relations), matter, every), more=details)

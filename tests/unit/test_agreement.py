@@ -10,7 +10,6 @@ from scipy.stats import rankdata, spearmanr
 from helpers.measures import said
 from helpers.measures.lrp import Explained
 from helpers.measures.ranks import (
-    centred,
     correlation,
     follows_function,
     places,
@@ -167,7 +166,6 @@ def test_places_of_heads_with_a_function_by_hand():
     found = places({"loss": {"a": lost, "b": lost}}, {"a": roles(lost.index, {0, 5}), "b": roles(lost.index, {1})})
     assert found.index.tolist() == [("loss", "a"), ("loss", "b"), ("loss", "all models")]
     assert found.difference.tolist() == pytest.approx([3 - 7 / 4, 1 - 3, 7 / 3 - 16 / 7]) and not found.clear.any()
-    assert centred(lost).tolist() == pytest.approx([6.25, -3.75, 0.25, -2.75, -0.5, 0.5])
     many = pd.Series(np.tile(np.arange(8.0), 6), table([8] * 6))
     assert places({"loss": {"a": many}}, {"a": roles(many.index, set(range(7, 48, 8)))}).clear.all()
 

@@ -26,6 +26,8 @@ def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_
     assert seen.get_title("left") == "verb→subject: layer 2 head 4, 40 %, needs 50 % (offset 40 + 10): FAILS"
     guessed = figures.hits_and_misses([head | {"hit": hit, "miss": None, "side": "open", "guess": -1}]).axes[0]
     assert guessed.get_title("left").endswith("UNDECIDED") and guessed.lines[0].get_marker() == "^"
+    other = figures.hits_and_misses([head | {"hit": hit, "miss": None, "side": "for", "other": True, "passes": True}]).axes[0]
+    assert other.get_title("left").endswith("40 + 10); the head chosen on even sentences PASSES")
     near = figures.hits_and_misses([head | {"score": 0.9953, "hit": hit, "miss": None}]).axes[0]
     assert ", 99.5 %, needs" in near.get_title("left")
     assert texts(seen) == ["hit", *WORDS] and texts(empty)[0].startswith("no miss")
@@ -97,16 +99,14 @@ def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
 
 def test_a_case_stands_where_its_head_lies_above_the_baseline():
     row = {"model": "m", "relation": "dobj", "direction": DIRECTIONS[1], "passes": True, "passes +10": True}
-    row |= {"above offset": 0.2, "above offset, low": 0.15, "above offset, high": 0.3, "side": "for"}
-    row |= {"printed accuracy, WMT": 0.73, "printed offset, WMT": 0.41}
-    weak = {"relation": "nsubj", "passes": False, "side": "against", "above offset": -0.1, "above offset, low": -0.2}
-    rows = [row, row | {"model": "n", "passes": False, "side": "open"}, row | weak | {"above offset, high": 0.05}]
-    axis, other = figures.syntactic_cases(pd.DataFrame(rows), {"m": "WMT"}).axes
+    row |= {"offset baseline": 0.4, "accuracy held out": 0.7, "side": "for"}
+    weak = {"relation": "nsubj", "passes": False, "side": "against", "accuracy held out": 0.3}
+    rows = [row, row | {"model": "n", "passes": False, "side": "open"}, row | weak]
+    axis, other = figures.syntactic_cases(pd.DataFrame(rows)).axes
     assert axis.get_title("left") == "m:\n1 of 2 pass" and other.get_title("left") == "n:\n0 of 1 pass"
     dots = {round(float(line.get_xdata()[0])): line for line in axis.lines if line.get_marker() == "o"}
-    assert {at: dots[at].get_markerfacecolor() for at in dots} == {10: MODELS[0], -20: "#EFEFEF"}  # the line is zero
+    assert {at: dots[at].get_markerfacecolor() for at in dots} == {70: MODELS[0], 30: "#EFEFEF"}
     (undecided,) = [line.get_markerfacecolor() for line in other.lines if line.get_marker() == "o"]
     assert undecided == "#B5D4E9"
-    assert {-10.0, 0.0} <= {line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2}
-    paper = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D"]
-    assert paper == pytest.approx([22, 22])  # both of the model's cases are the same row of the paper
+    assert [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "|"] == pytest.approx([50, 50])
+    assert [bar.get_width() for bar in axis.patches] == pytest.approx([40, 40])
