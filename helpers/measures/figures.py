@@ -400,7 +400,7 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
         of = f" (offset {100 * (example['needed'] - MARGIN):.0f} + {100 * MARGIN:.0f})" * relation
         verdict = f"{share}, needs {100 * example['needed']:.0f} %{of}"
         passes = {"open": "UNDECIDED"}.get(example.get("side", ""), "PASSES" if example["passes"] else "FAILS")
-        passes = f"; the head chosen on even sentences {passes}" if example.get("other") else f": {passes}"
+        passes = f"; held-out head {passes}" if example.get("other") else f": {passes}"
         line[0].set_title(f"{said}: {where}, {verdict}{passes}", loc="left", fontsize=8,
                           fontweight="bold" if example["passes"] else "normal")  # fmt: skip
         for axis, which in zip(line, ("hit", "miss"), strict=True):
@@ -412,7 +412,7 @@ def hits_and_misses(examples: Sequence[Mapping[str, Any]]):
                 _looking(axis, colour, **example[which], guess=example.get("guess"))
     above, below = {"color": "black", "ls": "--", "lw": 1}, {"color": "#888888", "lw": 2.5}
     drawing.legend(
-        figure, {"where the word should look": above, "where it looks": below, "what the fixed offset names": _GUESS}
+        figure, {"where the word should look": above, "where it looks": below, "the word at the fixed offset": _GUESS}
     )
     return figure
 

@@ -27,7 +27,7 @@ def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_
     guessed = figures.hits_and_misses([head | {"hit": hit, "miss": None, "side": "open", "guess": -1}]).axes[0]
     assert guessed.get_title("left").endswith("UNDECIDED") and guessed.lines[0].get_marker() == "^"
     other = figures.hits_and_misses([head | {"hit": hit, "miss": None, "side": "for", "other": True, "passes": True}]).axes[0]
-    assert other.get_title("left").endswith("40 + 10); the head chosen on even sentences PASSES")
+    assert other.get_title("left").endswith("40 + 10); held-out head PASSES")
     near = figures.hits_and_misses([head | {"score": 0.9953, "hit": hit, "miss": None}]).axes[0]
     assert ", 99.5 %, needs" in near.get_title("left")
     assert texts(seen) == ["hit", *WORDS] and texts(empty)[0].startswith("no miss")
