@@ -363,9 +363,9 @@ def answer(found: pd.DataFrame, least: int, table: pd.DataFrame, every: pd.DataF
     models, above = syntax.model.nunique(), (syntax.beyond >= -1e-9).sum()
     of = f"{syntax.case.nunique()} relations with direction{f', {models} models' * (models > 1)}"
     said = [
-        f"**{told}: {', but '.join(parts)}.** Of {len(syntax)} cases ({of}) {above} {'has' if above == 1 else 'have'} a head"
-        f" `10` points above a fixed offset, {syntax.passes.sum()} of them significantly (*pass*); at the paper's rate it would be"
-        f" {least}."
+        f"**{told}: {', but '.join(parts)}.** Of {len(syntax)} cases ({of}) {above} {'has' if above == 1 else 'have'} a"
+        f" head `10` points above a fixed offset, {syntax.passes.sum()} of them significantly (*pass*); at the paper's rate it"
+        f" would be {least}."
     ]
     if models > 1:
         always = syntax.groupby("case", sort=False).passes.all()

@@ -182,9 +182,9 @@ display(
         "*Best* is by how far a head lies above what its test needs on all dev sentences, in any model; of syntactic heads the"
         " numbers shown are those on odd sentences, if the same head is chosen on even ones. Of all hits (of syntactic heads"
         " those that the offset misses, if any), and of all misses, in the first `150` dev sentences of `6` to `10` words we"
-        " show the one whose largest weight is the median. Of rare tokens there may be one dashed arc, because the two rarest tokens"
-        " can be pieces of one word. Made-up names are often not the rarest tokens: first names recur, and surnames are split"
-        " into pieces that many names share.",
+        " show the one whose largest weight is the median. Of rare tokens there may be one dashed arc, because the two rarest"
+        " tokens can be pieces of one word. Made-up names are often not the rarest tokens: first names recur, and surnames are"
+        " split into pieces that many names share.",
     )
 )
 
