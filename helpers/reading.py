@@ -46,7 +46,7 @@ def number(value: Any, form: str = "") -> str:
         return f"{100 * value + 0.0:{form[:-1]}.0f} %".replace("-0 %", "0 %")
     if form:
         said = format(float(value), form).replace("%", " %")
-        return format(0.0, form).replace("%", " %") if not said.strip("-+0.,% ") else said  # no minus before zero
+        return format(0.0, form.replace("+", "")).replace("%", " %") if not said.strip("-+0.,% ") else said  # zero has no sign
     size = abs(value)
     if size >= 1e6:
         return f"{value / 1e6:,.1f} million"

@@ -156,7 +156,7 @@ def test_what_is_missing_is_not_testable_yet_and_shows_the_number_there_is():
     little = claims.Claim.model_validate(BASE | {"controlled": {"missing": "attention that is worth it", "brief": "hollow"}})
     assert judged(table, little)[0].hollow
     near = frame(("x", -0.04, -1.0, 1.0))
-    assert judged(near, claim())[0].number == "0.0 [-1.0, 1.0]" and judged(near, claim(format="+.1f"))[0].number[:4] == "+0.0"
+    assert judged(near, claim())[0].number == "0.0 [-1.0, 1.0]" and judged(near, claim(format="+.1f"))[0].number[:4] == "0.0 "
     for none in (claims.judge("controlled", {}.get, [claim()])[0], judged(table, claim(where={"model": "z"}))[0]):
         assert none.verdict == "not testable" and "not measured" in none.why
 
