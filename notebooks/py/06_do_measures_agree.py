@@ -18,10 +18,10 @@
 # →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
 # Three papers rank attention heads, each in its own way: Voita et al. 2019 ([arXiv
-# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 and 6) by relevance, confidence and L0 gates, which close while a
-# model trains; Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) by votes; Liu & Chen 2023 ([arXiv
-# 2312.09541](https://arxiv.org/abs/2312.09541)) by the size of a gradient. None asks whether all these rankings agree. Here
-# every head gets every measure, and heads are removed by each.
+# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 and 6) by relevance, confidence and L0 gates, which training
+# closes; Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) by votes; Liu & Chen 2023 ([arXiv
+# 2312.09541](https://arxiv.org/abs/2312.09541)) by the size of a gradient. None compares all of them. Here every head gets
+# every measure, and heads are removed by each.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -130,15 +130,15 @@ print(said.costliest(tables[first]))
 # %% [markdown]
 # ## Do measures agree within a layer?
 #
-# Each measure ranks the encoder heads of a layer. A cell is the rank correlation of two such rankings, mean over models; white:
-# the interval holds zero. The loss without the head is left out where too few heads have any effect.
+# Each measure ranks the encoder heads of a layer. A cell correlates the ranks of two measures, all layers pooled, mean over
+# models; white: the interval holds zero. The loss without the head is left out where too few heads have any effect.
 
 # %% jupyter={"source_hidden": true}
 few = run.settings["relevance"]
 own = contest.tables.studied_runs(run.settings, [] if pretrained else names, jobs, seed)
-differ = kinds_worth = None
+differ = None
 if own:
-    kinds_worth = run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
+    run.table(contest.tables.worth_of_kinds(own, few), "worth_of_kinds", split="dev", sentences=few)
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
@@ -160,7 +160,7 @@ out. Relevance and confidence correlate otherwise than in notebook 1, because th
 display(folded("More: relevance by its three rules, and what is not drawn", by_rule, why))
 
 # %% [markdown]
-# ## Is a head's rank a property of the head?
+# ## Is importance a property of the head?
 #
 # If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words.
 # Heads of the same number should not agree.
@@ -172,8 +172,9 @@ run.table(pairs, "stability_pairs")
 parts = [contest.tables.reliability(halves), contest.tables.stability(pairs)]
 stability = pd.concat([part for part in parts if len(part)], ignore_index=True)
 run.table(stability, "stability")
+drawn = said.steady(stability)
 run.figure(
-    figures.stability(said.steady(stability).assign(measure=lambda rows: rows.measure.map(said.named))),
+    figures.stability(drawn[drawn.compared != said.SAME_NUMBER].assign(measure=drawn.measure.map(said.named))),
     "stability",
     caption="How far measures agree with themselves between halves of the sentences and between trainings.",
     takeaway=said.stability(stability),
@@ -181,25 +182,21 @@ run.figure(
 bound = f"""Two halves of the sentences bound everything else: the Spearman-Brown formula, $2r / (1 + r)$, gives the reliability
 of a measure on all sentences, and no correlation with it can be above the root of that, but by chance.
 {said.bounds(stability)}"""
-likeness = ["This run has one seed, so heads cannot be matched."]
-if matched:
-    alike = {"model": "model", "kind": "attention", "cosine": "matched heads, cosine", "chance": "matched with random weights"}
-    told = f"How alike matched heads look, mean over pairs of {run.settings['seeds']} trainings"
-    likeness = run.table(contest.tables.likeness(matched), "heads_matched")
-    likeness = [readable(likeness, alike, dict.fromkeys(("cosine", "chance"), "z.2f"), caption=told)]
-    likeness += ["Where the cosine is low, a low correlation of ranks says as much of the matching as of the measure."]
-display(folded("More: how alike matched heads are, and what bounds a correlation", *likeness, bound * ("bound" in stability)))
+alike = said.likeness(run.table(contest.tables.likeness(matched), "heads_matched")) if matched else ""
+display(folded("More: what bounds a correlation", alike, bound * ("bound" in stability)))
 
 # %% [markdown]
 # ## Which measure predicts what removal does?
 #
 # The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
-# heads alike. The code computes one dot.
+# heads alike. The code computes one dot, *gradient importance* in the first panel. Kinds of attention with too few heads that
+# change the loss at all are left out.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
 run.table(predictors, "predictors")
-within, head_tables = said.telling(predictors), contest.tables.distinct(tables)
+within = said.telling(predictors)
+head_tables = {(said.spoken(model), seed): table for (model, seed), table in contest.tables.distinct(tables).items()}
 
 # %% tags=["method"]
 # gradient importance, which notebook 0 writes out, beside the loss without the head: one row of the figure's table `within`
@@ -221,10 +218,8 @@ for model_and_seed, table in head_tables.items():  # a row a head, a column a me
 z = np.arctanh(pd.Series(rho).clip(-0.995, 0.995)).groupby(level=0).mean()  # Fisher's z; all seeds of a model count as one
 half = stats.t.ppf(0.975, len(z) - 1) * z.std() / np.sqrt(len(z)) if len(z) > 1 else np.nan  # of a t interval over models
 by_hand, drawn = np.tanh([z.mean(), z.mean() - half, z.mean() + half]), row[["rho", "low", "high"]].to_numpy(float)
-print(pd.Series(rho).rename(said.spoken, level=0).sort_index().round(2).to_string())
+print(pd.Series(rho).sort_index().round(2).to_string())
 print("mean, low and high by hand:", by_hand.round(2), "in the figure:", drawn.round(2))
-compared = 3 if row.over == intervals.MODELS and len(z) > 1 else 1  # elsewhere intervals are over heads or seeds: mean alone
-np.testing.assert_allclose(by_hand[:compared], drawn[:compared], rtol=1e-9)
 
 # %% jupyter={"source_hidden": true}
 run.figure(
@@ -241,16 +236,15 @@ signed = contest.tables.reliability(halves).query("measure == 'gradient, signed'
 signed = signed.rho[signed.kind.isin(shared.kind[shared.shown.astype(bool)])].mean()
 sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well where it comes
 from one half of the sentences and the loss from the other. {contest.tables.owed_to_sharing(shared, signed)}"""
-what = f"Rise of the dev loss without a kind of attention, and heads whose absence shows (n = {few} sentences)"
-effects = [] if differ is None else [readable(said.kinds(kinds_worth, differ), caption=what)]
-display(folded("More: is it shared sentences alone, and how many heads have an effect", sharing, *effects))
+display(folded("More: is it shared sentences alone", sharing))
 
 # %% [markdown]
 # ## A measure that grows with depth puts the first layer last
 #
 # Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. Curves
 # show a measure's mean in each layer of the first model (thin: one training). Titles say how it correlates with *how long L0
-# keeps a head*, mean over models. Relevance and votes sum to the same in every layer, so they say nothing about layers.
+# keeps a head*, mean over models; orange: far less over all layers. Relevance and votes sum to the same in every layer, so they
+# spread what is kept evenly, whatever the layer is worth.
 
 # %% jupyter={"source_hidden": true}
 across, lost = said.across(predictors), run.table(contest.tables.lost(tables), "lost_over_all_layers")
@@ -275,28 +269,22 @@ if len(lost):
     )
 
 # %% [markdown]
-# ## Which heads should go?
+# ## Many heads off at once, nothing trained afterwards
 #
 # The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go, those
-# of least worth first, and nothing is trained afterwards. Thin: one training.
+# of least worth first. Dots are means over numbers of heads; left of the dotted line is better than random.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
-at_once, beside = contest.tables.along(removed), contest.tables.along(removed, "random")
-run.table(beside, "removed_at_once_beside_random")
-drawn, each = (said.shown(part, entered) for part in (beside, contest.tables.each_training(removed)))
+beside = run.table(contest.tables.along(removed, "random"), "removed_at_once_beside_random")
+drawn = said.removed(contest.tables.each_training(removed), entered)
 run.figure(
-    figures.contest(drawn, "loss minus random heads' (nats)", each),
+    figures.at_once(drawn, "loss minus random heads' (nats);\nline: least to largest training"),
     "removed_at_once",
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
-    takeaway=said.at_once(at_once),
+    takeaway=said.at_once(drawn),
 )
-every = said.by_setting(beside, [*said.DRAWN, *entered][: said.COLUMNS - 1])
-every = readable(
-    every, (), dict.fromkeys(every.columns[1:], "+.3f"), caption="Minus random heads, mean over numbers of heads (nats)"
-)
-display(folded("More: all settings", every))
 
 # %% [markdown]
 # ## Does further training change the order?
@@ -315,9 +303,10 @@ if contests:
     run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, paired, whole)
-    take, shares = said.recommended(ranked, paired, across, whole), contest.tables.shares(tables)
+    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, whole)
+    shares = contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
+    take = said.recommended(ranked, whole, shares)
     drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole, run.settings["pruning"]["steps"])
     run.figure(
         figures.ranking(*drawn, said.by_layer(ranked, whole), list(shares.mean())),
@@ -330,7 +319,7 @@ if contests:
     )
     display(Markdown(f"{result}\n\n{said.differ(ranked, whole, beside)}".strip()))
     more = [said.beyond_random(ranked, paired, whole), said.ahead(ranked, whole), said.rivals(alike)]
-    display(folded("More: every ranking against random heads and against L0's", *more, said.unexplained(ranked, whole, shares)))
+    display(folded("More: every ranking against random heads and against L0's", *more))
 if swept:
     lines = {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
     run.table(contest.tables.headlines(lines), "headlines")
@@ -351,11 +340,7 @@ at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, 
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
 texts, both = {"controlled": "generated", "natural": "natural"}, ("contest", "removed_and_trained_on")
 there = [pd.read_csv(path) for name in both if (path := committed.table(name)).exists()]
-path = committed.table("predictors")
-foretold = pd.read_csv(path) if path.exists() else predictors[:0]
-known = ranked is not None and len(there) == len(both)
-order, places = said.elsewhere(ranked, *there, said.across(foretold), texts[other]) if known else ("", "")
-loss_there = said.predictors(foretold) if natural and len(foretold) else ""
+order = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(both) else ""
 drawn = agreement.index.isin(in_words.index)
 of = "your" if text else texts[run.corpus]
 first = said.answer(agreement[drawn], predictors, advice, of)
@@ -366,9 +351,7 @@ closing = f"""
 {order}
 ([All differences](../docs/differences.md).)
 """
-verdicts.fill(
-    "contest" if contests else "agreement", closing, first=first, more="\n\n".join(filter(None, (natural, loss_there, places)))
-)
+verdicts.fill("contest" if contests else "agreement", closing, first=first, more=natural)
 
 # %% [markdown]
 # <details><summary>More: the questions that the papers leave open, and where each is answered</summary>

@@ -47,28 +47,21 @@ def test_predictors_are_sorted():
 def test_a_panel_a_measure_along_layers():
     rows = [(panel, seed, layer, share) for panel in ("a", "b") for seed, shares in ((1, (1.0, 0.2)), (2, (0.5, 1.0)))
             for layer, share in enumerate(shares, 1)]  # fmt: skip
-    figure = whole(figures.layer_means(table("panel seed layer share", *rows), 1))
+    frame = table("panel seed layer share", *rows)
+    figure = whole(figures.layer_means(frame.assign(falls=frame.panel == "b"), 1))
+    assert [axis.lines[0].get_color() for axis in figure.axes] == list(drawing.MODELS[:2])
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]
     drawn = {tuple(line.get_ydata()): line.get_linewidth() for line in figure.axes[0].lines}
     assert [text.get_text()[:7] for axis in figure.axes for text in axis.texts] == ["shaded:"]
     assert drawn[0.75, 0.6] > drawn[1.0, 0.2] == drawn[0.5, 1.0]
 
 
-def test_a_line_a_criterion_and_a_thin_one_a_training():
-    rows = [("EN-RU", name, heads, heads * sign) for name, sign in (("a", 1), ("b", -1)) for heads in (8, 6, 4)]
-    frame = table("model criterion heads change", *rows, *[("EN-DE", "a", heads, 20) for heads in (8, 4)])
-    each = table(
-        "model seed criterion heads change", *[("EN-RU", seed, "a", heads, seed) for seed in (1, 2) for heads in (8, 4)]
-    )
-    russian, _ = whole(figures.contest(frame, "nats", each)).axes
-    assert russian.get_xlim()[0] > russian.get_xlim()[1]  # all heads at the left
-    lines = {tuple(line.get_ydata()): line.get_linewidth() for line in russian.lines if line.get_color() == drawing.MODELS[0]}
-    assert lines[4, 6, 8] > lines[1, 1] == lines[2, 2]
-    assert [text.get_text() for text in russian.texts] == [
-        "below the dotted line:\nbetter than random",
-        "b",
-        "a",
-    ]  # at the ends, from below
+def test_a_row_a_setting_and_a_dot_a_criterion():
+    rows = [("one", "EN-DE", "a", 1.0, 0.5, 2.0), *[("one", "EN-DE", name, 3.0, 3.0, 3.0) for name in "bcde"]]
+    rows += [("all", "EN-RU", "a", -9.0, -9.0, -9.0)]
+    one, every = whole(figures.at_once(table("panel setting series value low high", *rows), "nats")).axes
+    assert ticks(one) == ["EN-DE"] and ticks(every) == ["EN-RU"]
+    assert intervals(one, 0)[BLUE] == {1.0: (0.5, 2.0)} and marked(every, BLUE)[0][0] == -9.0
 
 
 def test_comparisons_are_named_above_their_dots():

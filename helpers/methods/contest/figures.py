@@ -128,7 +128,7 @@ def layer_means(frame: pd.DataFrame, marked: int | None = None):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: panel (title), seed, layer, share.
+        Rows: panel (title), seed, layer, share; falls (bool, if it is given): drawn in another colour.
     marked : int, optional
         The layer that the loss needs most, shaded in all panels and named in the second.
     """
@@ -136,16 +136,18 @@ def layer_means(frame: pd.DataFrame, marked: int | None = None):
     titles = list(dict.fromkeys(frame.panel))
     figure, axes = drawing.grid(len(titles), 3, WIDTH / 3, 1.6, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
-        own = frame[frame.panel == title].pivot(index="layer", columns="seed", values="share")
-        axis.plot(own.index, own, color=MODELS[0], lw=0.6, alpha=0.7)
-        axis.plot(own.index, own.mean(axis=1), color=MODELS[0], lw=1.8, marker="o", ms=3.5)
+        part = frame[frame.panel == title]
+        own = part.pivot(index="layer", columns="seed", values="share")
+        colour = MODELS[int("falls" in part and part.falls.any())]
+        axis.plot(own.index, own, color=colour, lw=0.6, alpha=0.7)
+        axis.plot(own.index, own.mean(axis=1), color=colour, lw=1.8, marker="o", ms=3.5)
         if marked is not None:
-            axis.axvspan(marked - 0.35, marked + 0.35, color=MODELS[1], alpha=0.15, lw=0)
+            axis.axvspan(marked - 0.35, marked + 0.35, color=_GREY, alpha=0.4, lw=0)
         axis.set_title(title, loc="left", fontsize=8)
         axis.set(xticks=list(own.index), yticks=[0, 0.5, 1])
     if marked is not None:
         axis, said = axes[min(1, len(axes) - 1)], "shaded: layer the\nloss needs most"
-        axis.text(0.98, 0.95, said, transform=axis.transAxes, ha="right", va="top", color=MODELS[1], fontsize=7.5)
+        axis.text(0.98, 0.95, said, transform=axis.transAxes, ha="right", va="top", color=_DARK, fontsize=7.5)
     figure.supxlabel("layer", fontsize=8.5)
     figure.supylabel("layer's mean / largest layer's mean", fontsize=8.5)
     return figure
@@ -189,47 +191,19 @@ def stability(frame: pd.DataFrame):
 
 
 @redrawable
-def contest(frame: pd.DataFrame, unit: str, trainings: pd.DataFrame | None = None):
-    """What removal costs at each number of heads, by criterion: a panel a model, a thick line the mean, a thin one a training.
+def at_once(frame: pd.DataFrame, label: str):
+    """What removal costs in each setting, by criterion: a panel a group of settings, a row a setting, a dot a criterion.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: model, criterion, heads (left), change.
-    unit : str
-        Of the change.
-    trainings : pandas.DataFrame, optional
-        Rows: model, seed, criterion, heads, change.
+        Rows: panel, setting, series, value, low, high (the least and the largest training).
+    label : str
+        Of the x axes.
     """
-    drawing.need(frame, "model", "criterion", "heads", "change", once=("model", "criterion", "heads"))
-    looks, titles = drawing.looks(frame.criterion), list(dict.fromkeys(frame.model))
-    figure, axes = drawing.grid(len(titles), 2, WIDTH / 2, 2.1)
-    ends = frame.merge(frame.groupby("model")["heads"].min().reset_index())  # where lines end
-    frame = frame.drop(columns=["low", "high"], errors="ignore")
-    for axis, title in zip(axes, titles, strict=True):
-        own = frame[frame.model == title]
-        axis.axhline(0, **drawing.LEVEL)
-        axis.text(0.02, 0.02, "below the dotted line:\nbetter than random", transform=axis.transAxes, fontsize=7, color=_DARK)
-        bare = looks if own["heads"].nunique() == 1 else {name: look | {"marker": ""} for name, look in looks.items()}
-        drawing.lines(axis, own, "heads", "change", "criterion", bare)
-        each = () if trainings is None else trainings[trainings.model == title].groupby(["criterion", "seed"])
-        for (name, _), line in each:
-            axis.plot(line["heads"], line.change, color=looks[name]["color"], lw=0.6, alpha=0.7)
-        drawing.retained(axis, own["heads"].max(), "heads left")
-        axis.set_xlim(right=own["heads"].min() - 0.02 * own["heads"].max())
-        axis.set_title(title, loc="left")
-    for axis, title in zip(axes, titles, strict=True):
-        last, (low, high) = ends[ends.model == title].sort_values("change"), axis.get_ylim()
-        gap, at = 0.09 * (high - low), -np.inf
-        for row in last.itertuples():  # from below, none upon another
-            at, colour = max(at + gap, row.change), looks[row.criterion]["color"]
-            line = {"arrowstyle": "-", "lw": 0.5, "color": colour, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 0}
-            axis.annotate(
-                row.criterion, (row.heads, row.change), (1.06, at), textcoords=axis.get_yaxis_transform(), va="center",
-                fontsize=7, color=colour, arrowprops=line,
-            )  # fmt: skip
-    figure.supylabel(unit, fontsize=8.5)
-    return figure
+    drawing.need(frame, "panel", "setting", "series", "value", "low", "high", once=("setting", "series"))
+    looks, table = drawing.looks(frame.series), frame.rename(columns={"setting": "row"})
+    return drawing.dot_panels(table, looks, label=label, columns=1, shared=False)[0]
 
 
 @redrawable

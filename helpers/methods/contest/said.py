@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from helpers.measures.lrp import RULES
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import CLOSES, DECODER, ESTIMATES, SURVIVAL, UNIT
-from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED
+from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED, nested
 from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, count, ends, interval, listed, number
 from helpers.scores import intervals
@@ -22,7 +23,9 @@ FRONT = ("functions", TRUTH)
 BESIDE = (  # in files alone: twins of others, what few models have, and what does not agree with itself
     "cp", *ESTIMATES, "gradient, token", "rare", "probing", "alignment", "first token"
 )  # fmt: skip
+TWINS = (ESTIMATES[0], "gradient, token")  # of these what stands beside the loss without the head
 STABLE = ("alpha_beta", "attnlrp", "gradient, example", "output norm", TRUTH, "confidence", "positional", SURVIVAL)  # drawn
+BEST = 5  # of a contest, which are looked for in another
 FEW = 3  # models, below which an interval over models says nothing
 MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
 VALUES = ["value", "low", "high"]
@@ -33,9 +36,10 @@ HIGH = 0.9  # a bound on correlations above which it binds little
 PARTED = 0.3  # what a correlation loses, from which on a measure is said not to tell layers apart
 FLAT = 0.05  # of a share, within which layers are alike
 CALLED = {TRAINED: "L0, while it trains", NAMES["map"]: "L0's heads, cut at once", "gradual": "gradient, step by step"}
+SAME_NUMBER = "heads of the same number"
 COMPARED = {
     OTHER_TEXT: "other sentences", "matched heads, other seed": "matched heads of another training",
-    "same index, other seed": "heads of the same number",
+    "same index, other seed": SAME_NUMBER,
 }  # fmt: skip
 LAYERED = (SURVIVAL, TRUTH, UNIT, "L1 gates", "alpha_beta", "votes", "output norm", "confidence")  # layer by layer
 DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
@@ -121,10 +125,10 @@ def costliest(table: pd.DataFrame) -> str:
 def telling(table: pd.DataFrame) -> pd.DataFrame:
     """Of `tables.predictors` within layers what can tell of a truth: of `FEW` models or more, with an effect to predict.
 
-    All rows of the truth where there are none such. Of two measures that are nearly one the first.
+    All rows of the truth where there are none such.
     """
     within = table[(table["heads"] == "within layers") & (table.truth == TRUTH) & (table.measure != SURVIVAL)]
-    within = within[~within.measure.isin(BESIDE) | within.measure.isin(ESTIMATES[:1])]
+    within = within[~within.measure.isin(BESIDE) | within.measure.isin(TWINS)]
     many = within.groupby("kind").models.transform("max") >= FEW
     found = within[many & within.shown.astype(bool)]
     return found if len(found) else within
@@ -176,13 +180,18 @@ def depth(means: pd.DataFrame, across: pd.DataFrame) -> str:
 
 
 def panels(means: pd.DataFrame, across: pd.DataFrame) -> pd.DataFrame:
-    """Of the same what `figures.layer_means` draws: measures that differ between layers, both correlations in their titles."""
+    """Of the same what `figures.layer_means` draws: measures that differ between layers, both correlations in their titles.
+
+    The loss without the head is there for its layers alone: too few heads may have any effect. `falls`: as `PARTED`.
+    """
     share = means.groupby(["measure", "layer"], sort=False).share.mean().unstack()
     flat = share.index[share.max(axis=1) - share.min(axis=1) <= FLAT]
     means = means[~means.measure.isin(flat)] if len(flat) < len(share) else means
-    rho = across.pivot(index="measure", columns="compared", values="rho")
+    rho = across.pivot(index="measure", columns="compared", values="rho").drop(TRUTH, errors="ignore")
+    rho = rho.reindex(columns=[WITHIN, ACROSS])
     told = {name: f"{number(row[WITHIN], '.2f')} within, {number(row[ACROSS], '.2f')} over all" for name, row in rho.iterrows()}
-    return means.assign(panel=means.measure.map(lambda name: f"{named(name)}\n{told.get(name, '')}"))
+    falls = means.measure.isin(rho.index[rho[WITHIN] - rho[ACROSS] > PARTED])
+    return means.assign(panel=means.measure.map(lambda name: f"{named(name)}\n{told.get(name, '')}"), falls=falls)
 
 
 def losses(across: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
@@ -196,12 +205,21 @@ def losses(across: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
 def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike drawn measures are on other sentences and matched heads."""
     drawn = steady(table)
-    rho = drawn.groupby("compared", sort=False).rho.median().drop(COMPARED["same index, other seed"], errors="ignore")
+    rho = drawn.groupby("compared", sort=False).rho.median()
+    chance = rho.get(SAME_NUMBER, np.nan)
+    rho = rho.drop(SAME_NUMBER, errors="ignore")
     told = listed(f"{number(value, '.2f')} on {how}" for how, value in rho.items())
+    told += f" ({number(chance, '.2f')} on {SAME_NUMBER})" * bool(chance == chance)
     own = drawn[drawn.measure == UNIT].set_index("compared").rho.reindex(rho.index).dropna()
     own = f"; *{named(UNIT)}* reaches {listed(number(value, '.2f') for value in own)}" * bool(len(own))
     part = "Only in part: of" if rho.get(COMPARED["matched heads, other seed"], 1) < HALF else "Of"
     return f"{part} the measures drawn the median is {told}{own}."
+
+
+def likeness(table: pd.DataFrame) -> str:
+    """Of `tables.likeness`: how alike matched heads are, and what follows of it."""
+    said = f"Matched heads look alike by a cosine of {ends(table.cosine, '.2f')} ({ends(table.chance, '.2f')} with random"
+    return f"{said} weights). Where it is low, a low correlation of ranks says as much of the matching as of the measure."
 
 
 def steady(table: pd.DataFrame) -> pd.DataFrame:
@@ -213,23 +231,36 @@ def steady(table: pd.DataFrame) -> pd.DataFrame:
     return part.assign(place=-part.measure.map(rank).fillna(-1)).sort_values("place", kind="stable").drop(columns="place")
 
 
-def at_once(table: pd.DataFrame, drawn: Sequence[str] = DRAWN) -> str:
-    """Of `tables.along`, means over all numbers of heads: which drawn choice costs least in most settings."""
-    best = _means(table, drawn)[1].groupby(level="model", sort=False).idxmin().str[1].value_counts()
-    said = f"Removal by *{named(str(best.index[0]))}* costs least in {best.iloc[0]} of {best.sum()} settings"
-    return f"{said} (not tested)."
+def at_once(table: pd.DataFrame) -> str:
+    """Of `removed`: which choice costs least in most settings, and where gradient importance is neither first nor second."""
+    values = table.pivot(index="setting", columns="series", values="value").reindex(table.setting.unique())
+    place, first = values.rank(axis=1), values.idxmin(axis=1).value_counts()
+    said, own = f"Removal by *{first.index[0]}* costs least in {first.iloc[0]} of {count(len(values), 'setting')}", named(UNIT)
+    if own not in place or own == first.index[0]:
+        return f"{said}. Not tested."
+    said += f", *{own}* is first or second in {(place[own] <= 2).sum()}"
+    for setting in place.index[place[own] > 2][:1]:
+        rest = values.loc[setting].drop(first.index[0], errors="ignore")
+        pair = f"({number(rest.min(), '.2f')} against {number(rest[own], '.2f')})"
+        said += f"; exception: {setting}, where *{rest.idxmin()}* is ahead of it {pair}"
+    return f"{said}. Not tested."
 
 
-def by_setting(table: pd.DataFrame, drawn: Sequence[str]) -> pd.DataFrame:
-    """Of `tables.along` beside random heads, a row a setting: the mean over numbers of heads of each drawn criterion."""
-    means = _means(table, drawn)[1].unstack("criterion").reindex(columns=[n for n in drawn if n in set(table.criterion)])
-    return means.rename(index=_settings(table.model), columns=named).rename_axis(index="setting", columns=None).reset_index()
+def removed(each: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
+    """What `figures.at_once` draws of `tables.each_training`: a row a setting and drawn criterion, mean over numbers of heads.
 
-
-def _means(table: pd.DataFrame, drawn: Sequence[str] = ()) -> tuple[pd.Series, pd.Series]:
-    """Of `tables.along` the mean over numbers of heads, on (model, criterion): of all, and of some criteria."""
-    means = table.groupby(["model", "criterion"], sort=False).change.mean()
-    return means, means[means.index.isin(drawn, level="criterion")]
+    Returns
+    -------
+    pandas.DataFrame
+        setting, series, panel, value (mean over trainings), low, high (the least and the largest training).
+    """
+    part = each[each.criterion.isin([*DRAWN, *entered])]
+    found = part.groupby(["model", "criterion", "seed"], sort=False).change.mean().groupby(level=[0, 1], sort=False)
+    found = found.agg(value="mean", low="min", high="max").reset_index()
+    panel = np.where(found.model.str.endswith(EVERY), "heads of all kinds go", "heads of one kind go")
+    found = found.assign(panel=panel, setting=found.model.map(_settings(found.model)), series=found.criterion.map(named))
+    place = {named(name): at for at, name in enumerate((*DRAWN, *entered))}
+    return found.sort_values("series", key=lambda names: names.map(place), kind="stable").drop(columns=["model", "criterion"])
 
 
 def spoken(model: str) -> str:
@@ -262,7 +293,8 @@ def differ(ranked: pd.DataFrame, drawn: pd.DataFrame, beside: pd.DataFrame) -> s
     if own.empty or not (own.high < 0).all():
         return ""
     name, told = _called(rivals.index[-1]), ends(own.change, "+.2f")
-    return f"Before further training *{name}* is better than random heads ({told} nats); after it, it is last."
+    said = f"With these {ends(left, '.0f')} heads, before further training, *{name}* is better than random heads"
+    return f"{said} ({told} nats); after it, it is last by value."
 
 
 def _called(criterion: str) -> str:
@@ -290,10 +322,7 @@ def beyond_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     said = f"In each training better than all its random draws: {listed(sure)}."
     if alike := hollow(here, paired):
         said += f" Cannot be told from random heads (paired by training): {listed(f'*{_called(name)}*' for name in alike)}."
-    own = found.sort_values("seed").groupby("criterion").change
-    above = [name for name in alike if here.value[name] > here.value[RANDOM]]
-    each = [f"*{named(name)}* {', '.join(number(one, '+.1f') for one in own.get_group(name))}" for name in above]
-    return said + (f" Above random in mean, by training: {'; '.join(each)} BLEU." if each else "")
+    return said
 
 
 def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
@@ -349,13 +378,8 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     `shares` are `tables.shares` of its trainings, empty where there are none.
     """
     here, rivals = _rivals(ranked)
-    own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
-    if shares.empty or rivals.empty or not {"layer 1"} <= {*own}:
-        return ""
-    at = int(shares.mean().idxmax())
-    kept = own.fillna({f"layer {at + 1}": 0}).groupby("criterion")[f"layer {at + 1}"]
-    nothing = [name for name in rivals.index if kept.max()[name] == 0]
-    if not nothing or rivals.index[0] in nothing:
+    at, kept, nothing = _nothing(ranked, drawn, shares)
+    if not nothing:
         return ""
     alike, most = hollow(here, paired), str(kept.mean()[rivals.index].idxmax())
     sure = {*nothing} <= {*alike}
@@ -364,31 +388,20 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     said += f" *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')}."
     if most not in alike:
         return said + " The former cannot be told from random heads." * sure
-    like = ", like those," * sure
-    return f"{said} Layer {at + 1} is not all: *{_called(most)}* keeps most and{like} cannot be told from random heads."
+    told = "is no more told from random heads than those" if sure else "cannot be told from random heads"
+    return f"{said} Keeping layer {at + 1} is not enough: *{_called(most)}* keeps most of it and {told}."
 
 
-def unexplained(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
-    """How far heads kept in that layer go with BLEU over a contest's criteria, and the criterion that keeps most of them."""
+def _nothing(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> tuple[int, Any, list[str]]:
+    """The layer where most of the loss is, heads that criteria keep there, and rivals that keep none where the best does."""
     here, rivals = _rivals(ranked)
-    if shares.empty or len(rivals) < FEW:
-        return ""
-    column = f"layer {int(shares.mean().idxmax()) + 1}"
     own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
-    kept = own.groupby("criterion")[column].mean()[rivals.index]
-    if kept.nunique() < 2 or rivals.value.nunique() < 2:
-        return ""
-    rho, most = kept.corr(rivals.value, method="spearman"), own[own.criterion == kept.idxmax()]
-    few, at_random = "", own[own.criterion == RANDOM][column].mean()
-    for name in rivals.index[kept <= at_random][:1]:  # the best of those
-        few = f" *{_called(name)}* keeps {number(kept[name], '.1f')} there, random heads {number(at_random, '.1f')}; they"
-        few += f" change BLEU by {number(here.value[name], '+.1f')} and {number(here.value[RANDOM], '+.1f')}."
-    counts, changes = listed(number(n, ".0f") for n in most[column]), listed(number(change, "+.1f") for change in most.change)
-    return (
-        f"{'Much' if rho > 0.7 else 'Some' if rho > 0.3 else 'Little'} goes with {column}: over {len(rivals)} criteria heads"
-        f" kept there go with BLEU by {number(rho, '.2f')} (rank correlation of means), yet *{named(kept.idxmax())}* keeps most"
-        f" ({counts}) and changes BLEU by {changes}.{few}"
-    )
+    if shares.empty or rivals.empty or not {"layer 1"} <= {*own}:
+        return 0, None, []
+    at = int(shares.mean().idxmax())
+    kept = own.fillna({f"layer {at + 1}": 0}).groupby("criterion")[f"layer {at + 1}"]
+    nothing = [name for name in rivals.index if kept.max()[name] == 0]
+    return at, kept, [] if rivals.index[0] in nothing else nothing
 
 
 def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
@@ -412,16 +425,21 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     )
     said += f" encoder heads stay. Choosing them by *{_called(rivals.index[0])}* changes BLEU by"
     said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
-    return f"{said}, at random by {number(here.value[RANDOM], '+.1f')}." if RANDOM in here.index else f"{said}."
+    return f"{said}, at random by {interval(*here.loc[RANDOM, VALUES], '+.1f')}." if RANDOM in here.index else f"{said}."
 
 
 def _apart(ranked: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
-    """Of a contest the BLEU of L0's best rival minus that of every other choice, best first: mean over trainings, interval."""
+    """Of a contest the BLEU of L0's best rival minus that of every other choice, best first.
+
+    Mean over trainings, interval, and p-value after Holm's correction over them.
+    """
     here, rivals = _rivals(ranked)
-    means = drawn.merge(here[["model", "test set"]].drop_duplicates()).groupby(["criterion", "seed"]).change.mean()
-    names = here.index.drop([rivals.index[0], RANDOM], errors="ignore")
-    rows = [intervals.paired(means[rivals.index[0]].to_numpy(), means[name].to_numpy())[:3] for name in names]
-    return pd.DataFrame(rows, names, VALUES)
+    changes = drawn.merge(here[["model", "test set"]].drop_duplicates()).set_index(["criterion", "seed"]).change
+    names, best = here.index.drop(rivals.index[0]), changes[rivals.index[0]]
+    rows = [nested(changes[name].rsub(changes[name].index.map(best))) for name in names]
+    found = pd.DataFrame(rows, names, [*VALUES, "runs"])
+    p = intervals.p_value(found["value"], found.low, found.high, trainings=found.runs)
+    return found.assign(p_holm=intervals.holm(p))
 
 
 def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
@@ -429,76 +447,69 @@ def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
     here, rivals = _rivals(ranked)
     if rivals.empty or here.seeds.min() < 2:
         return ""
-    told = [f"*{_called(str(row.Index))}* {interval(*row[1:], '+.2f')}" for row in _apart(ranked, drawn).itertuples()]
+    told = [
+        f"*{_called(str(row.Index))}* {interval(*row[1:], '+.2f')}"
+        for row in _apart(ranked, drawn)[VALUES].itertuples()
+        if row.Index != RANDOM
+    ]
     return f"BLEU of *{_called(rivals.index[0])}* minus that of the others (paired by training, not corrected): {listed(told)}."
 
 
-def advice(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of the same which measure to prune by, and from what the trainings tell it by their intervals alone."""
-    here, rivals = _rivals(ranked)
+def advice(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Of the same which measure to prune by, from what its trainings tell it after Holm's correction, and from what not."""
+    _, rivals = _rivals(ranked)
     if rivals.empty:
         return "L0 has no rival in this run."
-    best, low = rivals.index[0], (RANDOM, "low")
-    if low not in paired or pd.isna(paired.loc[best, low]):
+    best, apart = rivals.index[0], _apart(ranked, drawn)
+    if RANDOM not in apart.index or pd.isna(apart.low[RANDOM]):
         return f"One training decides no contest; the best by value is *{_called(best)}*."
-    if paired.loc[best, low] <= 0:
+    if apart.low[RANDOM] <= 0:
         return f"No measure is shown to choose better than chance; the best by value is *{_called(best)}*."
-    apart = _apart(ranked, drawn)
-    sure = [*(f"*{_called(name)}*" for name in apart.index[apart.low > 0]), "random heads"]
-    alike = [name for name in (TRAINED, *rivals.index[1:2]) if apart.low[name] <= 0 <= apart.high[name]]
-    said = f"**To prune, rank by {_called(best)}**: it is best by value; {count(int(here.seeds[TRAINED]), 'training')} tell it"
-    said += f" from {listed(sure)} only"
+    sure = apart.index[(apart["value"] > 0) & (apart.p_holm < LEVEL)].drop(RANDOM, errors="ignore")
+    how = "after" if apart.p_holm[RANDOM] < LEVEL else "but not after"
+    said = f"**To prune, rank by {_called(best)}**: it is best by value and, {how} Holm's correction, better than"
+    said += f" {listed([*(f'*{_called(name)}*' for name in sure), 'random heads'])}"
+    said += f" ({number(apart['value'][RANDOM], '+.1f')} BLEU)."
     plain = {TRAINED: "L0", "L1 gates": "L1 gates (gates trained under a price on their size)"}
-    told = [plain.get(name, _called(name)) for name in alike]
-    return f"{said}, so not from {' or '.join(told)}." if told else f"{said}."
+    alike = [name for name in (TRAINED, *rivals.index[1:2]) if not apart.p_holm[name] < LEVEL]
+    return f"{said} No test tells it from {' or '.join(plain.get(name, _called(name)) for name in alike)}." if alike else said
 
 
-def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, rho: pd.DataFrame, text: str) -> tuple[str, str]:
-    """What of a contest carries over to other text, `tables.over_seeds` of both; and what is best and last there.
-
-    `drawn` are `tables.stacked` of the other text, `rho` is `across` of it.
-    """
+def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, text: str) -> str:
+    """What of a contest carries over to other text, `tables.over_seeds` of both; `drawn` are `tables.stacked` of that."""
     (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
     names = [name for name in rivals.index if name in there.index]
     if len(names) < FEW or here.value[names].nunique() < 2:
-        return "", ""
+        return ""
     tests = other[other.model.eq(there.model.iloc[0])].pivot(index="criterion", columns="test set", values="value").loc[names]
     rhos = [one.corr(here.value[names], method="spearman") for _, one in tests.items()]
-    first, last, then = names[0], there.value[names].idxmin(), names[-1]
     own = drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
-    draws = own.change[[RANDOM]]
     trained = count(int(there.seeds[TRAINED]), "training")
-    alike = own.loc[[first]].eval("above_low <= 0 <= above_high").all()
-    said = f"On {text} text ({trained}, {number(there['heads'].iloc[0], '.0f')} encoder heads left) *{_called(first)}*"
-    said += f" {'cannot be' if alike else 'is'} told from L0. The order of rankings"
-    said += f" {'hardly carries over' if max(rhos) < HALF else 'is alike'} (rank correlation {ends(rhos, '.2f')})."
-    within, over = rho[rho.measure == then].pivot(index="measure", columns="compared", values="rho").reindex(
-        index=[then], columns=[WITHIN, ACROSS]).iloc[0]  # fmt: skip
-    told = ["beats every random draw"] * bool(there.value[then] > draws.max())
-    seen = f"keeps sight of layers ({number(within, '.2f')} within, {number(over, '.2f')} over all)"
-    told += [seen] * bool(within - over <= PARTED)
-    said += f" There *{_called(then)}* {listed(told)}." * bool(told)
-    before = [f"*{_called(name)}* {number(value, '+.2f')}" for name, value in there.value[names].sort_values()[::-1].items()
-              if value > there.value[first]]  # fmt: skip
-    left = " encoder heads left and not ".join(number(part["heads"].iloc[0], ".0f") for part in (there, here))
-    places = f"**On {text} text** ({there.model.iloc[0]}, {trained}, {left}) *{_called(first)}* changes BLEU by"
-    places += f" {number(there.value[first], '+.2f')}" + f"; ahead by value: {listed(before)}" * bool(before)
-    places += f". Last is *{_called(last)}* {number(there.value[last], '+.1f')}, random heads {ends(draws, '+.1f')}"
-    return said, places + ": no better than some of them." if there.value[last] <= draws.max() else f"{places}."
+    alike, chosen = own.loc[[names[0]]].eval("above_low <= 0 <= above_high").any(), there.index.drop(RANDOM, errors="ignore")
+    said = f"On {text} text ({trained}, {number(there['heads'].iloc[0], '.0f')} encoder heads left) *{_called(names[0])}*"
+    said += f" is number {chosen.get_loc(names[0]) + 1} of {len(chosen)} by value and {'cannot be' if alike else 'is'} told"
+    best = [name for name in here.index if name in chosen][:BEST]
+    said += f" from L0. The {BEST} best here change BLEU by {ends(there.value[best], '+.1f')} there"
+    said += f", random heads by {number(there.value[RANDOM], '+.1f')}" * (RANDOM in there.index)
+    said += f"; the order of {len(names)} measures {'hardly carries over' if max(rhos) < HALF else 'is alike'}"
+    said += f" (rank correlation {ends(rhos, '.2f')})."
+    beats = RANDOM in own.index and there.value[names[-1]] > own.change[[RANDOM]].max()
+    return said + f" There *{_called(names[-1])}* beats every random draw." * bool(beats)
 
 
-def recommended(ranked: pd.DataFrame, paired: pd.DataFrame, across: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of a contest and `across`: what to prune by and what not, where both tables say so."""
-    here, rivals = _rivals(ranked)
-    rho = across[across.compared == ACROSS].set_index("measure").rho.reindex([UNIT, "confidence"])
-    if UNIT not in rivals.index[:1] or "confidence" not in hollow(here, paired) or not rho.iloc[0] - rho.iloc[1] > PARTED:
+def recommended(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """Of a contest what to prune by, and which measures keep nothing of the layer where most of the loss is and come last."""
+    _, rivals = _rivals(ranked)
+    at, _, nothing = _nothing(ranked, drawn, shares)
+    if UNIT not in rivals.index[:1] or not nothing or {*nothing} != {*rivals.index[-len(nothing) :]}:
         return ""
-    apart = _apart(ranked, drawn)
-    why = ""
-    if "L1 gates" in apart.index and apart.low["L1 gates"] <= 0 <= apart.high["L1 gates"]:
+    apart, why = _apart(ranked, drawn), ""
+    if "L1 gates" in apart.index and not apart.p_holm["L1 gates"] < LEVEL:
         why = " It takes one forward and backward pass; L1 gates, not told from it, a short training."
-    said = f"**To prune**, rank heads by gradient importance, then train on.{why} Do not rank by confidence: here it"
-    return f"{said} cannot be told from random heads."
+    said = f"**To prune**, rank the heads of an encoder by gradient importance, then train on.{why} Do not rank across"
+    said += f" layers by {' or '.join(f'*{_called(name)}*' for name in nothing[::-1])}: here"
+    keep, come = ("they keep", "come") if len(nothing) > 1 else ("it keeps", "comes")
+    return f"{said} {keep} no head of layer {at + 1} and {come} last."
 
 
 def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
@@ -511,17 +522,17 @@ def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "", 
     """
     part = agreement[agreement.kind == _main(agreement)]
     rho = across(predictors).pivot(index="measure", columns="compared", values="rho").reindex(columns=[WITHIN, ACROSS])
-    rho, said = rho.reindex([UNIT, "confidence"]).loc["confidence"], []
-    blind = bool(rho[WITHIN] - rho[ACROSS] > PARTED)
+    fall, said = (rho[WITHIN] - rho[ACROSS]).drop(TRUTH, errors="ignore").dropna(), []
+    blind = bool((fall > PARTED).any())
     if len(part):
         some = ", but some cannot tell which layer matters" * blind
         said.append(f"**On {text} text measures {_how(part.rho.median())}{some}.**")
         said.append(f"Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads have a median rank correlation of")
         said.append(f"{number(part.rho.median(), '.2f')} within a layer.")
     if blind:
-        values = [number(value, ".2f") for value in rho]
-        said.append(f"Confidence correlates at {values[0]} with how long L0 keeps a head within a layer, at {values[1]}")
-        said.append("over all layers.")
+        values = [number(value, ".2f") for value in rho.loc[fall.idxmax()]]
+        said.append(f"The ranking by *{named(fall.idxmax())}* correlates at {values[0]} with how long L0 keeps heads within")
+        said.append(f"layers, but at {values[1]} over all layers.")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
@@ -581,21 +592,3 @@ def bounds(table: pd.DataFrame) -> str:
     told += [f"the others measured on halves {ends(rest.bound, '.2f')}"] if len(rest) else []
     kind = KIND_TITLES[_main(table)]
     return f"Bounds on any correlation with a measure of {kind} heads: {'; '.join(told)}." if told else ""
-
-
-def shown(table: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
-    """Of `tables.along` or `tables.each_training` what `figures.contest` draws, in words: the first model, one or all kinds."""
-    first = table.model.iloc[0] if len(table) else ""
-    part = table[table.criterion.isin([*DRAWN, *entered]) & table.model.isin([first, first + EVERY])]
-    return part.assign(criterion=part.criterion.map(named), model=part.model.map(_settings(table.model)))
-
-
-def kinds(worth: pd.DataFrame, differ: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.worth_of_kinds` and `effects`: a row a model in words, what each kind is worth and how many heads show."""
-    rows, seeds = {}, worth.index.droplevel("kind").unique().get_level_values("model").value_counts()
-    for (model, seed, kind), row in worth.join(differ[["differ", "differ_holm", "shown"]]).iterrows():
-        which = f"{model}, seed {seed}" if seeds[model] > 1 else spoken(model)
-        told = rows.setdefault((model, seed), {"model": which, "loss, all heads": number(row.whole, ".2f")})
-        few, shows = "" if row.shown else ", too few", f"{row.differ:.0f} (Holm: {row.differ_holm:.0f})"
-        told[KIND_TITLES[kind]] = f"{interval(row.loss, row.low, row.high, '+.2f')}; {shows} of {row.heads:.0f}{few}"
-    return pd.DataFrame(list(rows.values())).fillna("–")
