@@ -324,6 +324,7 @@ def test_the_answer_is_of_what_is_within_and_across_layers():
     )
     assert "0.71 within a layer. The ranking by *confidence* correlates at 0.60 with how" in told
     assert told.endswith("within layers, but at 0.10 over all layers. A.")
+    assert "layer matters" not in said_of.answer(pairs, both.assign(rho=both.rho - 0.4))  # it does not follow L0 within one
     assert said_of.answer(pairs, both.assign(rho=0.5)).startswith("**On generated text measures agree well.** Two")
     assert said_of.answer(pairs[:0], across[:0]).startswith("This run prunes no model")
     assert said_of.over_all(pairs) == "Over all layers the median correlation is 0.71." and not said_of.over_all(pairs[:0])

@@ -522,7 +522,8 @@ def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "", 
     """
     part = agreement[agreement.kind == _main(agreement)]
     rho = across(predictors).pivot(index="measure", columns="compared", values="rho").reindex(columns=[WITHIN, ACROSS])
-    fall, said = (rho[WITHIN] - rho[ACROSS]).drop(TRUTH, errors="ignore").dropna(), []
+    rho, said = rho[rho[WITHIN] > PARTED].drop(TRUTH, errors="ignore").dropna(), []
+    fall = rho[WITHIN] - rho[ACROSS]
     blind = bool((fall > PARTED).any())
     if len(part):
         some = ", but some cannot tell which layer matters" * blind
