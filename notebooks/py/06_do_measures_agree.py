@@ -189,8 +189,7 @@ display(folded("More: what bounds a correlation", alike, bound * ("bound" in sta
 # ## Which measure predicts what removal does?
 #
 # The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
-# heads alike. The code computes one dot, *gradient importance* in the first panel. Kinds of attention with too few heads that
-# change the loss at all are left out.
+# heads alike. The code computes one dot, *gradient importance* in the first panel.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
@@ -243,8 +242,7 @@ display(folded("More: is it shared sentences alone", sharing))
 #
 # Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. Curves
 # show a measure's mean in each layer of the first model (thin: one training). Titles say how it correlates with *how long L0
-# keeps a head*, mean over models; orange: far less over all layers. Relevance and votes sum to the same in every layer, so they
-# spread what is kept evenly, whatever the layer is worth.
+# keeps a head*, mean over models; orange: far less over all layers. Relevance and votes sum to the same in every layer.
 
 # %% jupyter={"source_hidden": true}
 across, lost = said.across(predictors), run.table(contest.tables.lost(tables), "lost_over_all_layers")
@@ -272,26 +270,24 @@ if len(lost):
 # ## Many heads off at once, nothing trained afterwards
 #
 # The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go, those
-# of least worth first. Dots are means over numbers of heads; left of the dotted line is better than random.
+# of least worth first. Left of the dotted line is better than random.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
-beside = run.table(contest.tables.along(removed, "random"), "removed_at_once_beside_random")
+run.table(contest.tables.along(removed, "random"), "removed_at_once_beside_random")
 drawn = said.removed(contest.tables.each_training(removed), entered)
 run.figure(
-    figures.at_once(drawn, "loss minus random heads' (nats);\nline: least to largest training"),
+    figures.at_once(drawn, "loss minus random heads' (nats), mean over numbers\nof heads; line: least to largest training"),
     "removed_at_once",
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
     takeaway=said.at_once(drawn),
 )
 
 # %% [markdown]
-# ## Does further training change the order?
+# ## The figure on top: models that train on after pruning
 #
-# In the figure on top models train on after pruning, and every ranking leaves as many heads as L0 does at one price. *L0's
-# heads, cut at once* are the same heads, treated like those of its rivals. *Gradient, step by step* removes one head after
-# another while it trains.
+# Every ranking leaves as many heads as L0 does at one price. *L0's heads, cut at once* are treated like those of its rivals.
 
 # %% jupyter={"source_hidden": true}
 advice, take, ranked, more = "", "", None, []
@@ -317,7 +313,7 @@ if contests:
         resamples=repeats,
         show=False,
     )
-    display(Markdown(f"{result}\n\n{said.differ(ranked, whole, beside)}".strip()))
+    display(Markdown(result))
     more = [said.beyond_random(ranked, paired, whole), said.ahead(ranked, whole), said.rivals(alike)]
     display(folded("More: every ranking against random heads and against L0's", *more))
 if swept:

@@ -407,8 +407,7 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     unsure = contest.tables.against(parts)
     unsure.loc[LOSS, ("random", "low")] = -0.1
     assert said_of.layers(ranked, most, unsure, shares).endswith(
-        "keeps 2. Keeping layer 1 is not enough: *loss without the head* keeps most of it and is no more told from random heads"
-        " than those."
+        "keeps 2. Keeping it is not enough: *loss without the head* keeps most and, like those, is not told from random heads."
     )
     assert said_of.layers(ranked, whole, contest.tables.against(parts), shares[:0]) == ""
     emptied = whole.assign(**{"layer 1": 0})  # the best one keeps nothing either: this tells none apart
@@ -440,20 +439,6 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     better = whole.assign(model="b", above_low=-1.0, change=whole.change.mask(whole.criterion == "random", -5.0))
     told = said_of.elsewhere(ranked, ranked.assign(model="b"), better, "other")
     assert "cannot be told from L0." in told and "measures is alike (rank correlation 1.00). There *confidence* beats" in told
-
-
-def test_the_last_of_a_contest_may_be_better_before_training():
-    trained = {"L0 (trained)": 0.0, "L0's heads": 0.0, "random": [-3.0, -1.0], "gradient, example": 1.0, "confidence": -2.0}
-    parts = {("a", seed): layered(**{name: (change, 1) for name, change in trained.items()}) for seed in (1, 2)}
-    ranked, whole = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.stacked(parts)
-    beside = pd.DataFrame(
-        {"model": "a", "criterion": "confidence", "heads": [2, 9], "change": [-0.2, 1.0], "high": [-0.1, 2.0]}
-    )
-    assert said_of.differ(ranked, whole, beside) == (
-        "With these 2 heads, before further training, *confidence* is better than random heads (-0.20 nats); after it, it is"
-        " last by value."
-    )
-    assert said_of.differ(ranked, whole, beside.assign(high=0.1)) == ""
 
 
 def test_what_is_drawn_of_heads_removed_at_once():

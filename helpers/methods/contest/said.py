@@ -284,19 +284,6 @@ def _settings(models: pd.Series) -> dict[str, str]:
     return said
 
 
-def differ(ranked: pd.DataFrame, drawn: pd.DataFrame, beside: pd.DataFrame) -> str:
-    """Of a contest and `tables.along` beside random heads: whether the last of the contest beats these before training."""
-    here, rivals = _rivals(ranked)
-    left = _first(ranked, drawn)["heads"]
-    own = beside[(beside.model == here.model.iloc[0]) & beside["heads"].between(left.min(), left.max())]
-    own = own[own.criterion == rivals.index[-1]] if len(rivals) else own[:0]
-    if own.empty or not (own.high < 0).all():
-        return ""
-    name, told = _called(rivals.index[-1]), ends(own.change, "+.2f")
-    said = f"With these {ends(left, '.0f')} heads, before further training, *{name}* is better than random heads"
-    return f"{said} ({told} nats); after it, it is last by value."
-
-
 def _called(criterion: str) -> str:
     """A criterion of the contest as people call it."""
     return CALLED.get(criterion) or named(criterion)
@@ -388,8 +375,8 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     said += f" *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')}."
     if most not in alike:
         return said + " The former cannot be told from random heads." * sure
-    told = "is no more told from random heads than those" if sure else "cannot be told from random heads"
-    return f"{said} Keeping layer {at + 1} is not enough: *{_called(most)}* keeps most of it and {told}."
+    like = ", like those," * sure
+    return f"{said} Keeping it is not enough: *{_called(most)}* keeps most and{like} is not told from random heads."
 
 
 def _nothing(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> tuple[int, Any, list[str]]:
@@ -503,10 +490,7 @@ def recommended(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame)
     at, _, nothing = _nothing(ranked, drawn, shares)
     if UNIT not in rivals.index[:1] or not nothing or {*nothing} != {*rivals.index[-len(nothing) :]}:
         return ""
-    apart, why = _apart(ranked, drawn), ""
-    if "L1 gates" in apart.index and not apart.p_holm["L1 gates"] < LEVEL:
-        why = " It takes one forward and backward pass; L1 gates, not told from it, a short training."
-    said = f"**To prune**, rank the heads of an encoder by gradient importance, then train on.{why} Do not rank across"
+    said = "**To prune**, rank the heads of an encoder by gradient importance, then train on. Do not rank across"
     said += f" layers by {' or '.join(f'*{_called(name)}*' for name in nothing[::-1])}: here"
     keep, come = ("they keep", "come") if len(nothing) > 1 else ("it keeps", "comes")
     return f"{said} {keep} no head of layer {at + 1} and {come} last."
