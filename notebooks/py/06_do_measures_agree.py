@@ -189,7 +189,7 @@ display(folded("More: what bounds a correlation", alike, bound * ("bound" in sta
 # ## Which measure predicts what removal does?
 #
 # The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
-# heads alike. The code computes one dot, *gradient importance* in the first panel.
+# heads alike. The code computes one dot.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
@@ -269,8 +269,8 @@ if len(lost):
 # %% [markdown]
 # ## Many heads off at once, nothing trained afterwards
 #
-# The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go, those
-# of least worth first. Left of the dotted line is better than random.
+# The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go.
+# Left of the dotted line is better than random.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
