@@ -499,7 +499,8 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
     if told.worth and worth is None:
         why, brief = "not yet: nothing says what the heads that could go are worth", "no control"
     elif told.worth and worth < told.worth.least:
-        why = f"hollow: the heads that could go are worth {said} here, at least {told.worth.least:g} are needed"
+        what = "all heads but one of each layer are" if "groups" in told.worth.less else "all of that attention is"
+        why = f"hollow: {what} worth {said} here, at least {told.worth.least:g} are needed"
         brief = "hollow"
     elif trainings < told.needs:
         brief = "one training" if trainings == 1 else f"{trainings} trainings"

@@ -70,8 +70,7 @@ for kind, table in scored.items():
     run.table(table, f"{subjects.setting(kind)}", resamples=repeats)
 translation, settings = rows[subjects.TRANSLATION], plan["translation"]
 groups, steps, shape = settings["groups"], settings["steps"], settings["model"]
-text = subjects.of_spec(start, parser) if start else subjects.text_of(translation[GHT])
-model = text.model if start else text.build(shape, seed)  # for the method as code
+text, model, which = grouping.runs.example(translation[VANILLA], start, parser)  # for the method as code
 
 # %%
 verdicts = claims.Box(run)
@@ -86,7 +85,7 @@ verdicts = claims.Box(run)
 # \cos(\mu_c, \mu_{c'}) \right]$$
 #
 # where $y_i$ is the group of head i. The first sum pulls each head towards the centre of its group, the second pushes the
-# centres apart. Each square below holds the cosines between the heads of the attention whose groups stand out most: red for
+# centres apart. Each square below holds the cosines between the heads of one attention, where groups stand out most: red for
 # alike, blue for opposite. The *contrast* is the mean cosine within groups minus that between groups.
 
 # %% jupyter={"source_hidden": true}
@@ -97,7 +96,7 @@ site, matrices, labels, apart = tables.pictured(compared, groups, list(compared)
 run.table(apart, "groups")
 called = {tight: f"{strong:g} times the weight"}
 weights = f"α = {plan['alpha']:g}, β = {plan['beta']:g} and w = {plan['weight']:g}"
-display(Markdown(f"Here k = {shape['heads']}, C = {groups}, {weights}."))
+display(Markdown(f"Here k = {shape['heads']}, C = {groups}, {weights}; drawn: {drawing.site_name(site)}."))
 run.figure(
     figures.groups(*({called.get(name, name): part[name] for name in compared} for part in (matrices, labels))),
     "groups",
@@ -107,11 +106,10 @@ run.figure(
 
 # %% [markdown]
 # Then the model is frozen, and the heads vote (*Voting-to-Stay*). In every batch the head closest to the centre of its group
-# gets a vote. The head with most votes of each group stays. Stage `1`, before the vote, has the constraint; stage `2`, after
-# it, does not.
-#
-# The cell shows both steps on one batch, for the last encoder layer of the translator of
-# [notebook 3](03_l0_pruning.ipynb). It was trained without the constraint, so its groups differ from those in the figures.
+# gets a vote. The head with most votes of each group stays. The constraint is on before the vote and off after it.
+
+# %% jupyter={"source_hidden": true}
+display(Markdown(f"The cell shows both steps on one batch, for the last encoder layer of {which}."))
 
 # %% tags=["method"]
 # the first hidden cell of this notebook sets text, model, groups (C) and plan (α, β, w)
@@ -135,10 +133,13 @@ for group, winner in enumerate(winners):
     print(f"group {group + 1}: heads {[head + 1 for head in range(len(e)) if y[head] == group]}, of which {winner + 1} wins")
 best = -plan["weight"] * (plan["alpha"] + plan["beta"] / max(groups - 1, 1))  # cosines of 1 and of -1 / (C - 1)
 print(f"pull: {own.mean():.2f}, push: {between.mean():.2f} (mean cosines); L_z = {L_z.item():.5f}, at best {best:g}")
-ballot, place = units.ballot(model, [batch], "V", groups), len(model.get_encoder().layers) - 1  # the project's code agrees:
+
+# %% jupyter={"source_hidden": true}
+ballot, place = units.ballot(model, [batch], "V", groups), len(model.get_encoder().layers) - 1
 loss = plan["weight"] * units.group_loss(units.gram(e), ballot.labels[place], groups, plan["alpha"], plan["beta"])[0]
 (ours, theirs), won = [torch.autograd.grad(each, e)[0] for each in (L_z, loss)], ballot.votes[place].nonzero().flatten()
 torch.testing.assert_close((L_z, ours, sorted(winners)), (loss, theirs, won.tolist()), rtol=1e-4, atol=1e-9)
+print("The project's code has the same loss, gradient and winners (to one part in 10,000).")
 
 # %% [markdown]
 # Below are GHT's votes of a whole epoch in the attention that is drawn above and in the one whose vote is closest.
@@ -185,8 +186,7 @@ for figure, name, caption in (
 # ## Does the constraint help? (tables 1, 4 and 6)
 #
 # The figure on top holds the grouped models against *vanilla*: the same model, trained for as many steps without the
-# constraint. Diamonds are printed gains, the best of a sweep over settings. Where an interval holds both zero and the diamond,
-# we cannot tell.
+# constraint. Diamonds are printed gains, the best of a sweep over settings.
 
 # %% jupyter={"source_hidden": true}
 shapes = {kind: plan[subjects.setting(kind)]["model"] for kind in scored}
@@ -200,13 +200,6 @@ run.figure(
     show=False,
     resamples=repeats,
 )
-columns = {"task": "task and metric", "method": "model", "gain": "gain over vanilla, %", "printed": "printed gain, %"}
-told = (
-    f"Gains in percent, positive is better; means over {gained.seeds.min()} trainings" if gained.seeds.min() > 1 else "Gains, %"
-)
-shown = gained.loc[said.first_metrics(gained).index].sort_values("task", key=lambda each: each.map([*each.unique()].index))
-forms = {"gain": "+.1f", "printed": "+.1f", "p_holm": "p"}
-display(readable(shown, columns | {"p_holm": "p (Holm)"}, forms, caption=told))
 worth = tables.worth_of_attention(rows, plan["beam"], repeats)
 run.table(worth, "worth_of_attention", split="test", resamples=repeats)
 found = worth.xs(VANILLA, level="row").reset_index()
@@ -214,14 +207,19 @@ found = found[found.metric.isin([metrics[0] for metrics in subjects.METRICS.valu
 columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
 lost = readable(found, columns, {"whole": ".1f", "change": "+.1f"}, caption="All heads of a kind off; one training per row")
 told = f"Where heads are worth little, no constraint on them can show much. {said.worth(found)}"
-display(folded("More: what attention is worth on each task", told, lost))
+path, natural, shown = layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("gains"), None, ""
+if run.corpus == "controlled" and path.exists():
+    natural = pd.read_csv(path)
+    columns = {"task": "task, metric, test set", "method": "model", "gain": "gain over vanilla, %", "p_holm": "p (Holm)"}
+    main = natural[~natural.task.str.contains("ROUGE-[2L]")]
+    caption = f"Natural text, over {natural.seeds.min()} trainings; better is positive"
+    shown = readable(main, columns, {"gain": "+.1f", "p_holm": "p"}, caption=caption)
+display(folded(f"More: what attention is worth{', and gains on natural text' if shown else ''}", told, lost, shown))
 
 # %% [markdown]
 # ## Does one head per group suffice? (tables 1 and 2)
 #
-# GHT-PS makes a model smaller, so it has to beat other ways to do so. Two models are built small from the start: one is
-# *narrower*, one has *fewer layers*. The others keep as many heads as GHT-PS and choose them otherwise: before training,
-# by lot, by *gradient importance* or by *L0* gates ([notebook 3](03_l0_pruning.ipynb)).
+# GHT-PS makes a model smaller, so it has to beat other ways to do so.
 
 # %% jupyter={"source_hidden": true}
 chosen = tables.of_table_1(translation)
@@ -237,14 +235,14 @@ if "peers" in plan["parts"] and plan["ablation_seeds"] > 1:
     if "ablations" in plan["parts"]:  # as many heads, for all steps or at random
         peers |= {name: spec for name, spec in grouping.runs.table_3(run.settings, seed).items() if name.startswith(same)}
     size = run.table(tables.equal_size(peers, tables.statistics(peers, plan["beam"])), "equal_size")
-changed = tables.first_scores(scored[subjects.TRANSLATION])
 if means is not None:
-    changed = both = means.loc[means.index[0][0]].rename(columns=lambda name: name.replace("change_mean", "change"))
+    both = means.loc[means.index[0][0]].rename(columns=lambda name: name.replace("change_mean", "change"))
     both = both.drop(columns=["change_low", "change_high"]).rename(columns={"mean": "value"})
 if size is not None and means is not None:
     both = pd.concat([both, size])
     bleu = both.value, f" (means over {both.seeds.min()} trainings)"
 sized = tables.of_one_size(table_1, both)
+display(Markdown(said.rivalled(sized.row)))
 run.figure(
     figures.equal_size(sized),
     "equal_size",
@@ -255,9 +253,7 @@ run.figure(
 )
 display(Markdown(said.late(steps, plan["first"], sized.row[sized.row != VANILLA])))
 more = f"{said.cost(table_1, *bleu)} {said.rivals(size) if size is not None else ''}"
-speed = """Speed is measured on the removed models, greedy, on one thread, beside vanilla in the same round; heads chosen before
-training or by lot leave the shape of GHT-PS and were not timed."""
-display(folded("More: speed, and each control against GHT-PS", more, speed))
+display(folded("More: size, speed, and each control against GHT-PS", more))
 others = {kind: found for kind, found in scored.items() if kind != subjects.TRANSLATION}
 if others:
     run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats)
@@ -269,8 +265,7 @@ for kind in others:
 # ## Are two heads per layer too few? (figure 3)
 #
 # GHT-PS may lose because few heads are too few, or because of the way it gets there. The left panel keeps other numbers of
-# heads per layer. The right panel makes heads wider, and the model with them (the paper's head dimension: `64`); there *heads
-# chosen before training* tell the two apart.
+# heads per layer. The right panel makes heads wider, and the model with them (the paper's head dimension: `64`).
 
 # %% jupyter={"source_hidden": true}
 run.table(tables.constraint_terms(first, groups).set_index("step"), "settling")
@@ -321,10 +316,9 @@ if rungs:
         table="ladder",
         resamples=repeats,
     )
-    display(Markdown(said.late_choice(without, over, width)))
+    display(Markdown(said.late_choice(over, width)))
     told += [steps_down]
-if tried:
-    display(Markdown(said.detected(tried)))
+told += [said.detected(tried)] if tried else []
 display(folded("More: each number of heads and each width", *told))
 
 # %% [markdown]
@@ -389,8 +383,7 @@ display(folded("More: which heads stay, and settings chosen on dev", *told))
 # %% [markdown]
 # ## Do tighter groups make better models? (figures 2 and 4)
 #
-# We train with weights up to a hundred times as large. Left: how tight the groups become (the *silhouette*). Right: what BLEU
-# does.
+# We train with other weights of the constraint. Further right, groups are tighter (the *silhouette*).
 
 # %% jupyter={"source_hidden": true}
 compact = None
@@ -456,25 +449,14 @@ if today := grouping.runs.today(run.settings, seed):
         table="today",
         resamples=repeats,
     )
-    columns = {"row": "row", "heads": "heads left", "value": "perplexity, less is better", "change": "difference"}
-    columns |= {"against": "to", "importance": "minus gradient importance, as many heads"}
-    forms = {"heads": ".0f", "value": ".2f", "change": "+.2f", "importance": "+.2f"}
-    shown = readable(
-        said.today_short(found), columns, forms, caption="A decoder of today; one training each, intervals over text"
-    )
-    asked = """Can heads come to share keys later? Heads of the first model are put together as *neighbours* (mean-pooling,
-Ainslie et al. 2023), in *groups* of heads that are alike, or by the head with *most votes*, each against *random groups*;
-*rotated* heads are first brought into one basis. Which query heads can go? L0 gates (half of L0's second stage goes into them)
-and *L0's heads*, removed at once, stand against gradient importance and chance at as many heads."""
-    more += [asked, shown, said.today(found), f"{said.today_shared(found)} {said.today_vote(found)}".strip()]
-    more += [said.today_worth(found, worth)]
+    more += [f"Other rows of the decoder are in the run's table `today` and in a figure of that name. {said.today(found)}"]
 shown = said.further(later, found)
 display(Markdown(" ".join(filter(None, (said.works(shown, each) if len(shown) else "", *told)))))
 if len(shown):
     columns = {"model": "model", "row": "what is done", "value": "score", "change": "change"}
     told = "Against the same model without it; one training each, intervals over text"
     display(readable(shown, columns, {"value": ".2f", "change": "+.2f"}, caption=told))
-display(folded("More: how the translator trains on; a decoder of today, sharing keys later, and heads that can go", *more))
+display(folded("More: how the translator trains on; a decoder whose heads come to share keys", *more))
 
 # %% [markdown]
 # ## In short
@@ -482,16 +464,13 @@ display(folded("More: how the translator trains on; a decoder of today, sharing 
 # %% jupyter={"source_hidden": true}
 fit = "generated" if run.corpus == "controlled" else "natural"
 judged = [one for one in claims.of_run(run.folder, run.corpus) if one.claim.chapter == run.name]
-verdict = next(one for one in judged if one.claim.id == "constraint-translation")
-answer, why = said.lead(gained, fit), ""
-path = layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("seeds")
-if run.corpus == "controlled" and path.exists():
-    there = next(one for one in claims.judge("natural") if one.claim.id == verdict.claim.id)
-    natural, why = said.elsewhere(pd.read_csv(path), f"{there.verdict} ({there.why})")
-    answer = f"{answer}\n\n{natural}".strip()
-p = gained[gained.method == GHT].p_holm.iloc[0], verdict.rows[0].holm if verdict.rows else float("nan")
+answer = said.lead(gained, fit)
+if natural is not None:
+    empty = {one.claim.id for one in claims.judge("natural") if one.hollow}
+    hollow = [kind for kind in subjects.METRICS if f"constraint-{subjects.setting(kind)}" in empty]
+    answer += f"\n\n{said.elsewhere(natural, hollow)}"
 closing = f"""
-{said.short(gained, size, without, table_1.speed)}
+{said.short(gained, size, over, width, table_1.speed)}
 
 *Limits.* {fit.capitalize()} text, models far smaller than the paper's, and a head dimension of {width} (the paper: `64`) in
 most of them. Some results rest on one training ([all differences](../docs/differences.md)).
@@ -499,5 +478,4 @@ most of them. Some results rest on one training ([all differences](../docs/diffe
 Code: [units.py](../helpers/methods/grouping/units.py), [runs.py](../helpers/methods/grouping/runs.py),
 [tables.py](../helpers/methods/grouping/tables.py)
 """
-details = said.details(changed, int(gained.seeds.min()), p, [why])
-verdicts.fill("gains", closing, first=answer, more=details, note=said.inconclusive(judged))
+verdicts.fill("gains", closing, first=answer, note=said.inconclusive(judged))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -102,6 +103,19 @@ def test_a_row_differs_from_its_neighbour_in_one_thing():
     assert {head for head in late if runs.AT_START in late[head]} == {2} and {VANILLA, GHT, PS} <= {*late[4]}
     for name, changed in ((runs.NO_HOMOGENISATION, {"alpha": 0.0}), ("GHT, 1 groups", {"groups": 1, "beta": 0.0})):
         assert all(run["objective"] == constraint | changed for run in runs.stages(rows[name])), name
+
+
+def test_the_method_is_shown_on_a_stored_model_where_there_is_one(monkeypatch):
+    plain, known = tiny_groups.rows()[VANILLA], tiny_groups.start()
+    wanted = runs.opened(plain).lm_head.weight
+    _, model, told = runs.example(plain, known, "spacy")
+    assert told.startswith("*vanilla*") and torch.equal(model.lm_head.weight, wanted)
+    monkeypatch.setattr(study.Recipe, "made", lambda recipe, weights=False: not weights)
+    _, model, told = runs.example(plain, None, "spacy")
+    assert told == "a translator with random weights" and model.config.d_model == runs.stages(plain)[0]["shape"]["width"]
+    monkeypatch.setattr(subjects, "of_spec", lambda start, name, parser: SimpleNamespace(model=start))
+    assert "[notebook 3]" in runs.example(plain, known, "spacy")[2]
+    assert runs.example(plain, {"pretrained": "x"}, "spacy")[1:] == ({"pretrained": "x"}, "the given model")
 
 
 def test_smaller_models_have_as_many_weights_as_two_heads_a_layer():

@@ -97,15 +97,14 @@ def test_controls_of_one_size_stand_beside_the_grouped_model_and_one_training_is
     assert [line.get_xdata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[83.0]]
 
 
-def test_tighter_groups_stand_below_looser_ones_and_vanilla_changes_nothing():
+def test_tighter_groups_lie_further_right_each_with_its_name():
     rows = [("GHT, weight x 10", 0.1, 0.6, -0.4, -1.4, 0.5, "BLEU"), ("vanilla", 0.0, 0.02, 0.0, 0.0, 0.0, "BLEU"),
-            ("GHT", 0.01, 0.2, -0.2, -1.2, 0.7, "BLEU")]  # fmt: skip
+            ("GHT", 0.01, 0.2, -0.2, -1.2, 0.7, "BLEU"), ("GHT, 1 group", 0.01, NAN, 0.0, 0.0, 0.0, "BLEU")]  # fmt: skip
     frame = table("label strength silhouette change change_low change_high unit", *rows)
-    tight, score = whole(figures.score_by_compactness(frame)).axes
-    assert ticks(tight) == ["vanilla", "GHT", "GHT, weight x 10"] and score.get_title() == "BLEU minus vanilla →"
-    hollow = [len(line.get_xdata()) for line in score.lines if line.get_markerfacecolor() == "white"]
-    assert sum(hollow) == 2  # one training each
-    assert {*intervals(tight, 0)[BLUE]} - {NAN} == {0.2, 0.6} and {*intervals(score, 0)[BLUE]} == {-0.2, -0.4}
+    (axis,) = whole(figures.score_by_compactness(frame)).axes
+    assert [text.get_text() for text in axis.texts] == ["GHT, weight x 10", "vanilla", "GHT"]  # no point without a silhouette
+    hollow = [dot for line in axis.lines if line.get_markerfacecolor() == "white" for dot in line.get_xydata().tolist()]
+    assert sorted(hollow) == [[0.02, 0.0], [0.2, -0.2], [0.6, -0.4]] and axis.get_ylabel() == "BLEU minus vanilla"
 
 
 def test_gains_have_a_group_of_rows_a_task():
@@ -113,6 +112,7 @@ def test_gains_have_a_group_of_rows_a_task():
     (axis,) = whole(figures.gains(table("task method gain low high printed", *rows))).axes
     names = ["constraint alone (GHT)", "one head per group (GHT-PS)"]
     assert ticks(axis) == ["one", *names, "other", *names] and "better →" in axis.get_xlabel()
+    assert [text.get_text() for text in axis.texts] == ["+1.0"] * 4
 
 
 def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():
@@ -129,6 +129,11 @@ def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():
     (alone,) = whole(figures.ladder(wide, few=2)).axes
     assert "2 of 8 heads kept" in alone.get_xlabel() and len(alone.patches) == 1  # shaded
     assert not whole(figures.ladder(wide.assign(seeds=1))).axes[0].patches  # nothing else to tell it from
+    early = pd.concat([wide, wide[:2].assign(row="heads chosen before training", change=-3.0), wide.assign(row="GHT")])
+    (both,) = whole(figures.ladder(early)).axes
+    assert [text.get_text().strip() for text in both.texts] == ["few heads", "chosen late, or the method", "one training"]
+    low, high = (set(part.get_paths()[0].vertices[:, 1]) for part in both.collections if part.get_alpha() == 0.15)
+    assert low == {0.0, -3.0} and high == {-3.0, -4.0, -7.0}
 
 
 ADDRESSES = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 0, 2), ("encoder", 1, 0), ("cross", 0, 0), ("cross", 0, 1)]

@@ -19,7 +19,7 @@ from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.methods.grouping import said as told_of
 from helpers.methods.grouping import units
-from helpers.methods.grouping.runs import FEW_PAIRS, PS
+from helpers.methods.grouping.runs import FEW_PAIRS, GHT, PS
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
@@ -89,7 +89,9 @@ def score_by_groups(frame: pd.DataFrame):
 
 @redrawable
 def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None, few: int = 0):
-    """What each method changes against vanilla, by the heads that are kept (left, if run) and by the width of a head.
+    """What few heads change against vanilla, by the heads that are kept (left, if run) and by the width of a head.
+
+    Between lines of the same heads lies what choosing them late, or the method, loses; GHT keeps all and is not drawn.
 
     Parameters
     ----------
@@ -104,25 +106,31 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
         How many heads of a layer stay as they grow wider; 0 is not told.
     """
     drawing.need(frame, "head", "row", "change", "change_low", "change_high", "seeds", "unit")
-    stay = f", {few} of {heads} heads kept (GHT: all)" if few else ""
+    stay = f", {few} of {heads} heads kept" if few else ""
     wide = f"head dimension{stay}\n(model width {heads} times that)"
-    parts = {wide: frame[frame.row != "vanilla"].rename(columns={"row": "method", "head": "along"})}
+    parts = {wide: frame.rename(columns={"row": "method", "head": "along"})}
     if kept is not None:
-        more = kept[kept.method != "vanilla"].assign(seeds=1).rename(columns={"groups": "along"})
-        parts = {f"heads kept (GHT: groups)\nof {kept.panel.iloc[0]}": more} | parts
+        more = kept.assign(seeds=1).rename(columns={"groups": "along"})
+        parts = {f"heads kept\nof {kept.panel.iloc[0]}": more} | parts
+    parts = {title: part[~part.method.isin(("vanilla", GHT))] for title, part in parts.items()}
     placed = {title: _placed(part.along) for title, part in parts.items()}
     both = pd.concat(part.assign(panel=title, at=placed[title][0]) for title, part in parts.items())
     both = both.assign(value=both.change, low=both.change_low, high=both.change_high, hollow=both.seeds == 1)
     both = both.assign(method=both.method.map(told_of.named), unit=f"{frame.unit.iloc[0]} minus vanilla")
-    figure, axes = drawing.line_panels(
-        both, "at", "value", "method", _methods(both.method), dodge=0.055, sharey=True, columns=2
-    )
+    looks = _methods(both.method)
+    figure, axes = drawing.line_panels(both, "at", "value", "method", looks, sharey=True, columns=2)
     for title, axis in axes.items():
         ticks = placed[title][1]
         axis.set(title="", xlabel=title, xlim=(-0.5, len(ticks) - 0.5), xticks=range(len(ticks)))
         axis.set_xticklabels([f"{tick:g}" for tick in ticks])
         axis.set_ylabel(axis.get_ylabel() if left(axis) else "")
         axis.axhline(0, **drawing.LEVEL)
+        lost = both[both.panel == title].pivot(index="at", columns="method", values="value").dropna()
+        if {PS, told_of.FEW} <= {*lost} and len(lost):
+            for low, high, text in ((told_of.FEW, 0, "few heads"), (PS, told_of.FEW, "chosen late, or the method")):
+                top = lost[high] if high else lost[low] * 0
+                axis.fill_between(lost.index, lost[low], top, color=looks[low]["color"], alpha=0.15, lw=0)
+                axis.text(lost.index[0], (lost[low] + top).iloc[0] / 2, f"  {text}", va="center", fontsize=7)
         once = [at for at, rows in both[both.panel == title].groupby("at") if rows.hollow.all() and not both.hollow.all()]
         for at in once:
             axis.axvspan(at - 0.5, at + 0.5, color="#F2F2F2", lw=0, zorder=0)
@@ -133,7 +141,7 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
 
 @redrawable
 def score_by_compactness(frame: pd.DataFrame):
-    """How tight the groups of heads are (the silhouette of Fig. 2) beside what BLEU changes: a row a setting, loosest first.
+    """What BLEU changes by how tight the groups of heads are (the silhouette of Fig. 2): a point a setting.
 
     Parameters
     ----------
@@ -142,13 +150,21 @@ def score_by_compactness(frame: pd.DataFrame):
         change_low, change_high (against vanilla, paired; nan where there is no interval), unit.
     """
     drawing.need(frame, "label", "strength", "silhouette", "change", "change_low", "change_high", "unit")
-    frame = frame.sort_values("silhouette", kind="stable").assign(row=lambda part: part.label.map(told_of.named))
-    frame = frame.assign(series=np.where(frame.strength == 0, "vanilla", "GHT"))
-    tight = frame.assign(value=frame.silhouette, low=np.nan, high=np.nan, panel="silhouette: tighter groups →")
-    own = frame[frame.strength != 0]
-    score = own.assign(value=own.change, low=own.change_low, high=own.change_high, panel=f"{own.unit.iloc[0]} minus vanilla →")
-    both = pd.concat([tight, score]).assign(hollow=True)
-    return drawing.dot_panels(both, _methods(frame.series), more=OPEN, told=False)[0]
+    frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high, hollow=True)
+    frame = frame[frame.silhouette.notna()].assign(series=lambda part: np.where(part.strength == 0, "vanilla", "GHT"))
+    drawing.need(frame)
+    figure, axis = plt.subplots(figsize=(5.2, 3.4))
+    looks = {name: look | {"ls": ""} for name, look in _methods(frame.series).items()}
+    drawing.lines(axis, frame, "silhouette", "value", "series", looks)
+    for row in frame.itertuples():
+        above = {"xy": (row.silhouette, row.high), "xytext": (2, 4), "rotation": 55}
+        below = {"xy": (row.silhouette, 0), "xytext": (-5, -30)}
+        look = above if row.strength else below  # vanilla has no interval
+        axis.annotate(told_of.named(row.label), textcoords="offset points", fontsize=7, **look)
+    axis.axhline(0, **drawing.LEVEL)
+    axis.set(xlabel="silhouette (tighter groups →)", ylabel=f"{frame.unit.iloc[0]} minus vanilla")
+    drawing.legend(figure, OPEN)
+    return figure
 
 
 @redrawable
@@ -449,7 +465,8 @@ def gains(frame: pd.DataFrame):
         Rows: task, method, gain, low, high, printed (percent; nan where there is none).
     """
     drawing.need(frame, "task", "method", "gain", "low", "high", "printed")
-    table = frame.assign(group=frame.task, row=frame.method.replace(_GAINS), series=frame.method, value=frame.gain, panel="")
+    table = frame.assign(group=frame.task, row=frame.method.replace(_GAINS), series=frame.method, value=frame.gain, panel="",
+                         said=frame.gain.map("{:+.1f}".format))  # fmt: skip
     table = table.sort_values("task", key=lambda tasks: tasks.map([*dict.fromkeys(tasks)].index), kind="stable")
     label = "gain over training without the constraint, %, 95 % interval (better →)"
     figure, axes = drawing.dot_panels(table, _methods(frame.method), label=label, told=False)

@@ -477,6 +477,19 @@ def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoi
     return next((subjects.spec(settings, name, seed) for name in converged(settings, names)), None)
 
 
+def example(plain: Mapping[str, Any], start: Mapping[str, Any] | None, parser: str) -> tuple[subjects.Subject, Any, str]:
+    """What to show the method on, its model, and what that is: the `plain` row if its model is stored, `start`, or random."""
+    if (made := run(plain)).made(weights=True):
+        text, told = subjects.of_run(made, parser), "*vanilla*, which trains without the constraint"
+    elif start:
+        text, told = subjects.of_spec(start, "", parser), "the translator of [notebook 3](03_l0_pruning.ipynb), for this"
+        told = "the given model" if "pretrained" in start else f"{told} notebook's own are stored without weights here"
+    else:
+        text = subjects.text_of(plain)
+        return text, text.build(stages(plain)[0]["shape"], plain["seed"]), "a translator with random weights"
+    return text, text.model, told
+
+
 def stages(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The runs that lead to a row, the first of them first and the row's own last."""
     found = [spec]

@@ -11,9 +11,10 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.methods.grouping import runs
-from helpers.methods.grouping.runs import DRAWN, GHT, GRADIENT, L0, L0_HEADS, NO_CONSTRAINT, PS, VANILLA
+from helpers.methods.grouping.runs import GHT, GRADIENT, L0, L0_HEADS, NO_CONSTRAINT, PS, VANILLA
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
+from helpers.scores import intervals
 
 FEW = "heads chosen before training"
 REMOVED = "random heads removed"  # for good: "off" is what masks do
@@ -67,32 +68,23 @@ def _beside_printed(row) -> str:
     return "the constraint gains" if row.low > 0 else "the printed gain is excluded"
 
 
-def details(bleu: pd.DataFrame, seeds: int, p: Sequence[float], more: Iterable[str], needs: int = 3) -> str:
-    """What the constraint changes in BLEU, over so many trainings, as the first of a list; `more` goes on.
-
-    `p` of the constraint in translation after Holm, in `tables.gains` and over the claims of the paper; nan where not tested.
-    """
-    over = f"{count(seeds, 'training')}{'' if seeds >= needs else f'; a verdict needs {needs}'}"
-    told = f"The constraint changes BLEU by {interval(*bleu.loc[GHT, ENDS], '+.2f')} ({over})."
-    both = f"{number(p[0], 'p')} over the rows of its table of gains and {number(p[1], 'p')} over the claims of its paper"
-    told += "" if np.isnan(p).any() else f" After Holm's correction p is {both}; the verdict goes by the latter."
-    return "\n".join(f"- {line}" for line in (told, *more) if line)
-
-
 def inconclusive(judged: Iterable[Any]) -> str:
     """What the verdict means where a row's own interval seems to gainsay it, of `claims.Judged` as they are shown."""
     rows = [(n, one.rows[0]) for n, one in enumerate(judged, 1) if one.verdict == "inconclusive" and len(one.rows) == 1]
-    told = "; ".join(f"row {n}: p = {number(row.holm, 'p')}" for n, row in rows if row.p < SURE)
+    rows = [(n, row) for n, row in rows if row.p < SURE]
+    told = "; ".join(f"row {n}: p = {number(row.holm, 'p')}" for n, row in rows)
     means = "*Inconclusive*: neither a gain nor a loss after Holm's correction over the paper's claims"
-    return f"{means} ({told})." if told else ""
+    below = "; they lose by their own intervals, so no printed gain is left" * all(row.value < 0 for _, row in rows)
+    return f"{means} ({told}){below}." if told else ""
 
 
-def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame | None, speed: pd.Series) -> str:
-    """What to do, of `tables.gains`, `equal_size` and `ablation_over_seeds`, if these were run, and the `speed` of rows."""
+def short(
+    gained: pd.DataFrame, size: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int, speed: pd.Series
+) -> str:  # fmt: skip
+    """What to do, of `tables.gains`, `equal_size` and `ladder_over_seeds`, if these were run, and the `speed` of rows."""
     alone = first_metrics(gained)[lambda part: part.method == GHT]
     over = "over repeated trainings" if gained.seeds.min() > 1 else "in one training each"
     none = f"Train without the constraint: {over} it gains on none of {count(len(alone), 'task')}."
-    rows = without.set_index("row") if without is not None else pd.DataFrame()
     said = [none] if not (alone.low > 0).any() else []
     if size is not None and (best := _rival(size)):
         more = number(-size.change[best], ".1f")
@@ -103,10 +95,13 @@ def short(gained: pd.DataFrame, size: pd.DataFrame | None, without: pd.DataFrame
             fast, own, slow = (number(speed[name], ".1f") for name in (runs.FEWER, PS, best))
             beside = f", as {PS} is ({best}: {slow})" if fast == own else f" ({PS}: {own}, {best}: {slow})"
             said += [f"For a faster one train fewer layers: {more} BLEU more, about {fast} times as fast as {VANILLA}{beside}."]
-    if runs.AT_START in rows.index and rows.change_low[runs.AT_START] > 0:
-        sure = "" if rows.p_holm[runs.AT_START] < SURE else ", which is less sure"
-        more = number(rows.change[runs.AT_START], ".1f")
-        said += [f"If you want few heads per layer, build the model so: {more} BLEU more{sure}."]
+    late = _late(ladder, width)
+    late = -late[late.against_start_high < 0].get("against_start", pd.Series(dtype=float))
+    if width in late:
+        more = [
+            f"{number(value, '.1f')} BLEU more{f' at head dimension {head}' * (head != width)}" for head, value in late.items()
+        ]
+        said += [f"If you want few heads per layer, build the model so: {listed(more)}."]
     return " ".join(said)
 
 
@@ -124,12 +119,9 @@ def _rival(size: pd.DataFrame) -> str | None:
 def tighter(compact: pd.DataFrame) -> str:
     """Of `tables.compactness`: does BLEU rise as heads group more?"""
     rows = compact[compact.strength > 0].sort_values("silhouette")
-    above, apart, tight = (rows.change_low > 0).sum(), (rows.change_low > 0) | (rows.change_high < 0), rows.iloc[-1]
-    if rows.change.is_monotonic_decreasing and apart.sum() == 1 < len(rows) and tight.change_high < 0:
-        lead = f"No: the tighter the groups, the lower BLEU in these {len(rows)} settings; only the tightest is apart from"
-        return f"{lead} {VANILLA}, by {interval(*tight[ENDS], '+.1f')} (one training)."
-    said = f"{above or 'None'} of {len(rows)} settings of the constraint has more BLEU than {VANILLA} by interval"
-    return f"{said}; the one with the tightest groups {_costs(tight[ENDS])} (one training)."
+    above, tight = (rows.change_low > 0).sum(), rows.iloc[-1]
+    lead = f"{above or 'none'} of {len(rows)} settings is shown above {VANILLA}"
+    return f"{'' if above else 'No: '}{lead}, and the tightest {_costs(tight[ENDS])} (one training)."
 
 
 def settled(share: pd.DataFrame, most: float = 0.9) -> str:
@@ -166,16 +158,25 @@ def price(ladder: pd.DataFrame | None, width: int) -> str:
     return f"{most} model that has only these heads from the first step on already loses {few} of the {whole} BLEU."
 
 
-def late_choice(without: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int) -> str:
-    """What GHT-PS loses beyond `price`, of `tables.ablation_over_seeds` too, and at the paper's head dimension if run."""
-    said = []
-    if price(ladder, width):
-        late = -ladder.loc[(width, PS), [f"against_start{end}" for end in TURNED_ENDS]]
-        early = without[without.row == runs.AT_START] if without is not None else pd.DataFrame()
-        found = [ladder.against_start_p_holm[width, PS], *early.get("p_holm", ())]
-        note = [f"{number(p, 'p')} among {of}" for p, of in zip(found, ("this figure's tests", "table 3's"), strict=False)]
-        gone = f"The other {interval(*late, '.1f')} BLEU come from choosing late, from the method, or both"
-        said += [f"{gone}{'; they are less sure' * bool(max(found) >= SURE)} (Holm's p: {', '.join(note)})."]
+def _late(ladder: pd.DataFrame | None, width: int) -> pd.DataFrame:
+    """Of `tables.ladder_over_seeds`: rows of GHT-PS by width, those of one training left out, `width` first if few heads were
+    trained from the start there."""
+    if not price(ladder, width):
+        return pd.DataFrame(columns=["against_start_high"])
+    own = ladder.xs(PS, level=1)
+    return own[(own.seeds > 1) & own.against_start.notna()].sort_index(key=lambda heads: heads != width, kind="stable")
+
+
+def late_choice(ladder: pd.DataFrame | None, width: int) -> str:
+    """What GHT-PS loses beyond `price`, and at the paper's head dimension if run."""
+    told, said = [], []
+    for head, row in _late(ladder, width).iterrows():
+        more = interval(*-row[[f"against_start{end}" for end in TURNED_ENDS]].astype(float), ".1f")
+        told.append(
+            f"{f'at head dimension {head} ' * (head != width)}{more} (Holm's p {number(row.against_start_p_holm, 'p')})"
+        )
+    if told:
+        said += [f"The rest of that BLEU comes from choosing late, from the method, or both: {listed(told)}."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
         row = ladder.loc[(PRINTED_HEAD, PS)]
         where = f"At the paper's head dimension, {PRINTED_HEAD}, one head per group"
@@ -219,9 +220,25 @@ def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None
     if size is None or not (best := _rival(size)):
         return cost(table, bleu, over)
     bleu = table.value if bleu is None else bleu
-    how = {runs.NARROWER: "A narrower model", runs.FEWER: "A model of fewer layers"}[best]
+    how = {runs.NARROWER: "a narrower model", runs.FEWER: "a model of fewer layers"}[best]
     lost = f"{PS} has {number(bleu[PS], '.1f')} BLEU, {number(bleu[VANILLA] - bleu[PS], '.1f')} less than {VANILLA}"
-    return f"{lost}. {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} BLEU more than {PS}."
+    names = [name for name in (runs.FEWER, runs.NARROWER, L0) if name in size.index]
+    beaten = [name for name in names if size.change_low[name] > 0 and size.p_holm[name] < SURE]
+    margin = listed(interval(*size.loc[name, ENDS], ".1f") for name in beaten)
+    beats = f" Of the paper's rivals it beats {'only ' * (len(beaten) < len(names))}{listed(beaten)}, by {margin}."
+    beats = beats if beaten else ""
+    return f"{lost}; {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} more.{beats}"
+
+
+def rivalled(rows: Iterable[str]) -> str:
+    """What GHT-PS stands beside, of the `rows` that were run."""
+    built = {runs.NARROWER: "one is *narrower*", runs.FEWER: "one has *fewer layers*"}
+    picked = {runs.AT_START: f"before training (*{FEW}*)", runs.RANDOM: "by lot", GRADIENT: f"by *{GRADIENT}*",
+              L0: "by *L0* gates ([notebook 3](03_l0_pruning.ipynb)), here in all attention"}  # fmt: skip
+    small, few = ([told for name, told in names.items() if name in {*rows}] for names in (built, picked))
+    said = f"Some models are built small from the start: {listed(small)}." if small else ""
+    kept = f"Others keep as many heads as {PS} and choose them otherwise: {listed(few)}." if few else ""
+    return f"{said} {kept}".strip() or "This run has no other small model beside it."
 
 
 def late(steps: int, share: float, rows: Iterable[str]) -> str:
@@ -231,26 +248,21 @@ def late(steps: int, share: float, rows: Iterable[str]) -> str:
     if not early:
         return f"At most {last} of {steps:,} steps train the final shape of {PS}."
     whole = f"All {steps:,} steps train the final shape of {listed(early)}"
-    return f"{whole}; at most {last} train that of {PS} and the other small models."
+    return f"{whole}. {PS} and the rest have theirs for at most {last}."
 
 
-def elsewhere(seeds: pd.DataFrame, verdict: str) -> tuple[str, str]:
-    """Of the published table `seeds` of natural text: what GHT and GHT-PS change in percent and BLEU; what GHT-PS changes on
-    other tasks, and the `verdict` there."""
-    seeds = seeds.assign(task=seeds.panel.str.partition(":")[0])
-    plain, alone, first = (seeds[seeds.method == one].drop_duplicates("task").set_index("task") for one in (VANILLA, GHT, PS))
-    columns, said = ["change_mean", "change_low", "change_high"], ""
-    if all(subjects.TRANSLATION in part.index for part in (plain, alone, first)):
-        ours, few = (part.loc[subjects.TRANSLATION, columns] for part in (alone, first))
-        none = "does not detectably change BLEU" if ours.iloc[1] <= 0 <= ours.iloc[2] else _costs(ours)
-        share = number(100 * few.iloc[0] / plain["mean"][subjects.TRANSLATION], "+.0f")
-        lost = f"changes it by {share} % ({interval(*few, '+.1f')} BLEU)"
-        over = count(int(first.seeds[subjects.TRANSLATION]), "training")
-        said = f"On natural text ({over}) the constraint {none}; one head per group {lost}."
-    told = [f"{subjects.METRICS[task][0]} of {task} by {interval(*row[columns], '+.1f')}" for task, row in first.iterrows()
-            if task != subjects.TRANSLATION]  # fmt: skip
-    why = f"On natural text {PS} changes {listed(told)}. " if told else ""
-    return said, f"{why}Verdict on natural text: {verdict}."
+def elsewhere(gained: pd.DataFrame, hollow: Iterable[str]) -> str:
+    """Of the published `tables.gains` of natural text: what both change on tasks but the `hollow` ones."""
+    first = first_metrics(gained).set_index(["task", "method"])
+    little = [_TEXTS.get(task, task) for task in hollow]
+    said = [f"{listed(little)} have too little to lose for a verdict"] if little else []
+    for task in (task for task in first.index.unique("task") if task not in {*hollow}):
+        alone, few = (first.loc[(task, method)] for method in (GHT, PS))
+        none = alone.low <= 0 <= alone.high
+        pulled = "show no change" if none else f"change by {number(alone.gain, '+.0f')} %"
+        cut = f"lose {number(-few.gain, '.0f')} %" if few.high < 0 else f"change by {number(few.gain, '+.0f')} %"
+        said += [f"{_TEXTS.get(task, task)} {pulled} by the constraint and {cut} with one head per group"]
+    return f"On natural text {'; '.join(said)}."
 
 
 def gains(gained: pd.DataFrame) -> str:
@@ -385,14 +397,15 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
 
 
 def detected(tried: Mapping[int, pd.DataFrame]) -> str:
-    """Of `tables.by_groups` by heads of a layer: at which numbers of groups the constraint alone changes BLEU, after Holm."""
+    """Of `tables.by_groups` by heads of a layer: at which numbers of groups the constraint alone changes BLEU, after Holm
+    over all of these."""
     rows = pd.concat(tried, names=["heads"]).reset_index("heads")
     rows, said = rows[(rows.method == GHT) & (rows.panel == rows.panel.iloc[0])], []
-    settings = count(len(rows), "setting")
+    rows, settings = rows.assign(p_holm=intervals.holm(rows.p)), count(len(rows), "setting")
     for verb, sign in (("gains", 1), ("loses", -1)):
         sure = rows[(rows.p_holm < SURE) & (rows.change * sign > 0)]
         told = [f"{row['heads']} heads in {row.groups:.0f} groups, {interval(*row[ENDS], '+.1f')} BLEU (p"
-                f" {number(row.p_holm, 'p')}, one training, not replicated)" for _, row in sure.iterrows()]  # fmt: skip
+                f" {number(row.p_holm, 'p')} over all, one training)" for _, row in sure.iterrows()]  # fmt: skip
         said += [f"The constraint alone {verb} in {len(sure)} of {settings}: {listed(told)}."] if told else []
     return " ".join(said) or f"The constraint alone changes BLEU detectably in none of {settings} (one training each)."
 
@@ -408,19 +421,18 @@ def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
     more = listed(number(-value, ".1f") for value in own.against_start)
     zero = [f"{head:g}" for head, high in own.against_start_high.items() if not high < 0]
     open_ends = f"; at {listed(zero)} the interval holds zero" if zero else ""
+    part = ends(alike.change / own.change, "%")
     once = [f"{head:g}" for head, seeds in alike.seeds.items() if seeds == 1]
     trend = f" At {listed(once)} there is one training, so that no trend can be told between widths." if len(once) > 1 else ""
-    return f"*{few.capitalize()}* cost {lost} BLEU at {width.format(widths, heads)}; {PS} loses {more} more{open_ends}.{trend}"
+    lead = f"*{few.capitalize()}* cost {lost} BLEU at {width.format(widths, heads)}, {part} of the loss of {PS}"
+    return f"{lead}, which loses {more} more{open_ends}.{trend}"
 
 
 def chosen(table: pd.DataFrame) -> str:
     """Of `tables.chosen_on_dev`: does choosing a setting bring more than choosing among plain trainings does?"""
     more = (table.value - table.usual).round(1)
-    told = [f"the best of {int(row.tried)} {'seeds of ' * (name == VANILLA)}{name} {number(row.value, '.1f')} BLEU, as usual"
-            f" {number(row.usual, '.1f')}" for name, row in table.iterrows()]  # fmt: skip
     luck = (more.drop(VANILLA) <= max(0, more[VANILLA])).all()
-    said = "Choosing on dev brings " + ("no more than luck does" if luck else "more than luck does")
-    return f"{said}: on test {listed(told)} (one training each)."
+    return f"Choosing on dev brings {'no ' if luck else ''}more than luck does (one training each)."
 
 
 def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
@@ -445,17 +457,16 @@ def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
         where = "with shared keys" if name == runs.GHT_FEW else where
         told.append(f"by {number(row.change, '+.2f')} {where}")
     said = "In the decoder of today the constraint changes perplexity"
-    said = f"{said} {listed(told)} (one training each)." if told else ""
+    cut = table.loc["removed"].change.get(PS, math.nan) if "removed" in table.index.unique(0) else math.nan
+    few = f"; one head per group adds {number(cut, '.2f')}" if cut > 0 else ""
+    said = f"{said} {listed(told)}{few} (one training each)." if told else ""
     if not told or len(each) < 2:
         return said
-    span, luck = f"{number(min(each), '+.2f')} to {number(max(each), '+.2f')}", max(each) - min(each)
+    luck = max(each) - min(each)
     large = [number(whole.change[name], "+.2f") for name in names if abs(whole.change[name]) > luck]
-    only = "only " * (len(large) < len(names))
-    beyond = (
-        f"of these {only}{listed(large)} {'is' if len(large) < 2 else 'are'} beyond" if large else "none of these is beyond"
-    )
-    told = f"{said} In {len(each)} trainings of the language models above it ranges from {span}"
-    return f"{told}: {beyond} the {number(luck, '.2f')} that luck can make."
+    out = f"only {listed(large)} stand{'s' * (len(large) == 1)} out" if large else "none of these stands out"
+    differs = f"In {len(each)} trainings of the language models above the change differs by up to {number(luck, '.2f')}"
+    return f"{said} {differs}: {out}."
 
 
 def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
@@ -463,7 +474,7 @@ def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
     score, luck = ~shown.model.str.contains("perplexity"), max(each, default=0) - min(each, default=0)
     least, most = shown.change_low.where(score, -shown.change_high), shown.change_high.where(score, -shown.change_low)
     gain = (shown.row == GHT) & (least > 0) & (score | (shown.change.abs() > luck))
-    return "" if (gain | ((shown.row == PS) & (most >= 0))).any() else "Neither here." if score.nunique() > 1 else "Not here."
+    return "" if (gain | ((shown.row == PS) & (most >= 0))).any() else "No, in neither." if score.nunique() > 1 else "Not here."
 
 
 def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataFrame:
@@ -501,19 +512,6 @@ def today(table: pd.DataFrame) -> str:
     return f"{said} {number(plain, '+.2f')} without the constraint (minus random groups {chance}). {rest}"
 
 
-def today_shared(table: pd.DataFrame) -> str:
-    """Of `tables.today`: what coming to share keys costs beside sharing from the start, and what rotation and choice bring."""
-    later, ways = table.loc["shared"], [runs.NEIGHBOURS, runs.ALIKE, runs.TURNED_NEIGHBOURS, runs.TURNED]
-    if not {*ways} <= {*later.index}:
-        return ""
-    later, (near, alike, *turned) = later[~later.index.str.contains(":")], later.change[ways]
-    chance, start = later.loc[runs.ALIKE, ["chance", "chance_low", "chance_high"]], table.change["whole", runs.FEW_PAIRS]
-    by = [number(value, "+.2f") for value in (turned[0] - near, turned[1] - alike, turned[1] - turned[0], start)]
-    said = f"Sharing later: rotation changes perplexity by {by[0]} (neighbours) and {by[1]} (groups), groups of alike heads by"
-    said += f" {interval(*chance, '+.3f')} minus random groups and, both rotated, by {by[2]} minus neighbours (no interval). At"
-    return f"{said} equal steps it comes to {ends(later.change, '+.2f')} over {VANILLA}, sharing from the start to {by[3]}."
-
-
 def _gates(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Of `tables.today`: the rows of L0 that have a price, and of L0's heads, where importance was tried at as many heads."""
     gone = table.loc["removed"][table.loc["removed"].importance.notna()]
@@ -524,60 +522,3 @@ def _lost(part: pd.DataFrame) -> str:
     """In how many rows a choice loses more than importance (Holm), and in how many less, if any."""
     sure = part.importance[part.importance_p_holm < SURE]
     return f"in {(sure > 0).sum()} of {len(part)}" + (f", better in {(sure < 0).sum()}" if (sure < 0).any() else "")
-
-
-def today_vote(table: pd.DataFrame) -> str:
-    """Of `tables.today`: what the vote costs on shared keys beside importance and random draws at as many heads."""
-    gone = table.loc["removed"]
-    alike = gone[gone["heads"] == gone["heads"].get(runs.PS_FEW)]
-    draws, best = (alike[alike.index.str.startswith(name)] for name in (runs.RANDOM, GRADIENT))
-    if draws.empty or best.empty:
-        return ""
-    own, first = alike.loc[runs.PS_FEW], best.iloc[0]
-    low, high = draws.change.min(), draws.change.max()
-    how = "within the range of" if low <= own.change <= high else "above all" if own.change > high else "below all"
-    beside = "above" if own.change > first.change else "not above"
-    told = f"costs {interval(*own[ENDS], '+.2f')} in perplexity, {GRADIENT} {interval(*first[ENDS], '+.2f')}"
-    told += f", {len(draws)} random draws {number(low, '+.2f')} to {number(high, '+.2f')}"
-    lies = f"{PS} lies {how} random draws and {beside} {GRADIENT}"
-    return f"With {own['heads']:.0f} heads left {runs.PS_FEW} {told}: {lies} (one training each)."
-
-
-def today_worth(table: pd.DataFrame, worth: pd.DataFrame) -> str:
-    """Of `tables.today` and `tables.worth_of_attention`: the levels to read the numbers by."""
-    off = number(worth.xs("perplexity", level="metric").change.min(), "+.1f")
-    free = table.loc["removed"].change.get(f"{L0} 0")
-    gates, alike = (listed(number(value, "+.2f") for value in part.importance) for part in _gates(table))
-    left = listed(f"{many:.0f}" for many in _gates(table)[0]["heads"])
-    said = f"All attention off costs {off} or more in perplexity. Heads that come to share keys stand at a median of"
-    said += f" {number(np.exp(table.loc['shared'].before.median()), '.1f')} before training goes on; gates with λ = 0 cost"
-    said += f" {number(free, '+.2f')}. Minus gradient importance at as many heads ({left} left): L0 {gates}; L0's heads"
-    return f"{said} {alike}."
-
-
-def today_short(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.today`: the plain rows, grouped training with own and shared keys, the best way to share, random groups, and
-    of gates, their heads trained alike and importance the rows nearest to the heads that grouped training keeps.
-
-    Returns
-    -------
-    pandas.DataFrame
-        row, heads, value with low and high, change with its ends, against (which row).
-    """
-    shared, gone, whole = (table.loc[asked] for asked in ("shared", "removed", "whole"))
-    drawn = shared[shared.index.str.startswith(DRAWN)]
-    first, few = pd.concat([whole, gone]), (runs.GHT_FEW, runs.PS_FEW)
-    alone = [name for name in whole.index if name.startswith(GHT) and name not in few]
-    rows = {name: first.loc[name] for name in (VANILLA, *alone, PS, runs.FEW_PAIRS, *few) if name in first.index}
-    rows |= {shared.value.idxmin(): shared.loc[shared.value.idxmin()]}
-    if len(drawn):
-        mean = drawn[["heads", "value", "change"]].mean().reindex(drawn.columns)
-        rows[f"{DRAWN}, mean of {len(drawn)} draws"] = mean
-    for start in (f"{L0} 0.", L0_HEADS, GRADIENT):
-        part = gone[gone.index.str.startswith(start)]
-        if len(part):
-            nearest = (part["heads"] - gone["heads"].get(runs.PS_FEW, 0)).abs().idxmin()
-            rows[nearest] = part.loc[nearest]
-    found = pd.DataFrame(rows.values(), index=pd.Index(map(named, rows), name="row"))
-    plain = [runs.FEW_PAIRS if name in few or (name in gone.index and name != PS) else VANILLA for name in rows]
-    return found.assign(against=np.where(found.change.notna(), plain, None)).infer_objects()
