@@ -96,7 +96,8 @@ site, matrices, labels, apart = tables.pictured(compared, groups, list(compared)
 run.table(apart, "groups")
 called = {tight: f"{strong:g} times the weight"}
 weights = f"α = {plan['alpha']:g}, β = {plan['beta']:g} and w = {plan['weight']:g}"
-display(Markdown(f"Here k = {shape['heads']}, C = {groups}, {weights}; drawn: {drawing.site_name(site)}."))
+where = f"{drawing.KIND_TITLES[site[0]]}-attention of layer {site[1] + 1}"
+display(Markdown(f"Here k = {shape['heads']}, C = {groups}, {weights}; drawn: {where}."))
 run.figure(
     figures.groups(*({called.get(name, name): part[name] for name in compared} for part in (matrices, labels))),
     "groups",
@@ -204,8 +205,6 @@ worth = tables.worth_of_attention(rows, plan["beam"], repeats)
 run.table(worth, "worth_of_attention", split="test", resamples=repeats)
 found = worth.xs(VANILLA, level="row").reset_index()
 found = found[found.metric.isin([metrics[0] for metrics in subjects.METRICS.values()])].drop_duplicates(["task", "kind"])
-columns = {"task": "task", "metric": "metric", "whole": "score, all heads", "kind": "heads off", "change": "change"}
-lost = readable(found, columns, {"whole": ".1f", "change": "+.1f"}, caption="All heads of a kind off; one training per row")
 told = f"Where heads are worth little, no constraint on them can show much. {said.worth(found)}"
 path, natural, shown = layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table("gains"), None, ""
 if run.corpus == "controlled" and path.exists():
@@ -214,7 +213,7 @@ if run.corpus == "controlled" and path.exists():
     main = natural[~natural.task.str.contains("ROUGE-[2L]")]
     caption = f"Natural text, over {natural.seeds.min()} trainings; better is positive"
     shown = readable(main, columns, {"gain": "+.1f", "p_holm": "p"}, caption=caption)
-display(folded(f"More: what attention is worth{', and gains on natural text' if shown else ''}", told, lost, shown))
+display(folded(f"More: what attention is worth{', and gains on natural text' if shown else ''}", told, shown))
 
 # %% [markdown]
 # ## Does one head per group suffice? (tables 1 and 2)

@@ -131,7 +131,7 @@ def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():
     assert not whole(figures.ladder(wide.assign(seeds=1))).axes[0].patches  # nothing else to tell it from
     early = pd.concat([wide, wide[:2].assign(row="heads chosen before training", change=-3.0), wide.assign(row="GHT")])
     (both,) = whole(figures.ladder(early)).axes
-    assert [text.get_text().strip() for text in both.texts] == ["few heads", "chosen late, or the method", "one training"]
+    assert [text.get_text().strip() for text in both.texts] == ["few heads", "late choice, or the method", "one training"]
     low, high = (set(part.get_paths()[0].vertices[:, 1]) for part in both.collections if part.get_alpha() == 0.15)
     assert low == {0.0, -3.0} and high == {-3.0, -4.0, -7.0}
 

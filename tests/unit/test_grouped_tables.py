@@ -370,9 +370,9 @@ def test_what_is_said_follows_the_numbers():
     assert "*L0* -5.0 [-6.0, -4.0] (Holm)" in said.rivals(drawn.assign(p_holm=[1, np.nan, 1, 0.01]))
     told = "as many heads: *random heads removed* -1.0 [-2.0, +0.0], *gradient importance* -2.0 [-3.0, -1.0] and *L0* -5.0"
     assert told in said.rivals(drawn) and "random" not in said.rivals(drawn.drop(runs.L0))
-    told = "On natural text a have too little to lose for a verdict; b show no change by the constraint and change by +1 %"
+    told = "On natural text a have too little to lose; b show no change by the constraint and change by +1 %"
     assert said.elsewhere(gained[gained.task.str[0] < "c"], ["a"]) == f"{told} with one head per group."
-    assert said.elsewhere(gained[:1].assign(task="d"), ["d"]) == "On natural text d have too little to lose for a verdict."
+    assert said.elsewhere(gained[:1].assign(task="d"), ["d"]) == "On natural text d have too little to lose."
     firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1],
                            "speed": [1.0, 1.3, 1.1]},
                           [VANILLA, PS, runs.NARROWER])  # fmt: skip

@@ -127,10 +127,13 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
         axis.axhline(0, **drawing.LEVEL)
         lost = both[both.panel == title].pivot(index="at", columns="method", values="value").dropna()
         if {PS, told_of.FEW} <= {*lost} and len(lost):
-            for low, high, text in ((told_of.FEW, 0, "few heads"), (PS, told_of.FEW, "chosen late, or the method")):
-                top = lost[high] if high else lost[low] * 0
+            for low, top, text in (
+                (told_of.FEW, lost[PS] * 0, "few heads"),
+                (PS, lost[told_of.FEW], "late choice, or the method"),
+            ):
                 axis.fill_between(lost.index, lost[low], top, color=looks[low]["color"], alpha=0.15, lw=0)
-                axis.text(lost.index[0], (lost[low] + top).iloc[0] / 2, f"  {text}", va="center", fontsize=7)
+                place = lost[low].iloc[:2].iloc[-1] * (1.12 if low == PS else 0.2)
+                axis.text(lost.index[:2][-1], place, text, va="top", fontsize=7)
         once = [at for at, rows in both[both.panel == title].groupby("at") if rows.hollow.all() and not both.hollow.all()]
         for at in once:
             axis.axvspan(at - 0.5, at + 0.5, color="#F2F2F2", lw=0, zorder=0)

@@ -74,7 +74,7 @@ def inconclusive(judged: Iterable[Any]) -> str:
     rows = [(n, row) for n, row in rows if row.p < SURE]
     told = "; ".join(f"row {n}: p = {number(row.holm, 'p')}" for n, row in rows)
     means = "*Inconclusive*: neither a gain nor a loss after Holm's correction over the paper's claims"
-    below = "; they lose by their own intervals, so no printed gain is left" * all(row.value < 0 for _, row in rows)
+    below = "; by their own intervals they lose, so printed gains are excluded" * all(row.value < 0 for _, row in rows)
     return f"{means} ({told}){below}." if told else ""
 
 
@@ -255,7 +255,7 @@ def elsewhere(gained: pd.DataFrame, hollow: Iterable[str]) -> str:
     """Of the published `tables.gains` of natural text: what both change on tasks but the `hollow` ones."""
     first = first_metrics(gained).set_index(["task", "method"])
     little = [_TEXTS.get(task, task) for task in hollow]
-    said = [f"{listed(little)} have too little to lose for a verdict"] if little else []
+    said = [f"{listed(little)} have too little to lose"] if little else []
     for task in (task for task in first.index.unique("task") if task not in {*hollow}):
         alone, few = (first.loc[(task, method)] for method in (GHT, PS))
         none = alone.low <= 0 <= alone.high
