@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from helpers import study
 from helpers.measures.table import named as called
 from helpers.reading import folded
+from helpers.reading import number as digits
 from helpers.scores.intervals import fisher, holm, p_value
 from helpers.study import StudyError, layout
 
@@ -318,7 +319,7 @@ def _side(row: Row, p: float, evidence: Evidence) -> Literal["for", "against", "
 
 
 def _digits(value: float, evidence: Evidence) -> str:
-    return f"{value:{'+' * ('+' in evidence.format)}z{evidence.format.strip('+')}}"  # z: no minus before zero
+    return digits(value, evidence.format)
 
 
 def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:

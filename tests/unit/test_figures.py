@@ -233,4 +233,4 @@ def test_choices_are_drawn_beside_draws():
     rows = [(name, left, bleu, NAN, NAN) for left in (8, 4) for name, bleu in (("least", 9), ("drawn", 5), ("drawn", 7))]
     axis = whole(figures.left_of_it(table("method heads bleu low high", *rows), 8, ("drawn",))).axes[0]
     assert axis.get_xlim() == (-0.4, 4.4) and drawn(axis, to_rgb("#8A8A8A"))[0][1].tolist() == [6, 6]
-    assert {text.get_text() for text in axis.texts} == {"least", "drawn", "0.0"}
+    assert {text.get_text() for text in axis.texts} == {"least", "drawn", "+0.0"}

@@ -31,7 +31,7 @@ def test_an_interval_follows_its_value_and_a_unit_stands_once():
     assert reading.interval(0.64, 0.43, 0.75, "%") == "64 [43, 75] %"
     assert reading.interval(0.64, NAN, 0.75) == "0.64" and reading.interval(0.5) == "0.50"
     assert reading.interval(-0.17, -0.31, -0.04, "+.1f") == "-0.2 [-0.3, -0.04]"  # zero is outside: the sign is kept
-    assert reading.interval(-0.17, -0.31, 0.04, "+.1f") == "-0.2 [-0.3, +0.0]"
+    assert reading.interval(-0.17, -0.31, 0.04, "+.1f") == "-0.2 [-0.3, 0.0]"
     assert reading.interval(0.05, 0.004, 0.1, "+%") == "+5 [+0.4, +10] %"
     assert (
         reading.interval(0.3, 0.002, 0.5) == "0.30 [0.002, 0.50]" and reading.interval(0.5, 0.0, 1.0, ".1f") == "0.5 [0.0, 1.0]"
