@@ -65,7 +65,7 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
     unsure : Series on (kind, layer, head), bool
         Heads whose value of the first measure cannot be told from zero: grey there.
     marks : Series on (kind, layer, head), bool
-        Heads that have a white dot there.
+        Heads that have a white dot there; a head whose loss falls has a cross.
     """
     kinds = drawing.kinds(unsure.index.unique("kind"))
     layers = {kind: unsure[kind].index.unique("layer").size for kind in kinds}
@@ -85,13 +85,15 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
                 axis.imshow(np.where(grey, 1.0, np.nan), cmap="Greys", vmin=0, vmax=5, aspect="auto", zorder=0.2)
                 down, across = np.nonzero(marks[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool))
                 axis.scatter(across, down, s=20, color="white", ec="black", lw=0.5)
+                down, across = np.nonzero((column[kind].unstack("head").reindex_like(table) < 0).to_numpy() & ~grey)
+                axis.scatter(across, down, s=28, color="black", marker="x")
                 axis.set_ylabel(f"{drawing.KIND_TITLES[kind]}\nlayer")
             shown = range(table.shape[1]) if table.shape[1] <= 16 else ()
             axis.set_xticks(shown, [table.columns[at] + 1 for at in shown])
             axis.set_yticks(range(len(table)), [layer + 1 for layer in table.index])
         axes[0, place].set_title(named(name))
         axes[-1, place].set_xlabel("head")
-    drawing.bar(figure, drawn, axes, "% of the largest head, log scale", (1, 10, 100))
+    drawing.bar(figure, drawn, axes, "% of the largest head, log scale (dark: matters more)", (1, 10, 100))
     figure.axes[-1].set_yticks((1, 10, 100), ("1 or less", "10", "100"))
     return figure
 
@@ -186,39 +188,34 @@ _CHOICES = [{"color": colour, "marker": mark} for colour, mark in (("#CC79A7", "
 
 @redrawable
 def beside_random(frame: pd.DataFrame):
-    """The loss without chosen heads beside as many drawn at random: a panel a number of heads, a dot a draw.
+    """The loss without chosen heads above as many drawn at random: a panel a number of heads, a dot a draw.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: heads (closed), choice, method, rise (nats a target token). The first method is that of choices: each a band with
-        its value beside its own draws. Draws of no choice ("") stand below all.
+        Rows: heads (closed), choice, method, rise (nats a target token). The first method is that of choices; draws of a choice
+        are of its types, those of none ("") of any.
     """
     drawing.need(frame, "heads", "choice", "method", "rise")
-    names, numbers = sorted(dict.fromkeys(frame.choice), key=lambda name: not name), list(dict.fromkeys(frame["heads"]))
-    chosen = frame.method == frame.method.iloc[0]
-    alike = bool((frame.choice.ne("") & ~chosen).any())
-    looks = dict(zip(names, _CHOICES, strict=False)) | {"": {}}
-    figure, axes = drawing.grid(len(numbers), 2, WIDTH / 2, 0.42 * len(names) + 0.9)
-    for axis, number in zip(axes, numbers, strict=True):
-        for place, name in enumerate(names):
-            if name:
-                axis.axhspan(place - 0.42, place + 0.42, color="#F3F3F3", lw=0, zorder=0)
-            for choice in (False, True):
-                own = (frame["heads"] == number) & (frame.choice == name) & (chosen == choice)
-                rises = 1000 * frame.rise[own].sort_values()
-                lane = place + 0.12 + (np.arange(len(rises)) % 3 - 1) * 0.13 * (len(rises) > 1)  # draws stay apart
-                look = looks[name] if choice else {"color": _RANDOM, "marker": "o", "alpha": 0.7}
-                axis.plot(rises, lane, ls="", ms=6 if choice else 3.5, mec="none", **look)
-                for rise in rises if choice else ():
-                    axis.annotate(f"{rise:,.0f}", (rise, place + 0.12), (0, 7), textcoords="offset points", ha="center",
-                                  fontsize=8, color=look["color"], fontweight="bold")  # fmt: skip
-        called = [name or "random" + ", any type" * alike for name in names]
-        axis.set_yticks(range(len(names)), called if drawing.left(axis) else [""] * len(names))
-        axis.set(title=f"{number} heads off", xlabel="rise of the loss (millinats per token)", ylim=(len(names) - 0.5, -0.5))
-        _millinats(axis, "x", frame.rise[frame["heads"] == number])
-    if alike:
-        drawing.legend(figure, {"random heads of the same types": {"color": _RANDOM, "marker": "o", "ls": "", "ms": 3.5}})
+    numbers, chosen = list(dict.fromkeys(frame["heads"])), frame.method == frame.method.iloc[0]
+    rows = {name: chosen & (frame.choice == name) for name in dict.fromkeys(frame.choice[chosen])}
+    drawn = {"random, same types": frame.choice.ne("") & ~chosen, "random, any type": frame.choice.eq("")}
+    looks = _CHOICES[: len(rows)] + [{"color": _RANDOM, "marker": "o", "alpha": alpha} for alpha in (0.8, 0.4)]
+    rows |= {name: own for name, own in drawn.items() if own.any()}
+    size = WIDTH - 0.3, len(numbers) * (0.22 * len(rows) + 0.4) + 0.4
+    figure, axes = plt.subplots(len(numbers), figsize=size, sharex=True, squeeze=False)
+    for axis, number in zip(axes[:, 0], numbers, strict=True):
+        for place, (own, look) in enumerate(zip(rows.values(), looks, strict=False)):
+            rises = 1000 * frame.rise[own & (frame["heads"] == number)].drop_duplicates().sort_values()
+            lanes = place + (np.arange(len(rises)) % 3 - 1) * 0.2 * (len(rises) > 1)  # draws stay apart
+            axis.plot(rises, lanes, ls="", ms=6 if len(rises) == 1 else 3.5, mec="none", **look)
+            if len(rises) == 1:
+                axis.annotate(f"{rises.iloc[0]:,.0f}", (rises.iloc[0], place), (7, 0), textcoords="offset points", va="center",
+                              fontsize=8, color=look["color"], fontweight="bold")  # fmt: skip
+        axis.set_yticks(range(len(rows)), rows)
+        axis.set(ylim=(len(rows) - 0.5, -0.5), title=f"{number} heads off")
+    _millinats(axis, "x", frame.rise)
+    axis.set_xlabel("rise of the loss (millinats per token)")
     return figure
 
 
@@ -232,16 +229,8 @@ def _millinats(axis, along: str, rises: pd.Series) -> None:
     own.set_minor_formatter("")
 
 
-def _named_ends(axis, x: float, ends: Mapping[str, tuple[float, Any]], gap: float) -> None:
-    """Names at the right of lines that end at `x`, by (y, colour), at least `gap` from each other."""
-    low = -np.inf
-    for name, (y, colour) in sorted(ends.items(), key=lambda end: end[1][0]):
-        low = max(y, low + gap)
-        axis.annotate(name, (x, low), (9, 0), textcoords="offset points", color=colour, fontsize=8, va="center")
-
-
 @redrawable
-def sorted_heads(single: pd.DataFrame, out: int):
+def sorted_heads(single: pd.DataFrame, out: int, sure: pd.Series):
     """Every head off alone, sorted by how much the loss rises: its interval, full where zero is outside, coloured by type.
 
     Parameters
@@ -250,6 +239,8 @@ def sorted_heads(single: pd.DataFrame, out: int):
         loss (rise, nats a target token), low, high.
     out : int
         So many of the smallest are shaded.
+    sure : Series on (kind, layer, head), bool
+        Heads that pass when it is corrected how many are tested (Holm).
     """
     drawing.of_heads(single, "loss", "low", "high")
     rows = 1000 * single.sort_values("loss", kind="stable")
@@ -265,7 +256,8 @@ def sorted_heads(single: pd.DataFrame, out: int):
             axis.errorbar(
                 part.place, part.loss, yerr=drawing.whiskers(part, "loss"), ls="", ms=4, elinewidth=0.9, mew=0.9, **look
             )
-        told.append((f"{drawing.KIND_TITLES[kind]}-attention: {known[own.index].sum()} of {len(own)} change the loss", colour))
+        some = f"{known[own.index].sum()} of {len(own)} change the loss ({sure[kind].sum()} after Holm)"
+        told.append((f"{drawing.KIND_TITLES[kind]}-attention: {some}", colour))
     _millinats(axis, "y", single.low)
     for line, (said, colour) in enumerate(told):
         axis.text(0.02, 0.95 - 0.09 * line, said, color=colour, transform=axis.transAxes, va="top", fontsize=8.5)
@@ -289,7 +281,7 @@ def one_by_one(frame: pd.DataFrame, marked: int):
     marked : int
         A number of heads at which the two are written.
     """
-    names = {"together": "all off together", "alone": "sum of each off alone"}
+    names, alone = {"together": "all off together", "alone": "sum of each off alone"}, 1000 * frame.alone
     figure, axis = plt.subplots(figsize=(WIDTH - 0.6, 2.8))
     for (name, said), colour in zip(names.items(), (_CHOICES[1]["color"], "#6B6B6B"), strict=True):
         y, low, high = (1000 * frame[f"{name}{end}"] for end in ("", "_low", "_high"))
@@ -298,13 +290,28 @@ def one_by_one(frame: pd.DataFrame, marked: int):
         axis.annotate(said, (frame.index[-1], y.iloc[-1]), (6, 0), textcoords="offset points", color=colour, va="center")
         if marked in frame.index:
             off = (-6, 7) if name == "together" else (6, -11)
-            axis.annotate(f"{y[marked]:,.0f}", (marked, y[marked]), off, textcoords="offset points", color=colour,
+            times = f" (× {y[marked] / alone[marked]:,.0f})" * bool(name == "together" and alone[marked] > 0)
+            axis.annotate(f"{y[marked]:,.0f}{times}", (marked, y[marked]), off, textcoords="offset points", color=colour,
                           ha="right" if name == "together" else "left", fontweight="bold")  # fmt: skip
     if marked in frame.index:
         axis.vlines(marked, *sorted(1000 * frame.loc[marked, list(names)]), color="grey", lw=1, ls=":")
-    _millinats(axis, "y", frame.filter(like="low").stack())
+    _millinats(axis, "y", frame[[*names]].stack().clip(lower=0.0011))
+    axis.set_ylim(1, None)
     axis.set(xlabel="heads off, cheapest first", ylabel="rise of the loss\n(millinats per token)")
     axis.set_xlim(0, frame.index[-1])
+    return figure
+
+
+@redrawable
+def on_top(costs: pd.DataFrame):
+    """What the same heads cost in different company: a bar a row of rise, low, high (nats a target token)."""
+    figure, axis = plt.subplots(figsize=(WIDTH - 1.2, 0.34 * len(costs) + 0.6))
+    rise, low, high = (1000 * costs[name] for name in ("rise", "low", "high"))
+    axis.barh(range(len(costs)), rise, xerr=[rise - low, high - rise], color=["#D5D5D5", "#D5D5D5", "#8A8A8A"])
+    for place, (value, end) in enumerate(zip(rise, high, strict=True)):
+        axis.annotate(f"{value:,.0f}", (max(end, 0), place), (5, 0), textcoords="offset points", va="center", fontweight="bold")
+    axis.set_yticks(range(len(costs)), costs.index)
+    axis.set(xlabel="rise of the loss (millinats per token)", ylim=(len(costs) - 0.5, -0.5))
     return figure
 
 
@@ -322,15 +329,14 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
     drawing.need(points, "method", "heads", "bleu", "low", "high")
     figure, axis = plt.subplots(figsize=(WIDTH - 0.3, 3.1))
     points = points.assign(heads=total - points["heads"])
-    ticks, ends = sorted(points["heads"].unique()), {}
-    middle = ticks[len(ticks) // 2]  # where it is written what choices lose
+    ticks = sorted(points["heads"].unique())
+    middle = ticks[len(ticks) // 2]  # where it is written what each loses
     looks = dict(zip((name for name in dict.fromkeys(points.method) if name not in drawn), _CHOICES, strict=False))
     looks |= {name: {"color": _RANDOM, "marker": mark} for name, mark in zip(drawn, "sD", strict=False)}
     for at, (name, look) in enumerate(reversed(looks.items())):
         rows = points[points.method == name]
         mean = rows.groupby("heads").bleu.mean()
         axis.plot(mean.index, mean, color=look["color"], lw=1.2, zorder=2)
-        ends[name] = (mean.iloc[-1], look["color"])
         whole, rows = rows["heads"] == 0, rows.assign(lane=rows.groupby("heads").cumcount())
         if name in drawn:  # draws of one number of heads side by side
             side = (rows.lane - rows.groupby("heads").lane.transform("mean")) * 0.009 * total
@@ -339,11 +345,8 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
             )
         else:
             axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
-            up = mean[middle] == points.bleu[(points["heads"] == middle) & ~points.method.isin(drawn)].max()
-            beside, side = ((7, 4), "left") if up else ((-6, -9), "right")
-            axis.annotate(f"{mean[middle] - mean[0]:+.1f}", (middle, mean[middle]), beside, textcoords="offset points", ha=side,
-                          fontsize=8, fontweight="bold", color=look["color"])  # fmt: skip
-    _named_ends(axis, ticks[-1], ends, 6.5)
+        lost = f"{name}: {mean[middle] - mean[0]:+.1f} with {middle} off"
+        axis.text(0.04, 0.08 + 0.1 * at, lost, color=look["color"], transform=axis.transAxes, fontsize=8.5)
     axis.set(xlim=(-0.05 * total, ticks[-1] + 0.05 * total), xticks=ticks, ylim=(-3, None))
     axis.set(xlabel=f"heads off (of {total})", ylabel="BLEU")
     return figure

@@ -14,14 +14,13 @@ import pandas as pd
 
 from helpers import heads
 from helpers.corpora import tokens
-from helpers.measures.removal import RANDOM, at_once, drawn, least
+from helpers.measures.removal import RANDOM, Address, at_once, drawn, least
 from helpers.measures.worth import losses_of_examples, rises_of_examples
 from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
 
 CHOICE, ALIKE = "the choice", "random, same types"
-ENCODER = "all encoder heads, nothing trained"
 SCORES = ("loss", "bleu", "low", "high", "change", "change low", "change high")
 
 
@@ -144,6 +143,22 @@ def one_by_one(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
 
 
+def on_top(model, batches: Iterable[Mapping[str, Any]], some: Sequence[Address], others: Sequence[Address]) -> pd.DataFrame:
+    """What some heads cost off one by one (the sum), together, and together on top of others that are off: rise, low, high."""
+    held = list(batches)
+    whole, tokens = losses_of_examples(model, held)
+
+    def rise(*closed: Address) -> np.ndarray:
+        with heads.gate(model, dict.fromkeys(closed, 0.0)):
+            return losses_of_examples(model, held)[0] - whole
+
+    alone = np.sum([rise(head) for head in some], axis=0)
+    rises = {"each off alone, summed": alone, "off together, nothing else off": rise(*some)}
+    rises[f"on top of the other {len(others)}"] = rise(*some, *others) - rise(*others)
+    rows = [[float(end) for end in scoring.ratio_interval(own, tokens)] for own in rises.values()]
+    return pd.DataFrame(rows, pd.Index(rises, name="off"), ["rise", "low", "high"])
+
+
 _STRANGER = """
 import json, sys
 sys.modules["helpers"] = None  # from here on the project cannot be imported
@@ -216,9 +231,8 @@ def quality(
     Returns
     -------
     pandas.DataFrame
-        A row each (method, draw, heads left), and of all encoder heads at once (`ENCODER`): loss (nats a token),
-        bleu with low and high, change (against the whole model) with "change low" and "change high" (paired bootstrap over
-        sentences).
+        A row each (method, draw, heads left): loss (nats a token), bleu with low and high, change (against the whole model)
+        with "change low" and "change high" (paired bootstrap over sentences).
 
     Raises
     ------
@@ -243,9 +257,6 @@ def quality(
     def choices() -> Iterator[tuple[dict[str, Any], list]]:
         for method in (*columns, RANDOM, ALIKE):
             yield {"method": method, "draw": 0, "heads": total}, []
-        encoder = [head for head in index if head[0] == "encoder"]
-        if 0 < len(encoder) < total:
-            yield {"method": ENCODER, "draw": 0, "heads": total - len(encoder)}, encoder
         for count in dict.fromkeys(round(total * share) for share in shares):
             for method, column in columns.items():
                 yield {"method": method, "draw": 0, "heads": total - count}, least(column, count)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from helpers import study
 from helpers.measures import measured
-from helpers.measures.removal import RANDOM, least
+from helpers.measures.removal import RANDOM, Address, least
 from helpers.measures.table import TRUTH
 from helpers.methods.contest.runs import DECODER
 from helpers.methods.contest.tables import EVERY
-from helpers.methods.removal import ALIKE, ENCODER
-from helpers.reading import count, interval, listed, number
+from helpers.methods.removal import ALIKE
+from helpers.reading import count, ends, interval, listed, number
+from helpers.scores import intervals
 from helpers.study import layout
 
 GRADIENT = "gradient, example"
@@ -24,32 +24,39 @@ OF = {ALIKE: " of the same types", RANDOM: ""}
 
 
 def needed(single: pd.DataFrame) -> str:
-    """Which heads raise the loss, each off alone, in bold; on (kind, layer, head), see `leave_one_out`."""
+    """Which heads surely raise the loss, each off alone, in bold; on (kind, layer, head), see `leave_one_out`."""
     kinds = single.groupby(level="kind", sort=False).size()
     sure = (measured.corrected(single) & (single.loss > 0)).groupby(level="kind").sum()
     full = [kind for kind in kinds.index if sure[kind] == kinds[kind]]
     kind_of = {kind: f"{kind} " if len(kinds) > 1 else "" for kind in kinds.index}
     parts = [f"{sure[kind] or 'none'} of {kinds[kind]} {kind_of[kind]}heads" for kind in kinds.index if kind not in full]
     every = f"all {kinds[full].sum()} {listed(full) if len(kinds) > 1 else ''}".strip() + " heads"
-    missed = ", and ".join([every] * bool(full) + [listed(parts)] * bool(parts))
-    return f"**Missed when off alone: {missed}. That does not tell what you can cut together.**"
+    missed = " and ".join([every] * bool(full) + [listed(parts)] * bool(parts))
+    return f"**Off alone, {missed} are surely missed.**"
 
 
 def uncorrected(single: pd.DataFrame) -> str:
     """How many heads of the same change the loss only if it is not corrected that many are tested."""
     some = single[~measured.corrected(single) & ((single.low > 0) | (single.high < 0))]
-    of, fall = listed(some.index.unique("kind")) if single.index.unique("kind").size > 1 else "", int((some.high < 0).sum())
-    lower = f"; {fall if fall > 1 else 'one'} of them lower{'s' * (fall == 1)} the loss" * bool(fall)
-    told = (
-        f"{count(len(some), f'more {of} head'.replace('  ', ' '))} pass{'es' * (len(some) == 1)} only before correction{lower}."
-    )
-    return told * bool(len(some))
+    of, fall = listed(some.index.unique("kind")) if single.index.unique("kind").size > 1 else "", some.index[some.high < 0]
+    lower = f"; without {f'{len(fall)} of them' if len(fall) > 1 else _heads(set(fall))} (×) the loss falls" * bool(len(fall))
+    more = count(len(some), f"more {of} head".replace("  ", " "))
+    return f"{more} pass{'es' * (len(some) == 1)} only before correction{lower}." * bool(len(some))
 
 
 def together(row: pd.Series) -> str:
     """Of a row of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
     costs = [_thousandths(row, name, f"{name}_low", f"{name}_high") for name in ("together", "alone")]
-    return f"Off at once, the {row.name} cheapest heads cost {costs[0]} {UNIT}, and their single costs add up to {costs[1]}."
+    at_once = f"ff at once, the {row.name} cheapest heads cost {costs[0]} {UNIT}"
+    if times := _times(row):
+        return f"No: o{at_once}, {times} ({costs[1]})."
+    return f"O{at_once}, and their single costs add up to {costs[1]}."
+
+
+def _times(row: pd.Series) -> str:
+    """How many times the sum heads cost at once; nothing where the sum may be zero or the two the same."""
+    told = f"{row.together / row.alone:,.0f} times the sum of their single costs"
+    return told * bool(row.alone_low > 0 and row.together_low > row.alone_high)
 
 
 def _thousandths(row: pd.Series, *names: str) -> str:
@@ -58,50 +65,51 @@ def _thousandths(row: pd.Series, *names: str) -> str:
 
 
 def nearest(won: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `removal.against_random` beside the random heads that are hardest to beat: of the same types, if drawn."""
-    return won[won.method == (ALIKE if ALIKE in set(won.method) else RANDOM)]
+    """Of `removal.against_random`, the most heads off: beside the draws that are hardest to beat, of the same types, if any."""
+    return won[(won.method == (ALIKE if ALIKE in set(won.method) else RANDOM)) & (won["heads"] == won["heads"].max())]
 
 
 def beside(won: pd.DataFrame) -> str:
-    """Of `removal.against_random`, the most heads off: what each choice costs, beside the cheapest random draw."""
-    rows = nearest(won).loc[lambda rows: rows["heads"] == rows["heads"].max()]
-    like, *others = f"random draw{OF[rows.method.iloc[0]]}", *["draw"] * (len(rows) - 1)
-    parts = [
-        f"{row.choice} {1000 * row.own:,.0f}, cheapest {draw} {1000 * row.low:,.0f}"
-        for row, draw in zip(rows.itertuples(), (like, *others), strict=True)
-    ]
-    return f"{rows['heads'].iloc[0]} heads off: {'; '.join(parts)} ({UNIT})."
+    """Of the same what each choice costs, beside the cheapest random draw."""
+    rows, draw = nearest(won), "cheapest draw"
+    parts = [f"{row.choice} {1000 * row.own:,.0f}, {draw} {1000 * row.low:,.0f}" for row in rows.itertuples()]
+    return f"{rows['heads'].iloc[0]} heads off, beside random heads{OF[rows.method.iloc[0]]}: {'; '.join(parts)} ({UNIT})."
 
 
-def cost(won: pd.DataFrame, total: int) -> str:
-    """Of the same what each choice costs, with intervals, and the least that random draws cost."""
-    rows = nearest(won).loc[lambda rows: rows["heads"] == rows["heads"].max()]
-    parts = [
-        f"{_thousandths(row, 'own', 'own_low', 'own_high')} if {_choosing(row.choice)} chooses" for _, row in rows.iterrows()
-    ]
-    parts[0] = parts[0].replace(" if", f" {UNIT} if", 1)
-    like = f"random heads{OF[rows.method.iloc[0]]} cost {1000 * rows.low.min():,.0f} or more"
-    return f"{rows['heads'].iloc[0]} of {total} heads off together cost {listed(parts)}; {like}."
+def cost(row: pd.Series, won: pd.DataFrame) -> str:
+    """Of a row of `removal.one_by_one` and `nearest`: what heads that cost least alone cost at once, beside another choice."""
+    other, truth = nearest(won).own
+    less = f"{_choosing(won.choice.iloc[0])} chooses as many that cost {number(other / truth, '%')} as much."
+    times = _times(row) or "no more than the sum of their single costs that we can tell"
+    return f"Yet off at once, the {row.name} heads that cost least alone cost {times}. {less[:1].upper()}{less[1:]}"
 
 
-def traded(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame, rise: Callable[[pd.Series, int], float]) -> str:
-    """Which heads the first of two choices of `off` keeps though alone they cost nothing that `single` can tell.
+def idle(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame) -> list[Address]:
+    """Heads that by the second of two choices of `off` go, though the first keeps them, and alone cost nothing we can tell."""
+    own, its = (set(least(column, off)) for column in choices.values())
+    return sorted(head for head in its - own if single.low[head] <= 0 <= single.high[head])
 
-    With what the second costs where it keeps them too: `rise`, of a column and how many heads go by it, in nats a token.
-    """
-    (column, other), (name, against) = choices.values(), map(_choosing, choices)
-    own, its, kinds = set(least(column, off)), set(least(other, off)), other.index.get_level_values("kind")
-    idle = {head for head in its - own if single.low[head] <= 0 <= single.high[head]}
-    gone, rest = {head for head in own - its if single.low[head] > 0}, its - own - idle
+
+def why(off: int, some: Sequence[Address]) -> str:
+    """Which of the heads that cost least the next figure is about."""
+    told = f"Why? Of these {off} take {_heads(set(some))} (layer.head), whose intervals hold zero. Gradient importance would"
+    return f"{told} keep them. What do they cost in other company?"
+
+
+def on_top(costs: pd.DataFrame) -> str:
+    """Of `removal.on_top`: what heads cost with nothing else off, and what on top of others."""
+    _, alone, top = (row for _, row in costs.iterrows())
+    told = f"With nothing else off, these heads cost {_thousandths(alone, 'rise', 'low', 'high')} {UNIT};"
+    told += f" {top.name}, {_thousandths(top, 'rise', 'low', 'high')}."
+    return told + " What a head costs depends on what else is off." * bool(top.low > alone.high)
+
+
+def traded(choices: Mapping[str, pd.Series], off: int) -> str:
+    """Which heads the first of two choices of `off` gives up, and which it keeps, in place of the second's."""
+    own, its = (set(least(column, off)) for column in choices.values())
+    name, kinds = _choosing(next(iter(choices))), next(iter(choices.values())).index.get_level_values("kind")
     first, told = name[:1].upper() + name[1:], f"The two choices of {off} differ in {count(len(own - its), 'head')}."
-    told += f" {first} gives up {_heads(gone)} (layer.head), whose intervals lie above zero." * bool(gone)
-    if idle:
-        spared, whole = (
-            1000 * rise(*way) for way in ((other.mask(other.index.isin(idle), np.inf), off - len(idle)), (other, off))
-        )
-        told += f" It keeps {_heads(idle)}, whose intervals hold zero{', and ' * bool(rest)}{_heads(rest)}. If {against} keeps"
-        told += f" these {len(idle)} too ({off - len(idle)} off), it costs {spared:,.0f} and not {whole:,.0f}."
-        told += " Alone they look idle; together they are most of the damage." * bool(2 * max(spared, 0) < whole)
+    told += f" {first} gives up {_heads(own - its)} (layer.head) and keeps {_heads(its - own)}." * (own != its)
     if len(cut := {kind for kind, *_ in own}) == 1 < kinds.nunique():
         kind, left = *cut, kinds.isin(cut).sum() - off
         told += f" {first} cuts {off} {kind} heads, so this check only asks which {left} {kind} heads to keep."
@@ -119,7 +127,8 @@ def aligned(folder: Path | None, name: str, head: tuple[str, int, int]) -> str:
     if not path or not path.exists():
         return ""
     at = pd.read_csv(path, index_col=["kind", "layer", "head"]).predicted.get(head)
-    return "" if at is None else f"Over the whole text it points at the aligned word in {number(at, '.0%')} (notebook 2)."
+    told = f"Over the whole text it points at the aligned word for {number(at, '.0%')} of target words (notebook 2)."
+    return "" if at is None else told
 
 
 def reference(run: study.Run) -> Path | None:
@@ -131,55 +140,32 @@ def reference(run: study.Run) -> Path | None:
     return folder if own and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
 
 
-def yardsticks(folder: Path | None, model: str) -> dict[str, float]:
-    """What encoder attention is worth to a model of notebook 1, in BLEU on its whole test text; nothing where it has not that.
-
-    Returns
-    -------
-    dict
-        cost: what it costs to remove all encoder heads and train the rest on; never: what a model costs that was trained
-        without them.
-    """
-    path = folder and layout.Chapter(folder / "01_relevance_and_confidence").table("bleu")
-    if not path or not path.exists():
-        return {}
-    rows = pd.read_csv(path, index_col="model").bleu
-    names = (f"{model}, trained on", f"{model}, encoder heads removed, trained on", model, f"{model}, no encoder heads")
-    if not all(name in rows for name in names):
-        return {}
-    whole, removed, plain, never = (float(rows[name]) for name in names)
-    return {"cost": whole - removed, "never": plain - never}
-
-
-def elsewhere(folder: Path | None, model: str) -> str:
-    """How often gradient importance chooses cheaper heads than the loss without the head does (notebook 6), where known."""
-    path = folder and layout.Chapter(folder / "06_do_measures_agree").table("removed_at_once")
-    if not path or not path.exists():
-        return "Other models may differ."
-    rows = pd.read_csv(path).pivot_table(index=["model", "seed", "heads"], columns="criterion", values="change")
-    rows = rows[(rows[[TRUTH, GRADIENT]] != 0).any(axis=1)]  # where something is cut
-    less, models = rows[TRUTH] > rows[GRADIENT], rows.index.get_level_values("model")
-    own, other, every = models == f"{model}{EVERY}", models == DECODER, models.str.endswith(EVERY)
-    seeds = count(less[own].index.unique("seed").size, "training")
-    named = {
-        f" cuts over all types ({seeds}, this one among them)": own, " on other text": every & ~own,
-        " among encoder heads alone": ~every & ~other, " of a decoder-only model": other,
-    }  # fmt: skip
-    parts = [f"in {less[part].sum()} of {part.sum()}{where}" for where, part in named.items() if part.any()]
-    return f"In notebook 6 gradient importance costs less {listed(parts)}."
-
-
-def limits(corpus: str, yard: Mapping[str, float], results: pd.DataFrame | None) -> str:
-    """What the example cannot show: of a run on the study's text, of `yardsticks`, and of `removal.quality`."""
-    said = "One model, one training: another gives other heads (notebook 6)."
-    made = {"controlled": "generated text", "natural": "natural text"}.get(corpus)
-    if not yard or results is None:
-        return f"{said} It reads {made}." if made else said
-    cost = number(-results.change[results.method == ENCODER].iloc[0], ".1f")
+def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str) -> str:
+    """What to do with any model: of `nearest`, and of what notebook 6 says of this model, where its tables are known."""
+    own, other = nearest(won).own
+    rank = f"With {won['heads'].max()} heads off its choice costs {number(own / other, '%')} of the other's here"
+    made = {"controlled": " It reads generated text.", "natural": " It reads natural text."}.get(corpus, "")
+    limits, train = f"One model, one training: another gives other heads (notebook 6).{made}", ""
+    at = folder and layout.Chapter(folder / "06_do_measures_agree").table
+    if at and at("removed_at_once").exists() and at("removed_and_trained_on").exists():
+        cut, after = (
+            pd.read_csv(at(name)).pivot_table(index=["model", "seed", "heads"], columns="criterion", values=value)
+            for name, value in (("removed_at_once", "change"), ("removed_and_trained_on", "bleu"))
+        )
+        share, names = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0], cut.index.unique("model")
+        if f"{model}{EVERY}" in names:
+            own_share = share[f"{model}{EVERY}"]
+            seeds = count(own_share.index.unique("seed").size, "training")
+            rank += f", and {ends(own_share, '%')} in {len(own_share)} cuts over all types of notebook 6 ({seeds})"
+        if DECODER in names:
+            limits += f" In a decoder-only model the gradient wins {(share[DECODER] < 1).sum()} of {len(share[DECODER])} cuts."
+        if model in after.index:
+            _, low, high, runs = intervals.paired(*(after.loc[model, [name]] for name in (GRADIENT, TRUTH)))
+            same = f"the two choices of encoder heads cannot be told apart (notebook 6, {count(runs, 'training')})"
+            train = f"\n3. If you train on after the cut, do not agonise: then {same}." * bool(low <= 0 <= high)
     return (
-        f"{said} Its {made} hardly needs encoder attention (trained without it: {number(-yard['never'], '+.1f')} BLEU),"
-        f" but this model does: all encoder heads cut costs {cost} BLEU, or {number(yard['cost'], '.1f')} where the rest of the"
-        " encoder trains on."
+        f"1. Rank heads by gradient importance: one backward pass. {rank}.\n2. Check both choices on other text, beside random"
+        f" heads of the same types. Cut by the one that wins.{train}\n\n*Limits.* {limits}"
     )
 
 
@@ -187,7 +173,7 @@ def at_half(results: pd.DataFrame) -> str:
     """Of `removal.quality`, about half of the heads cut: what each choice costs beside the best random draw, in BLEU."""
     left = sorted(results["heads"][results.method == RANDOM].unique())
     half, last = (results[results["heads"] == heads].set_index("method") for heads in (left[(len(left) - 1) // 2], left[0]))
-    choices = [name for name in half.index.unique() if name not in (RANDOM, ALIKE, ENCODER)]
+    choices = [name for name in half.index.unique() if name not in (RANDOM, ALIKE)]
     best, least_lost = (rows.loc[[RANDOM, ALIKE]].change.max() for rows in (half, last))
     lost = [f"{number(-half.change[name], '.1f')} by {_choosing(name)}" for name in choices]
     lost.append(f"{number(-best, '.1f')} by the best random draw")

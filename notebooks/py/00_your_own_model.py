@@ -21,9 +21,9 @@
 # They found that a trained translation model hardly misses most of its heads. To choose many heads at once they took the
 # gradient, which one backward pass gives for all heads.
 #
-# This notebook measures both on a dozen model families. Then it asks: do these numbers tell you which heads you can cut
-# *together*? It shows how to check a choice before you trust it. The example is a small translation model of this study;
-# the end [runs it on yours](#Cut-the-heads,-and-use-it-on-your-model).
+# This notebook measures both on one small translation model of this study. Then it asks: do these numbers tell you which heads
+# you can cut *together*? It shows how to check a choice before you trust it. Its last section
+# [runs it on yours](#Cut-the-heads,-and-use-it-on-your-model), of a dozen model families.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -57,16 +57,16 @@ import torch
 from IPython.display import HTML, Markdown, display
 
 from helpers import drawing, heads, measures
-from helpers.measures import figures, lrp, measured, ranks
+from helpers.measures import figures, lrp, measured
 from helpers.measures.removal import least
 from helpers.measures import sentence as sentences
-from helpers.measures.table import named, shaped
+from helpers.measures.table import shaped
 from helpers.measures.worth import leave_one_out
 from helpers.methods import contest, removal, said
 from helpers.methods.contest.said import heart
 from helpers.methods.said import UNIT
 from helpers.models import inputs, parameters
-from helpers.reading import folded, interval, number, readable, sortable
+from helpers.reading import number, readable, sortable
 from helpers.runs import passages, subjects
 from helpers.scores import intervals
 
@@ -97,8 +97,8 @@ if not (text or pretrained):
 # - *Loss without the head* closes one gate: how much does the loss rise when $g_h = 0$? It needs a forward pass for every head.
 #   We give it in millinats (thousandths of a nat) per target token.
 # - *Gradient importance* asks how steeply the loss changes at $g_h = 1$. It is the mean of $|\partial L / \partial g_h|$ over
-#   sentences, where $L$ is a sentence's loss. One backward pass gives it for all heads. Michel et al. also divide it by the
-#   norm of its layer. We do not, so that layers and types compete.
+#   sentences, where $L$ is a sentence's loss; a mean of sizes is never zero. One backward pass gives it for all heads.
+#   Michel et al. also divide it by the norm of its layer. We do not, so that layers and types compete.
 #
 # A single call measures both for all heads, beside relevance and confidence (notebook 1). It reads text that was held out from
 # training.
@@ -143,7 +143,7 @@ rise = rise / sum((batch["labels"][:, first:] != -100).sum() for batch in explai
 importance = importance / sum(len(batch["labels"]) for batch in explained)  # of a sentence
 project = table.loc[(kind, layer, head), ["leave-one-out", "gradient, example"]].tolist()
 torch.testing.assert_close([float(rise), float(importance)], project, rtol=1e-3, atol=1e-5)
-print(f"{site.out_name}, head {head} (from 0): {1000 * rise:.1f} millinats, {importance:.3f} nats; as in the table (to 0.1 %)")
+print(f"{site.out_name}, head {head + 1}: {1000 * rise:.1f} millinats, {importance:.3f} nats; as in the table (to 0.1 %)")
 
 # %% jupyter={"source_hidden": true}
 run.table(table, "head_table", sentences=few)
@@ -183,7 +183,7 @@ run.figure(
     show=False,
 )
 run.figure(
-    figures.sorted_heads(single, total // 2),
+    figures.sorted_heads(single, total // 2, measured.corrected(single)),
     "sorted_heads",
     caption="How much the loss rises without each head, off alone, sorted.",
     takeaway=f"{sure} of {total} heads change the loss when they alone are off, {by_holm} if corrected for testing so many"
@@ -191,22 +191,8 @@ run.figure(
     table="head_table",
     sentences=few,
 )
-measures_of = {column: table[column] for column in ("gradient, example", lrp.rules(model)[0], "confidence")}
-alike = {k: ranks.correlations(worth, measures_of, kinds=k, within_layer=True) for k in differ.index}
-rows = differ.assign(
-    **{m: [interval(*alike[k].loc[m, ["rho", "low", "high"]], ".2f") for k in differ.index] for m in measures_of}
-)
-rows = rows.assign(what=[f"{drawing.KIND_TITLES[k]}, {rows['heads'][k]} heads" for k in rows.index]).reset_index(drop=True)
+rows = differ.assign(what=[f"{drawing.KIND_TITLES[k]}, {differ['heads'][k]} heads" for k in differ.index])
 by_type = {"what": "what", "differ": "change the loss, off alone", "differ_holm": "corrected for many tests (Holm)"}
-agree = {"what": "type of attention"} | {column: f"Spearman with {named(column)}" for column in measures_of}
-display(
-    folded(
-        "More: how far gradients, relevance and confidence rank heads as the loss does",
-        "Spearman correlations with the loss without the head, within layers. Brackets are 95 % intervals over heads,"
-        " drawn anew within layers. A correlation with heads that change nothing is mostly one with noise.",
-        readable(rows, agree),
-    )
-)
 
 # %% [markdown]
 # The head that is missed most reads one sentence like this. Each row spreads its weight over the columns, dark where most of it
@@ -245,12 +231,25 @@ run.figure(
     takeaway=said.together(half),
     table="one_by_one",
 )
+off = int(half.name)
+some = said.idle({"gradient": table["gradient, example"], "loss": worth}, off, single)
+if some and half.together_low > half.alone_high:
+    company = removal.on_top(model, unseen, some, [head for head in least(worth, off) if head not in some])
+    run.table(company, "on_top", over=intervals.SENTENCES)
+    display(Markdown(said.why(off, some)))
+    run.figure(
+        figures.on_top(company),
+        "on_top",
+        caption="What the same heads cost off alone, off together, and on top of other heads.",
+        takeaway=said.on_top(company),
+        table="on_top",
+    )
 
 # %% [markdown]
 # ## Is the choice better than random heads?
 #
-# A choice must beat as many heads drawn at random. But which random heads? A choice that only knows which type of attention
-# a model can spare beats heads drawn from everywhere. Therefore we also draw as many heads of each type as the choice took.
+# A choice must beat as many heads drawn at random. But which random heads? If a model can spare one type of attention, any
+# heads of it beat heads drawn from everywhere. Therefore we also draw as many heads of each type as the choice took.
 #
 # We try two choices, by gradient importance and by the loss without the head. Nothing is trained here. Each kind of draw is
 # made twenty times, so the smallest possible p (as if the choice were one more draw) is `1/21`.
@@ -262,53 +261,43 @@ beside = removal.beside_random(model, unseen, choices)
 # %% jupyter={"source_hidden": true}
 run.table(beside, "beside_random", over=intervals.SENTENCES)
 won = removal.against_random(beside)
-costly_own = won[won["heads"] == won["heads"].max()].groupby("choice", sort=False).own.first()
 run.figure(
     figures.beside_random(beside),
     "beside_random",
-    caption="The loss without the heads that two measures choose (lines), beside as many heads drawn at random.",
+    caption="The loss without the heads that two measures choose, beside as many heads drawn at random.",
     takeaway=said.beside(won),
     table="beside_random",
 )
 costly = said.nearest(won)
+best = costly.set_index("choice").own.idxmin()
 columns = {"what": "heads off, by", "own": f"the choice costs, {UNIT}", "rise": "random heads cost, mean [min, max]"}
 columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
 costly = costly.assign(**{column: 1000 * costly[column] for column in ("own", "own_low", "own_high", "rise", "low", "high")})
 costly["what"] = [f"{row.heads} of {total}, {row.choice}" for row in costly.itertuples()]
 like = f"Beside random heads{said.OF[costly.method.iloc[0]]}"
 display(readable(costly, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=like))
-traded = lambda column, off: removal.beside_random(model, unseen, column, [off / total], draws=0).rise.iloc[0]  # noqa: E731
-Markdown(said.traded(choices, won["heads"].max(), single, traded))
+Markdown(said.traded(choices, won["heads"].max()))
 
 # %% [markdown]
 # ## What does cutting cost in translation quality?
 #
 # A translation model can be asked for BLEU. We cut a quarter, half and three quarters of all heads, train nothing afterwards,
-# and translate test text. Hollow points are random draws (same types: those of gradient importance), lines go through means,
-# and bars are 95 % intervals over sentences.
+# and translate test text. Hollow points are random draws of the same types as gradient importance takes, lines go through
+# means, and bars are 95 % intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
-yard = {} if text else said.yardsticks(published, subject.title)
-results = None
 if not text:
     split, beam = subject.tests[0], run.settings["beam"]
     results = removal.quality(subject, choices, split, beam, run.settings["bootstrap"], first=2 * few)
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
     run.figure(
-        figures.left_of_it(results[results.method != removal.ENCODER], total, (removal.RANDOM, removal.ALIKE)),
+        figures.left_of_it(results[results.method.isin([*choices, removal.ALIKE])], total, (removal.ALIKE,)),
         "removed",
         caption="BLEU after heads are cut by two choices, beside random heads.",
         takeaway=said.at_half(results),
         table="removed",
         split=split,
         beam=beam,
-    )
-    of = {"method": "heads chosen by", "change": "BLEU, change [95 % over sentences]"}
-    all_at_half = results[results["heads"] == total - round(total / 2)].rename(
-        columns=lambda name: name.replace("change ", "change_")
-    )
-    display(
-        folded("More: with half of the heads cut, each draw and its interval", readable(all_at_half, of, {"change": "+.1f"}))
     )
 else:
     print("Not in this run: BLEU, which needs a translation model.")
@@ -338,7 +327,7 @@ else:
 # choices = {"gradient importance": table["gradient, example"], "loss without the head": table["leave-one-out"]}
 # beside = removal.beside_random(model, other_batches, choices, [20 / len(table)])
 # print(removal.against_random(beside).to_string())                           # costs, draws beaten, p
-# choice = choices["gradient importance"].nsmallest(20).index                 # the one that wins
+# choice = choices["gradient importance"].nsmallest(20).index                 # or the other, if it won
 # with heads.gate(model, dict.fromkeys(choice, 0.0)):                         # look ...
 #     model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
 # heads.remove(model, choice)                                                 # ... and cut
@@ -364,7 +353,6 @@ else:
 # this project loads what was saved.
 
 # %% jupyter={"source_hidden": true}
-best = costly_own.idxmin()
 try:
     pruned = heads.remove(copy.deepcopy(model), least(choices[best], total // 2))
 except study.StudyError as refused:
@@ -393,17 +381,9 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-cheaper = "it" if best == next(iter(choices)) else f"the {best}"
-closing = f"""
-Start from gradient importance: one backward pass, and here {cheaper} costs
-{costly_own.min() / costly_own.max():.0%} of what the other choice does, with half of the heads off.
-{said.elsewhere(published, subject.title)} So try both, on other text, beside random heads of the same
-types, and cut by the one that wins.
-
-*Limits.* {said.limits("" if text else run.corpus, yard, results)}
-"""
-first = f"{said.needed(single)} {said.cost(won, total)} So try both choices beside random heads before you cut."
-answer.fill("head_map", closing, first, readable(rows, by_type).data)
+closing = said.in_short(won, published, subject.title, "" if text else run.corpus)
+first = f"{said.needed(single)} {said.cost(half, won)} So try both choices beside random heads before you cut."
+answer.fill("head_map", closing, first, readable(rows.reset_index(drop=True), by_type).data)
 
 # %% [markdown]
 # Modules behind this notebook: [measures/table.py](../helpers/measures/table.py),

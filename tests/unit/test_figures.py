@@ -152,15 +152,17 @@ def test_rules_stand_beside_each_other_and_beside_themselves():
 
 
 def test_random_heads_beside_the_choice():
-    rows = [(2, "", "c", 5), *((2, "a", "b", rise) for rise in (1, 2, 3)), (4, "a", "own", 0), (4, "a", "b", 1)]
+    rows = [(2, "", "c", 5), *((2, "a", "b", rise) for rise in (1, 2, 3, 3)), (4, "a", "own", 0), (4, "a", "b", 1)]
     frame = table("heads choice method rise", (2, "a", "own", 0), *rows)
     one, other = whole(figures.beside_random(frame)).axes
-    assert [list(line.get_xdata()) for line in one.lines] == [[1000, 2000, 3000], [0], [5000], []]
-    assert ticks(one) == ["a", "random, any type"] and [text.get_text() for text in other.texts] == ["0"]
-    assert one.get_xlim()[1] > 3000 > other.get_xlim()[1] > 1000 and one.get_xscale() == "symlog"  # an axis of its own
+    assert [list(line.get_xdata()) for line in one.lines] == [[0], [1000, 2000, 3000], [5000]]
+    assert ticks(one) == ["a", "random, same types", "random, any type"] and other.texts[0].get_text() == "0"
+    assert one.get_xlim() == other.get_xlim() and one.get_xscale() == "symlog"  # one axis for all
     frame = table("heads choice method rise", (2, "a", "own", 0.01), (2, "", "b", 0.2))
     axis = whole(figures.beside_random(frame)).axes[0]
-    assert axis.get_xscale() == "log" and {"10", "50", "200"} <= {*ticks(axis, "x")} and ticks(axis) == ["a", "random"]
+    assert (
+        axis.get_xscale() == "log" and {"10", "50", "200"} <= {*ticks(axis, "x")} and ticks(axis) == ["a", "random, any type"]
+    )
 
 
 def test_confidence_by_rank_of_relevance():
@@ -195,11 +197,12 @@ def test_figures_call_measures_what_people_do():
 
 
 def test_heads_stand_in_their_places_and_those_without_effect_are_grey():
-    one = pd.Series([3.0, 0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
+    one = pd.Series([3.0, -0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
     unsure = pd.Series([True, False, False, True, False], one.index)
     sure = pd.Series([False, True, False, False, True], one.index)
     axis, other, *_ = whole(figures.head_map({"alpha_beta": one, "other": one}, unsure, sure)).axes
-    assert {tuple(dot) for dot in axis.collections[0].get_offsets()} == {(1, 1), (1, 0)} and not other.collections
+    assert {tuple(dot) for dot in axis.collections[0].get_offsets()} == {(1, 1), (1, 0)}
+    assert [tuple(cross) for cross in axis.collections[1].get_offsets()] == [(1, 1)] and not other.collections
     assert axis.get_title() == "relevance, LRP αβ" and ticks(axis) == ["2", "1"] and ticks(axis, "x") == ["1", "2", "3"]
     assert axis.images[0].get_array().filled(0) == pytest.approx(np.array([[100, 500 / 6, 0], [50, 1, 100 / 3]]))
     assert np.isfinite(axis.images[1].get_array().astype(float).filled(NAN)).tolist() == [
@@ -212,9 +215,9 @@ def test_heads_stand_in_their_places_and_those_without_effect_are_grey():
 def test_heads_off_alone_are_sorted_and_those_that_go_are_shaded():
     frame = pd.DataFrame({"loss": [0.003, -0.001, 0.002, 0.1, 0.05]}, column([3, 2], 0).index)
     frame = frame.assign(low=frame.loss - 0.0025, high=frame.loss + 0.0025)
-    axis = whole(figures.sorted_heads(frame, 2)).axes[0]
+    axis = whole(figures.sorted_heads(frame, 2, frame.low > 0.01)).axes[0]
     assert [text.get_text() for text in axis.texts] == [
-        "encoder self-attention: 3 of 5 change the loss",
+        "encoder self-attention: 3 of 5 change the loss (2 after Holm)",
         "the 2 that cost least",
     ]
     full, hollow = (dict(zip(*line.lines[0].get_data(), strict=True)) for line in axis.containers)
@@ -226,11 +229,19 @@ def test_together_and_alone_are_named_at_their_ends():
     frame = pd.DataFrame({"alone": [0.001, 0.004], "together": [0.002, 0.1]}, pd.Index([2, 4], name="heads"))
     frame = frame.assign(**{f"{name}{end}": frame[name] for name in frame for end in ("_low", "_high")})
     axis = whole(figures.one_by_one(frame, 4)).axes[0]
-    assert {text.get_text() for text in axis.texts} == {"all off together", "sum of each off alone", "100", "4"}
+    assert {text.get_text() for text in axis.texts} == {"all off together", "sum of each off alone", "100 (× 25)", "4"}
+    assert axis.get_ylim()[0] == 1
+
+
+def test_the_same_heads_cost_more_in_other_company():
+    costs = pd.DataFrame({"rise": [0.004, 0.129], "low": [0.002, 0.1], "high": [0.006, 0.15]}, ["alone", "on top"])
+    axis = whole(figures.on_top(costs)).axes[0]
+    assert ticks(axis) == ["alone", "on top"] and [text.get_text() for text in axis.texts] == ["4", "129"]
+    assert [bar.get_width() for bar in axis.patches] == pytest.approx([4, 129])
 
 
 def test_choices_are_drawn_beside_draws():
     rows = [(name, left, bleu, NAN, NAN) for left in (8, 4) for name, bleu in (("least", 9), ("drawn", 5), ("drawn", 7))]
     axis = whole(figures.left_of_it(table("method heads bleu low high", *rows), 8, ("drawn",))).axes[0]
     assert axis.get_xlim() == (-0.4, 4.4) and drawn(axis, to_rgb("#8A8A8A"))[0][1].tolist() == [6, 6]
-    assert {text.get_text() for text in axis.texts} == {"least", "drawn", "+0.0"}
+    assert {text.get_text() for text in axis.texts} == {"least: +0.0 with 4 off", "drawn: +0.0 with 4 off"}

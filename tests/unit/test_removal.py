@@ -44,17 +44,12 @@ def test_the_least_important_heads_go_and_the_rest_is_scored(subject, worth):
     assert least.loss == pytest.approx(training.dev_loss(left, removal.batches(subject, "test")))
     assert least.bleu == scoring.bleu(said, list(references), 20)["bleu"]
     assert least.change == pytest.approx(least.bleu - table.bleu.iloc[0])
-    counts = {removal.CHOICE: 2, removal.ENCODER: 1, removal.RANDOM: 3, removal.ALIKE: 3}
+    counts = {removal.CHOICE: 2, removal.RANDOM: 3, removal.ALIKE: 3}
     assert table.groupby("method").size().to_dict() == counts
     assert len(heads.index(subject.model)) == len(worth), "the model itself is as it was"
     more = removal.quality(subject, {"a": worth, "other": -worth}, "test", repeats=20, shares=(0.5,), draws=1)
-    counts = {"a": 2, "other": 2, removal.ENCODER: 1, removal.RANDOM: 2, removal.ALIKE: 2}
+    counts = {"a": 2, "other": 2, removal.RANDOM: 2, removal.ALIKE: 2}
     assert more.groupby("method").size().to_dict() == counts
-    (none,) = more[more.method == removal.ENCODER].itertuples()
-    bare = heads.remove(copy.deepcopy(subject.model), [head for head in worth.index if head[0] == "encoder"])
-    assert none.heads == len(heads.index(bare)) and none.loss == pytest.approx(
-        training.dev_loss(bare, removal.batches(subject, "test"))
-    )
     assert more.loss[more.method == "other"].iloc[1] != least.loss
 
 
@@ -137,6 +132,19 @@ def test_heads_off_together_beside_the_sum_of_each_off_alone():
         assert row.alone == pytest.approx(single[order[:count]].sum(), abs=1e-6)
     assert (found.together_low <= found.together_high).all() and (found.alone_low < found.alone_high).any()
     assert list(removal.one_by_one(model, [batch], single, points=1000, repeats=2).index) == list(range(1, total + 1))
+
+
+def test_heads_cost_more_on_top_of_others():
+    model, batch = tiny_model("t5"), tiny_batch("t5")
+    some, others = [("encoder", 0, 0), ("cross", 0, 1)], [("decoder", 0, 0), ("encoder", 1, 1)]
+    found, rises = removal.on_top(model, [batch], some, others), []
+    for closed in ([], some[:1], some[1:], some, others, [*some, *others]):
+        with heads.gate(model, dict.fromkeys(closed, 0.0)):
+            rises.append(mean_loss(model, [batch]) - (rises[0] if rises else 0))
+    _, one, two, both, rest, every = rises
+    assert found.rise.tolist() == pytest.approx([one + two, both, every - rest], abs=1e-6)
+    assert (found.low <= found.rise).all() and (found.rise <= found.high).all()
+    assert found.index[2] == "on top of the other 2"
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):
