@@ -21,8 +21,8 @@
 # They found that a trained translation model hardly misses most of its heads. To choose many heads at once they took the
 # gradient, which one backward pass gives for all heads.
 #
-# This notebook measures both on one small translation model of this study. Then it asks: do these numbers tell you which heads
-# you can cut *together*? It shows how to check a choice before you trust it. Its last section
+# This notebook measures both on one small translation model of this study. Do these numbers tell you which heads you can cut
+# *together*? It shows how to check a choice before you trust it. Its last section
 # [runs it on yours](#Cut-the-heads,-and-use-it-on-your-model), of a dozen model families.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
