@@ -106,11 +106,8 @@ def turned(table: pd.DataFrame) -> str:
 
 def guessed(table: pd.DataFrame, heads: int) -> str:
     """Of `two_questions`: what a guess at one of so many heads would name, and how the two questions differ."""
-    words = table.words.iloc[0]
-    return (
-        f"A guess would name the needed head for {words / heads:.0f} of {words} words: for one word all heads of all layers"
-        " compete, and nothing is averaged over words."
-    )
+    told = "for one word all heads of all layers compete, and nothing is averaged over words"
+    return f"A guess would name the needed head for {table.words.iloc[0] / heads:.0f} of {table.words.iloc[0]} words: {told}."
 
 
 def answered(
@@ -139,10 +136,9 @@ def answered(
     each = follows.xs("alpha_beta", level="rule")  # all models first, where there are several
     if each.layers.iloc[0]:
         clearly = f"more relevant{' there' * there}" if each.low.iloc[0] > 0 else "not clearly more relevant"
-        said.append(f"Heads with a function are {clearly}")
-        if there and each.low.iloc[0] > 0 >= natural["follows"].low:
-            said[-1] += f"; Europarl has {natural['follows'].functional:.0f}, too few to tell"
-        said[-1] += "."
+        few = there and each.low.iloc[0] > 0 >= natural["follows"].low
+        clearly += f"; Europarl has {natural['follows'].functional:.0f}, too few to tell" if few else ""
+        said.append(f"Heads with a function are {clearly}.")
     return " ".join(said)
 
 
@@ -331,14 +327,10 @@ def costs(every: pd.DataFrame) -> str:
     rest = every.drop(index=(layer := ranks.costliest(every)), level="layer")
     if rest.has.nunique() < 2:
         return ""
-    (own, others), (later, less) = (
-        1000 * table.loss.groupby(table.has).mean().reindex([True, False]) for table in (every, rest)
-    )
-    turns = " it is the other way round" * bool(own < others and later > less)
-    return (
-        f"Over all layers a head with a function costs {number(own, '.1f')} thousandths of a nat per token on average, another"
-        f" one {number(others, '.1f')}. Without layer {layer + 1}{turns}: {number(later, '.1f')} and {number(less, '.1f')}."
-    )
+    means = [1000 * table.loss[table.has == has].mean() for table in (every, rest) for has in (True, False)]
+    (own, others, later, less), turns = (number(mean, ".1f") for mean in means), " it is the other way round"
+    told = f"Over all layers a head with a function costs {own} thousandths of a nat per token on average, another one {others}"
+    return f"{told}. Without layer {layer + 1}{turns * bool(means[0] < means[1] and means[2] > means[3])}: {later} and {less}."
 
 
 LOSS = "loss without the head"

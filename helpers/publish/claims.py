@@ -318,18 +318,14 @@ def _side(row: Row, p: float, evidence: Evidence) -> Literal["for", "against", "
     return ("for" if favours else "against") if sure else "open"
 
 
-def _digits(value: float, evidence: Evidence) -> str:
-    return digits(value, evidence.format)
-
-
 def number(evidence: Evidence, rows: Sequence[Row], labels: Sequence[str] = ()) -> str:
     """What a cell of the scoreboard shows: one value with its interval, or how many rows are on the claim's side."""
     if len(rows) > 1 and not labels:
         return f"{sum(row.side == 'for' for row in rows)} of {len(rows)} {evidence.noun}"
     row = next((row for row in rows if row.label in labels), rows[0])
-    shown = _digits(row.value, evidence)
+    shown = digits(row.value, evidence.format)
     if not math.isnan(row.low):
-        shown += f" [{_digits(row.low, evidence)}, {_digits(row.high, evidence)}]"
+        shown += f" [{digits(row.low, evidence.format)}, {digits(row.high, evidence.format)}]"
     return f"{shown} {evidence.unit}".strip()
 
 
@@ -344,7 +340,7 @@ def _headline(evidence: Evidence, tables: Tables) -> list[str]:
 
 def _one(evidence: Evidence, row: Row) -> str:
     """Where a single row lies: by its value, by its own interval, or by the corrected test too."""
-    where = f"{'above' if row.value >= row.threshold else 'below'} {_digits(row.threshold, evidence)}"
+    where = f"{'above' if row.value >= row.threshold else 'below'} {digits(row.threshold, evidence.format)}"
     if math.isnan(row.p):
         return f"{where} by its value, which has no interval"
     if row.holm < LEVEL:
@@ -510,7 +506,7 @@ def _judged(claim: Claim, track: str, told: Evidence | Missing, rows: list[Row],
         verdict, why = _verdict(told, rows)
     labels = _headline(told, tables)
     row = next((row for row in rows if row.label in labels), rows[0])
-    bar = _digits(row.threshold, told) if labels or len(rows) == 1 else ""
+    bar = digits(row.threshold, told.format) if labels or len(rows) == 1 else ""
     asked = f"{'≥' if told.side == 'above' else '≤'}\xa0{bar}" if bar and row.threshold and not told.baseline else ""
     beside = bar if told.baseline else ""
     if verdict == "inconclusive" and bar and (alone := _side(row, row.p, told)) != row.side:

@@ -2,8 +2,7 @@
 
 `python -m helpers.publish.summary --profile gpu-quarter` writes `figures/summaries/gpu-quarter.csv` and `.png`. It makes
 nothing: what is not there has no rows. References of test sets are read from the local folder. With `--task
-"language modelling"` it is of the grouped heads of that task, means over trainings, and named by the task's text, such as
-`figures/summaries/grouped-novels.csv`.
+"language modelling"` it is of grouped heads of that task and named by its text: `figures/summaries/grouped-novels.csv`.
 """
 
 from __future__ import annotations
@@ -167,56 +166,6 @@ class Summary:
             yield _row(f"largest rise alone, {kind}", part.loss.max(), part.loc[part.loss.idxmax()])
 
 
-def grouped(settings: Mapping[str, Any], task: str, seed: int) -> pd.DataFrame:
-    """Grouped heads on a task's text: vanilla, what the constraint and one head a group change, what attention is worth.
-
-    Parameters
-    ----------
-    settings : mapping
-        As of `helpers.study.settings`.
-    task : str
-        "translation", "summarization" or "language modelling".
-    seed : int
-        The first one; as many trainings as the settings say.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On `what`: value, low, high (means over trainings with 95 % t-intervals; changes in percent, better is positive), n
-        (trainings). What all heads of a kind are worth is of the first training, with an interval over its test set.
-
-    Raises
-    ------
-    StudyError
-        If the task has no rows, or one of its runs is neither in the store nor published.
-    """
-    tables, repeats, plan = grouping.tables, settings["bootstrap"], settings["grouping"]
-    main = (tables.VANILLA, tables.GHT, tables.PS)
-    rows = grouping.runs.rows_of(settings, task, seed)
-    rows = {name: spec for name, spec in rows.items() if name.partition(", seed ")[0] in main}
-    missing = [name for name, spec in rows.items() if not outputs.recipe(grouping.runs.run(spec), plan["beam"]).made()]
-    if missing or not rows:
-        raise StudyError(
-            f"Not made of {task}: {', '.join(missing) or 'any row'}; run make study ONLY=04 with these settings first."
-        )
-    scored = {task: tables.scores(rows, tables.statistics(rows, plan["beam"]), repeats=repeats)}
-    means = tables.means_over_seeds(tables.per_seed(scored, seed=seed)).reset_index()
-    shape = plan[subjects.setting(task)]["model"]
-    gained = tables.gains(scored, {task: shape["width"] // shape["heads"]}).rename(columns={"gain": "value"})
-    worth = tables.worth_of_attention({task: rows}, plan["beam"], repeats).xs((task, tables.VANILLA), level=("task", "row"))
-    found = [_row(f"{one.method}: {one.panel}", one["mean"], one, n=one.seeds) for _, one in means.iterrows()]
-    found += [_row(f"{one.method}, gain in %: {one.task}", one.value, one, n=one.seeds) for _, one in gained.iterrows()]
-    found += [
-        _row(
-            f"{' heads off, change in %: '.join(place[:2])}, {place[2]}",
-            one.percent,
-            {"low": one.percent_low, "high": one.percent_high},
-        )
-        for place, one in worth.iterrows()
-    ]
-    return pd.DataFrame(found, columns=["what", "value", "low", "high", "n"]).set_index("what")
-
-
 def _row(what: str, value: float, ends: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return {"what": what, "value": value} | {end: ends[end] for end in ("low", "high") if end in ends} | more
 
@@ -233,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         chosen.into.mkdir(parents=True, exist_ok=True)
         if chosen.task:
             path = chosen.into / f"grouped-{settings['grouping'][subjects.setting(chosen.task)]['text']}.csv"
-            grouped(settings, chosen.task, chosen.seed).round(4).to_csv(path)
+            grouping.tables.summed(settings, chosen.task, chosen.seed).round(4).to_csv(path)
             print(path)
             return
         drawing.style()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -103,18 +102,13 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     assert size.loc["surely missed alone, cross", ["value", "n"]].tolist() == [(alone.low > 0).sum(), len(alone)]
     assert size.value["largest rise alone, cross"] == alone.loss.max()
 
-    rows = grouping.runs.rows_of(settings, "translation", 1)
-    rows = {name: rows[name] for name in ("vanilla", "GHT", "GHT-PS")}
-    together, scored = (
-        summary.grouped(settings, "translation", 1),
-        grouping.tables.scores(rows, grouping.tables.statistics(rows, 1)),
-    )
-    split = f"translation: {bleu['test set']}"
-    assert together.value[f"GHT-PS: {split}"] == scored.value["GHT-PS", bleu["test set"], "BLEU"]
-    gains = [name for name in together.index if name.startswith("GHT-PS, gain in %") and "BLEU" in name]
-    assert gains and np.isfinite(together.value[gains]).all() == np.isfinite(scored.gain.xs("GHT-PS")).all()
+    tables, every = grouping.tables, grouping.runs.rows_of(settings, "translation", 1)
+    rows = {name: every[name] for name in ("vanilla", "GHT", "GHT-PS")}
+    scored, split = tables.scores(rows, tables.statistics(rows, 1)), bleu["test set"]
+    summed = tables.summed(settings, "translation", 1).value
+    assert summed[f"GHT-PS: translation: {split}"] == scored.value["GHT-PS", split, "BLEU"]
     with pytest.raises(StudyError, match="Not made of summarization: any row"):
-        summary.grouped(settings | {"grouping": settings["grouping"] | {"summarization": {"steps": 0}}}, "summarization", 1)
+        tables.summed(study.changed(settings, {"grouping.summarization.steps": 0}), "summarization", 1)
 
     assert hour.make(stages, 600, tmp_path / "bare", weights=False) == [] and not list((tmp_path / "bare").glob("weights-*"))
     files = {file.name: file.read_bytes() for file in out.iterdir()}

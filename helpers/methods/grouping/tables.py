@@ -21,9 +21,9 @@ from helpers.measures.trainings import over_seeds
 from helpers.methods.grouping import runs, units
 from helpers.methods.grouping.runs import GHT, PS, VANILLA
 from helpers.models import inputs
-from helpers.runs import subjects, training
+from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals
-from helpers.study import values
+from helpers.study import StudyError, values
 
 EXPLAINED = 100  # dev examples that relevance is measured on
 LENGTH, NEW = 30, 10  # tokens of an input, as the paper counts FLOPs; tokens that are generated when speed is measured
@@ -304,6 +304,40 @@ def gains(scored: Mapping[str, pd.DataFrame], room: Mapping[str, int], rows: Seq
     alone = found.groupby(["task", "method"], sort=False).alone.first().to_numpy()
     table = table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, alone)).reset_index()
     return intervals.corrected(table, "gain", ("low", "high"), table.seeds.where(table.seeds > 1))
+
+
+def summed(settings: Mapping[str, Any], task: str, seed: int) -> pd.DataFrame:
+    """Vanilla, the constraint and one head a group on a task's text, for a summary of text that no notebook shows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On `what`: value, low, high (means over trainings with 95 % t-intervals; gains in percent), n (trainings). What all
+        heads of a kind are worth is of the first training, with an interval over its test set.
+
+    Raises
+    ------
+    StudyError
+        If the task has no rows, or one of its runs is neither in the store nor published.
+    """
+    plan, repeats = settings["grouping"], settings["bootstrap"]
+    rows = {name: spec for name, spec in runs.rows_of(settings, task, seed).items()
+            if name.partition(", seed ")[0] in (VANILLA, GHT, PS)}  # fmt: skip
+    missing = [name for name, spec in rows.items() if not outputs.recipe(runs.run(spec), plan["beam"]).made()]
+    if missing or not rows:
+        raise StudyError(
+            f"Not made of {task}: {', '.join(missing) or 'any row'}; first run make study ONLY=04, settings alike."
+        )
+    scored = {task: scores(rows, statistics(rows, plan["beam"]), repeats=repeats)}
+    shape = plan[subjects.setting(task)]["model"]
+    means = means_over_seeds(per_seed(scored, seed=seed)).reset_index().rename(columns={"mean": "value"})
+    gained = gains(scored, {task: shape["width"] // shape["heads"]}).rename(columns={"gain": "value"})
+    off = worth_of_attention({task: rows}, plan["beam"], repeats).xs(VANILLA, level="row").reset_index()
+    off = off[["kind", "metric", "test set"]].join(off.filter(like="percent").set_axis(["value", "low", "high"], axis=1))
+    off = off.assign(what=off.kind + " heads off, change in %: " + off["test set"] + ", " + off.metric, seeds=1)
+    gained = gained.assign(what=gained.method + ", gain in %: " + gained.task)
+    found = pd.concat([means.assign(what=means.method + ": " + means.panel), gained, off]).rename(columns={"seeds": "n"})
+    return found.set_index("what")[["value", "low", "high", "n"]]
 
 
 def of_one_size(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.DataFrame:
