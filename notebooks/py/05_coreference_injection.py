@@ -304,7 +304,7 @@ display(
 display(Markdown(said.which(over, own)))
 
 # %% [markdown]
-# We gave the same links to the most important heads, to random ones (rank 1 is the most important of a layer), and to those
+# We gave the same links to the most important heads, to random ones (ranks count from the most important one), and to those
 # whose attention resembles the matrix already (*probing*). The figure sets the gain against how much the model misses them.
 
 # %% jupyter={"source_hidden": true}

@@ -125,7 +125,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
     chapter = layout.Chapter(folder / path.stem)
     figures = sorted(chapter.folder.glob("*.png"))
     assert figures
-    assert {figure.stem for figure in figures} >= set(named(notebook, "figure"))
+    assert {figure.stem for figure in figures} >= {*named(notebook, "figure")} - {"on_top"}  # drawn where a gap is clear
     shown = sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
     assert 0 < shown <= len(figures)
     for figure in figures:

@@ -267,7 +267,7 @@ def test_every_criterion_against_l0_is_one_family():
         return takeaway, said_of.advice(ranked, given[2]), said_of.ahead(ranked, given[2])
 
     takeaway, advice, ahead = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=3.0)
-    assert "at random by +0.0 [-1.8, +1.8]." in takeaway
+    assert "at random by 0.0 [-1.8, +1.8]." in takeaway
     assert (
         "In each training better than all its random draws: *f*. Cannot be told from random heads (paired by training): *L0"
         in takeaway

@@ -368,7 +368,7 @@ def test_what_is_said_follows_the_numbers():
     others = pd.DataFrame([(1, 0, 2), (2, 1, 3), (5, 4, 6)], [runs.RANDOM, runs.GRADIENT, runs.L0], said.ENDS)
     drawn = pd.concat([beside, others])
     assert "*L0* -5.0 [-6.0, -4.0] (Holm)" in said.rivals(drawn.assign(p_holm=[1, np.nan, 1, 0.01]))
-    told = "as many heads: *random heads removed* -1.0 [-2.0, +0.0], *gradient importance* -2.0 [-3.0, -1.0] and *L0* -5.0"
+    told = "as many heads: *random heads removed* -1.0 [-2.0, 0.0], *gradient importance* -2.0 [-3.0, -1.0] and *L0* -5.0"
     assert told in said.rivals(drawn) and "random" not in said.rivals(drawn.drop(runs.L0))
     told = "On natural text a have too little to lose; b show no change by the constraint and change by +1 %"
     assert said.elsewhere(gained[gained.task.str[0] < "c"], ["a"]) == f"{told} with one head per group."
