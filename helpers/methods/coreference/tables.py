@@ -209,19 +209,10 @@ def choices(boards: Mapping[int, Board], names: Iterable[str], alone: Mapping[st
         for name in (name for name in names if name in board.rows):
             heads = runs.addresses(board.rows[name]["run"]["control"]["heads"])
             rows = {"change": name, "off": name.replace("injected", "masked")}
-            gains = {
-                to: board.statistics(row)[:, 0].mean() - plain if row in board.rows else np.nan for to, row in rows.items()
-            }
+            got = {to: board.statistics(row)[:, 0].mean() - plain for to, row in rows.items() if row in board.rows}
             lost = 1000 * frame.loss[heads]
-            found.append(
-                {
-                    "row": name,
-                    "seed": seed,
-                    "loss": lost.sum(),
-                    "first": lost[lost.index.get_level_values("layer") == 0].sum(),
-                    **gains,
-                }
-            )
+            first = lost[lost.index.get_level_values("layer") == 0].sum()
+            found.append({"row": name, "seed": seed, "loss": lost.sum(), "first": first, "change": np.nan, "off": np.nan} | got)
     return pd.DataFrame(found)
 
 
