@@ -1,13 +1,14 @@
 """One model in one table and one picture, of what is made so far: for a profile whose notebooks have not all been made.
 
 `python -m helpers.publish.summary --profile gpu-quarter` writes `figures/summaries/gpu-quarter.csv` and `.png`. It makes
-nothing: what is not there has no rows. References of test sets are read from the local folder. With `--task
-"language modelling"` it is of grouped heads of that task and named by its text: `figures/summaries/grouped-novels.csv`.
+nothing: what is not there has no rows. References of test sets are read from the local folder. With `--task "language
+modelling"` it is of grouped heads of that task (`grouped-novels.csv`, by its text), with `--task injection` of coreference.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ import pandas as pd
 from helpers import drawing, plan, study
 from helpers.measures import figures, functions, measured
 from helpers.measures.analysis import Analysis
-from helpers.methods import grouping, l0
+from helpers.methods import coreference, grouping, l0
 from helpers.publish import hour
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
@@ -80,12 +81,12 @@ class Summary:
     def _speed(self) -> Iterator[dict[str, Any]]:
         speed = hour.speeds([self.subject.run]).iloc[0]
         for what in ("steps", "minutes", "tokens a second", *(["share of peak"] if study.made_on() == "cuda" else [])):
-            yield {"what": what, "value": speed[what]}
+            yield _row(what, speed[what])
 
     def _quality(self) -> Iterator[dict[str, Any]]:
         if outputs.recipe(self.subject.run, self.settings["beam"]).made():
             for row in outputs.quality(self.subject, self.settings["beam"], self.settings["bootstrap"])[0].to_dict("records"):
-                yield _row(f"BLEU, {row['test set']}", row["bleu"], row, n=row["sentences"])
+                yield _row(f"BLEU, {row['test set']}", row["bleu"], row["low"], row["high"], n=row["sentences"])
 
     @cached_property
     def _sweep(self) -> Mapping[str, Recipe]:
@@ -98,20 +99,14 @@ class Summary:
         beam, own = self.settings["pruning"]["beam"], self.subject.run
         never = subjects.of_name(self.settings, self.subject.name + subjects.NONE, self.seed).run
         control, floor = self._sweep["control"], self._sweep["floor"]
-        for what, whole, without, by in (
-            ("removed", control, floor, beam), ("from the start", own, never, self.settings["beam"]),
-        ):  # fmt: skip
-            if not all(outputs.recipe(run, by).made() for run in (whole, without)):
-                continue
-            for split in self.subject.tests:
+        pairs = {"removed": (control, floor, beam), "from the start": (own, never, self.settings["beam"])}
+        for what, (whole, without, by) in pairs.items():
+            for split in self.subject.tests if all(outputs.recipe(run, by).made() for run in (whole, without)) else ():
                 full, bare = (self._statistics(run, split, by) for run in (whole, without))
                 ends = scoring.bleu_interval(full, bare, self.settings["bootstrap"])
-                yield _row(
-                    f"BLEU without encoder attention, {what}, {split}", float(scoring.bleu_of(bare.sum(0))), {}, n=len(bare)
-                )
-                yield _row(
-                    f"worth of encoder attention, {what}, {split}", ends[0], dict(zip(("low", "high"), ends[1:], strict=True))
-                )
+                left = float(scoring.bleu_of(bare.sum(0)))
+                yield _row(f"BLEU without encoder attention, {what}, {split}", left, n=len(bare))
+                yield _row(f"worth of encoder attention, {what}, {split}", *ends)
 
     def _pruned(self) -> Iterator[dict[str, Any]]:
         """Encoder heads that every run left, and its BLEU minus that of the control."""
@@ -120,12 +115,11 @@ class Summary:
         whole = {split: self._statistics(control, split, beam) for split in self.subject.tests} if "control" in made else {}
         for name, run in made.items() if whole else ():
             left = [len(found) for (kind, _), found in training.kept(run).items() if kind == "encoder"]
-            yield _row(f"encoder heads left, {name}", sum(left), {})
+            yield _row(f"encoder heads left, {name}", sum(left))
             for split in whole if run != control else ():
                 pruned = self._statistics(run, split, beam)
                 ends = scoring.bleu_interval(pruned, whole[split], self.settings["bootstrap"])
-                interval = dict(zip(("low", "high"), ends[1:], strict=True))
-                yield _row(f"BLEU minus control, {name}, {split}", ends[0], interval, n=len(pruned))
+                yield _row(f"BLEU minus control, {name}, {split}", *ends, n=len(pruned))
 
     def _statistics(self, run: Recipe, split: str, beam: int):
         return scoring.bleu_statistics(outputs.read(run, split, beam), [pair.target for pair in self.subject.pairs(split)])
@@ -145,29 +139,31 @@ class Summary:
         for kind, part in ranks.groupby("kind", sort=False):
             own, drawn = (part[part.weights == which].iloc[0] for which in ("trained", "random"))
             if own.heads >= FEW:
-                yield _row(f"relevance with confidence, {kind}", own.rho, own, n=own.heads, random=drawn.rho)
+                yield _row(f"relevance with confidence, {kind}", own.rho, own.low, own.high, n=own.heads, random=drawn.rho)
         largest = measured.dominance({"": {RULE: found}}, {RULE: random}, self.settings["bootstrap"])
-        yield _row("largest share of a layer", largest.largest.mean(), {}, random=largest["largest, random"].iloc[0])
+        yield _row("largest share of a layer", largest.largest.mean(), random=largest["largest, random"].iloc[0])
 
     def _functions(self) -> Iterator[dict[str, Any]]:
-        repeats = self.settings["bootstrap"]
-        both = [self._measured(measured.SCORED, repeats=repeats, **more) for more in ({}, {"untrained": True})]
+        both = [
+            self._measured(measured.SCORED, repeats=self.settings["bootstrap"], **more) for more in ({}, {"untrained": True})
+        ]
         if any(part is None for part in both):
             return
         roles = [{"": functions.roles(*(part[name] for name in measured.FUNCTIONAL))} for part in both]
         trained, random = (measured.count_roles(one)[""] for one in roles)
         for what in trained.index.drop("heads"):
-            yield _row(f"encoder heads, {what}", trained[what], {}, n=trained["heads"], random=random[what])
+            yield _row(f"encoder heads, {what}", trained[what], n=trained["heads"], random=random[what])
 
     def _alone(self) -> Iterator[dict[str, Any]]:
         without = self._measured(measured.WITHOUT, first=self.settings["relevance"])
         for kind, part in without.groupby("kind", sort=False) if without is not None else ():
-            yield _row(f"surely missed alone, {kind}", (part.low > 0).sum(), {}, n=len(part))
-            yield _row(f"largest rise alone, {kind}", part.loss.max(), part.loc[part.loss.idxmax()])
+            yield _row(f"surely missed alone, {kind}", (part.low > 0).sum(), n=len(part))
+            most = part.loc[part.loss.idxmax()]
+            yield _row(f"largest rise alone, {kind}", most.loss, most.low, most.high)
 
 
-def _row(what: str, value: float, ends: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    return {"what": what, "value": value} | {end: ends[end] for end in ("low", "high") if end in ends} | more
+def _row(what: str, value: float, low: float = math.nan, high: float = math.nan, **more: Any) -> dict[str, Any]:
+    return {"what": what, "value": value, "low": low, "high": high} | more
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -175,23 +171,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m helpers.publish.summary", description=main.__doc__)
     plan.options(parser)
     parser.add_argument("--into", type=Path, default=PLACE)
-    parser.add_argument("--task", default="", help='grouped heads of this task, such as "language modelling"')
+    parser.add_argument("--task", default="", help='grouped heads of this task, such as "language modelling", or injection')
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
         settings = plan.settings_of(chosen)
         chosen.into.mkdir(parents=True, exist_ok=True)
-        if chosen.task:
-            path = chosen.into / f"grouped-{settings['grouping'][subjects.setting(chosen.task)]['text']}.csv"
-            grouping.tables.summed(settings, chosen.task, chosen.seed).round(4).to_csv(path)
-            print(path)
-            return
-        drawing.style()
-        model = subjects.names(settings, chosen.models)[0]
-        found = Summary(settings, model, chosen.seed)
-        name = f"{chosen.profile}{model[len(model.partition('+')[0]) :].replace('+', '-')}"  # a sibling's is in the name
-        found.table().round(4).to_csv(chosen.into / f"{name}.csv")
-        if picture := found.picture():
-            study.save_figure(picture, chosen.into, name)
+        if chosen.task == "injection":
+            name = f"injection-{settings['coreference']['summarization']['text']}"
+            parts = coreference.runs.made_of(settings, chosen.seed)
+            table = coreference.tables.summed(coreference.tables.boards(settings, parts, chosen.seed), parts)
+        elif chosen.task:
+            name = f"grouped-{settings['grouping'][subjects.setting(chosen.task)]['text']}"
+            table = grouping.tables.summed(settings, chosen.task, chosen.seed)
+        else:
+            drawing.style()
+            model = subjects.names(settings, chosen.models)[0]
+            found = Summary(settings, model, chosen.seed)
+            name = f"{chosen.profile}{model[len(model.partition('+')[0]) :].replace('+', '-')}"  # a sibling's is in the name
+            table = found.table()
+            if picture := found.picture():
+                study.save_figure(picture, chosen.into, name)
+        table.round(4).to_csv(chosen.into / f"{name}.csv")
         print(chosen.into / f"{name}.csv")
 
 

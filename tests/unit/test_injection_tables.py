@@ -268,6 +268,20 @@ def test_injected_heads_before_and_after(parts):
     assert (table.rank_before == 3).all() and (table[table.row == MASKED].after == 0).all()  # the lowest of three
 
 
+def test_injection_in_one_table(parts):
+    masks = {name: parts["masks"][name] for name in ("lowest, 1 a layer", "lowest, 3 a layer")}
+    chosen = {"main": {name: parts["main"][name] for name in (PLAIN, MAIN)}, "masks": masks}
+    boards = {seed: told_by(chosen["main"] | masks, *lost) for seed, lost in enumerate(((9, 40, 8, 3), (8, 30, 7, 4)), 1)}
+    table, each = tables.summed(boards, chosen), tables.over_seeds(boards, [PLAIN, MAIN]).set_index(["row", "metric"])
+    wanted = {f"{MAIN}: ROUGE-2": "value low high", f"{MAIN}: ROUGE-2, change": "change change_low change_high"}
+    for what, names in wanted.items():
+        assert table.loc[what].tolist() == [*each.loc[MAIN, "ROUGE-2"][names.split()], 2]
+    gap = [(rouge(boards[1], "lowest, 3 a layer") - rouge(boards[1], PLAIN)).mean(0)[0], 1]
+    assert table.loc["all heads off: ROUGE-1, change", ["value", "n"]].tolist() == pytest.approx(gap)
+    rise = tables.before_after(parts["main"], [MAIN], 6).loss_after.mean() * 1000
+    assert table.value[f"{MAIN}: loss without these heads, after"] == pytest.approx(rise) and table.index.is_unique
+
+
 def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
     after = {MAIN: (0.9, 0.7, 0.8), f"{MAIN}, no links": (0.4, 0.6, 0.2), "injected, random": (0.1, 0.1, 0.1)}
     rows = [(row, "encoder", 2, 0 if seed < 3 or row != "injected, random" else 5, value, seed) for row, values in after.items()

@@ -366,6 +366,21 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
                     yield ranked(one["run"], probe, None, own)
 
 
+def made_of(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
+    """The rows of summarization (`rows_of`), all that is read of which is made.
+
+    Raises
+    ------
+    StudyError
+        If something of it is neither in the store nor published, or the profile has no such rows.
+    """
+    parts = rows_of(settings, subjects.SUMMARIZATION, seed)
+    missing = [one.label for one in recipes(settings, seed) if not one.made()] if parts else ["any row"]
+    if missing:
+        raise StudyError(f"Not made: {', '.join(missing)}; first run make study ONLY=05 with the same settings.")
+    return parts
+
+
 def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """A run and the runs that it starts from, the latest first."""
     while "stage" in spec:

@@ -558,6 +558,34 @@ def events_told(board: Board, names: Sequence[str], at: slice = slice(None)) -> 
     return pd.DataFrame.from_dict(shares, "index", columns=["told", "of the right people", "right in full"])
 
 
+def summed(boards: Mapping[int, Board], parts: Mapping[str, Named]) -> pd.DataFrame:
+    """Injection in one table, for a summary of text that no notebook shows.
+
+    Parameters
+    ----------
+    boards, parts : mapping
+        As `boards` returns it of parts with masks; the first is of the first training.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On `what`: value, low, high (scores, their changes, and the rise of the loss with injected heads off in thousandths of
+        a nat a token: means over trainings with 95 % t-intervals; all heads off: of the first, over texts), n (trainings).
+    """
+    first, trained = next(iter(boards.values())), {seed: one for seed, one in boards.items() if runs.MAIN in one.rows}
+    rows = over_seeds(trained, [*parts["main"], *parts.get("controls", {})])
+    moved = rises(before_after_over_seeds(trained, list(runs.moved(parts)), first.settings["coreference"]["probe"]))
+    moved = moved[moved.layer == 0].assign(metric="loss without these heads")
+    off = masking(first, parts["masks"]).assign(seeds=1, row="all heads off")
+    off, changed = off[(off.number == off.number.max()) & (off.order == "lowest")], rows[rows.row != runs.PLAIN]
+    columns = {name: [name, f"{name}_low", f"{name}_high"] for name in ("change", "before", "after")}
+    columns["value"], found = ["value", "low", "high"], []
+    for name, table in (("value", rows), ("change", changed), ("change", off), ("before", moved), ("after", moved)):
+        named = table.assign(what=table.row + ": " + table.metric + ("" if name == "value" else f", {name}")).set_index("what")
+        found.append(named[[*columns[name], "seeds"]].set_axis(["value", "low", "high", "n"], axis=1))
+    return pd.concat(found)
+
+
 def lost(spec: Mapping[str, Any], splits: Sequence[str]) -> pd.DataFrame:
     """What a run's links lose where its dialogues are cut to the length that the model takes: mentions, a row a split."""
     text, found = subjects.text_of(spec), []
