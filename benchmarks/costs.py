@@ -18,12 +18,12 @@ import torch
 
 from benchmarks import growth as lengthening
 from benchmarks.common import COLUMNS, NAMES
-from benchmarks.common import SIZES as SHAPES
 from helpers import models, plan, study
 from helpers.heads import index
 from helpers.measures import lrp, worth
 from helpers.methods import contest, l0
 from helpers.runs import subjects
+from helpers.scores import intervals
 from helpers.study import StudyError, published
 
 SIZES = {  # profile -> size of the benchmarks' models
@@ -34,7 +34,7 @@ OVERHEADS = ("heads_overhead", "group_constraint", "coreference_injection")
 
 STEP, FORWARD = "training step", "forward"
 PASS, LEAN = (f"forward + backward, {of}" for of in ("all weights", "head gradients only"))
-TODAY, GRADIENT = "Llama-style decoder", "gradient importance"
+GRADIENT = "gradient importance"
 # what; its benchmark; the plain thing; the row of its cost as a multiple of that; the row that tells how many times as dear the
 # obvious way is, or that way's own multiple
 HEART = (
@@ -65,12 +65,14 @@ PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it wha
     "votes": ("", "votes"), "L1 gates": ("", "L1 gates"),
     "leave-one-out": ("", "loss without the head"), TRAINED: ("", "L0, a whole training"),
 }  # fmt: skip
-ENDS, PAIRED = ["cost", "cost_low", "cost_high"], ("difference", "low", "high")
+ENDS, LEAD = ["cost", "cost_low", "cost_high"], ["lead", "lead_low", "lead_high"]
 TOGETHER = ("confidence", "positional", "syntactic")  # read other text than the contest's; of one pass the first two
 ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encoder heads left -> its name in docs/measured.toml
     ("encoder pass", "removed"): "base_encoder_pass", ("encoder pass", "ceiling"): "base_encoder_ceiling",
     ("generation", "removed"): "base_generation", ("generation", "ceiling"): "base_generation_ceiling",
-    ("generation", "masked"): "base_masked",  # which is not split by call
+    ("generation", "masked"): "base_masked",  # which is not split by call, nor by kind
+    ("generation", "removed, all kinds"): "base_all_generation",
+    ("generation", "ceiling, all kinds"): "base_all_generation_ceiling",
 }  # fmt: skip
 
 PASSES = {  # of a decoder of today: measure -> the pass forward and back, all weights, beside which it stands
@@ -279,33 +281,6 @@ def _contests(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> I
             yield job, table, job["sweep"]["runs"][f"L0 {settings['pruning']['compared'][0]:g}"]
 
 
-def bill(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
-    """Seconds of choosing heads and of training on without them; parameters as of `wall_times`.
-
-    Every choice is trained on for as many steps, so these should take as long: of the trainings made on one machine each, that
-    one is told in which they differ least.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On measure and "random": choose, on. L0 does both in `on`. Empty where nothing is known.
-    """
-    bills: dict[int, Any] = {}
-    for job, table, gated in _contests(settings, names, seed):
-        specs = [gated, *job["sweep"]["runs"].values(), *contest.runs.contest(job).values()]
-        made = [(l0.runs.called(spec["method"]["by"]), l0.runs.run(spec)) for spec in specs
-                if spec["method"]["name"] == "cut" and spec["method"]["like"] == gated]  # fmt: skip
-        on = pd.Series([_made(run) for _, run in made], [by for by, _ in made], dtype=float).dropna()
-        where = {_made(run, "hardware") for run in (table, l0.runs.run(gated), *(run for _, run in made))} - {None}
-        choose = pd.Series(study.read_json(table.results / "seconds.json")).drop([*TOGETHER], errors="ignore")
-        choose["random"] = choose[TRAINED] = 0.0
-        frame = pd.DataFrame({"choose": choose, "on": on.groupby(level=0).median()})
-        frame.loc[TRAINED, "on"] = _made(l0.runs.run(gated))
-        if len(where) == 1 and UNIT in on and job["seed"] not in bills:  # of the first model
-            bills[job["seed"]] = on.max() / on.min(), frame
-    return min(bills.values(), key=lambda one: one[0])[1] if bills else pd.DataFrame(columns=["choose", "on"])
-
-
 def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd.DataFrame:
     """What each measure costs, in units of gradient importance on the same text.
 
@@ -339,29 +314,26 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure").dropna(subset="cost")
 
 
-def pruning(priced: pd.DataFrame, ranked: pd.DataFrame, bill: pd.DataFrame) -> pd.DataFrame:
+def pruning(priced: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
     """What a measure costs beside what pruning by it does.
 
     Parameters
     ----------
     ranked : pandas.DataFrame
         As `contested`.
-    bill : pandas.DataFrame
-        Of `bill`; what it does not time has the seconds of `priced`.
 
     Returns
     -------
     pandas.DataFrame
-        measure, cost, cost_low, cost_high (as `priced`; none of random heads and syntax), choose, on (seconds), value, low,
-        high (BLEU against the unpruned model), above, apart (as `contested`).
+        measure, cost, cost_low, cost_high (as `priced`; none of random heads and syntax), value, low, high (BLEU against the
+        unpruned model), above, lead, lead_low, lead_high (as `contested`).
     """
     costs = priced[ENDS].reindex([*priced.index, *TOGETHER[1:], "random"])
     if "confidence" in priced.index:
         costs.loc[[*TOGETHER[:2]]] = priced.loc["confidence", ENDS].to_numpy()
     table = ranked[ranked.criterion.isin(costs.index)].drop_duplicates("criterion").rename(columns={"criterion": "measure"})
-    table = table.join(costs, on="measure").join(bill, on="measure")
-    table["choose"] = table.choose.astype(float).fillna(table.cost * bill.choose.get(UNIT, np.nan))
-    return table[["measure", *ENDS, "choose", "on", "value", "low", "high", "above", "apart"]].reset_index(drop=True)
+    columns = ["measure", *ENDS, "value", "low", "high", "above", *LEAD]
+    return table.join(costs, on="measure")[columns].reset_index(drop=True)
 
 
 def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
@@ -370,20 +342,22 @@ def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        model, criterion, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first model), gain:
-        its difference to random heads, paired by training; above: whether that lies above zero; apart: whether that to L0
-        leaves zero out.
+        model, criterion, test set, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first
+        model); above: whether BLEU minus that of random heads, paired by training, lies above zero; lead, lead_low, lead_high:
+        BLEU of gradient importance minus its own, paired likewise (95 %, t; nan of one training).
     """
     tables = _tables(folder, track, size)
     if tables is None:
-        return pd.DataFrame(columns=["model", "criterion", "heads", "value", "low", "high", "seeds", "gain", "above", "apart"])
+        names = ("model", "criterion", "test set", "heads", "value", "low", "high", "seeds", "above", *LEAD)
+        return pd.DataFrame(columns=[*names])
     found = pd.read_csv(tables / "contest.csv")
     found, path = found[found.model == found.model.iloc[0]], tables / "contest_paired.csv"
     paired = pd.read_csv(path, header=[0, 1], index_col=0) if path.exists() else pd.DataFrame()
-    known = paired.reindex(found.criterion).reindex(columns=pd.MultiIndex.from_product([["random", TRAINED], PAIRED]))
-    gain, low = (known["random", end].to_numpy(float) for end in PAIRED[:2])
-    apart = known[TRAINED][[*PAIRED[1:]]].prod(axis=1, min_count=2).to_numpy(float) > 0
-    return found.assign(gain=gain, above=low > 0, apart=apart)
+    low = paired.reindex(found.criterion).get(("random", "low"), pd.Series(np.nan, found.index)).to_numpy(float)
+    each = pd.read_csv(tables / "removed_and_trained_on.csv")
+    each = each[each.model == found.model.iloc[0]].pivot_table("bleu", "seed", "criterion")  # means of draws and test sets
+    ahead = {name: intervals.paired(each[UNIT], each[name])[:3] for name in each if UNIT in each}
+    return found.assign(above=low > 0).join(pd.DataFrame.from_dict(ahead, "index", columns=LEAD), on="criterion")
 
 
 def at_once(folder: Path | None, track: str, size: str) -> pd.DataFrame:
@@ -453,7 +427,6 @@ def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
 def beside(counted: pd.DataFrame, priced: pd.DataFrame) -> pd.DataFrame:
     """`counted` with the measured costs of `priced`, cheapest first; another benchmark's are marked."""
     table = counted.join(priced[["what", "cost", "cost_low", "cost_high", "over"]], how="inner").sort_values("cost")
-    table[ENDS] = table[ENDS].map(lambda value: float(f"{value:.2g}"))  # as the answer rounds them
     alone = (table.over != "trainings") & (table.over == "trainings").any()
     return table.assign(what=table["what"] + np.where(alone, " (measured on random weights)", ""))
 
@@ -486,17 +459,6 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         slopes[["what", "axis", "value", "low", "high", "last"]].reset_index(drop=True),
         points[["what", "axis", "at", "value", "low", "high"]].reset_index(drop=True),
     )
-
-
-def operations(size: str, length: float) -> float:
-    """Multiplications of relevance of every target token: as many passes as tokens, each over all tokens of both sides.
-
-    Of layers alone, in one direction: of a token 4 w² for each attention, 2 w f for the feed-forward block, and 2 w L for each
-    attention's products with L tokens (w: width, f: its own width; a decoder's layer has two attentions).
-    """
-    width, inner = SHAPES[size]["width"], SHAPES[size]["feed_forward"]
-    each = 3 * (4 * width**2 + 2 * width * length) + 2 * 2 * width * inner
-    return length * length * SHAPES[size]["layers"] * each
 
 
 def counted_growth(points: pd.DataFrame, size: str) -> pd.DataFrame:

@@ -98,7 +98,7 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     unit : str
         Of what pruning changes.
     """
-    drawing.need(frame, "measure", "cost", "choose", "on", "value", "low", "high", "above", once=("measure",))
+    drawing.need(frame, "measure", "cost", "value", "low", "high", "above", once=("measure",))
     rows = frame.dropna(subset="cost").sort_values("cost").reset_index(drop=True)
     twins = rows.groupby("cost").cumcount() - (rows.groupby("cost").cost.transform("size") - 1) / 2  # side by side
     figure = plt.figure(figsize=(WIDTH, 3.1))
@@ -108,17 +108,13 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
         axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
         axis.axhline(row.value, color="#777777", lw=0.8, zorder=0)
         axis.text(0.5, row.value, "random heads", transform=axis.get_yaxis_transform(), ha="center", va="bottom", **grey)
-    for row in rows[rows.cost == 1].dropna(subset=["choose", "on"]).itertuples():
-        axis.axvline(row.on / row.choose, color="#777777", lw=0.8, ls="--", zorder=0)
-        grey |= {"transform": axis.get_xaxis_transform(), "ha": "right", "va": "bottom"}
-        axis.text(row.on / row.choose / 1.04, 0.02, "the price of\ntraining on", **grey)
     axis.axhline(0, **drawing.LEVEL)
     step, before = (rows.high.max() - rows.low.min()) / 15, 0.0
     taken: list[tuple[float, float, float]] = []  # of labels: where they begin, end and stand
     for row, cost in zip(rows.itertuples(), rows.cost * 1.16**twins, strict=True):
         look, ends = RANDOM["above" if row.above else "not"], [[row.value - row.low], [row.high - row.value]]
         axis.errorbar(cost, row.value, yerr=ends, ls="", ms=5.5, elinewidth=0.9, mew=0.8, **look)
-        name = row.measure.removeprefix("relevance, ").removesuffix(" (trained)")
+        name = row.measure.removeprefix("relevance, ").replace(" (trained)", ", with\ntraining on")
         words: dict[str, Any] = {"fontsize": 7.5, "color": look["color"], "weight": "bold" if row.cost == 1 else "normal"}
         if not row.above:  # beside its long line, away from the one before
             side = -1 if row.cost < 1 or row.cost > 2 * before else 1
@@ -126,14 +122,17 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
             look = {"textcoords": "offset points", "ha": "right" if side < 0 else "left", "va": "center"}
             axis.annotate(name, at, (6 * side, 0), **look, **words)
         else:
-            half, height, place = 0.021 * len(name) + 0.03, max(row.high, 0) + step / 3, math.log10(cost)  # decades
+            half = 0.021 * max(map(len, name.split("\n"))) + 0.03  # decades
+            height, place = max(row.high, 0) + step / 3, math.log10(cost)
             while any(place - half < end and place + half > begin and abs(height - high) < step for begin, end, high in taken):
                 height += step / 3
             taken.append((place - half, place + half, height))
             axis.plot([cost, cost], [row.high, height], color="#BBBBBB", lw=0.6, zorder=0)
             axis.text(cost, height, name, ha="center", va="bottom", **words)
         before = row.cost
-    axis.set(xlabel="cost of choosing heads, in gradient importances", ylabel=f"{unit} (95 %)")
+    alike = " and ".join(rows.measure[twins != 0])
+    label = "cost of choosing heads, in gradient importances" + (f" ({alike}: the same)" if alike else "")
+    axis.set(xlabel=label, ylabel=f"{unit} (95 %)")
     axis.set_xlim(rows.cost.min() / 3, rows.cost.max() * 2)
     axis.xaxis.set_major_formatter(FuncFormatter(_short))
     axis.xaxis.set_minor_formatter(NullFormatter())
@@ -177,10 +176,6 @@ def growth(exponents: pd.DataFrame, points: pd.DataFrame):
     axis.plot([sizes[0], sizes[-1]], [most / (sizes[-1] / sizes[0]) ** 2, most], color="#999999", lw=0.8, ls="--", zorder=0)
     look: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5, "va": "center"}
     axis.annotate("exponent 2", (sizes[-1], most), (8, 0), color="#666666", **look)
-    if {32, 64} < set(sizes):
-        axis.axvspan(32, 64, color="#777777", alpha=0.13, lw=0, zorder=0)
-        grey: dict[str, Any] = {"fontsize": 7, "color": "#555555", "ha": "center", "va": "top"}
-        axis.text(45, 0.98, "length of\nthe contest's\nsentences", transform=axis.get_xaxis_transform(), **grey)
     axis.set(xlabel=AXES.get(points.axis.iloc[0], points.axis.iloc[0]), ylabel="seconds")
     axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
     for side in (axis.xaxis, axis.yaxis):

@@ -3,51 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import pandas as pd
 
-from benchmarks.costs import HEART, OVERHEADS, PASSES, SLOW, TODAY, TOGETHER, TRAINED, UNIT, numbers, operations
+from benchmarks import removed_heads
+from benchmarks.costs import HEART, LEAD, OVERHEADS, SLOW, TOGETHER, TRAINED, UNIT, numbers
 from helpers.measures import lrp
 from helpers.measures.table import named as called
-from helpers.methods.contest.runs import DECODER
-from helpers.reading import count, ends, listed, number, readable
+from helpers.reading import count, ends, interval, listed, number, readable
 
 TIMED = (
-    "Measures were timed once in every training of the contest, one after the other in one process, on the same batches; "
-    "brackets go from the least to the most of these trainings. L0 is what its training took. Votes and L1 gates read text of "
-    "their own, as much as they need. Confidence and positions read other text there: their cost is that of the growth "
-    "benchmark over all lengths. Syntax was not timed beside them.\n\n"
-    "All other times are of benchmarks on models with random weights. Every way runs once in every repeat, in random order, "
-    "and ratios are taken within the repeat (of growth and the Llama-style decoder medians are divided). Brackets are "
-    "quartiles. Nothing is timed before the study's way and the obvious way, the one that people write down first, gave the "
-    "same numbers. *Relevance*: one target token at a time, each with a forward pass of its own. *Gradient importance*: "
-    "batches of one. *Loss without the head*: the whole model for every head. *Confidence, positions, syntax*: attention maps "
-    "on disk. Only Captum is somebody else's code."
-)
-GROWN = (
-    "Exponents of the last doubling, one axis at a time, in batches of two sentences: much smaller than the contest's, so that "
-    "overhead of calls is much of the time of short sentences."
+    "Measures were timed once in every training of the contest, one after the other in one process, on the same batches. Votes "
+    "and L1 gates read as much text as they need. Confidence and positions read other text there: their cost is that of the "
+    "growth benchmark over all lengths.\n\n"
+    "All other times are of models with random weights. Every way runs once in every repeat, in random order. Nothing is timed "
+    "before the study's way and the obvious way, the one that people write down first, gave the same numbers. *Relevance*: one "
+    "target token at a time, each with a forward pass of its own. *Gradient importance*: batches of one. *Loss without the "
+    "head*: the whole model for every head. *Confidence, positions*: attention maps on disk. Only Captum is somebody else's "
+    "code."
 )
 REMOVED = (
     "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
-    "with its last query head. What is saved beyond operations is caches, threads and noise. The time of a prompt and other "
-    "orders are in the files; for random weights orders are no guide to trained models."
-)
-ADDED = (
-    "Brackets are quartiles over repeats. The *obvious way* to group heads is the protocol of the public code, K-means from "
-    "scratch in every module."
+    "with its last query head. What is saved beyond operations is caches, threads and noise."
 )
 LIMITS = "Most times are of small models with random weights on two cores; on a GPU or larger models they will differ."
-RULES_TOLD = (
-    "*Signed* rules let parts for and against a prediction cancel, *LRP αβ* keeps them apart; the *conservative* rule holds"
-    " attention weights constant."
-)
-
-
-def _plain(names: Iterable[str]) -> str:
-    """Measures in a list, without the family of rules they are of."""
-    return listed(called(name).removeprefix("relevance, ").removesuffix(" (trained)") for name in names)
 
 
 def absent(remarks: pd.DataFrame) -> str:
@@ -57,17 +37,18 @@ def absent(remarks: pd.DataFrame) -> str:
 
 
 def told_apart(steps: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
-    """Of `additions`: what timing noise hides, what others add; and all that add most on another model, where one adds more."""
-    dear, of = steps.cost_low > steps.again_high, {own: what for what, *_, own, _ in HEART if what in steps.index}
-    brief = steps.index.str.replace(" (on every|in) .*heads?.*", "", regex=True)
-    parts = [f"{listed(brief[~dear].unique())} cannot be told from timing noise"] if (~dear).any() else []
-    parts += [f"{listed(brief[dear].unique())} add {ends(steps.cost[dear], '%')}"] if dear.any() else []
-    told = f"On {listed(dict.fromkeys(steps.model))}, {'; '.join(parts)}."
-    other = numbers(found, OVERHEADS, "ratio")
-    other = other[other["what"].isin(of) & ~other.group.isin(steps.model)]
-    other = other.merge(other.nlargest(1, "value")[["benchmark", "group"]])
-    each = [f"{of[row.what]} adds {number(row.value - 1, '%')}" for row in other.itertuples()]
-    return f"{told} On {other.group[0]}, {listed(each)}." if each else told
+    """Of what `additions` lists, on all models timed: what adds how much, and what timing noise (its upper quartile) hides."""
+    every = numbers(found, OVERHEADS, "ratio").set_index(["benchmark", "group"])
+    noise = every.high[every["what"].str.endswith("once more (noise)")]
+    every = every.assign(what=every["what"].map({own: what for what, *_, own, _ in HEART if what in steps.index}))
+    every = every.dropna(subset="what").join(noise.rename("noise"))
+    told, hidden = [], []
+    for what, rows in every.groupby("what", sort=False):
+        clear = rows.low > rows.noise
+        said = f"{what} adds {ends(rows.value - 1, '%')}{', not above noise on every model' * (not clear.all())}"
+        (told if clear.any() else hidden).append(said if clear.any() else what)
+    told += [f"{listed(hidden)} cannot be told from timing noise"] if hidden else []
+    return f"On all models timed ({'; '.join(every.index.unique('group'))}): {'; '.join(told)}."
 
 
 def cheapest(table: pd.DataFrame, trainings: int, text: str) -> str:
@@ -84,17 +65,16 @@ def cheapest(table: pd.DataFrame, trainings: int, text: str) -> str:
 
 def elsewhere(there: pd.DataFrame) -> str:
     """Of `contested` on natural text: what measures of half the passes and the unit gained over random heads; "" if unknown."""
-    rows = there.dropna(subset="gain").drop_duplicates("criterion").set_index("criterion")
-    if not {UNIT, *(half := TOGETHER[:2])} <= {*rows.index}:
+    values = there.pivot(index="test set", columns="criterion", values="value")
+    if not {"random", UNIT, *(half := TOGETHER[:2])} <= {*values}:
         return ""
-    gains = listed(number(rows.gain[name], "+.1f") for name in half)
-    made = f"{rows.model.iloc[0]}, {count(int(rows.seeds.iloc[0]), 'training')}"
-    said = f"On natural text ({made}) {listed(half)}, at half the passes, were {gains} BLEU above random heads"
-    return f"{said}, {called(UNIT)} {number(rows.gain[UNIT], '+.1f')}."
+    gains = [f"{called(name)} {ends(values[name] - values['random'], '+.1f')}" for name in (*half, UNIT)]
+    made = f"{there.model.iloc[0]}, {count(int(there.seeds.iloc[0]), 'training')}, {count(len(values), 'test set')}"
+    return f"On natural text ({made}; not tested) BLEU minus that of random heads is: {listed(gains)}."
 
 
-def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: pd.DataFrame, there: pd.DataFrame) -> str:
-    """The last words: what to do if one trains on, if not, and for speed; of `pruning`, `contested` and `at_once`, if any.
+def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], there: pd.DataFrame) -> str:
+    """The last words: what to do if one trains on, if not, and for speed; of `pruning`, `contested` and `at_once` by text.
 
     Parameters
     ----------
@@ -102,58 +82,71 @@ def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: pd.DataFrame, ther
         As `contested`, of natural text; empty if there is none.
     """
     rows, lines, rests = table.set_index("measure"), [], ""
-    own = pd.Series(dtype=float)
+    known = {text: part.pivot(index=["model", "heads"], columns="criterion", values="change") for text, part in shots.items()}
+    known = {text: part for text, part in known.items() if {UNIT, "L1 gates", *TOGETHER[:2]} <= {*part}}
     if {UNIT, TRAINED} <= {*rows.index}:
-        dear = _plain([*rows.index[rows.choose > rows.on / 10], TRAINED])
-        said = f"Choosing is nearly free except by {dear}: choose by quality; {called(rows.value.idxmax())} had the best mean."
-        lines.append(f"*You train on.* {said}")
+        dear = [called(name) for name in rows.index[rows.cost > rows.cost[TRAINED] / 10].drop(TRAINED)]
+        said = "It takes as many steps as L0, which chooses meanwhile"
+        said += f"; a tenth of that or more only {listed(dear)} cost" if dear else ""
+        said += ". Choose by quality: by its mean gradient importance is"
+        lines.append(f"*You train on.* {said} {listed(_place(one) for one in (ranked, there) if len(one))}.")
         made = (f"{count(int(one.seeds.iloc[0]), 'training')} of {one.model.iloc[0]}" for one in (ranked, there) if len(one))
         rests = f"How well measures choose rests on {listed(made)}. "
-        left, known = round(ranked["heads"].mean()), shots[shots.criterion.isin(rows.index[rows.cost.notna()])]
-        own = known[(known.model == ranked.model.iloc[0]) & (known["heads"] == left)].set_index("criterion").change
-    less = own[rows.cost.reindex(own.index) < 1]
-    if UNIT in own and less.min() > own[UNIT]:
-        every = known.pivot(index=["model", "heads"], columns="criterion", values="change")
-        worse = every.index[every[[*less.index]].max(axis=1) < every[UNIT]]
-        said = f"Gradient importance too: removed at once, its heads cost less loss than those of {_plain(less.index)}"
-        but = [f"{heads} left in {model.replace(DECODER, f'a {TODAY}')}" for model, heads in worse]
-        not_in = f"; with {listed(but)} they cost more" if but else ""
-        said = f"{said} ({ranked.model.iloc[0]}, {left} left; means, notebook 6){not_in}. L0 would cost a training of its own."
-        lines.append(f"*You do not train on.* {said}")
-    said = "Cut encoder heads for a faster encoder pass, decoder heads for a smaller cache; a gate only masks them."
-    lines.append(f"*You want speed.* {said}")
+    if "L1 gates" in rows.index and known:
+        less = [f"{(part[UNIT] < part[[*TOGETHER[:2]]].min(axis=1)).sum()} of {len(part)} cases on {text}"
+                for text, part in known.items()]  # fmt: skip
+        still = listed((part["L1 gates"] < part[UNIT]).sum() for part in known.values())
+        said = f"Removal by gradient importance costs less loss than by confidence and by positional in {listed(less)}"
+        said = f"{said}; by L1 gates, at {number(rows.cost['L1 gates'], '.2g')} times the price, less still in {still}"
+        lines.append(f"*You do not train on.* {said} (a case: a model and a number of heads left; means, not tested).")
+    said = "For a faster encoder pass cut out encoder heads, for faster generation and a smaller cache heads of every kind"
+    lines.append(f"*You want speed.* {said}; a gate only masks them.")
     return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {rests}{LIMITS}"
 
 
-def times_as_long(priced: pd.DataFrame, table: pd.DataFrame) -> str:
-    """What relevance costs beside gradient importance, of `priced`; and with training on, of `pruning` (none if empty)."""
-    dear = priced.cost[priced.index.intersection([*lrp.RULES])]
-    said = f"Choosing by relevance costs {ends(dear, '.0f')} times as much"
-    bills = table.set_index("measure")
-    if not {UNIT, "alpha_beta", TRAINED} <= set(bills.index[bills.on.notna()] if len(bills) else ()):
-        return f"{said}."
-    whole, alike = (bills.choose + bills.on) / (bills.choose + bills.on)[UNIT] - 1, bills.on.drop(TRAINED)
-    one, both, noise = (number(more, "%") for more in (whole["alpha_beta"], whole[TRAINED], alike.max() / alike.min() - 1))
-    said = f"{said} on the contest's sentences. With training on counted, LRP αβ costs {one} more and L0 {both}"
-    return f"{said}; equal work varied by {noise} (one training)."
+def _place(ranked: pd.DataFrame) -> str:
+    """Where gradient importance stands among all choices of `contested`, of its first test set."""
+    values = ranked[ranked.criterion != "random"].drop_duplicates("criterion").set_index("criterion").value
+    return f"number {(values > values[UNIT]).sum() + 1} of {len(values)} on {ranked.model.iloc[0]}"
+
+
+def times_as_long(priced: pd.DataFrame, counted: pd.DataFrame) -> str:
+    """What relevance costs beside gradient importance: by passes (`counted`), by our clock (`priced`), by ordinary code."""
+    rules = priced.index.intersection([*lrp.RULES])
+    dear, by = priced.loc[rules], counted.loc[rules[0]]
+    made, other = f"sentences of {by.passes.split(' + ')[1]} tokens", dear.captum.dropna()
+    said = (
+        f"Relevance takes {number(by.theory, '.3g')} times its passes ({made}) and {ends(dear.cost, '.0f')} times its time in"
+    )
+    said = f"{said} our code; at {dear.model.iloc[0].rpartition(', ')[2]} ordinary code, one token after another, takes"
+    said = f"{said} {ends(dear.times, '.0f')} times as long as ours"
+    return f"{said}, Captum {ends(other, '.0f')} ({listed(map(_rule, other.index))})." if len(other) else f"{said}."
+
+
+def _rule(name: str) -> str:
+    """A rule of relevance without the word."""
+    return called(name).removeprefix("relevance, ")
 
 
 def better(table: pd.DataFrame) -> str:
-    """Of `pruning`: what takes half the passes and does not clear random heads; what is dearer and has a better mean."""
+    """Of `pruning`: gradient importance beside what is dearer, and beside what takes half the passes (paired by training)."""
     rows = table.dropna(subset="cost").set_index("measure")
     if UNIT not in rows.index:
         return ""
-    less, dear = rows[(rows.cost < rows.cost[UNIT]) & ~rows.above], rows[rows.cost > rows.cost[UNIT]]
-    best = list(map(called, dear.index[dear.value > rows.value[UNIT]]))
-    said = f"{listed(best)} cost more and had a better mean." if best else "no dearer measure was shown to be better."
-    if TRAINED in rows.index and not rows.apart[UNIT]:
-        said = f"{said[:-1]}, and {called(UNIT)} and L0 cannot be told apart."
+    less, dear = rows[rows.cost < rows.cost[UNIT]], rows[rows.cost > rows.cost[UNIT]]
+    more, worse, clear = dear[dear.lead_high < 0], dear[dear.lead_low > 0], less.lead_low > 0
+    said = f"Of {count(len(dear), 'dearer measure')} {_listed(more) if len(more) else 'none'} is shown to choose better than"
+    said += f" {called(UNIT)}" + f", {_listed(worse)} chose worse" if len(worse) else ""
     if len(less):
+        parts = [f"{_listed(less[clear])} chose worse"] * any(clear) + [f"{_listed(less[~clear])} cannot be told"] * any(~clear)
         took = f"({ends((*less.cost_low, *less.cost_high), '.2g')} times the time)"
-        verbs = ("takes", "is") if len(less) == 1 else ("take", "are")
-        who = f"{listed(map(called, less.index))} {verbs[0]} half the passes {took}"
-        said = f"{who} but {verbs[1]} not shown to beat random heads here; {said}"
-    return said[0].upper() + said[1:]
+        said += f". Of half the passes {took}, {listed(parts)}"
+    return f"{said} (its BLEU minus theirs, paired by training, not corrected)."
+
+
+def _listed(rows: pd.DataFrame) -> str:
+    """Measures of `pruning`, each with what gradient importance is ahead of it."""
+    return listed(f"{_rule(name)} ({interval(*rows.loc[name, LEAD], '+.1f')})" for name in rows.index)
 
 
 def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
@@ -164,41 +157,37 @@ def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
     columns |= {"times": "obvious way / ours", "captum": "Captum / ours"}
     forms = dict.fromkeys(("cost", "times"), ".3g") | dict.fromkeys(("short", "long", "captum"), ".2g")
     told = f"What measures cost: on the contest's {sentences} sentences, L0's in all (brackets: least to most of trainings, of"
-    told += " confidence of lengths); then by length of sentences, in batches of two; last two columns from other benchmarks"
-    told += f" ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}; confidence with syntax)"
-    return f"{readable(priced.reset_index(drop=True), columns, forms, caption=told).data}\n\n{RULES_TOLD}"
+    told += " confidence of lengths); then by length of sentences, in batches of two. Last columns: other benchmarks"
+    told += f" ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}); the *obvious way* is"
+    return readable(priced.reset_index(drop=True), columns, forms, caption=f"{told} what people write down first").data
 
 
-def understood(table: pd.DataFrame) -> str:
-    """Of `priced` beside `counted`: how near counted operations come to measured costs, and where they do not."""
+def understood(table: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
+    """Of `beside`: how near counted operations come to measured costs, where not, and what the way forward saves."""
     ratio = (table.cost / table.counted).drop(UNIT, errors="ignore")
     near, far = ratio[ratio.between(0.5, 2)], ratio[~ratio.between(0.5, 2)]
     said = [f"Counted operations are within a factor of two for {len(near)} of {len(ratio)} measured costs"]
     said += [f"{called(name)} took {number(value, '.1f')} times what they say" for name, value in far.items()]
-    return f"{'; '.join(said)}."
+    turned = numbers(found, "relevance_speed", "ratio")
+    turned = turned[turned["what"].str.endswith("both over reverse")]
+    saved = f"{ends(turned.value, '.1f')} times as fast ({turned.group.iloc[0].rpartition(', ')[2]}, random weights)"
+    return f"{'; '.join(said)}. The way forward in low layers makes signed rules {saved}."
 
 
-def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str) -> str:
-    """What cut and masked encoder heads save: ends by (call, form), as of `ONCE`, where as many are left as `case` says."""
-    known = {of: ends(papers[of], ".2f") for of in papers}
-    left = " of ".join(re.findall(r"\d+", case)[:2])
-    cut, made = (
-        f"{known[call, 'removed']} times as fast (by operations {known[call, 'ceiling']})"
-        for call in ("encoder pass", "generation")
+def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, every: str) -> str:
+    """What cut and masked heads save: ends by (call, form), as of `ONCE`, where as many are left as `case` and `every` say."""
+    known, setting = {of: ends(papers[of], ".2f") for of in papers}, removed_heads.SETTINGS["base"]
+    one, both = (" of ".join(re.findall(r"\d+", of)[:2]) for of in (case, every))
+    cut, made, kinds = (
+        f"{known[call, f'removed{more}']} times as fast (by operations {known[call, f'ceiling{more}']})"
+        for call, more in (("encoder pass", ""), ("generation", ""), ("generation", ", all kinds"))
     )
-    said = f"With {left} encoder heads left an encoder pass is {cut} and generation {made}"
-    return f"{said}; with the others masked, {known['generation', 'masked']}."
-
-
-def decoder(frame: pd.DataFrame) -> str:
-    """Of the benchmark `decoder_speed`: the study's way beside the obvious one, in passes forward and back."""
-    of, told = frame[frame.quantity == "seconds"].set_index("what").value, []
-    for name, said in (("importance", "gradient importance"), ("relevance", "relevance by AttnLRP"),
-                       ("leave one out", "the loss without the head")):  # fmt: skip
-        ours, other = (number(of[name + way] / of[PASSES[name]], ".2g") for way in ("", ", obvious"))
-        told.append(f"{said} {ours} ({other})")
-    where = f"On a {TODAY} ({frame.group.iloc[0]}; random tokens), in passes forward and back with gradients of all weights"
-    return f"{where}, in brackets the obvious way: {listed(told)}."
+    said = (
+        f"With {one} encoder heads left an encoder pass is {cut}, generation {made}; with {both} of every kind left generation"
+    )
+    said = f"{said} is {kinds}; masked, all are {known['generation', 'masked']} times as fast. Over batches of"
+    more = f"{listed(setting['lengths'])} tokens, in the encoder also {removed_heads.LONG}"
+    return f"{said} {listed(setting['batches'])} sentences of {more}."
 
 
 def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:
@@ -212,17 +201,6 @@ def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:
     said = f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(late, '.1f')} times as long. From {near / 2:.0f} to"
     said = f"{said} {near:.0f}, signed rules take {ends(early, '.1f')} times as long, counted {ends(passes, '.1f')}"
     return f"{said} times{end}."
-
-
-def expected(counts: pd.DataFrame, size: str) -> str:
-    """How operations of one pass per token grow at twice the length, and those of `counted_growth`."""
-    told = ""
-    for at, grown in counts.filter(like="relevance", axis=0).items():
-        passes = number(operations(size, at) / operations(size, at / 2), ".1f")
-        each = [f"{value:.1f} ({called(rule[11:]).removeprefix('relevance, ')})" for rule, value in grown.items()]
-        told += f"From {at / 2:.0f} to {at:.0f} tokens the operations of one pass per token grow {passes} times; those torch"
-        told += f" counts in the study's code grow {listed(each)} times. "
-    return told
 
 
 def unpruned(frame: pd.DataFrame) -> str:

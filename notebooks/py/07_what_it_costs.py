@@ -21,9 +21,11 @@
 # Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does that cost, and is dearer
 # better?
 #
-# The unit is *gradient importance*, the size of the loss's slope in a head's gate (Michel et al. 2019). Quality is that of
-# notebook 6's contest: each measure chose encoder heads to remove before training on. *LRP αβ* is Voita's rule; *positional*
-# counts looks at one offset, *votes* the groups a head stands for; *L1 gates* train under a price.
+# The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on what the head puts out
+# (Michel et al. 2019). Quality is that of notebook 6's contest: each measure chose encoder heads to remove before training on.
+# Relevance has three rules: *LRP αβ*, of Voita's later code, keeps parts for and against a prediction apart; in two *signed*
+# ones they cancel: *AttnLRP*, and the *conservative* rule, which holds attention weights constant. *Positional* counts looks at
+# one offset, *votes* the groups a head stands for; *L1 gates* are trained under a price on their size.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -45,7 +47,7 @@ print(run.summary())
 # %% jupyter={"source_hidden": true}
 from IPython.display import Markdown, display
 
-from benchmarks import common, costs, figures, said
+from benchmarks import costs, figures, said
 from helpers import drawing
 from helpers.measures.table import named
 from helpers.publish import claims, pages
@@ -63,12 +65,12 @@ answer = claims.Box(run)
 heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
 exponents, points = costs.growth(found["growth"])
 size, text = found["growth"]["size"].iloc[0], {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
-contest, shots = (read(run.folder, run.corpus, size) for read in (costs.contested, costs.at_once))
+contest = costs.contested(run.folder, run.corpus, size)
 there = costs.contested(None, "natural", size if run.corpus == "controlled" else "")
 names = subjects.names(run.settings, models) if len(contest) else []
-took, billed = costs.spent(run.settings, names, seed), costs.bill(run.settings, names, seed)
+took = costs.spent(run.settings, names, seed)
 priced = run.table(costs.priced(heart, points, took), "measures")
-key, by_cost = "costs_and_pruning", costs.pruning(priced, contest if len(billed) else contest[:0], billed)
+key, by_cost = "costs_and_pruning", costs.pruning(priced, contest if len(took) else contest[:0])
 best = "**From one pass to one for every token.** The unit is gradient importance."
 if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
@@ -128,8 +130,9 @@ print(f"one backward pass is {backward / forward:.2f} forward passes; relevance 
 print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.1f} in the study's code (AttnLRP)")
 
 # %% [markdown]
-# AttnLRP costs less than its passes. In the low layers, where tokens outnumber the heads below, the study runs the derivative
-# forward from those heads instead of backward from every token.
+# AttnLRP costs less than its passes. A target's slope starts at its own logit, without a product with the vocabulary, and stays
+# at its own position down to the decoder's last self-attention. In low layers, where tokens outnumber the heads below, the
+# derivative runs forward from those heads instead of backward from every token.
 #
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
 # clock on the whole text of the contest; it takes a backward pass as one forward pass. The loss without a head takes one pass
@@ -142,16 +145,15 @@ table = costs.beside(counted, priced)
 columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
 columns |= {"counted": "by counted operations", "cost": "measured"}
 display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
-display(Markdown(f"> {said.understood(table)}"))
+display(Markdown(f"> {said.understood(table, found)}"))
 
 # %% [markdown]
 # The loss without a head costs less than its passes: layers below the head are computed once. Relevance by LRP αβ costs more
-# than its operations. It splits every product into a positive and a negative part; torch does not count the splitting.
+# than its operations, probably since it splits every product into two parts, which torch does not count.
 
 # %% jupyter={"source_hidden": true}
 today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
-more = said.decoder(found["decoder_speed"])
-folded("More: how it was timed, the obvious ways, and a Llama-style decoder", said.TIMED, more)
+folded("More: how it was timed, and the obvious ways", said.TIMED)
 
 # %% jupyter={"source_hidden": true}
 kinds = {
@@ -209,12 +211,6 @@ run.figure(
     takeaway=said.steepest(points, counts),
 )
 
-# %% jupyter={"source_hidden": true}
-rates = exponents[exponents["what"] != "importance per token"].pivot(index="what", columns="axis", values="last")
-rates = rates.rename(index=common.named).rename_axis(index="measure", columns=None)[list(dict.fromkeys(exponents.axis))]
-folded("More: growth with heads, layers and sentences, and by operations", said.GROWN, said.expected(counts, size),
-       readable(rates, forms=dict.fromkeys(rates, ".1f")))  # fmt: skip
-
 # %% [markdown]
 # ## What do removed heads save?
 #
@@ -226,7 +222,8 @@ folded("More: growth with heads, layers and sentences, and by operations", said.
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
 papers = {case: costs.between(pages.measured(name, "value")) for case, name in costs.ONCE.items()}
 run.table(costs.ranges(papers), "removed_at_the_papers_size", over=intervals.ROUNDS)
-display(Markdown(f"> {said.removing(papers, pages.measured('base_encoder_pass', 'what'))}"))
+told = said.removing(papers, *(pages.measured(name, "what") for name in ("base_encoder_pass", "base_all_generation")))
+display(Markdown(f"> {told}"))
 
 # %% [markdown]
 # Heads of the decoder save something else: memory. While a model generates, it keeps the keys and values of every head of the
@@ -257,7 +254,7 @@ folded("More: how heads were removed, and noise", said.REMOVED, said.unpruned(la
 #
 # L0 puts a gate on every head. The group constraint of Ni et al. makes heads of a group alike in their values (V) or in their
 # attention maps (A). Liu & Chen's coreference is fed to one head or to four heads of every layer. The table says how much
-# longer a training step takes, beside the same plain step timed a second time.
+# longer a training step of the larger model takes (medians; brackets: quartiles), beside the plain step timed a second time.
 
 # %% jupyter={"source_hidden": true}
 steps = costs.additions(heart, found)
@@ -265,18 +262,15 @@ columns = {"what": "added to training", "cost": "longer step", "again": "plain s
 display(readable(steps, columns, {"cost": "+%", "again": "+%"}))
 display(Markdown(f"> {said.told_apart(steps, found)}"))
 
-# %% jupyter={"source_hidden": true}
-columns = {"what": "what", "times": "obvious way / ours", "model": "model", "repeats": "repeats"}
-told_of = readable(steps, columns, {"times": ".2f"})
-folded("More: models, repeats, and the public code's way to group heads", said.ADDED, told_of)
-
 # %% [markdown]
 # ## In short
 
 # %% jupyter={"source_hidden": true}
 run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 machine = said.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
-told = [best, said.times_as_long(priced, by_cost), said.elsewhere(there)]
+told = [best, said.times_as_long(priced, counted), said.elsewhere(there)]
+known = {text: (run.folder, run.corpus), "natural text": (None, "natural")}
+shots = {of: costs.at_once(*place, size) for of, place in known.items()}
 answer.fill(
     key if len(by_cost) else "growth",
     said.closing(by_cost, contest, shots, there),
