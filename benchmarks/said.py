@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -42,10 +43,11 @@ def told_apart(steps: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     noise = every.high[every["what"].str.endswith("once more (noise)")]
     every = every.assign(what=every["what"].map({own: what for what, *_, own, _ in HEART if what in steps.index}))
     every = every.dropna(subset="what").join(noise.rename("noise"))
-    told, hidden = [], []
+    told: list[str] = []
+    hidden: list[str] = []
     for what, rows in every.groupby("what", sort=False):
         clear = rows.low > rows.noise
-        said = f"{what} adds {ends(rows.value - 1, '%')}{', not above noise on every model' * (not clear.all())}"
+        said = f"{what} adds {ends(rows.value - 1, '%')}{', on some models within noise' * (not clear.all())}"
         (told if clear.any() else hidden).append(said if clear.any() else what)
     told += [f"{listed(hidden)} cannot be told from timing noise"] if hidden else []
     return f"On all models timed ({'; '.join(every.index.unique('group'))}): {'; '.join(told)}."
@@ -85,9 +87,9 @@ def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.Da
     known = {text: part.pivot(index=["model", "heads"], columns="criterion", values="change") for text, part in shots.items()}
     known = {text: part for text, part in known.items() if {UNIT, "L1 gates", *TOGETHER[:2]} <= {*part}}
     if {UNIT, TRAINED} <= {*rows.index}:
-        dear = [called(name) for name in rows.index[rows.cost > rows.cost[TRAINED] / 10].drop(TRAINED)]
+        dear = [_rule(name) for name in rows.index[rows.cost > rows.cost[TRAINED] / 10].drop(TRAINED)]
         said = "It takes as many steps as L0, which chooses meanwhile"
-        said += f"; a tenth of that or more only {listed(dear)} cost" if dear else ""
+        said += f"; only choosing by {listed(dear)} costs a tenth of its time or more" if dear else ""
         said += ". Choose by quality: by its mean gradient importance is"
         lines.append(f"*You train on.* {said} {listed(_place(one) for one in (ranked, there) if len(one))}.")
         made = (f"{count(int(one.seeds.iloc[0]), 'training')} of {one.model.iloc[0]}" for one in (ranked, there) if len(one))
@@ -138,7 +140,9 @@ def better(table: pd.DataFrame) -> str:
     said = f"Of {count(len(dear), 'dearer measure')} {_listed(more) if len(more) else 'none'} is shown to choose better than"
     said += f" {called(UNIT)}" + f", {_listed(worse)} chose worse" if len(worse) else ""
     if len(less):
-        parts = [f"{_listed(less[clear])} chose worse"] * any(clear) + [f"{_listed(less[~clear])} cannot be told"] * any(~clear)
+        parts = [f"{_listed(less[clear])} chose worse"] * any(clear) + [
+            f"{_listed(less[~clear])} cannot be told from it"
+        ] * any(~clear)
         took = f"({ends((*less.cost_low, *less.cost_high), '.2g')} times the time)"
         said += f". Of half the passes {took}, {listed(parts)}"
     return f"{said} (its BLEU minus theirs, paired by training, not corrected)."
@@ -146,7 +150,8 @@ def better(table: pd.DataFrame) -> str:
 
 def _listed(rows: pd.DataFrame) -> str:
     """Measures of `pruning`, each with what gradient importance is ahead of it."""
-    return listed(f"{_rule(name)} ({interval(*rows.loc[name, LEAD], '+.1f')})" for name in rows.index)
+    each = zip(rows.index, *(rows[end] for end in LEAD), strict=True)
+    return listed(f"{_rule(name)} ({interval(value, low, high, '+.1f')})" for name, value, low, high in each)
 
 
 def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
@@ -167,16 +172,16 @@ def understood(table: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     ratio = (table.cost / table.counted).drop(UNIT, errors="ignore")
     near, far = ratio[ratio.between(0.5, 2)], ratio[~ratio.between(0.5, 2)]
     said = [f"Counted operations are within a factor of two for {len(near)} of {len(ratio)} measured costs"]
-    said += [f"{called(name)} took {number(value, '.1f')} times what they say" for name, value in far.items()]
+    said += [f"{_rule(name)} took {number(value, '.1f')} times what they say" for name, value in far.items()]
     turned = numbers(found, "relevance_speed", "ratio")
     turned = turned[turned["what"].str.endswith("both over reverse")]
     saved = f"{ends(turned.value, '.1f')} times as fast ({turned.group.iloc[0].rpartition(', ')[2]}, random weights)"
-    return f"{'; '.join(said)}. The way forward in low layers makes signed rules {saved}."
+    return f"{'; '.join(said)}. Running forward makes signed rules {saved}; other savings were not timed."
 
 
 def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, every: str) -> str:
     """What cut and masked heads save: ends by (call, form), as of `ONCE`, where as many are left as `case` and `every` say."""
-    known, setting = {of: ends(papers[of], ".2f") for of in papers}, removed_heads.SETTINGS["base"]
+    known, setting = {of: ends(papers[of], ".2f") for of in papers}, dict[str, Any](removed_heads.SETTINGS["base"])
     one, both = (" of ".join(re.findall(r"\d+", of)[:2]) for of in (case, every))
     cut, made, kinds = (
         f"{known[call, f'removed{more}']} times as fast (by operations {known[call, f'ceiling{more}']})"

@@ -254,7 +254,8 @@ folded("More: how heads were removed, and noise", said.REMOVED, said.unpruned(la
 #
 # L0 puts a gate on every head. The group constraint of Ni et al. makes heads of a group alike in their values (V) or in their
 # attention maps (A). Liu & Chen's coreference is fed to one head or to four heads of every layer. The table says how much
-# longer a training step of the larger model takes (medians; brackets: quartiles), beside the plain step timed a second time.
+# longer a training step takes (medians; brackets: quartiles), beside the plain step timed a second time. An addition is told
+# from noise where its lower quartile is above the upper one of that plain step.
 
 # %% jupyter={"source_hidden": true}
 steps = costs.additions(heart, found)
@@ -269,7 +270,7 @@ display(Markdown(f"> {said.told_apart(steps, found)}"))
 run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 machine = said.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
 told = [best, said.times_as_long(priced, counted), said.elsewhere(there)]
-known = {text: (run.folder, run.corpus), "natural text": (None, "natural")}
+known = {text: (run.folder, run.corpus)} | ({"natural text": (None, "natural")} if run.corpus == "controlled" else {})
 shots = {of: costs.at_once(*place, size) for of, place in known.items()}
 answer.fill(
     key if len(by_cost) else "growth",
