@@ -122,7 +122,7 @@ def times_as_long(priced: pd.DataFrame, counted: pd.DataFrame) -> str:
     )
     said = f"{said} our code; at {dear.model.iloc[0].rpartition(', ')[2]} ordinary code, one token after another, takes"
     said = f"{said} {ends(dear.times, '.0f')} times as long as ours"
-    return f"{said}, Captum {ends(other, '.0f')} ({listed(map(_rule, other.index))})." if len(other) else f"{said}."
+    return f"{said}, the library Captum {ends(other, '.0f')} ({listed(map(_rule, other.index))})." if len(other) else f"{said}."
 
 
 def _rule(name: str) -> str:

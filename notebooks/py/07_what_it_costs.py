@@ -17,15 +17,16 @@
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md)
 #
-# Voita et al. (2019) explain one target token after another (relevance, section 4) or train again (L0 gates, section 6).
-# Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does that cost, and is dearer
-# better?
+# Voita et al. (2019) explain one target token after another (*relevance*, a head's share in the prediction, section 4) or train
+# again (L0 gates, section 6). Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does
+# that cost, and is dearer better?
 #
 # The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on what the head puts out
 # (Michel et al. 2019). Quality is that of notebook 6's contest: each measure chose encoder heads to remove before training on.
 # Relevance has three rules: *LRP αβ*, of Voita's later code, keeps parts for and against a prediction apart; in two *signed*
-# ones they cancel: *AttnLRP*, and the *conservative* rule, which holds attention weights constant. *Positional* counts looks at
-# one offset, *votes* the groups a head stands for; *L1 gates* are trained under a price on their size.
+# ones they cancel: *AttnLRP*, and the *conservative* rule, which holds attention weights constant. *Confidence* is the mean
+# largest attention weight; *positional* counts looks at one offset, *votes* the groups a head stands for; *L1 gates* are
+# trained under a price on their size.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown

@@ -125,7 +125,7 @@ def test_costs_are_those_of_the_contest_s_own_text_where_it_was_timed_there():
     known.loc["cp", "captum"] = 6.0
     assert said.times_as_long(known, passes) == (
         "Relevance takes 4.5 times its passes (sentences of 8 tokens) and 4 to 35 times its time in our code; at 7 tokens"
-        " ordinary code, one token after another, takes 9 times as long as ours, Captum 6 (conservative)."
+        " ordinary code, one token after another, takes 9 times as long as ours, the library Captum 6 (conservative)."
     )
     bare = costs.priced(HEART, POINTS, SPENT.iloc[:0])  # the contest's tables are not there
     assert bare.loc["cp", ["cost_low", "cost_high"]].tolist() == [3, 5] and bare.cost["leave-one-out"] == 30
