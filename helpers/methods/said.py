@@ -140,6 +140,12 @@ def reference(run: study.Run) -> Path | None:
     return folder if own and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
 
 
+def prices(run: study.Run) -> pd.Series | None:
+    """What it takes to choose heads by each criterion, in units of gradient importance (notebook 07); None where not known."""
+    path = (folder := reference(run)) and layout.Chapter(folder / "07_what_it_costs").table("measures")
+    return pd.read_csv(path, index_col="measure").cost if path and path.exists() else None
+
+
 def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str) -> str:
     """What to do with any model: of `nearest`, and of what notebook 6 says of this model, where its tables are known."""
     own, other = nearest(won).own

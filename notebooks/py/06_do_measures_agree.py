@@ -18,10 +18,18 @@
 # →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
 # Three papers rank attention heads, each in its own way: Voita et al. 2019 ([arXiv
-# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 and 6) by relevance, confidence and L0 gates, which training
-# closes; Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) by votes; Liu & Chen 2023 ([arXiv
-# 2312.09541](https://arxiv.org/abs/2312.09541)) by the size of a gradient. None compares all of them. Here every head gets
-# every measure, and heads are removed by each.
+# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 to 6) by *relevance*, the head's share of what its layer
+# contributes to the prediction (three rules: LRP αβ, AttnLRP, conservative), by *confidence*, its mean largest attention
+# weight, by how often it looks at one offset (*positional*) or at a related word (*syntactic*), and by *L0*: every head has a
+# gate, a factor on its output, and training closes gates at a price; Ni et al. 2023 ([arXiv
+# 2305.14380](https://arxiv.org/abs/2305.14380)) by *votes*, how often a head stands for a group of like heads; Liu & Chen 2023
+# ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) by a gradient's size, here *gradient importance*: how steeply the loss
+# moves as the gate closes. None compares them.
+#
+# Here every head gets every measure, also *L1 gates*, which train under a price on their size while all weights are fixed, and
+# the *loss without the head*: how much the loss rises when that head alone is off. Then heads are removed by each, all at once,
+# and the model trains on. Two choose while they train: *L0, while it trains*, and *gradient, step by step*, which removes one
+# head after another.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -54,8 +62,9 @@ from helpers.heads.families import KINDS
 from helpers.measures import said as of_measures
 from helpers.methods import contest
 from helpers.methods.contest import figures, said
+from helpers.methods.said import prices
 from helpers.publish import claims
-from helpers.reading import folded, readable, sortable
+from helpers.reading import folded, sortable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -72,14 +81,10 @@ contests = {place: part for place, part in contests.items() if len(part)}
 verdicts = claims.Box(run)
 
 # %% [markdown]
-# ## One table holds it all: a row a head, a column a measure
+# ## A row a head, a column a measure
 #
-# This is the table of the first model. The *loss without the head* is how much the loss rises when that head alone is off. *How
-# long L0 keeps it* counts the prices at which its gate stays open, plus how likely it is open. *Gradient importance* is the
-# size of the loss's slope at that gate. *Relevance* is the head's share of what its layer contributes to the prediction, by one
-# of three rules (LRP αβ, AttnLRP, conservative). *Confidence* is its mean largest attention weight; *positional* and
-# *syntactic* say how often it looks at one offset or a related word; *votes*, how often it stands for a group of like heads.
-# **Press a column's name to sort by it.**
+# These are main columns of the first model's table. *How long L0 keeps it* counts the prices at which its gate stays open, plus
+# how likely it is open. **Press a column's name to sort by it.**
 
 # %% jupyter={"source_hidden": true}
 measured = contest.tables.collected(jobs, lambda job: contest.runs.tables(job, entered if contest.runs.at_hand(job) else ()))
@@ -131,7 +136,8 @@ print(said.costliest(tables[first]))
 # ## Do measures agree within a layer?
 #
 # Each measure ranks the encoder heads of a layer. A cell correlates the ranks of two measures, all layers pooled, mean over
-# models; white: the interval holds zero. The loss without the head is left out where too few heads have any effect.
+# models. *Output norm* is the mean length of what a head writes. The loss without the head is left out where too few heads
+# have any effect.
 
 # %% jupyter={"source_hidden": true}
 few = run.settings["relevance"]
@@ -143,21 +149,20 @@ if own:
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
 everywhere = run.table(contest.tables.agreement(tables, differ, within=False), "agreement_all_layers")
-in_words = agreement[~agreement.one.isin(said.BESIDE) & ~agreement.other.isin(said.BESIDE) & agreement.shown.astype(bool)]
+in_words = said.drawn(agreement)
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 main = next(kind for kind in KINDS if kind in {*in_words.kind})
 run.figure(
     figures.agreement_matrix({main: in_words[in_words.kind == main].drop(columns="kind")}, said.named("gradient, example")),
     "agreement",
     caption=f"How far measures rank {main} heads of a layer alike ({said.swept(contest.tables.distinct(tables))}).",
-    takeaway=said.agreement(agreement[agreement.index.isin(in_words.index)]),
+    takeaway=said.agreement(said.drawn(agreement)),
     show=bool(contests),
 )
-by_rule = f"{said.rules(agreement)} {said.over_all(everywhere[everywhere.index.isin(in_words.index)])}"
 why = """The claim takes LRP αβ alone, the default: both others keep the sign of what they sum. Of each family of measures
 one is drawn; all of them, and decoder and cross heads, are in the file `agreement`. Layers of fewer than four heads are left
 out. Relevance and confidence correlate otherwise than in notebook 1, because the models are others."""
-display(folded("More: relevance by its three rules, and what is not drawn", by_rule, why))
+display(folded("More: relevance by its three rules, and what is not drawn", said.rules(agreement), why))
 
 # %% [markdown]
 # ## Is importance a property of the head?
@@ -189,7 +194,8 @@ display(folded("More: what bounds a correlation", alike, bound * ("bound" in sta
 # ## Which measure predicts what removal does?
 #
 # The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
-# heads alike. The code computes one dot.
+# heads alike. (*Each token*: the slope's size at every target token; *signed*: the slope with its sign.) The code computes one
+# dot.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
@@ -231,63 +237,34 @@ run.figure(
     takeaway=said.predictors(predictors),
 )
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
-signed = contest.tables.reliability(halves).query("measure == 'gradient, signed'")
-signed = signed.rho[signed.kind.isin(shared.kind[shared.shown.astype(bool)])].mean()
 sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well where it comes
-from one half of the sentences and the loss from the other. {contest.tables.owed_to_sharing(shared, signed)}"""
+from one half of the sentences and the loss from the other. Halves give other
+numbers than all sentences, which are drawn. {contest.tables.owed_to_sharing(shared)}"""
 display(folded("More: is it shared sentences alone", sharing))
-
-# %% [markdown]
-# ## A measure that grows with depth puts the first layer last
-#
-# Pruning removes the heads of least worth wherever they are, so a measure also decides how many heads each layer keeps. Curves
-# show a measure's mean in each layer of the first model (thin: one training). Titles say how it correlates with *how long L0
-# keeps a head*, mean over models; orange: far less over all layers. Relevance and votes sum to the same in every layer.
-
-# %% jupyter={"source_hidden": true}
-across, lost = said.across(predictors), run.table(contest.tables.lost(tables), "lost_over_all_layers")
-means = run.table(contest.tables.layer_means(tables, main, [*said.LAYERED, *entered]), "layer_means")
-costly = means[means.measure == said.TRUTH].groupby("layer").share.mean()
-run.figure(
-    figures.layer_means(said.panels(means, across), costly.idxmax() if len(costly) > 1 else None),
-    "layer_means",
-    caption=f"What measures say of the layers of {main} heads of {said.swept(means.model)}, and, over models, how they go with"
-    " how long L0 keeps a head.",
-    takeaway=said.depth(means, across),
-)
-if len(lost):
-    why = """What is lost is the correlation within layers minus that over all layers, in Fisher's z, each training with itself;
-    intervals are over models and not corrected for the number of measures."""
-    display(
-        folded(
-            "More: what each correlation with how long L0 keeps a head loses, with intervals",
-            readable(said.losses(across, lost)),
-            why,
-        )
-    )
 
 # %% [markdown]
 # ## Many heads off at once, nothing trained afterwards
 #
-# The loss without the head is exact for one head, not for many, because heads can stand in for each other. Here many go.
-# Left of the dotted line is better than random.
+# Pruning removes the heads of least worth, wherever they are. Relevance sums to the same in every layer; gradient importance
+# *by layer* is divided by its layer's norm, so that none stands out. Left of the dotted line is better than random.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
 run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 run.table(contest.tables.along(removed, "random"), "removed_at_once_beside_random")
-drawn = said.removed(contest.tables.each_training(removed), entered)
+each = contest.tables.each_training(removed)
+drawn = said.removed(each, entered)
 run.figure(
     figures.at_once(drawn, "loss minus random heads' (nats), mean over numbers\nof heads; line: least to largest training"),
     "removed_at_once",
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
-    takeaway=said.at_once(drawn),
+    takeaway=said.at_once(each),
 )
 
 # %% [markdown]
 # ## The figure on top: models that train on after pruning
 #
-# Every ranking leaves as many heads as L0 does at one price. *L0's heads, cut at once* are treated like those of its rivals.
+# Every choice leaves as many heads as L0 does at one price.
 
 # %% jupyter={"source_hidden": true}
 advice, take, ranked, more = "", "", None, []
@@ -297,9 +274,8 @@ if contests:
     ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
     paired = run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
     run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
-    alike = run.table(contest.tables.against_l0(contests, "L0's heads"), "contest_against_l0_heads")
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    result, advice = said.trained_on(ranked, whole, of), said.advice(ranked, whole)
+    advice = said.advice(ranked, whole, prices(run))
     shares = contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
     take = said.recommended(ranked, whole, shares)
@@ -309,13 +285,13 @@ if contests:
         "contest",
         caption="BLEU of models pruned by each criterion to as many heads and trained on, beside every random draw, and the"
         " encoder heads that each leaves by layer.",
-        takeaway=said.layers(ranked, whole, paired, shares) or result,
+        takeaway=f"{said.trained_on(ranked, whole, of)} {said.layers(ranked, whole, paired, shares)}".strip(),
         resamples=repeats,
         show=False,
     )
-    display(Markdown(result))
-    more = [said.beyond_random(ranked, paired, whole), said.ahead(ranked, whole), said.rivals(alike)]
-    display(folded("More: every ranking against random heads and against L0's", *more))
+    display(Markdown(said.turned(each, ranked, whole)))
+    more = [said.beyond_random(ranked, whole), said.ahead(ranked, whole)]
+    display(folded("More: every choice against random heads and against the best", *more))
 if swept:
     lines = {place: contest.tables.headline(job, studied[place], repeats) for place, job in zip(studied, swept, strict=True)}
     run.table(contest.tables.headlines(lines), "headlines")
@@ -326,20 +302,19 @@ if swept:
 # %% jupyter={"source_hidden": true}
 other = next(track for track in layout.TRACKS if track != run.corpus)
 committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
-asked = {
-    "gradient-relevance": "gradient importance with relevance",
-    "gradient-predicts": "it predicts the loss without a head:",
-}
+asked = dict.fromkeys(["gradient-predicts"], "gradient importance predicts the loss without a head:")
 asked |= {"confidence-predicts": "confidence does:"}
 profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
-texts, both = {"controlled": "generated", "natural": "natural"}, ("contest", "removed_and_trained_on")
-there = [pd.read_csv(path) for name in both if (path := committed.table(name)).exists()]
-order = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(both) else ""
-drawn = agreement.index.isin(in_words.index)
+texts, needed = {"controlled": "generated", "natural": "natural"}, ("contest", "removed_and_trained_on", "contest_against_l0")
+there = [pd.read_csv(path) for name in needed if (path := committed.table(name)).exists()]
+order = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(needed) else ""
+if natural and committed.table("agreement").exists():
+    pairs = pd.read_csv(committed.table("agreement"))
+    natural += f" Two measures agree by {said.median(said.drawn(pairs))} within a layer. {said.rules(pairs)}"
 of = "your" if text else texts[run.corpus]
-first = said.answer(agreement[drawn], predictors, advice, of)
+first = said.answer(said.drawn(agreement), said.drawn(everywhere), advice, of)
 closing = f"""
 {take}
 

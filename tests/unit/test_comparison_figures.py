@@ -44,18 +44,6 @@ def test_predictors_are_sorted():
     assert marked(loss_cross, BLUE) == [(0.6, 0)]
 
 
-def test_a_panel_a_measure_along_layers():
-    rows = [(panel, seed, layer, share) for panel in ("a", "b") for seed, shares in ((1, (1.0, 0.2)), (2, (0.5, 1.0)))
-            for layer, share in enumerate(shares, 1)]  # fmt: skip
-    frame = table("panel seed layer share", *rows)
-    figure = whole(figures.layer_means(frame.assign(falls=frame.panel == "b"), 1))
-    assert [axis.lines[0].get_color() for axis in figure.axes] == list(drawing.MODELS[:2])
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["a", "b"]
-    drawn = {tuple(line.get_ydata()): line.get_linewidth() for line in figure.axes[0].lines}
-    assert [text.get_text()[:7] for axis in figure.axes for text in axis.texts] == ["shaded:"]
-    assert drawn[0.75, 0.6] > drawn[1.0, 0.2] == drawn[0.5, 1.0]
-
-
 def test_a_row_a_setting_and_a_dot_a_criterion():
     rows = [("one", "EN-DE", "a", 1.0, 0.5, 2.0), *[("one", "EN-DE", name, 3.0, 3.0, 3.0) for name in "bcde"]]
     rows += [("all", "EN-RU", "a", -9.0, -9.0, -9.0)]

@@ -122,38 +122,6 @@ def predictors(frame: pd.DataFrame, label: str = "rank correlation"):
 
 
 @redrawable
-def layer_means(frame: pd.DataFrame, marked: int | None = None):
-    """What measures say of layers: a panel a measure, along layers its mean over its largest one, a thin line a training.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Rows: panel (title), seed, layer, share; falls (bool, if it is given): drawn in another colour.
-    marked : int, optional
-        The layer that the loss needs most, shaded in all panels and named in the second.
-    """
-    drawing.need(frame, "panel", "seed", "layer", "share", once=("panel", "seed", "layer"))
-    titles = list(dict.fromkeys(frame.panel))
-    figure, axes = drawing.grid(len(titles), 3, WIDTH / 3, 1.6, sharex=True, sharey=True)
-    for axis, title in zip(axes, titles, strict=True):
-        part = frame[frame.panel == title]
-        own = part.pivot(index="layer", columns="seed", values="share")
-        colour = MODELS[int("falls" in part and part.falls.any())]
-        axis.plot(own.index, own, color=colour, lw=0.6, alpha=0.7)
-        axis.plot(own.index, own.mean(axis=1), color=colour, lw=1.8, marker="o", ms=3.5)
-        if marked is not None:
-            axis.axvspan(marked - 0.35, marked + 0.35, color=_GREY, alpha=0.4, lw=0)
-        axis.set_title(title, loc="left", fontsize=8)
-        axis.set(xticks=list(own.index), yticks=[0, 0.5, 1])
-    if marked is not None:
-        axis, said = axes[min(1, len(axes) - 1)], "shaded: layer the\nloss needs most"
-        axis.text(0.98, 0.95, said, transform=axis.transAxes, ha="right", va="top", color=_DARK, fontsize=7.5)
-    figure.supxlabel("layer", fontsize=8.5)
-    figure.supylabel("layer's mean / largest layer's mean", fontsize=8.5)
-    return figure
-
-
-@redrawable
 def stability(frame: pd.DataFrame):
     """How a correlation changes with what is compared: a panel a kind of attention, a row a measure, a dot a comparison.
 

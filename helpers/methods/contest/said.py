@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -29,20 +30,17 @@ BEST = 5  # of a contest, which are looked for in another
 FEW = 3  # models, below which an interval over models says nothing
 MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
 VALUES = ["value", "low", "high"]
-WITHIN, ACROSS = "within layers", "over all layers"
 LEVEL = 0.05  # of a test
 HALF = 0.5  # of a correlation, below which a rank holds in part only
 HIGH = 0.9  # a bound on correlations above which it binds little
-PARTED = 0.3  # what a correlation loses, from which on a measure is said not to tell layers apart
-FLAT = 0.05  # of a share, within which layers are alike
 CALLED = {TRAINED: "L0, while it trains", NAMES["map"]: "L0's heads, cut at once", "gradual": "gradient, step by step"}
 SAME_NUMBER = "heads of the same number"
 COMPARED = {
     OTHER_TEXT: "other sentences", "matched heads, other seed": "matched heads of another training",
     "same index, other seed": SAME_NUMBER,
 }  # fmt: skip
-LAYERED = (SURVIVAL, TRUTH, UNIT, "L1 gates", "alpha_beta", "votes", "output norm", "confidence")  # layer by layer
-DRAWN = (TRUTH, "gradient, example", "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
+BY_LAYER = f"{UNIT}, by layer"
+DRAWN = (TRUTH, UNIT, BY_LAYER, "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
 def heart(
@@ -100,10 +98,14 @@ def agreement(table: pd.DataFrame) -> str:
     return f"{said} correction for their number. Most alike are {pairs[0]}, least {pairs[1]}."
 
 
-def over_all(table: pd.DataFrame) -> str:
-    """Of `tables.agreement` over all layers: the median of its correlations."""
-    part = table[table.kind == _main(table)]
-    return f"Over all layers the median correlation is {number(part.rho.median(), '.2f')}." if len(part) else ""
+def drawn(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `tables.agreement` what is drawn: one measure of each family, and of the loss without the head what can tell."""
+    return table[~table.one.isin(BESIDE) & ~table.other.isin(BESIDE) & table.shown.astype(bool)]
+
+
+def median(table: pd.DataFrame) -> str:
+    """Of the same: the median correlation of the first kind of attention."""
+    return number(table.rho[table.kind == _main(table)].median(), ".2f")
 
 
 def costliest(table: pd.DataFrame) -> str:
@@ -118,7 +120,8 @@ def costliest(table: pd.DataFrame) -> str:
     told = "".join(f" The first by {named(name)} is number {at:.0f} by that loss." for name, at in tops.items() if at > 1)
     same = listed(named(name) for name, at in tops.items() if at == 1) if 1 in tops.values() else ""
     said = f"Of {len(own)} {KIND_TITLES[kind]} heads the loss needs layer {layer + 1}, head {head + 1} most."
-    said += f" It is one of {len(always)} that L0 keeps at every price." * ((kind, layer, head) in always)
+    if (kind, layer, head) in always:  # a gate is never open for sure: above all prices is less than one more
+        said += f" It is one of {len(always)} that L0 keeps at all its {np.ceil(own[SURVIVAL][always].min()) - 1:.0f} prices."
     return said + f" It is also the first by {same}." * bool(same) + told
 
 
@@ -145,63 +148,6 @@ def predictors(table: pd.DataFrame) -> str:
     return f"Of the measures drawn, closest to the {named(TRUTH)} is {closest}. Differences are not tested."
 
 
-def across(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.predictors` how encoder heads' measures go with how long L0 keeps a head, within layers and across them.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The best across layers first; measure (key), kind, compared, rho, low, high, models.
-    """
-    part = table[(table.truth == SURVIVAL) & (table.kind == "encoder") & ~table.measure.isin(BESIDE)]
-    called = {"all heads": ACROSS, "within layers": WITHIN}
-    part = part.assign(compared=part["heads"].map(called))
-    best = part[part.compared == ACROSS].sort_values("rho", ascending=False, kind="stable").measure
-    part = part.assign(place=part.measure.map({name: at for at, name in enumerate(best)})).sort_values("place", kind="stable")
-    return part[["measure", "kind", "compared", "rho", "low", "high", "models"]]
-
-
-def depth(means: pd.DataFrame, across: pd.DataFrame) -> str:
-    """Of `tables.layer_means` and `across`: what is least in the layer that the loss needs most, and goes with L0 no more."""
-    share = means.groupby(["measure", "layer"], sort=False).share.mean().unstack()
-    if TRUTH not in share.index or share.shape[1] < 2:
-        return "One layer alone tells nothing."
-    at, share = share.loc[TRUTH].idxmax(), share[share.max(axis=1) - share.min(axis=1) > FLAT]
-    least, said = share.index[share.idxmin(axis=1) == at], f"The loss needs layer {at} most"
-    if least.empty:
-        return f"{said}, and no measure is least there."
-    said += f", where {listed(f'*{named(name)}*' for name in least)} {'is' if len(least) == 1 else 'are'} least"
-    rho = across.pivot(index="measure", columns="compared", values="rho").reindex(index=least, columns=[WITHIN, ACROSS])
-    if not (rho[WITHIN] - rho[ACROSS] > PARTED).all():
-        return f"{said}."
-    rho = listed(number(value, ".2f") for value in rho[ACROSS])
-    whose = "its" if len(least) == 1 else "their"
-    return f"{said}: over all layers {whose} correlation with how long L0 keeps a head falls to {rho}."
-
-
-def panels(means: pd.DataFrame, across: pd.DataFrame) -> pd.DataFrame:
-    """Of the same what `figures.layer_means` draws: measures that differ between layers, both correlations in their titles.
-
-    The loss without the head is there for its layers alone: too few heads may have any effect. `falls`: as `PARTED`.
-    """
-    share = means.groupby(["measure", "layer"], sort=False).share.mean().unstack()
-    flat = share.index[share.max(axis=1) - share.min(axis=1) <= FLAT]
-    means = means[~means.measure.isin(flat)] if len(flat) < len(share) else means
-    rho = across.pivot(index="measure", columns="compared", values="rho").drop(TRUTH, errors="ignore")
-    rho = rho.reindex(columns=[WITHIN, ACROSS])
-    told = {name: f"{number(row[WITHIN], '.2f')} within, {number(row[ACROSS], '.2f')} over all" for name, row in rho.iterrows()}
-    falls = means.measure.isin(rho.index[rho[WITHIN] - rho[ACROSS] > PARTED])
-    return means.assign(panel=means.measure.map(lambda name: f"{named(name)}\n{told.get(name, '')}"), falls=falls)
-
-
-def losses(across: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
-    """Of `across` and `tables.lost`: a row a measure in words, both correlations with intervals and what is lost."""
-    told = {how: part.set_index("measure") for how, part in across.groupby("compared")} | {"lost, in z": lost}
-    parts = {how: part.apply(lambda r: interval(r.rho, r.low, r.high, ".2f"), axis=1) for how, part in told.items()}
-    names = list(across[across.compared == ACROSS].measure)
-    return pd.DataFrame(parts).loc[names, [WITHIN, ACROSS, "lost, in z"]].rename(named).rename_axis("measure").reset_index()
-
-
 def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike drawn measures are on other sentences and matched heads."""
     drawn = steady(table)
@@ -212,12 +158,14 @@ def stability(table: pd.DataFrame) -> str:
     told += f" ({number(chance, '.2f')} on {SAME_NUMBER})" * bool(chance == chance)
     own = drawn[drawn.measure == UNIT].set_index("compared").rho.reindex(rho.index).dropna()
     own = f"; *{named(UNIT)}* reaches {listed(number(value, '.2f') for value in own)}" * bool(len(own))
-    part = "Only in part: of" if rho.get(COMPARED["matched heads, other seed"], 1) < HALF else "Of"
+    part = "At least in part: of" if rho.get(COMPARED["matched heads, other seed"], 1) < HALF else "Of"
     return f"{part} the measures drawn the median is {told}{own}."
 
 
 def likeness(table: pd.DataFrame) -> str:
-    """Of `tables.likeness`: how alike matched heads are, and what follows of it."""
+    """Of `tables.likeness`: how alike matched heads of the first kind are, and what follows of it."""
+    table = table.reset_index("kind")
+    table = table[table.kind == _main(table)]
     said = f"Matched heads look alike by a cosine of {ends(table.cosine, '.2f')} ({ends(table.chance, '.2f')} with random"
     return f"{said} weights). Where it is low, a low correlation of ranks says as much of the matching as of the measure."
 
@@ -231,19 +179,24 @@ def steady(table: pd.DataFrame) -> pd.DataFrame:
     return part.assign(place=-part.measure.map(rank).fillna(-1)).sort_values("place", kind="stable").drop(columns="place")
 
 
-def at_once(table: pd.DataFrame) -> str:
-    """Of `removed`: which choice costs least in most settings, and where gradient importance is neither first nor second."""
-    values = table.pivot(index="setting", columns="series", values="value").reindex(table.setting.unique())
-    place, first = values.rank(axis=1), values.idxmin(axis=1).value_counts()
-    said, own = f"Removal by *{first.index[0]}* costs least in {first.iloc[0]} of {count(len(values), 'setting')}", named(UNIT)
-    if own not in place or own == first.index[0]:
-        return f"{said}. Not tested."
-    said += f", *{own}* is first or second in {(place[own] <= 2).sum()}"
-    for setting in place.index[place[own] > 2][:1]:
-        rest = values.loc[setting].drop(first.index[0], errors="ignore")
-        pair = f"({number(rest.min(), '.2f')} against {number(rest[own], '.2f')})"
-        said += f"; exception: {setting}, where *{rest.idxmin()}* is ahead of it {pair}"
-    return f"{said}. Not tested."
+def at_once(each: pd.DataFrame) -> str:
+    """Of `tables.each_training`: where gradient importance costs less than random heads, how many do better, and by layer."""
+    change = each.groupby(["model", "criterion", "seed"], sort=False).change.mean()
+    mean, worst = change.groupby(level=[0, 1], sort=False).mean().unstack(0), change.groupby(level=1).max()
+    less = [f"*{named(name)}*" for name in DRAWN if worst[worst.index == name].lt(0).all() and name in worst and name != UNIT]
+    some = "In every setting and training" if worst[UNIT] < 0 else "Not in every training"
+    said = f"{some} removal by *{named(UNIT)}* costs less than random heads; of the other measures drawn"
+    said += f" {listed(less)} always {'do' if len(less) > 1 else 'does'} so." if less else " none always does so."
+    rest = mean.drop([name for name in mean.index if name == UNIT or name.endswith(", by layer")])
+    for model in mean.columns[(rest < mean.loc[UNIT]).sum() > rest.notna().sum() / 2]:
+        before, of = (rest[model] < mean.at[UNIT, model]).sum(), count(len(change[model].index.unique("seed")), "training")
+        said += f" In {_settings(each.model)[model]} ({of}) {before} of {rest[model].count()} others cost less than it."
+    if BY_LAYER in mean.index:
+        kept, every = mean.loc[BY_LAYER] / mean.loc[UNIT], mean.columns.str.endswith(EVERY)
+        parts = {"one kind": kept[~every].dropna(), "all kinds": kept[every].dropna()}
+        told = [f"{ends(part, '%')} where heads of {which} go" for which, part in parts.items() if len(part)]
+        said += f" *By layer* keeps of that gain {listed(told)}."
+    return f"{said} Differences are not tested."
 
 
 def removed(each: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
@@ -296,20 +249,21 @@ def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return here, here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore")
 
 
-def beyond_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of a contest's first model, which choices are better than every random draw of their training, and which are not told
-    from random heads."""
+def beyond_random(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Of a contest's first model, how far each choice is ahead of random heads, and which are told from these."""
     here, rivals = _rivals(ranked)
-    if RANDOM not in here.index or rivals.empty:
+    if RANDOM not in here.index or rivals.empty or here.seeds.min() < 2:
         return ""
-    found = drawn.merge(here[["model", "test set"]].drop_duplicates())
-    most = found[found.criterion == RANDOM].groupby("seed").change.max()
-    above = found[found.criterion != RANDOM].groupby(["criterion", "seed"]).change.min().unstack("seed")
-    sure = [f"*{_called(name)}*" for name in here.index.drop(RANDOM) if (above.loc[name] > most).all()]
-    said = f"In each training better than all its random draws: {listed(sure)}."
-    if alike := hollow(here, paired):
-        said += f" Cannot be told from random heads (paired by training): {listed(f'*{_called(name)}*' for name in alike)}."
-    return said
+    found = _ahead(ranked, drawn, [(name, RANDOM) for name in here.index.drop(RANDOM)])
+    better = (found["value"] > 0) & (found.p_holm < LEVEL)
+    said = f"BLEU above random heads (Holm's correction over {len(found)} choices): told from them"
+    return f"{said} {_told(found[better])}; not told {_told(found[~better])}."
+
+
+def _told(found: pd.DataFrame, form: str = "+.1f") -> str:
+    """Choices with a difference and its interval each."""
+    names = [f"*{_called(str(name))}*" for name in found.index]
+    return listed(f"{name} {interval(*row, form=form)}" for name, row in zip(names, found[VALUES].to_numpy(), strict=True))
 
 
 def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
@@ -368,15 +322,37 @@ def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shar
     at, kept, nothing = _nothing(ranked, drawn, shares)
     if not nothing:
         return ""
-    alike, most = hollow(here, paired), str(kept.mean()[rivals.index].idxmax())
-    sure = {*nothing} <= {*alike}
+    alike, mean = hollow(here, paired), kept.mean().round(1)
     who = listed(f"*{_called(name)}*" for name in nothing) if len(nothing) <= FEW else f"{len(nothing)} rankings"
     said = f"{who} keep{'s' * (len(nothing) == 1)} no head of layer {at + 1}, which the loss needs most;"
     said += f" *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')}."
-    if most not in alike:
-        return said + " The former cannot be told from random heads." * sure
-    like = ", like those," * sure
-    return f"{said} Keeping it is not enough: *{_called(most)}* keeps most and{like} is not told from random heads."
+    as_few = [name for name in rivals.index if name not in alike and RANDOM in mean and mean[name] <= mean[RANDOM]]
+    for name in as_few[:1]:
+        said += f" Layers alone do not decide: *{_called(name)}* keeps {number(mean[name], '.1f')} there, as random"
+        said += f" draws do ({number(mean[RANDOM], '.1f')}), and changes BLEU by {number(here.value[name], '+.1f')}, they by"
+        said += f" {number(here.value[RANDOM], '+.1f')}."
+    return said
+
+
+def turned(each: pd.DataFrame, ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Which choices are ahead of random heads in every training while nothing is trained, and behind them after it.
+
+    Parameters
+    ----------
+    each : pandas.DataFrame
+        `tables.each_training` of heads removed at once.
+    """
+    own = _first(ranked, drawn).merge(ranked[["model", "test set"]].head(1))
+    level = own[own.criterion == RANDOM].groupby("seed").change.mean()
+    both = own.merge(each, on=["model", "seed", "criterion", "heads"], suffixes=("", " at once"))
+    both = both.assign(after=both.change - both.seed.map(level)).set_index("criterion")
+    lost = (both["change at once"] < 0) & (both.after < 0)
+    names = [name for name in both.index.unique() if lost[[name]].all()]
+    if not names:
+        return ""
+    said = f"With as many heads and no training, {listed(f'*{_called(name)}*' for name in names)} cost"
+    said += f" {ends(-both['change at once'][both.index.isin(names)], '.2f')} nats less than random heads, in each training;"
+    return f"{said} after training on, they are behind them in each: better at once is not better then."
 
 
 def _nothing(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> tuple[int, Any, list[str]]:
@@ -411,20 +387,22 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
         f"In {here.model.iloc[0]} ({count(int(here.seeds[TRAINED]), 'training')}) {ends(left, '.0f')}{f' of {of}' * bool(of)}"
     )
     said += f" encoder heads stay. Choosing them by *{_called(rivals.index[0])}* changes BLEU by"
-    said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
-    return f"{said}, at random by {interval(*here.loc[RANDOM, VALUES], '+.1f')}." if RANDOM in here.index else f"{said}."
+    said += f" {interval(*rivals.iloc[0][VALUES], form='+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
+    return f"{said}, at random by {interval(*here.loc[RANDOM, VALUES], form='+.1f')}." if RANDOM in here.index else f"{said}."
 
 
-def _apart(ranked: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
-    """Of a contest the BLEU of L0's best rival minus that of every other choice, best first.
+def _ahead(ranked: pd.DataFrame, drawn: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Of a contest the BLEU of one choice minus that of another, of which every draw counts, for each pair of criteria.
 
-    Mean over trainings, interval, and p-value after Holm's correction over them.
+    Returns
+    -------
+    pandas.DataFrame
+        A row a pair, on the criterion of it that not all pairs share: value (mean over trainings), low, high, runs (`nested`),
+        p_holm (after Holm's correction over the pairs).
     """
-    here, rivals = _rivals(ranked)
-    changes = drawn.merge(here[["model", "test set"]].drop_duplicates()).set_index(["criterion", "seed"]).change
-    names, best = here.index.drop(rivals.index[0]), changes[rivals.index[0]]
-    rows = [nested(changes[name].rsub(changes[name].index.map(best))) for name in names]
-    found = pd.DataFrame(rows, names, [*VALUES, "runs"])
+    changes = drawn.merge(_rivals(ranked)[0][["model", "test set"]].drop_duplicates()).set_index(["criterion", "seed"]).change
+    rows = [nested(changes[other].rsub(changes[other].index.map(changes[one]))) for one, other in pairs]
+    found = pd.DataFrame(rows, [one if pairs[0][1] == pairs[-1][1] else other for one, other in pairs], [*VALUES, "runs"])
     p = intervals.p_value(found["value"], found.low, found.high, trainings=found.runs)
     return found.assign(p_holm=intervals.holm(p))
 
@@ -434,54 +412,75 @@ def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
     here, rivals = _rivals(ranked)
     if rivals.empty or here.seeds.min() < 2:
         return ""
-    told = [
-        f"*{_called(str(row.Index))}* {interval(*row[1:], '+.2f')}"
-        for row in _apart(ranked, drawn)[VALUES].itertuples()
-        if row.Index != RANDOM
-    ]
-    return f"BLEU of *{_called(rivals.index[0])}* minus that of the others (paired by training, not corrected): {listed(told)}."
+    best = rivals.index[0]
+    found = _ahead(ranked, drawn, [(best, name) for name in here.index.drop([best, RANDOM], errors="ignore")])
+    sure = [f"*{_called(str(name))}*" for name in found.index[found.p_holm < LEVEL]]
+    said = f"BLEU of *{_called(best)}* minus that of the others (told from it after Holm's correction:"
+    return f"{said} {listed(sure)}): {_told(found, '+.2f')}."
 
 
-def advice(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of the same which measure to prune by, from what its trainings tell it after Holm's correction, and from what not."""
-    _, rivals = _rivals(ranked)
+def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = None) -> str:
+    """Of the same which measure to prune by: of those that are told from random heads the cheapest, else the best.
+
+    Parameters
+    ----------
+    costs : pandas.Series, optional
+        On criterion, what it takes to choose by it, in units of gradient importance (notebook 07).
+    """
+    here, rivals = _rivals(ranked)
     if rivals.empty:
         return "L0 has no rival in this run."
-    best, apart = rivals.index[0], _apart(ranked, drawn)
-    if RANDOM not in apart.index or pd.isna(apart.low[RANDOM]):
+    best = rivals.index[0]
+    if RANDOM not in here.index or here.seeds.min() < 2:
         return f"One training decides no contest; the best by value is *{_called(best)}*."
-    if apart.low[RANDOM] <= 0:
+    beyond = _ahead(ranked, drawn, [(name, RANDOM) for name in here.index.drop(RANDOM)])
+    sure = beyond.index[(beyond["value"] > 0) & (beyond.p_holm < LEVEL)]
+    if not len(sure):
         return f"No measure is shown to choose better than chance; the best by value is *{_called(best)}*."
-    sure = apart.index[(apart["value"] > 0) & (apart.p_holm < LEVEL)].drop(RANDOM, errors="ignore")
-    how = "after" if apart.p_holm[RANDOM] < LEVEL else "but not after"
-    said = f"**To prune, rank by {_called(best)}**: it is best by value and, {how} Holm's correction, better than"
-    said += f" {listed([*(f'*{_called(name)}*' for name in sure), 'random heads'])}"
-    said += f" ({number(apart['value'][RANDOM], '+.1f')} BLEU)."
-    plain = {TRAINED: "L0", "L1 gates": "L1 gates (gates trained under a price on their size)"}
-    alike = [name for name in (TRAINED, *rivals.index[1:2]) if not apart.p_holm[name] < LEVEL]
-    return f"{said} No test tells it from {' or '.join(plain.get(name, _called(name)) for name in alike)}." if alike else said
+    known = pd.Series(dtype=float) if costs is None else costs.reindex(sure).dropna()
+    pick = str(known.idxmin()) if len(known) else str(sure[0])
+    said = f"**To prune, rank by {_called(pick)}.** In {here.model.iloc[0]} ({count(int(here.seeds[pick]), 'training')})"
+    said += f" {len(sure)} of {len(beyond)} choices of heads beat random ones after Holm's correction, *{_called(pick)}* by"
+    said += f" {interval(*beyond.loc[pick, VALUES], form='+.1f')} BLEU."
+    if len(sure) > 1:
+        apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
+        told = apart.p_holm[sure.drop(pick)] < LEVEL
+        said += f" {told.sum() or 'None'} of the other {len(told)} is told from it" + ", and it" * (len(known) > 1)
+        if len(known) > 1:
+            rest = known.drop(pick).sort_values()
+            first, last = (f"{number(rest[name])} (*{_called(str(name))}*)" for name in rest.index[[0, -1]])
+            said += f" is the cheapest: the others take {first} to {last} times as long, where timed (notebook 7)"
+        said += "."
+    return said
 
 
-def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, text: str) -> str:
-    """What of a contest carries over to other text, `tables.over_seeds` of both; `drawn` are `tables.stacked` of that."""
+def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
+    """What of a contest carries over to other text: of that `tables.over_seeds`, `tables.stacked` and `tables.against_l0`."""
     (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
-    names = [name for name in rivals.index if name in there.index]
-    if len(names) < FEW or here.value[names].nunique() < 2:
+    best = [name for name in here.index.drop(RANDOM, errors="ignore") if name in there.index][:BEST]
+    if len(best) < BEST or rivals.index[0] not in there.index:
         return ""
-    tests = other[other.model.eq(there.model.iloc[0])].pivot(index="criterion", columns="test set", values="value").loc[names]
-    rhos = [one.corr(here.value[names], method="spearman") for _, one in tests.items()]
-    own = drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
-    trained = count(int(there.seeds[TRAINED]), "training")
-    alike, chosen = own.loc[[names[0]]].eval("above_low <= 0 <= above_high").any(), there.index.drop(RANDOM, errors="ignore")
-    said = f"On {text} text ({trained}, {number(there['heads'].iloc[0], '.0f')} encoder heads left) *{_called(names[0])}*"
-    said += f" is number {chosen.get_loc(names[0]) + 1} of {len(chosen)} by value and {'cannot be' if alike else 'is'} told"
-    best = [name for name in here.index if name in chosen][:BEST]
-    said += f" from L0. The {BEST} best here change BLEU by {ends(there.value[best], '+.1f')} there"
-    said += f", random heads by {number(there.value[RANDOM], '+.1f')}" * (RANDOM in there.index)
-    said += f"; the order of {len(names)} measures {'hardly carries over' if max(rhos) < HALF else 'is alike'}"
-    said += f" (rank correlation {ends(rhos, '.2f')})."
-    beats = RANDOM in own.index and there.value[names[-1]] > own.change[[RANDOM]].max()
-    return said + f" There *{_called(names[-1])}* beats every random draw." * bool(beats)
+    own = other[other.model.eq(there.model.iloc[0]) & (other.criterion != RANDOM)]
+    place = own.set_index("criterion").groupby("test set", sort=False).value.rank(ascending=False)
+    place = pd.DataFrame({"test set": own["test set"].to_numpy(), "place": place.to_numpy()}, place.index)
+    most = {name: int(rows.place[best].max()) for name, rows in place.groupby("test set", sort=False)}
+    chosen, first = there.index.drop(RANDOM, errors="ignore"), rivals.index[0]
+    luck = listed(number(comb(last, BEST) / comb(len(chosen), BEST), ".1%") for last in most.values())
+    said = f"On {text} text ({there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')},"
+    said += (
+        f" {number(there['heads'].iloc[0], '.0f')} encoder heads left) the {BEST} best of {len(chosen)} choices here are among"
+    )
+    said += f" {listed(f'the {last} best on {name}' for name, last in most.items())} (by chance: {luck})."
+    tested = tested.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
+    said += f" *{_called(first)}* is number {chosen.get_loc(first) + 1} on {there['test set'].iloc[0]},"
+    said += f" {interval(*tested.loc[first, VALUES], form='+.1f')} BLEU beside L0."
+    whole = drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion").change
+    if RANDOM in whole.index:
+        beat = [name for name in chosen if whole[[name]].min() > whole[[RANDOM]].max()]
+        last = f", *{_called(rivals.index[-1])}* too" * (rivals.index[-1] in beat)
+        said += f" There {len(beat)} of {len(chosen)} choices are above all {len(whole[[RANDOM]])} random draws{last}."
+    worse = [f"*{_called(str(name))}*" for name in tested.index[(tested.p_holm < LEVEL) & (tested["value"] < 0)]]
+    return said + f" Worse than L0 there after Holm's correction: {listed(worse)}." * bool(worse)
 
 
 def recommended(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
@@ -490,34 +489,25 @@ def recommended(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame)
     at, _, nothing = _nothing(ranked, drawn, shares)
     if UNIT not in rivals.index[:1] or not nothing or {*nothing} != {*rivals.index[-len(nothing) :]}:
         return ""
-    said = "**To prune**, rank the heads of an encoder by gradient importance, then train on. Do not rank across"
-    said += f" layers by {' or '.join(f'*{_called(name)}*' for name in nothing[::-1])}: here"
+    said = "**To prune**, rank the heads of an encoder by gradient importance, then train on: nothing dearer is shown to choose"
+    said += f" better there. Do not rank over all layers by {' or '.join(f'*{_called(name)}*' for name in nothing[::-1])}: here"
     keep, come = ("they keep", "come") if len(nothing) > 1 else ("it keeps", "comes")
     return f"{said} {keep} no head of layer {at + 1} and {come} last."
 
 
-def answer(agreement: pd.DataFrame, predictors: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
+def answer(agreement: pd.DataFrame, everywhere: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
     """The question of the notebook answered: within layers, over all layers, and which measure to prune by.
 
     Parameters
     ----------
-    agreement, predictors : pandas.DataFrame
-        `tables.agreement` of what is drawn, and `tables.predictors`.
+    agreement, everywhere : pandas.DataFrame
+        `tables.agreement` of what is `drawn`, within layers and over all.
     """
-    part = agreement[agreement.kind == _main(agreement)]
-    rho = across(predictors).pivot(index="measure", columns="compared", values="rho").reindex(columns=[WITHIN, ACROSS])
-    rho, said = rho[rho[WITHIN] > PARTED].drop(TRUTH, errors="ignore").dropna(), []
-    fall = rho[WITHIN] - rho[ACROSS]
-    blind = bool((fall > PARTED).any())
+    part, said = agreement[agreement.kind == _main(agreement)], []
     if len(part):
-        some = ", but some cannot tell which layer matters" * blind
-        said.append(f"**On {text} text measures {_how(part.rho.median())}{some}.**")
-        said.append(f"Two measures of {KIND_TITLES[part.kind.iloc[0]]} heads have a median rank correlation of")
-        said.append(f"{number(part.rho.median(), '.2f')} within a layer.")
-    if blind:
-        values = [number(value, ".2f") for value in rho.loc[fall.idxmax()]]
-        said.append(f"The ranking by *{named(fall.idxmax())}* correlates at {values[0]} with how long L0 keeps heads within")
-        said.append(f"layers, but at {values[1]} over all layers.")
+        said.append(f"**On {text} text measures {_how(part.rho.median())}.** Two measures of {KIND_TITLES[part.kind.iloc[0]]}")
+        said.append(f"heads have a median rank correlation of {median(agreement)} within a layer,")
+        said.append(f"{median(everywhere)} over all layers.")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
@@ -535,38 +525,12 @@ def _sure(part: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     )
 
 
-def rivals(corrected: pd.DataFrame) -> str:
-    """Of `tables.against_l0`, against L0's heads: what is worse or better after Holm's correction, what by its interval alone.
-
-    Beside them L0 itself, which trains while it chooses: what it owes to that.
-    """
-    several = len(corrected[["model", "test set"]].drop_duplicates()) > 1
-
-    def told(part: pd.DataFrame) -> str:
-        names = [f"*{_called(row.criterion)}*" + f" ({row.model})" * several for row in part.itertuples()]
-        names = [name.replace(f"*{RANDOM}*", "random heads") for name in names]
-        return listed(f"{name} {interval(*row, '+.1f')}" for name, row in zip(names, part[VALUES].to_numpy(), strict=True))
-
-    others = corrected[corrected.criterion != TRAINED].sort_values("value")
-    sure = others[others.p_holm < LEVEL]
-    open_ = others[~(others.p_holm < LEVEL)]
-    worse, better = (sure[sign * sure["value"] > 0] for sign in (-1, 1))
-    said = f"Against *{_called(NAMES['map'])}*, and trained like the others: significantly worse (Holm, 5 %; BLEU)"
-    said += f" {told(worse)}; better {told(better)}."
-    alone = open_[(open_.high < 0) | (open_.low > 0)]
-    said += f" By their own interval alone also: {told(alone)}." if len(alone) else ""
-    for row in corrected[corrected.criterion == TRAINED].head(1).itertuples():
-        shows = "" if row.low > 0 or row.high < 0 else ": how L0 trains gains or costs it nothing that shows"
-        said += f" *{_called(row.criterion)}* differs by"
-        said += f" {interval(row.value, row.low, row.high, '+.2f')}{shows}."
-    return said
-
-
 def rules(table: pd.DataFrame) -> str:
     """Of `tables.agreement`: how far gradient importance and relevance agree on encoder heads, rule by rule."""
     part = table[(table.kind == "encoder") & table.one.isin(RULES) & (table.other == UNIT)]
     told = [f"{named(r.one).removeprefix('relevance, ')} {interval(r.rho, r.low, r.high, '.2f')}" for r in part.itertuples()]
-    return f"Gradient importance and relevance of encoder heads, by rule: {', '.join(told)}." if told else ""
+    over = "; intervals over heads of one training" * bool("over" in part and part.over.eq(intervals.HEADS).any())
+    return f"Gradient importance and relevance of encoder heads, by rule: {', '.join(told)}{over}." if told else ""
 
 
 def bounds(table: pd.DataFrame) -> str:

@@ -19,7 +19,6 @@ from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared
 from helpers.methods import coreference, grouping, l0
 from helpers.methods.contest import runs
-from helpers.reading import interval
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import layout
@@ -173,36 +172,6 @@ def predictors(
     return pd.DataFrame(rows)
 
 
-def lost(tables: Mapping[Trained, pd.DataFrame], kind: str = "encoder") -> pd.DataFrame:
-    """How much more measures go with how long L0 keeps a head within layers than over all layers.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On measure: rho (the difference in Fisher's z, each training with itself), low, high, models, over.
-    """
-    found: dict[str, dict[Trained, float]] = {}
-    for trained, table in distinct(tables).items():
-        part, kept = large(table, kind), runs.SURVIVAL
-        for name in (name for name in _varied(part) if name != kept and kept in _varied(part)):
-            one, other = (correlation(part[kept], part[name], kind, within_layer=w, repeats=1)["rho"] for w in (True, False))
-            found.setdefault(name, {})[trained] = float(np.diff(np.arctanh(np.clip([other, one], -SURE, SURE)))[0])
-    rows = {name: _over_trainings(pd.Series(values, dtype=float)) for name, values in found.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["rho", "low", "high", "models", "over"])
-
-
-def layer_means(tables: Mapping[Trained, pd.DataFrame], kind: str, names: Sequence[str]) -> pd.DataFrame:
-    """Mean over a layer's heads of each measure, of the first model's trainings: model, seed, measure, layer (from 1), mean,
-    share (of the largest mean); none of a measure without a mean above zero."""
-    rows, tables = [], distinct(tables)
-    for (model, seed), table in tables.items():
-        part = table[table.index.isin([kind], level="kind")] if model == next(iter(tables))[0] else table[:0]
-        for name in (name for name in names if name in part and part[name].notna().any()):
-            means = part[name].groupby(level="layer").mean()
-            rows += [(model, seed, name, at + 1, mean, mean / means.max()) for at, mean in means.items() if means.max() > 0]
-    return pd.DataFrame(rows, columns=["model", "seed", "measure", "layer", "mean", "share"])
-
-
 def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """How much each measure agrees with itself on other texts: rank correlation within layers of two halves.
 
@@ -275,15 +244,13 @@ def _both_ways(parts: Sequence[pd.DataFrame], measure: str, kind: str) -> tuple[
     return (rho(0, 0) + rho(1, 1)) / 2, (rho(0, 1) + rho(1, 0)) / 2
 
 
-def owed_to_sharing(table: pd.DataFrame, reliable: float = np.nan) -> str:
+def owed_to_sharing(table: pd.DataFrame) -> str:
     """In a sentence: by how much sharing sentences raises the correlation of gradients, estimates and the other measures.
 
     Parameters
     ----------
     table : pandas.DataFrame
         `same_and_other_sentences`; what is not `shown` is not counted.
-    reliable : float, optional
-        How far *gradient, signed* agrees with itself between halves of the sentences.
     """
     found = table[table.shown.astype(bool) & table.sentences.isin([SAME, OTHER])]
     if found.empty:
@@ -294,18 +261,9 @@ def owed_to_sharing(table: pd.DataFrame, reliable: float = np.nan) -> str:
     means = (
         found.groupby([found.measure.map(groups).fillna("the other measures"), "sentences"], sort=False).rho.mean().unstack()
     )
-    said = [f"{name} {row[SAME]:.2f} on the same and {row[OTHER]:.2f} on other sentences" for name, row in means.iterrows()]
-    nothing, kinds = "", [KIND_TITLES[kind] for kind in found.kind.unique()]
-    if signed in means.index and means.at[signed, OTHER] < 0.2 < means.at[signed, SAME]:
-        told = f" (its reliability between halves: {reliable:.2f})" if reliable == reliable else ""
-        drops = table[table.shown.astype(bool) & (table.sentences == "difference") & (table.measure == signed)]
-        drops = [f"{KIND_TITLES[row.kind]} {interval(row.rho, row.low, row.high, '.2f')}" for row in drops.itertuples()]
-        nothing = "Attribution patching (*gradient, signed*) shows no prediction on fresh sentences"
-        nothing += (
-            f" ({means.at[signed, OTHER]:.2f}), and its {means.at[signed, SAME]:.2f} on the same ones may be shared noise{told}"
-        )
-        nothing += f"; difference: {'; '.join(drops)}. " if drops else ". "
-    return f"{nothing}Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
+    said = [f"{name} {row[SAME]:.2f} on the same and {row[OTHER]:.2f} on the other half" for name, row in means.iterrows()]
+    kinds = [KIND_TITLES[kind] for kind in found.kind.unique()]
+    return f"Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
 
 
 def stepped_up(rho, times: float = 2) -> np.ndarray:
@@ -434,14 +392,12 @@ def shares(tables: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(found).T
 
 
-def against_l0(parts: Mapping[Trained, pd.DataFrame], other: str = TRAINED) -> pd.DataFrame:
+def against_l0(parts: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     """Every criterion of a contest against L0 in each model, with p-values corrected for all of them.
 
     Parameters
     ----------
     parts : mapping of (model, seed) -> `trained_on`
-    other : str
-        What stands for L0: its own run, or its heads cut first (of which one training has no interval).
 
     Returns
     -------
@@ -451,12 +407,8 @@ def against_l0(parts: Mapping[Trained, pd.DataFrame], other: str = TRAINED) -> p
         interval); p, p_holm, family. L0 itself is no comparison.
     """
     frames = {place: part.assign(change=part.above, low=part.above_low, high=part.above_high) for place, part in parts.items()}
-    if other != TRAINED:
-        own = {place: part[part.criterion == other].set_index("test set").change for place, part in parts.items()}
-        frames = {place: part.assign(change=part.change - part["test set"].map(own[place]), low=np.nan, high=np.nan)
-                  for place, part in parts.items()}  # fmt: skip
     table = over_seeds(frames, ("criterion", "test set"))
-    table = table[table.criterion != other].reset_index(drop=True)
+    table = table[table.criterion != TRAINED].reset_index(drop=True)
     return intervals.corrected(table, "value", ("low", "high"), table.runs.where(table.seeds > 1).to_numpy(float))
 
 
