@@ -27,9 +27,9 @@
 # moves as the gate closes. None compares them.
 #
 # Here every head gets every measure, also *L1 gates*, which train under a price on their size while all weights are fixed, and
-# the *loss without the head*: how much the loss rises when that head alone is off. Then heads are removed by each, all at once,
-# and the model trains on. Two choose while they train: *L0, while it trains*, and *gradient, step by step*, which removes one
-# head after another.
+# the *loss without the head*: how far it rises when that head alone is off. Then heads are removed by each, all at
+# once, and the model trains on; so are *L0's heads, cut at once*. Two choose while they train: *L0, while it trains*, and
+# *gradient, step by step*, which removes one head after another.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -127,8 +127,7 @@ print(said.costliest(tables[first]))
 # [arXiv 2508.21258](https://arxiv.org/abs/2508.21258)), AttnLRP of Achtibat et al. 2024
 # ([arXiv 2402.05602](https://arxiv.org/abs/2402.05602)). *Votes* are Ni et al.'s, on models that were never grouped.
 #
-# Among the models are also the summarizer of notebook 5 and the Llama-style decoder of notebook 4. A measure of yours
-# (parameter `entries`) is taken of models whose weights are there.
+# Among the models are also the summarizer of notebook 5 and the Llama-style decoder of notebook 4.
 #
 # </details>
 
@@ -160,8 +159,8 @@ run.figure(
     show=bool(contests),
 )
 why = """The claim takes LRP αβ alone, the default: both others keep the sign of what they sum. Of each family of measures
-one is drawn; all of them, and decoder and cross heads, are in the file `agreement`. Layers of fewer than four heads are left
-out. Relevance and confidence correlate otherwise than in notebook 1, because the models are others."""
+one is drawn; all of them, and decoder and cross heads, are in the file `agreement`. Relevance and confidence correlate
+otherwise than in notebook 1, because the models are others."""
 display(folded("More: relevance by its three rules, and what is not drawn", said.rules(agreement), why))
 
 # %% [markdown]
@@ -184,8 +183,8 @@ run.figure(
     caption="How far measures agree with themselves between halves of the sentences and between trainings.",
     takeaway=said.stability(stability),
 )
-bound = f"""Two halves of the sentences bound everything else: the Spearman-Brown formula, $2r / (1 + r)$, gives the reliability
-of a measure on all sentences, and no correlation with it can be above the root of that, but by chance.
+bound = f"""The Spearman-Brown formula, $2r / (1 + r)$, turns two halves' correlation into the reliability on all sentences; no
+correlation with the measure can be above the root of that, but by chance.
 {said.bounds(stability)}"""
 alike = said.likeness(run.table(contest.tables.likeness(matched), "heads_matched")) if matched else ""
 display(folded("More: what bounds a correlation", alike, bound * ("bound" in stability)))
@@ -193,9 +192,8 @@ display(folded("More: what bounds a correlation", alike, bound * ("bound" in sta
 # %% [markdown]
 # ## Which measure predicts what removal does?
 #
-# The loss without the head is exact, but it takes a forward pass for every head. A cheap measure can stand for it if it ranks
-# heads alike. (*Each token*: the slope's size at every target token; *signed*: the slope with its sign.) The code computes one
-# dot.
+# The loss without the head is exact, but takes a forward pass a head. A cheap measure can stand for it if it ranks heads
+# alike. (*Each token*: the slope's size at every target token; *signed*: the slope with its sign.) The code computes one dot.
 
 # %% jupyter={"source_hidden": true}
 predictors = contest.tables.predictors(tables, seconds, differ)
@@ -238,8 +236,7 @@ run.figure(
 )
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
 sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well where it comes
-from one half of the sentences and the loss from the other. Halves give other
-numbers than all sentences, which are drawn. {contest.tables.owed_to_sharing(shared)}"""
+from one half of them and the loss from the other (the figure is of all sentences). {contest.tables.owed_to_sharing(shared)}"""
 display(folded("More: is it shared sentences alone", sharing))
 
 # %% [markdown]
@@ -327,26 +324,25 @@ verdicts.fill("contest" if contests else "agreement", closing, first=first, more
 # %% [markdown]
 # <details><summary>More: the questions that the papers leave open, and where each is answered</summary>
 #
-# The three papers, and summaries of them, end with questions. A name in code is a claim's id in `claims.toml`.
+# A name in code is a claim's id in `claims.toml`.
 #
 # - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other choices
 #   of heads: here (`l0-chooses`) and [notebook 3](03_l0_pruning.ipynb), as is the same map from scratch (`beats-scratch`);
-#   fewer or narrower layers: [notebook 4](04_grouped_heads.ipynb). Distillation and quantization: *not answered*, not in the
-#   study.
+#   fewer or narrower layers: [notebook 4](04_grouped_heads.ipynb). Distillation and quantization: *not answered*.
 # - **How does importance compare with L1 or random pruning, in size and quality? (on Liu & Chen)** Here; what they cost:
 #   [notebook 7](07_what_it_costs.ipynb).
 # - **Does injection help other tasks, translation or classification, and how does it compare with other ways to inject? (on
 #   Liu & Chen)** Translation, with syntax, and other ways: [notebook 5](05_coreference_injection.ipynb). Classification: *not
-#   answered*, no such task.
+#   answered*.
 # - **How does the choice of the coreference resolver matter? (on Liu & Chen)** Notebook 5 (`resolver-links`).
 # - **Which heads of which layers? All heads one by one; random and highest beside lowest (on Liu & Chen)** Notebook 5
 #   (`masking-free`, `importance-chooses`).
 # - **How does the best number of groups vary with architecture and task? (on Ni et al.)** Translation alone: notebook 4. Other
-#   tasks: *not answered*, one number of groups each.
+#   tasks: *not answered*.
 # - **Which part of the constraint matters? (on Ni et al.)** Notebook 4 (`parts-needed`).
 # - **Does grouping work on models that are trained already, such as BERT or GPT? (on Ni et al.)** A translation model:
-#   notebook 4. BERT and GPT: *not answered*, no such checkpoint was at hand.
-# - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*: the study has no images and no vision models.
+#   notebook 4. BERT and GPT: *not answered*.
+# - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*.
 #
 # </details>
 #

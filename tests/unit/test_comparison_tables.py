@@ -256,17 +256,19 @@ def test_every_criterion_against_l0_is_one_family():
         takeaway = f"{said_of.trained_on(ranked, drawn, 8)} {said_of.beyond_random(ranked, drawn)}"
         return takeaway, said_of.advice(ranked, drawn, costs), said_of.ahead(ranked, drawn)
 
-    takeaway, advice, ahead = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=9.0)
+    takeaway, advice, _ = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=9.0)
     assert "at random by 0.0 [-1.8, +1.8]." in takeaway
     assert takeaway.startswith("In EN-RU news (2 trainings) 3 of 8 encoder heads stay. Choosing them by *f* changes BLEU by +9")
     assert "(Holm's correction over 4 choices): told from them *f* +9.0 [+7.2, +10.8]; not told *L0, while" in takeaway
     assert advice == (
-        "**To prune, rank by f.** In EN-RU news (2 trainings) 1 of 4 choices of heads beat random ones after Holm's correction,"
-        " *f* by +9.0 [+7.2, +10.8] BLEU."
+        "**To prune, rank by f.** In EN-RU news (2 trainings) 1 of 4 choices beat random heads after Holm's correction for as"
+        " many tests, *f* by +9.0 [+7.2, +10.8] BLEU."
     )
-    assert ahead.startswith("BLEU of *f* minus that of the others (told from it after Holm's correction: *L0, while it trains*")
     costs = pd.Series({"f": 2.0, "a": 1.0, "b": 3.25, "confidence": 0.5})  # the cheapest of those that are told from chance
-    _, advice, _ = told(costs, random=[-1.0, 1.0], f=9.0, a=8.5, b=8.5)
+    _, advice, ahead = told(costs, random=[-1.0, 1.0], f=9.0, a=8.5, b=8.5)
+    assert ahead.startswith(
+        "BLEU of *f* minus that of others above random heads (told from it after Holm's correction: *a* and"
+    )
     assert advice.startswith("**To prune, rank by a.** In EN-RU news (2 trainings) 3 of 4 choices") and advice.endswith(
         "1 of the other 2 is told from it, and it is the cheapest: the others take 2.00 (*f*) to 3.25 (*b*) times as long,"
         " where timed (notebook 7)."
@@ -387,7 +389,7 @@ def test_what_carries_over_to_other_text():
     assert told == (
         "On other text (a, 1 training, 3 encoder heads left) the 5 best of 6 choices here are among the 5 best on test (by"
         " chance: 16.7 %). *gradient importance* is number 5 on test, -1.0 [-3.0, -1.0] BLEU beside L0. There 5 of 6 choices"
-        " are above all 2 random draws. Worse than L0 there after Holm's correction: *votes*."
+        " are above all 2 random draws (by chance 33 % each). Worse than L0 there after Holm's correction: *votes*."
     )
     assert (
         said_of.elsewhere(ranked[ranked.criterion != names[0]][:4], there, contest.tables.stacked(other), tested, "other") == ""

@@ -263,7 +263,7 @@ def beyond_random(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
 def _told(found: pd.DataFrame, form: str = "+.1f") -> str:
     """Choices with a difference and its interval each."""
     names = [f"*{_called(str(name))}*" for name in found.index]
-    return listed(f"{name} {interval(*row, form=form)}" for name, row in zip(names, found[VALUES].to_numpy(), strict=True))
+    return listed(f"{name} {interval(*row, form)}" for name, row in zip(names, found[VALUES].to_numpy(), strict=True))
 
 
 def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
@@ -352,7 +352,7 @@ def turned(each: pd.DataFrame, ranked: pd.DataFrame, drawn: pd.DataFrame) -> str
         return ""
     said = f"With as many heads and no training, {listed(f'*{_called(name)}*' for name in names)} cost"
     said += f" {ends(-both['change at once'][both.index.isin(names)], '.2f')} nats less than random heads, in each training;"
-    return f"{said} after training on, they are behind them in each: better at once is not better then."
+    return f"{said} after training on, they are behind them in each."
 
 
 def _nothing(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> tuple[int, Any, list[str]]:
@@ -387,8 +387,8 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
         f"In {here.model.iloc[0]} ({count(int(here.seeds[TRAINED]), 'training')}) {ends(left, '.0f')}{f' of {of}' * bool(of)}"
     )
     said += f" encoder heads stay. Choosing them by *{_called(rivals.index[0])}* changes BLEU by"
-    said += f" {interval(*rivals.iloc[0][VALUES], form='+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
-    return f"{said}, at random by {interval(*here.loc[RANDOM, VALUES], form='+.1f')}." if RANDOM in here.index else f"{said}."
+    said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
+    return f"{said}, at random by {interval(*here.loc[RANDOM, VALUES], '+.1f')}." if RANDOM in here.index else f"{said}."
 
 
 def _ahead(ranked: pd.DataFrame, drawn: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
@@ -408,14 +408,15 @@ def _ahead(ranked: pd.DataFrame, drawn: pd.DataFrame, pairs: Sequence[tuple[str,
 
 
 def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of a contest how far its best rival of L0 is ahead of every other choice, with intervals."""
+    """Of a contest how far its best rival of L0 is ahead of the other choices that are above random heads, with intervals."""
     here, rivals = _rivals(ranked)
     if rivals.empty or here.seeds.min() < 2:
         return ""
     best = rivals.index[0]
     found = _ahead(ranked, drawn, [(best, name) for name in here.index.drop([best, RANDOM], errors="ignore")])
+    found = found[found.index.isin(here.index[here.value > here.value.get(RANDOM, -np.inf)])]
     sure = [f"*{_called(str(name))}*" for name in found.index[found.p_holm < LEVEL]]
-    said = f"BLEU of *{_called(best)}* minus that of the others (told from it after Holm's correction:"
+    said = f"BLEU of *{_called(best)}* minus that of others above random heads (told from it after Holm's correction:"
     return f"{said} {listed(sure)}): {_told(found, '+.2f')}."
 
 
@@ -440,8 +441,8 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     known = pd.Series(dtype=float) if costs is None else costs.reindex(sure).dropna()
     pick = str(known.idxmin()) if len(known) else str(sure[0])
     said = f"**To prune, rank by {_called(pick)}.** In {here.model.iloc[0]} ({count(int(here.seeds[pick]), 'training')})"
-    said += f" {len(sure)} of {len(beyond)} choices of heads beat random ones after Holm's correction, *{_called(pick)}* by"
-    said += f" {interval(*beyond.loc[pick, VALUES], form='+.1f')} BLEU."
+    said += f" {len(sure)} of {len(beyond)} choices beat random heads after Holm's correction for as many tests,"
+    said += f" *{_called(pick)}* by {interval(*beyond.loc[pick, VALUES], '+.1f')} BLEU."
     if len(sure) > 1:
         apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
         told = apart.p_holm[sure.drop(pick)] < LEVEL
@@ -473,12 +474,15 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, te
     said += f" {listed(f'the {last} best on {name}' for name, last in most.items())} (by chance: {luck})."
     tested = tested.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
     said += f" *{_called(first)}* is number {chosen.get_loc(first) + 1} on {there['test set'].iloc[0]},"
-    said += f" {interval(*tested.loc[first, VALUES], form='+.1f')} BLEU beside L0."
+    said += f" {interval(*tested.loc[first, VALUES], '+.1f')} BLEU beside L0."
     whole = drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion").change
     if RANDOM in whole.index:
         beat = [name for name in chosen if whole[[name]].min() > whole[[RANDOM]].max()]
         last = f", *{_called(rivals.index[-1])}* too" * (rivals.index[-1] in beat)
-        said += f" There {len(beat)} of {len(chosen)} choices are above all {len(whole[[RANDOM]])} random draws{last}."
+        said += (
+            f" There {len(beat)} of {len(chosen)} choices are above all {len(whole[[RANDOM]])} random draws{last} (by chance"
+        )
+        said += f" {1 / (1 + len(whole[[RANDOM]])):.0%} each).".replace("%", " %")
     worse = [f"*{_called(str(name))}*" for name in tested.index[(tested.p_holm < LEVEL) & (tested["value"] < 0)]]
     return said + f" Worse than L0 there after Holm's correction: {listed(worse)}." * bool(worse)
 
@@ -489,8 +493,9 @@ def recommended(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame)
     at, _, nothing = _nothing(ranked, drawn, shares)
     if UNIT not in rivals.index[:1] or not nothing or {*nothing} != {*rivals.index[-len(nothing) :]}:
         return ""
-    said = "**To prune**, rank the heads of an encoder by gradient importance, then train on: nothing dearer is shown to choose"
-    said += f" better there. Do not rank over all layers by {' or '.join(f'*{_called(name)}*' for name in nothing[::-1])}: here"
+    said = "**To prune**, rank the heads of an encoder by gradient importance, then train on: in the contest nothing dearer is"
+    said += " shown to choose better. Do not rank over all layers by"
+    said += f" {' or '.join(f'*{_called(name)}*' for name in nothing[::-1])}: here"
     keep, come = ("they keep", "come") if len(nothing) > 1 else ("it keeps", "comes")
     return f"{said} {keep} no head of layer {at + 1} and {come} last."
 
