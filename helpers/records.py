@@ -102,3 +102,8 @@ class Dialogue:
     clusters: tuple[Cluster, ...] = ()
     events: tuple[Event, ...] = ()
     origin: str = ""
+
+    @property
+    def speakers(self) -> set[tuple[str, ...]]:
+        """Names of those who speak, in words."""
+        return {self.words[start + 1 : speech - 1] for start, speech, _ in self.turns}

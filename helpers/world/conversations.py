@@ -28,12 +28,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from helpers.records import TURN, Dialogue, Event, Span
+from helpers.records import TURN, Cluster, Dialogue, Event, Span
 from helpers.study import StudyError
 from helpers.world.lexicon import verbs
 from helpers.world.sampler import World
 
 WORDS, TURNS, SPEAKERS = (60, 150), (6, 14), (2, 4)  # fewest and most
+PRONOUNS = {"people": {*"he she him her his".split()}, "speakers": {*"i me my you your".split()}}
 NAMES = 32  # forenames in use: the world's most frequent, half of them women's
 _SMALL = (
     "key box bag lamp knife cup bottle clock mirror basket rope hammer ring umbrella phone camera picture flag book letter "
@@ -648,3 +649,46 @@ def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
             told.append(Event(event.verb, people[0], event.thing, people[1] if event.receiver else "", event.time))
         summaries.append(render_summary(told))
     return summaries
+
+
+# -------------------------------------------------------------------------------------------------- who is meant
+
+
+def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> dict[str, float]:
+    """Of the pronouns of people in gold clusters, the share that clusters put with the right name, percent, by `PRONOUNS`.
+
+    A cluster is of the person whose name stands most often in it; one without a name is of nobody.
+
+    Parameters
+    ----------
+    told : sequence of Dialogue
+        With their gold `clusters` and `events`.
+    clusters : for each dialogue a sequence of Cluster
+    """
+    right, count = dict.fromkeys(PRONOUNS, 0), dict.fromkeys(PRONOUNS, 0)
+    for row, given in zip(told, clusters, strict=True):
+        names = {word for speaker in row.speakers for word in speaker}
+        names |= {name for event in row.events for name in (event.agent, event.receiver)} - {""}
+        gold, ours = ({start: who for cluster in found if (who := _called(row, cluster, names)) for start, _ in cluster}
+                      for found in (row.clusters, given))  # fmt: skip
+        for start, who in gold.items():
+            for kind, words in PRONOUNS.items():
+                if row.words[start] in words:
+                    count[kind] += 1
+                    right[kind] += ours.get(start) == who
+    return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
+
+
+def mistaken(told: Dialogue, given: Sequence[Cluster]) -> tuple[str, str] | None:
+    """The pronoun that clusters most often put with a wrong name, and that name; None where there is none."""
+    words, every = told.words, set.union(*PRONOUNS.values())
+    gold, ours = ({start: next((words[at] for at, _ in cluster if words[at] not in every), "")
+                   for cluster in found for start, _ in cluster} for found in (told.clusters, given))  # fmt: skip
+    known = [(words[start], ours.get(start, ""), who) for start, who in gold.items() if words[start] in every]
+    wrong = [(pronoun, name) for pronoun, name, who in known if name not in ("", who)]
+    return max(wrong, key=wrong.count, default=None)
+
+
+def _called(row: Dialogue, cluster: Cluster, names: set[str]) -> str:
+    found = [row.words[start] for start, _ in cluster if row.words[start] in names]
+    return max(found, key=found.count, default="")

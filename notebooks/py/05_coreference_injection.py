@@ -59,6 +59,7 @@ from helpers.reading import folded, readable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
+from helpers.world import conversations
 
 drawing.style()
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
@@ -276,7 +277,7 @@ if board.known_events:
     found = coreference.runs.clusters_of(folder, board.split, links)[0]
     right = [tables.events_told(board, [PLAIN, MAIN], slice(at, at + 1))["of the right people"][[PLAIN, MAIN]] for at in places]
     written = [board.written(row)[0] for row in (PLAIN, MAIN)]
-    display(Markdown(said.followed(tables.mistaken(board.dialogues[0], found), written, [[*one] for one in right])))
+    display(Markdown(said.followed(conversations.mistaken(board.dialogues[0], found), written, [[*one] for one in right])))
 
 # %% jupyter={"source_hidden": true}
 own = against[against.metric == "ROUGE-1"].set_index("control")

@@ -1,6 +1,7 @@
 """Controlled dialogues: their facts can be told from the text by its rules alone, and their annotation follows these rules."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice, pairwise
 
 import pytest
@@ -147,3 +148,19 @@ def test_guesses_are_what_they_say():
     dialogue = Dialogue(" ".join(words), "", tuple(words), ((0, 3, 16), (16, 19, 21)), (), (event,))
     assert talks.guesses([dialogue], "speaker", 0) == ["supan has shown the key to ruser ."]
     assert talks.guesses([dialogue], "nearest", 0) == ["ruser has shown the key to supan ."]
+
+
+def test_pronouns_are_right_where_their_cluster_has_the_right_name():
+    words, clusters = tuple("# ann : i saw bea . she saw me".split()), (((1, 2), (3, 4), (9, 10)), ((5, 6), (7, 8)))
+    row = Dialogue("", "", words, ((0, 3, 10),), clusters, (Event("see", "ann", "", "bea"),))
+    assert talks.pronouns([row], [row.clusters]) == {"people": 100, "speakers": 100}
+    merged = [((1, 2), (3, 4), (7, 8)), ((5, 6),)]  # she is taken for ann, me for nobody
+    assert talks.pronouns([row], [merged]) == {"people": 0, "speakers": 50}
+    assert all(share != share for share in talks.pronouns([replace(row, clusters=())], [merged]).values())
+
+
+def test_pronouns_that_clusters_put_with_a_wrong_name():
+    words = tuple("ann said she and bea saw her".split())
+    told = Dialogue("", "", words, ((0, 0, 7),), ((((0, 1)), (2, 3)), ((4, 5), (6, 7))))
+    assert talks.mistaken(told, [[(4, 5), (2, 3), (6, 7)]]) == ("she", "bea")
+    assert talks.mistaken(told, told.clusters) is None and talks.mistaken(told, []) is None

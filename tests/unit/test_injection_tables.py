@@ -195,15 +195,6 @@ def test_mentions_are_marked_by_their_cluster(two):
     assert tables.marked(two, "test", "gold+corrupt:0", 1) == "# [0: Tom] : [0: yes]\n# Tom : no"
 
 
-def test_pronouns_are_right_where_their_cluster_has_the_right_name():
-    words, clusters = tuple("# ann : i saw bea . she saw me".split()), (((1, 2), (3, 4), (9, 10)), ((5, 6), (7, 8)))
-    row = Dialogue("", "", words, ((0, 3, 10),), clusters, (Event("see", "ann", "", "bea"),))
-    assert tables.pronouns([row], [row.clusters]) == {"people": 100, "speakers": 100}
-    merged = [((1, 2), (3, 4), (7, 8)), ((5, 6),)]  # she is taken for ann, me for nobody
-    assert tables.pronouns([row], [merged]) == {"people": 0, "speakers": 50}
-    assert all(np.isnan(share) for share in tables.pronouns([replace(row, clusters=())], [merged]).values())
-
-
 def test_the_chosen_example_gains_most(board):
     place = tables.best_example(board, MAIN, MASKED)
     gap = board.statistics(MAIN)[:, -1] - board.statistics(MASKED)[:, -1]
@@ -329,10 +320,3 @@ def test_tokens_of_one_person_are_linked(parts):
     assert len(places) == len(set(places)) and max(places) < len(ids)
     matrix = coreference.linked(ids, clusters).matrices(torch.tensor([ids]))[0]
     torch.testing.assert_close(matrix, coreference.matrices.full_link(clusters, len(ids)))
-
-
-def test_pronouns_that_clusters_put_with_a_wrong_name():
-    words = tuple("ann said she and bea saw her".split())
-    told = Dialogue("", "", words, ((0, 0, 7),), ((((0, 1)), (2, 3)), ((4, 5), (6, 7))))
-    assert tables.mistaken(told, [[(4, 5), (2, 3), (6, 7)]]) == ("she", "bea")
-    assert tables.mistaken(told, told.clusters) is None and tables.mistaken(told, []) is None

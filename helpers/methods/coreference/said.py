@@ -363,7 +363,7 @@ def example(source: str, reference: str, written: Mapping[str, str]) -> str:
 
 
 def followed(mistake: tuple[str, str] | None, written: Sequence[str], right: Sequence[Sequence[float]]) -> str:
-    """What links do to dialogues: `tables.mistaken` and summaries (without, with links) of the first, events right of each."""
+    """What links do to dialogues: who is `mistaken`, and summaries (without, with links), in the first; events right in all."""
     (before, after), *more = right
     told = f"The resolver takes *{mistake[0]}* for {mistake[1]}" if mistake else "The resolver takes nobody for another"
     if mistake and written[1].split().count(mistake[1]) > written[0].split().count(mistake[1]):

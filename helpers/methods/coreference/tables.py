@@ -254,17 +254,13 @@ def text_statistics(folder: Path, splits: Sequence[str], by: str) -> pd.DataFram
         found.append({
             "split": split, "dialogues": len(told), "words": np.mean([len(row.words) for row in told]),
             "longest": max(len(row.words) for row in told), "turns": np.mean([len(row.turns) for row in told]),
-            "speakers": np.mean([len(_speakers(row)) for row in told]),
+            "speakers": np.mean([len(row.speakers) for row in told]),
             "summary words": np.mean([len(row.target.split()) for row in told]),
             "events": np.mean([len(row.events) for row in told]), "clusters": np.mean([len(row) for row in clusters]),
             "mentions a cluster": np.mean(sizes) if sizes else np.nan,
             "linked words, %": 100 * sum(linked) / sum(len(row.words) for row in told),
         })  # fmt: skip
     return pd.DataFrame(found)
-
-
-def _speakers(row: Dialogue) -> set[tuple[str, ...]]:
-    return {row.words[start + 1 : speech - 1] for start, speech, _ in row.turns}
 
 
 def resolver_scores(folder: Path, split: str, names: Sequence[str], gold: str = "gold") -> pd.DataFrame:
@@ -461,45 +457,9 @@ def quality_curve(board: Board, rows: Named, main: str = runs.MAIN, truth: str =
     )
     if not board.known_events:
         return table
-    shares = {name: pronouns(board.dialogues, found) for name, found in given.items()}
-    return table.assign(**{kind: table.row.map({name: share[kind] for name, share in shares.items()}) for kind in PRONOUNS})
-
-
-PRONOUNS = {"people": {*"he she him her his".split()}, "speakers": {*"i me my you your".split()}}
-
-
-def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Sequence[tuple[int, int]]]]) -> dict[str, float]:
-    """Of the pronouns of people in gold clusters, the share that clusters put with the right name, percent, by `PRONOUNS`.
-
-    A cluster is of the person whose name stands most often in it; one without a name is of nobody.
-    """
-    right, count = dict.fromkeys(PRONOUNS, 0), dict.fromkeys(PRONOUNS, 0)
-    for row, given in zip(told, clusters, strict=True):
-        names = {word for speaker in _speakers(row) for word in speaker}
-        names |= {name for event in row.events for name in (event.agent, event.receiver)} - {""}
-        gold, ours = ({start: who for cluster in found if (who := _called(row, cluster, names)) for start, _ in cluster}
-                      for found in (row.clusters, given))  # fmt: skip
-        for start, who in gold.items():
-            for kind, words in PRONOUNS.items():
-                if row.words[start] in words:
-                    count[kind] += 1
-                    right[kind] += ours.get(start) == who
-    return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
-
-
-def mistaken(told: Dialogue, given: Sequence[Sequence[tuple[int, int]]]) -> tuple[str, str] | None:
-    """The pronoun that clusters most often put with a wrong name, and that name; None where there is none."""
-    words, pronouns = told.words, set.union(*PRONOUNS.values())
-    gold, ours = ({start: next((words[at] for at, _ in cluster if words[at] not in pronouns), "")
-                   for cluster in found for start, _ in cluster} for found in (told.clusters, given))  # fmt: skip
-    known = [(words[start], ours.get(start, ""), who) for start, who in gold.items() if words[start] in pronouns]
-    wrong = [(pronoun, name) for pronoun, name, who in known if name not in ("", who)]
-    return max(wrong, key=wrong.count, default=None)
-
-
-def _called(row: Dialogue, cluster: Sequence[tuple[int, int]], names: set[str]) -> str:
-    found = [row.words[start] for start, _ in cluster if row.words[start] in names]
-    return max(found, key=found.count, default="")
+    shares = {name: conversations.pronouns(board.dialogues, found) for name, found in given.items()}
+    kinds = conversations.PRONOUNS
+    return table.assign(**{kind: table.row.map({name: share[kind] for name, share in shares.items()}) for kind in kinds})
 
 
 def by_group(board: Board, groups: Mapping[str, Named]) -> pd.DataFrame:
