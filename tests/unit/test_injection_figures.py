@@ -73,7 +73,7 @@ def test_scores_fall_as_heads_go():
 
 def test_the_loss_without_a_head_in_the_plain_model_and_with_links():
     rows = [
-        (row, layer, 0.5, 0.0, 1.0, after + layer, 1.0, 9.0)
+        (row, layer, -0.5, -1.0, 1.0, after + layer, 1.0, 9.0)
         for row, after in (("links", 4), ("themselves (no links)", 0))
         for layer in (0, 1, 2)
     ]
@@ -81,15 +81,16 @@ def test_the_loss_without_a_head_in_the_plain_model_and_with_links():
     found = whole(figures.before_after(frame)).axes
     assert [axis.get_title() for axis in found] == ["layer 1", "layer 2", "mean of layers"]
     assert ticks(found[0]) == ["plain model", "links", "no links"]
-    assert [text.get_text() for text in found[1].texts if text.get_text()] == ["0.5", "6.0", "2.0"]
+    assert [text.get_text() for text in found[1].texts if text.get_text()] == ["−0.5", "6.0", "2.0"]
 
 
-def test_choices_of_heads_stand_by_what_they_cost_with_arrows_in_the_first_training():
+def test_choices_of_heads_stand_by_what_they_cost_a_line_a_training_with_arrows_in_the_first():
     frame = table("row seed loss change off", ("a", 1, 2.0, 0.8, 0.1), ("b", 1, 70.0, -0.4, NAN), ("a", 2, 1.0, 0.5, 0.2))
     (axis,) = whole(figures.choices(frame)).axes
     (arrow,) = (text for text in axis.texts if hasattr(text, "arrow_patch"))
     assert (arrow.xy, arrow.xyann) == ((2.0, 0.8), (2.0, 0.1))
     dots = {tuple(dot) for line in axis.lines for dot in zip(*line.get_data(), strict=True)}
+    assert [[2.0, 70.0], [0.8, -0.4]] in [np.array(line.get_data()).tolist() for line in axis.lines]
     assert {(2.0, 0.8), (70.0, -0.4), (1.0, 0.5)} <= dots and (1.0, 0.2) not in dots
     assert whole(figures.choices(frame.assign(off=NAN))).axes
 

@@ -315,16 +315,19 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
 
 @redrawable
 def choices(frame: pd.DataFrame):
-    """What links gain in chosen heads by what these heads cost off in the plain model: a point a choice and training.
+    """What links gain in chosen heads by what these heads cost off in the plain model: a point a choice, a line a training.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.choices` returns it: row, seed, loss, change, off. In the first training an arrow
-        leads from the same heads off in training, where they were, to the heads with links.
+        leads from the same heads off in training, where they were, to the heads with links. A choice made in one training of
+        several is a large open mark.
     """
     drawing.need(frame, "row", "seed", "loss", "change", "off", once=("row", "seed"))
     looks = {row: look | {"ls": "", "ms": 6} for row, look in drawing.looks(dict.fromkeys(frame.row)).items()}
+    for row in (row for row, part in frame.groupby("row") if len(part) < frame.seed.nunique()):
+        looks[row] |= {"ms": 10, "mfc": "none", "mec": looks[row]["color"], "mew": 1.4}
     off = frame[(frame.seed == frame.seed.iloc[0]) & frame.off.notna()]
     grey = {"color": "#777777", "marker": "s", "ls": ""}
     figure, axes = drawing.line_panels(
@@ -336,6 +339,8 @@ def choices(frame: pd.DataFrame):
     (axis,) = axes.values()
     axis.axhline(0, **drawing.LEVEL)
     axis.plot(off.loss, off.off, **grey)
+    for _, part in frame.sort_values("loss").groupby("seed"):
+        axis.plot(part.loss, part.change, color="#B0B0B0", lw=0.7, zorder=0)
     for one in off.itertuples():
         arrow = {"arrowstyle": "-|>", "color": grey["color"], "lw": 1.2}
         axis.annotate("", (one.loss, one.change), (one.loss, one.off), arrowprops=arrow)
@@ -357,7 +362,7 @@ def before_after(frame: pd.DataFrame):
     looks = {"before": {"color": "#777777", "marker": "D"}, "after": {"color": MODELS[0], "marker": "o"}}
     parts = [frame[frame.row == frame.row.iloc[0]].assign(row="plain model"), frame.assign(row=names)]
     table = pd.concat([part.assign(series=name, value=part[name], low=part[f"{name}_low"], high=part[f"{name}_high"],
-                                   said=part[name].map("{:.1f}".format))
+                                   said=(part[name].round(1) + 0.0).map("{:.1f}".format).str.replace("-", "−"))
                        for name, part in zip(looks, parts, strict=True)])  # fmt: skip
     table = table.assign(panel=("layer " + table.layer.astype(str)).where(table.layer > 0, "mean of layers"))
     table = table.sort_values("layer", key=lambda layers: layers.where(layers > 0, np.inf), kind="stable")
