@@ -11,7 +11,7 @@ from IPython.display import Markdown
 
 from helpers.methods.coreference import matrices, tables
 from helpers.methods.coreference.runs import MAIN, PLAIN, shown
-from helpers.reading import NOTHING, count, ends, interval, listed, number, readable
+from helpers.reading import count, ends, interval, listed, number, readable
 
 OWN, UPPER = "layer of its own, all", "layer of its own, upper"
 HEADS = {"probing": "heads by probing", "lowest": "least important heads", "highest": "most important heads"}
@@ -38,8 +38,6 @@ def with_links(name: str) -> str:
 def named(row: str) -> str:
     """What people call a row of a board: "random heads (draw 2)", "least important heads, shuffled gold links"."""
     first, _, rest = row.partition(", ")
-    if first.startswith("baseline: "):
-        return f"guessed: {first.removeprefix('baseline: ')}"
     if first == "injected at inference":
         return f"{HEADS[rest or 'lowest']}, at inference alone"
     if first not in ("injected", "masked"):
@@ -101,72 +99,72 @@ def change(table: pd.DataFrame, row: str, metric: str = "ROUGE-1", form: str = "
     return unsigned(interval(*found.iloc[0][ENDS if ends else ENDS[:1]], form=form)) if len(found) else "not measured"
 
 
-def sides(table: pd.DataFrame) -> tuple[list[str], list[str], list[str]]:
-    """Names of the rows that are higher, lower and neither, by the interval of their change (not corrected)."""
-    names = table.row.map(named)
-    higher, lower = table.change_low > 0, table.change_high < 0
-    return names[higher].tolist(), names[lower].tolist(), names[~higher & ~lower].tolist()
-
-
-def moves(value: float, unit: str = "points") -> str:
-    """A change as a verb: "rises by 0.5 points", "falls by 0.2 points", "stays as it was" where it is rounded to zero."""
-    size = number(abs(value), ".1f")
-    return "stays as it was" if size in ("0.0", NOTHING) else f"{'rises' if value > 0 else 'falls'} by {size} {unit}"
-
-
 def _gains(table: pd.DataFrame) -> pd.DataFrame:
     """Rows in ROUGE-1, by name."""
     return table[table.metric == "ROUGE-1"].drop_duplicates("row").set_index("row")
 
 
-def answer(
-    own: pd.DataFrame, over: pd.DataFrame, by: str, verdicts: Mapping[str, str], alone: pd.DataFrame
-) -> str:  # fmt: skip
-    """Whether links help, whether it takes the right ones, and whether it takes heads at all.
+def answer(own: pd.DataFrame, over: pd.DataFrame, by: str, verdicts: Mapping[str, str]) -> str:
+    """Whether links help, whether it takes the right ones, and which heads.
 
     Of `tables.against_controls` in ROUGE-1, on their control, and `tables.over_seeds`, with links `by`; `verdicts` are those
-    of the claims, `alone` is `tables.scores` of seed 1.
+    of the claims.
     """
     gains, empty, gold = _gains(over), with_links(f"{by}+shuffled"), with_links("gold")
-    main, right, more = gains.loc[MAIN], own.change_low.get(empty, 0) > 0, own.change_high.get(gold, 0) < 0
-    sure = main.change_low > 0
-    more = "; a larger one with true links" if right and more else ", if the links are right" if right else ""
-    lead = f"Yes, a small one{more}." if sure else "Not that we could see."
-    given = "a resolver's links" if by == "rule" else links(by)
-    told = f"**{lead}** With {given} in the least important head of every encoder layer, ROUGE-1 {moves(main.change)}"
-    told += f" {_ends(main)}{_over(over)}" if "seeds" in over else ""
-    told += f", with true links by {number(gains.change[gold], '.1f')}" if sure and gold in gains.index else ""
-    if sure and empty in gains.index:
-        told += f"; with shuffled links it {'rises too' if gains.change_low[empty] > 0 else 'does not'}"
-    calls = {"resolver-links": "the advantage over shuffled links", "injection-helps": "the gain over plain"}
+    sure, best = (gains.change_low.get(row, 0) > 0 for row in (MAIN, gold))
+    given = "a resolver's" if by == "rule" else links(by)
+    less = f": true links help, {given} less" if best and own.change_high.get(gold, 0) < 0 else ""
+    lead = f"Yes{less}" if sure else f"With true links yes, with {given} not that we could see" if best else ""
+    rows = {gold: "true ones", MAIN: given, empty: "these shuffled"}
+    most = f" In the most important heads {given} give {_both(over, 'injected, highest')}."
+    given = "; ".join(f"{name} {_both(over, row)}" for row, name in rows.items() if row in gains.index)
+    known = " and events" * (tables.EVENTS in {*over.metric})
+    lead = lead or "Not that we could see"
+    told = f"In the least important head of every encoder layer links give, in points of ROUGE-1{known} against"
+    told += f" plain{_over(over)}: {given}.{most * ('injected, highest' in gains.index)}"
+    calls = {
+        "resolver-links": "the resolver's advantage over shuffled links",
+        "injection-helps": "the resolver's gain over plain",
+    }
     stand = [what for name, what in calls.items() if verdicts.get(name) == "seen"]
     if apart := number(own.change.get(empty), "+.1f") if calls["resolver-links"] in stand else "":
         stand[0] += f" ({apart})"
-    told += f". Of these, {listed(stand or ['no gain'])} survive{'s' * (len(stand) < 2)} correction for all tests of this paper"
-    told += "".join(f"; {what} does not" for name, what in calls.items() if stand and verdicts.get(name) != "seen") + "."
-    every, heads = (number(_gains(alone).change.get(row), ".1f") for row in (OWN, MAIN))
-    mixing = f" Mixing every layer's output over the links, with no head given up, gains {every}, heads {heads}"
-    return told + f"{mixing} (one training, no shuffled control)." * (OWN in {*alone.row})
+    told += f" In ROUGE-1, which verdicts test, {listed(stand or ['no gain'])} survive{'s' * (len(stand) < 2)} correction"
+    told += "".join(f"; {what} does not" for name, what in calls.items() if stand and verdicts.get(name) != "seen")
+    return f"**{lead}.** {told}."
+
+
+def _both(table: pd.DataFrame, row: str) -> str:
+    """A row's change in ROUGE-1 and, where they are known, in events: "+1.9 [+1.3, +2.4] and +10.2 [+7.8, +12.5]"."""
+    return listed(change(table, row, metric) for metric in ("ROUGE-1", tables.EVENTS) if metric in {*table.metric})
 
 
 def _over(over: pd.DataFrame) -> str:
     return f" over {count(int(over.seeds.max()), 'training')}" if "seeds" in over else ""
 
 
-def which(over: pd.DataFrame, own: pd.DataFrame) -> str:
-    """Whether heads must be unimportant: of `tables.over_seeds`, and of `own` as `answer` takes it."""
+def which(over: pd.DataFrame, own: pd.DataFrame, drawn: Mapping[str, str], once: pd.DataFrame) -> str:
+    """Whether heads must be unimportant: of `tables.over_seeds`, `own` as `answer` takes it, `draws`, `scores` of seed 1."""
     gains, most, random, told = _gains(over), "injected, highest", "injected, random", []
     if most in gains.index:
-        sure, cost = gains.change_high[most] < 0, f"change ROUGE-1 by {change(over, most)}."
-        cost = f"cost {_cost(gains.loc[most])} points{_over(over)}." if sure else cost
+        sure, cost = gains.change_high[most] < 0, f"change ROUGE-1 by {change(over, most)}"
         lead = "They must not be" if sure else "We do not see that they must not be"
-        told.append(f"{lead} the most important: there the same links {cost}")
-    if gains.change_high.get("injected, probing", 0) < 0:
-        told.append(f"Heads chosen by probing, as in 2021, lose {_cost(gains.loc['injected, probing'])} too.")
+        cost = f"cost {_cost(gains.loc[most])} points{_over(over)}" if sure else cost
+        if gains.change_high.get("injected, probing", 0) < 0:
+            cost += ", in heads that attend by the matrix already (*probing*, as in 2021)"
+            cost += f" {_cost(gains.loc['injected, probing'])}"
+        told.append(f"{lead} the most important: there the same links {cost}.")
     if random in own.index:
-        apart, gain, least = own.change_low[random] > 0, *(number(gains.change[row], ".1f") for row in (random, MAIN))
-        lead = "Other heads gain less" if apart else "That they must be the least important we do not see"
-        told.append(f"{lead}: random heads gain {gain}, {'less than' if apart else 'not told apart from'} {least}.")
+        apart, gain, least = own.change_low[random] > 0, *(change(over, row) for row in (random, MAIN))
+        lead = "Random heads gain less" if apart else "That they must be the least important we do not see"
+        apart = "less than" if apart else "not told apart from"
+        lead += f": random heads ({drawn[random]} by layer, 1 the most important) gain {gain}, {apart} {least}"
+        more = [
+            f"; others ({ranks}) change it by {change(once, row)} (one training)"
+            for row, ranks in drawn.items()
+            if row != random
+        ]
+        told.append(f"{lead}{''.join(more)}.")
     return " ".join(told)
 
 
@@ -175,93 +173,100 @@ def _cost(row: pd.Series) -> str:
 
 
 def costs(table: pd.DataFrame) -> tuple[str, str]:
-    """Whether links gain less in heads that the model misses more, of `tables.choices`; and where these heads are."""
-    each = [part.loss.corr(part.change, method="spearman") for _, part in table.groupby("seed") if len(part) > 2]
+    """Whether links gain less in heads that the model misses more, of `tables.choices`; and which choices are the same."""
+    table, most = table.assign(rest=table.loss - table["first"]), ("injected, probing", "injected, highest")
+    parts = [part for _, part in table.groupby("seed") if len(part) > 2]
+    each, rest = ([part[loss].corr(part.change, method="spearman") for part in parts] for loss in ("loss", "rest"))
     if not each or any(one != one for one in each):
         return "There are too few choices of heads to compare.", ""
     behind = f"each of {len(each)} trainings" if len(each) > 1 else "one training"
     lead = f"In {behind} links {'gain' if max(each) < 0 else 'do not always gain'} less in heads that the model misses more"
-    share = number(table["first"].sum() / table.loss.sum(), "%")
-    more = f"This is a look after the fact; {share} of these losses come from layer 1, so the layer may count too."
-    return f"{lead} (rank correlation {ends(each, '.1f')}).", more
-
-
-def _ends(row: pd.Series) -> str:
-    return f"[{number(row.change_low, '.1f')}, {number(row.change_high, '.1f')}]"
+    lead += f" (rank correlation {ends(each, '.1f')}; by the loss of heads above layer 1 {ends(rest, '.1f')})."
+    firsts = table.pivot(index="seed", columns="row", values="first").reindex(columns=most)
+    same = int((firsts[most[0]] == firsts[most[1]]).sum())
+    more = f" In {count(same, 'training')} probing chooses layer 1's most important head too: they overlap." if same else ""
+    return lead, f"This is a look after the fact.{more}"
 
 
 def headline(over: pd.DataFrame, by: str) -> str:
-    """Which links help the least important heads: of `tables.over_seeds`."""
-    rows = {with_links("gold"): "gold links", MAIN: links(by), with_links(f"{by}+shuffled"): "shuffled links",
-            with_links("none"): "no links", "masked, lowest": "heads off"}  # fmt: skip
-    gains = _gains(over).reindex([*rows]).dropna(subset="change")
-    up = [f"{number(one.change, '.1f')} points with {rows[row]}" for row, one in gains.iterrows() if one.change_low > 0]
-    not_up = listed(rows[row] for row, one in gains.iterrows() if not one.change_low > 0).replace(" and ", " or ")
-    told = [listed(up) if up else "", f"nothing with {not_up}" if not_up != "none" else ""]
-    return f"In ROUGE-1 the least important heads gain {'; they gain '.join(filter(None, told))}."
+    """Which links move the scores: of `tables.over_seeds`."""
+    rows, told = {with_links("gold"): "gold links", MAIN: links(by), with_links(f"{by}+shuffled"): "shuffled links",
+                  with_links("none"): "no links", "masked, lowest": "heads off"}, []  # fmt: skip
+    for metric, part in over[over.metric.isin(["ROUGE-1", tables.EVENTS])].groupby("metric", sort=False):
+        part = part.set_index("row").reindex([*rows]).dropna(subset="change")
+        moved = {"rises": part.change[part.change_low > 0], "falls": part.change[part.change_high < 0]}
+        moved = [f"{verb} with {listed(f'{rows[row]} ({abs(one):.1f})' for row, one in side.items())}"
+                 for verb, side in moved.items() if len(side)]  # fmt: skip
+        name = "the share of events" if metric == tables.EVENTS else f"{metric}"
+        told.append(f"{name} {listed(moved) if moved else 'is not seen to move'}")
+    return f"{'; '.join(told)}. The other changes are not told from zero."
 
 
 def printed(over: pd.DataFrame) -> str:
     """The gain of the least important heads in % beside the printed one, and why these are not like for like."""
     main = _gains(over).loc[MAIN]
-    before = main.value - main.change
-    more = "less" if before > SAMSUM else "more"
-    return (
-        f"Second-hand accounts of the paper give a gain of {tables.PRINTED['ROUGE-1']:.1f} % in ROUGE-1; ours is"
-        f" {number(main.percent, '.1f')} %. Our generated summaries start from {number(before, '.0f')} of 100 and theirs from"
-        f" about {SAMSUM}, so that there is {more} to gain here. The two shares should not be compared."
-    )
+    told = f"Second-hand accounts of the paper give +{tables.PRINTED['ROUGE-1']:.1f} % of ROUGE-1, from about {SAMSUM} of 100;"
+    told += f" we have {number(main.percent, '+.1f')} %, from {number(main.value - main.change, '.0f')}"
+    return f"{told}. Do not compare the two."
 
 
 def masking(curves: pd.DataFrame, allowed: float, settings: pd.DataFrame | None = None) -> str:
-    """What share of ROUGE-1 goes with the least and the most important heads of every layer: of `tables.masking`.
+    """What share of ROUGE-1 goes with some heads of every layer: of `tables.masking`.
 
     `allowed` is what the claim lets three least important ones cost, a share of the whole model's (less than 0); `settings`
-    is `tables.masking_by_setting`, of several trainings.
+    is `tables.masking_by_setting`, of several ways of training.
     """
-    part = curves[curves.metric == "ROUGE-1"].drop_duplicates(["order", "number"]).set_index(["order", "number"])
-    share, limit, told = part.percent, 100 * allowed, []
-    if ("lowest", 1) in share.index:
-        free = "no" if share["lowest", 1] < limit else "yes"
-        told.append(f"{free}: without one head a layer ROUGE-1 {moves(share['lowest', 1], '%')}")
-    if ("lowest", 3) in share.index:
-        three, where = part.loc[("lowest", 3)], ""
-        low, high = three.percent_low, three.percent_high
-        said = f"{moves(three.percent, '%')} [{number(-high, '.1f')}, {number(-low, '.1f')}]"
-        at = '(metric == "ROUGE-1") & (order == "lowest") & (number == 3)'
-        every = three[[]] if settings is None else settings.query(at).percent.dropna()
-        if len(every):
-            low, high, where = every.min(), every.max(), f" in {count(len(every), 'training')}"
-            said = f"changes by {ends(every, '.1f')} %" if high > 0 else f"falls by {ends(-every, '.1f')} %"
-        rule = "above" if high < limit else "below" if low > limit else "about"
-        told.append(f"without three it {said}{where}, {rule} our limit of {-limit:g} %")
-    if ("highest", 1) in share.index:
-        told.append(f"without the most important it {moves(share['highest', 1], '%')}")
-    return f"{told[0][0].upper()}{'; '.join(told)[1:]}." if told else "No heads were switched off."
+    every, limit, told = curves[curves.metric == "ROUGE-1"], 100 * allowed, []
+    part = every.drop_duplicates(["order", "number"]).set_index(["order", "number"])
+    shown = part[["percent", "percent_low", "percent_high"]].apply(lambda row: interval(*row, "+.1f"), axis=1)
+    if ("lowest", 1) in shown.index:
+        free = "no" if part.percent["lowest", 1] < limit else "yes"
+        told.append(f"One head a layer, {free}: {shown['lowest', 1]} % of ROUGE-1 without the least important")
+        random = every.percent[(every.order == "random") & (every.number == 1)]
+        told += [f"{ends(random, '.1f')} % without random ones"] * bool(len(random))
+    if ("highest", 1) in shown.index:
+        told.append(f"{shown['highest', 1]} % without the most important")
+    told = [f"{', '.join(told)}."] * bool(told)
+    if ("lowest", 3) in shown.index:
+        known = every if settings is None else settings[settings.metric == "ROUGE-1"]
+        known = known[(known.order == "lowest") & (known.number == 3)]
+        known = part.loc[[("lowest", 3)]] if known.empty else known
+        high = 100 * known.change_high / (known.value - known.change)
+        ways = f"{ends(known.percent, '.1f')} % in {count(len(known), 'way')} of training from one start"
+        told.append(
+            f"Three: {ways}, beyond our limit of {-limit:g} % by value in {(known.percent < limit).sum()}, by interval in"
+        )
+        told[-1] += f" {(high < limit).sum()}."
+    return " ".join(told) or "No heads were switched off."
 
 
-def given_back(lowest: pd.DataFrame, highest: pd.DataFrame) -> tuple[str, str]:
-    """What links give over the same heads off, in a sentence and with intervals: of `tables.scores` against the masked row."""
+def given_back(lowest: pd.DataFrame, highest: pd.DataFrame, own: pd.DataFrame) -> str:
+    """What links give over the same heads off: of `tables.scores` against the masked row, and `own` as `answer` takes it."""
     low, high = (_gains(part).iloc[0] for part in (lowest, highest))
-    lead = f"Against the same heads off in training, links {'gain' if high.change > 0 else 'change ROUGE-1 by'}"
-    lead += f" {number(high.change, '.1f')} points in the most important heads, {number(low.change, '.1f')} in the least"
-    most = ": what is lost there seems to be the heads' old job. Shuffled links we did not try there."
-    lead += most if 0 < low.change <= high.change else "."
-    gains = listed(f"{interval(*one[ENDS], '+.1f')} in the {heads}" for one, heads in ((low, "least"), (high, "most")))
-    return lead, f"With links minus off in training, ROUGE-1 in seed 1: {gains} important heads."
+    most = "What important heads lose seems to be their old job: over" if 0 < low.change <= high.change else "Over"
+    gains = f"{interval(*high[ENDS], '+.1f')} there and {interval(*low[ENDS], '+.1f')} in the least important"
+    more = own[ENDS].loc["masked, lowest"] if "masked, lowest" in own.index and own.seeds.max() > 1 else ()
+    several = f"; {interval(*more, '+.1f')} in these over {own.seeds.max():.0f}" if len(more) else ""
+    return f"{most} the same heads off in training links give {gains} (one training, no shuffled links there{several})."
 
 
-def come(every: pd.DataFrame, by: str, judged: Sequence[str]) -> str:
-    """Whether links make heads matter, in short: of `tables.before_after_over_seeds`, and of the sides of the claim's rows."""
-    place = ["seed", "kind", "layer", "head"]
-    ours, empty = (every[every.row == row].set_index(place).loss_after for row in (MAIN, with_links(f"{by}+shuffled")))
-    apart = (ours - empty).dropna()
-    if apart.empty:
+def come(apart: pd.DataFrame, by: str, judged: Sequence[str], owns: int) -> str:
+    """Whether links make heads matter: of `tables.matter_more` by loss, and the sides of the claim's rows.
+
+    `owns` is how many of these rows are for the claim by their own interval.
+    """
+    table = apart[apart.control == with_links(f"{by}+shuffled")] if len(apart) else apart
+    if table.empty:
         return "No heads with shuffled links were measured."
-    more, some = (apart > 0).sum(), sum(side == "for" for side in judged)
-    told = f"{'Yes' if more > 0.9 * len(apart) else 'Not everywhere'} by loss: in {more} of {len(apart)} cases such a head"
-    told += f" off costs more than with shuffled links; by importance {some} of {count(len(judged), 'comparison')}"
-    return f"{told} survive{'s' * (some == 1)} correction."
+    (mean,), parts = table[table.layer < 0].itertuples(), table[table.layer >= 0]
+    each, some = parts.layer[parts.low.fillna(parts.more) > 0], sum(side == "for" for side in judged)
+    lead = "Yes, on the mean of layers" if mean.low > 0 else "Not visibly"
+    gap = interval(*(1000 * end for end in (mean.more, mean.low, mean.high)), "+.1f")
+    told = (
+        f"{lead}: an injected head off costs {gap} thousandths of a nat a token more than with shuffled links (by layer, seen"
+    )
+    told += f" in {_at(each)}). By importance, the claim's measure, {owns} of {count(len(judged), 'comparison')}"
+    return f"{told} are for it by their own interval, {some} after correction."
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
@@ -270,35 +275,12 @@ def moved(rises: pd.DataFrame, by: str) -> str:
     if MAIN not in whole.index:
         return "No injected head was measured."
     before, after = (number(whole[when][MAIN], ".1f") for when in ("before", "after"))
-    told = f"On average, one such head off raises the loss by {before} thousandths of a nat in the plain model, by {after} with"
-    told, empty = f"{told} {links(by)}", with_links(f"{by}+shuffled")
+    rivals = {"injected, highest": "a most important one", "injected, random": "a random one of A"}
+    rivals = [f"{name} by {number(whole.before[row], '.1f')}" for row, name in rivals.items() if row in whole.index]
+    told = f"One such head off raises the loss by {before} thousandths of a nat in the plain model"
+    told += f" ({listed(rivals)})" * bool(rivals) + f", by {after} with {links(by)}"
+    empty = with_links(f"{by}+shuffled")
     return told + (f", by {number(whole.after[empty], '.1f')} with shuffled ones." if empty in whole.index else ".")
-
-
-def ranks(every: pd.DataFrame, untouched: pd.DataFrame) -> str:
-    """How far injected heads rise in their layer, of `tables.before_after_over_seeds`, beside other links and beside chance.
-
-    `untouched` is of `tables.ranked_otherwise`, and may be empty.
-    """
-    mean = every.groupby("row", sort=False)[["rank_before", "rank_after"]].mean()
-    if MAIN not in mean.index:
-        return ""
-    others = [name for name in mean.index if name.startswith(f"{MAIN}, ")]
-    told = f"By rank, where 1 is the most important of the {every['heads'].max():.0f} heads of a layer, they go from"
-    told += f" {mean.rank_before[MAIN]:.1f} to {mean.rank_after[MAIN]:.1f}"
-    told += "".join(f"; with {named(row).partition(', ')[2]} to {mean.rank_after[row]:.1f}" for row in others) + "."
-    rose = mean.rank_before - mean.rank_after
-    lost = every.assign(rise=every.loss_after - every.loss_before).groupby("row").rise.mean()
-    shares = [part[others].mean() / part[MAIN] if others and part[MAIN] else 0 for part in (rose, lost)]
-    rank, loss = (number(share, "%") for share in shares)
-    told += f" So {rank} of the rise by rank needs no coreference, of that by loss {loss}." if min(shares) > 0 else ""
-    if untouched.empty:
-        return told
-    stay = untouched.groupby("seed").rank_after.mean()
-    how = "a change of rank that chance does not give" if stay.min() > mean.rank_after[MAIN] else "no more than chance gives"
-    return (
-        f"{told} It is {how}: in {len(stay)} trainings without injection, from the same start, they end at {ends(stay, '.1f')}."
-    )
 
 
 def clusters(curve: pd.DataFrame, by: str) -> str:
@@ -334,14 +316,22 @@ def upper(layers: int) -> str:
     return f"mixing after the last {f'{last} layers' if last > 1 else 'layer'} only (of {layers}; 2021: upper layers)"
 
 
-def mixed(alone: pd.DataFrame, by: str) -> str:
-    """What mixing every layer gains beside gold links in heads: of `tables.scores` of one training."""
+def mixed(alone: pd.DataFrame, over: pd.DataFrame, own: pd.DataFrame, by: str, layers: int) -> str:
+    """What mixing gains beside heads: of `tables.scores` of one training, and of several as `answer` takes them."""
     part, gold = _gains(alone), with_links("gold")
     if not {OWN, MAIN, gold} <= {*part.index}:
         return "Not every layer was mixed."
-    lead = "yes" if part.change_low[OWN] > part.change_high[MAIN] else "not visibly"
-    every, heads = (number(part.change[row], "+.1f") for row in (OWN, gold))
-    return f"In one training {lead}: {every} points with {links(by)}. Gold links give heads {heads} there."
+    lead = "Yes" if part.change_low[OWN] > part.change_high[MAIN] else "Not visibly"
+    told = (
+        f"{lead}, after every layer (one training, no shuffled control): {change(alone, OWN)} ROUGE-1 with {links(by)}, where"
+    )
+    told += f" heads gain {change(alone, MAIN)}, with gold links {change(alone, gold)}."
+    if UPPER not in own.index or "seeds" not in over:
+        return told
+    gap = own.loc[UPPER]
+    apart = "more than" if gap.change_high < 0 else "less than" if gap.change_low > 0 else "not told apart from"
+    told += f" {upper(layers).partition(' only')[0].capitalize()} alone gives {change(over, UPPER)}{_over(over)}, {apart} heads"
+    return f"{told} (these minus it: {interval(*gap[ENDS], '+.1f')})."
 
 
 def setup(layers: int, heads: int, trainings: int) -> str:
@@ -373,11 +363,11 @@ def followed(mistake: tuple[str, str] | None, written: Sequence[str], right: Seq
     return told + "".join(f" In the next dialogue they mend {'all' if share > 99 else 'some'} events." for share in better)
 
 
-def better(right: Sequence[float]) -> str:
-    """In how many dialogues injection changes the events told with the right people; `right` is the change in each."""
-    up, down = (sum(bool(sign * gap > 0) for gap in right) for sign in (1, -1))
-    told = f"Of {len(right):,} dialogues {up} get better and {down} worse in seed 1"
-    return f"{told}, by events with the right people."
+def better(links: Sequence[float], shuffled: Sequence[float] = ()) -> str:
+    """In how many dialogues injection changes the events told with the right people; given is the change in each."""
+    up, down, *others = (sum(bool(sign * gap > 0) for gap in right) for right in (links, shuffled) for sign in (1, -1))
+    told = f"Of {len(links):,} dialogues {up} get better and {down} worse in seed 1, by events with the right people"
+    return f"{told} (shuffled links: {others[0]} and {others[1]})." if len(shuffled) else f"{told}."
 
 
 def blind(quality: pd.DataFrame) -> str:
@@ -391,24 +381,34 @@ def blind(quality: pd.DataFrame) -> str:
     return f"{told} of events right; the plain model scores {plain} with {known} %."
 
 
-def hollow(over: pd.DataFrame, track: str, worth: str, least: float, found: pd.DataFrame | None = None) -> str:
+def hollow(
+    over: pd.DataFrame, track: str, worth: str, least: float, found: pd.DataFrame | None = None,
+    every: pd.DataFrame | None = None,
+) -> str:  # fmt: skip
     """Why a track says nothing of the method: its gain, what attention is worth there, how good a resolver is on natural text.
 
-    `over` is `tables.over_seeds` there, or `scores`; `found` is `tables.resolvers`, with or without the rules on GUM.
+    `over` is `tables.over_seeds` there, or `scores`; `found` is `tables.resolvers`, with or without the rules on GUM; `every`
+    is `tables.before_after`, of which it says what injected heads come to cost.
     """
     gum = found[found.against.str.startswith("GUM")] if found is not None else ()
     seeds = count(int(over.seeds.max()) if "seeds" in over else 1, "training")
-    told = (
-        f"On {'natural' if track == 'natural' else 'these'} dialogues injection changes ROUGE-1 by {change(over, MAIN)} points"
-    )
-    told += f" ({seeds}). This says nothing of the method, since all encoder attention together is worth only {worth} to the"
-    told += f" model there. We give a verdict only where encoder attention is worth at least {least:g} points."
+    where = "natural" if track == "natural" else "these"
+    told = f"On {where} dialogues injection changes ROUGE-1 by {change(over, MAIN)} points ({seeds}). This says nothing of the"
+    told += f" method: all encoder attention together is worth only {worth} there, and we give a verdict only from {least:g}"
+    told += " points."
+    if every is not None and {MAIN, "injected, random"} <= {*every.row}:
+        cost = 1000 * every.groupby("row")[["loss_before", "loss_after"]].mean()
+        moves = {row: " to ".join(number(end, ".1f") for end in cost.loc[row]) for row in (MAIN, "injected, random")}
+        told += (
+            f" Yet there too an injected head comes to cost more when off: from {moves[MAIN]} thousandths of a nat, a random"
+        )
+        told += f" one from {moves['injected, random']} (one training, no shuffled links). That alone shows no use of links."
     reach = f" Our resolver reaches an F1 of {gum.CoNLL.iloc[0]:.0f} on English" if len(gum) else ""
     return f"{told}{reach} conversations and interviews (GUM)." if reach else told
 
 
 def draws(every: pd.DataFrame) -> dict[str, str]:
-    """Ranks of random heads by layer, "A: ranks 3, 5": of `tables.before_after_over_seeds` and `ranked_otherwise`."""
+    """Ranks of random heads by layer, "A: ranks 3, 5": of `tables.before_after_over_seeds` and `ranks`."""
     told = {}
     for letter, (row, part) in enumerate(every[every.row.str.startswith("injected, random")].groupby("row", sort=False)):
         ranks, anew = part.groupby("layer").rank_before.first(), (part.groupby("layer").rank_before.nunique() > 1).any()
@@ -446,34 +446,27 @@ def placed(table: pd.DataFrame, board: tables.Board, layers: int) -> pd.DataFram
     return table.assign(row=short, group=table.group.replace(groups), answer=table.row == MAIN)
 
 
+def matrices_of(placed: pd.DataFrame) -> str:
+    """What other matrices gain in the least important heads: of `placed`, of one training."""
+    part = placed[(placed.group == "which attend by") & ~placed.row.isin(["no links"]) & ~placed.answer]
+    gains = [f"{row} {change(part, row)}" for row in dict.fromkeys(part.row)]
+    told = (
+        f"By other matrices (one training): {listed(gains)}. Adjacent links go to the mentions before and after, previous ones"
+    )
+    return f"{told} to the one before; whole spans link all tokens of a mention, not the first alone." if gains else ""
+
+
 def layers(last: pd.DataFrame, board: tables.Board) -> str:
     """Whether injection gains more in upper layers, as the paper has it: of `tables.scores` of these against those below."""
     gap = _gains(last).iloc[0]
     sure = "as" if gap.change_low > 0 else "against what" if gap.change_high < 0 else "not told apart, against what"
     upper, below = (_where(board, f"{MAIN}, {part} layers") for part in ("upper", "middle"))
-    told = (
-        f"{upper.capitalize()} minus {below}, paired: {interval(*gap[ENDS], '+.1f')}, {sure} second-hand accounts of the paper"
-    )
-    return f"{told} say."
+    gain = interval(*gap[ENDS], "+.1f")
+    return f"{upper.capitalize()} minus {below}, paired: {gain} ROUGE-1, {sure} second-hand accounts of the paper say."
 
 
 def _where(board: tables.Board, row: str) -> str:
     return _at(pd.Series(sorted({at[1] for at in tables.runs.addresses(board.rows[row]["run"]["control"]["heads"])})))
-
-
-def matters(more: pd.DataFrame, apart: pd.DataFrame, judged: Sequence[str] = ()) -> str:
-    """Where links make heads matter more than other matrices: of `tables.matter_more`, of the loss too, and as judged."""
-    if more.empty:
-        return ""
-    told, alone = [], more.low.isna().all()
-    for by, table in (("By loss (drawn)", apart), ("By importance (the verdict)", more)):
-        sure = table.assign(sure=table.low.fillna(table.more) > 0).groupby("control", sort=False)
-        where = [f"above {named(row).partition(', ')[2]} in {_at(part.layer[part.sure])}" for row, part in sure]
-        told.append(f"{by} they are {listed(where)}")
-    rest = [row for row, side in zip(more.itertuples(), judged, strict=False) if side == "for"]
-    left = f" (layer {rest[0].layer + 1} against {named(rest[0].control).partition(', ')[2]})" if len(rest) == 1 else ""
-    by = f"; corrected, {len(rest)} of these {len(judged)} remain{'s' * (len(rest) == 1)}{left}" if judged else ""
-    return f"{'. '.join(told)}{'' if alone else f', each by its own interval{by}'}."
 
 
 def _at(layers: pd.Series) -> str:
@@ -491,8 +484,8 @@ def nearest(curve: pd.DataFrame) -> list[pd.Series]:
 def errors(curve: pd.DataFrame, gap: pd.DataFrame) -> str:
     """Whether clusters as good are as much use, and why not: of `tables.quality_curve`, and the main row against `nearest`."""
     (other,), own = nearest(curve), curve[curve.row == MAIN].iloc[0]
-    more, less, _ = sides(gap[gap.metric == "ROUGE-1"])
-    how = "more than" if less else "less than" if more else "about as much as"
+    low, high = _gains(gap).iloc[0][ENDS[1:]]
+    how = "more than" if high < 0 else "less than" if low > 0 else "about as much as"
     f1 = f"F1 {own.conll:.0f} against {other.conll:.0f}"
     told = f"The resolver's errors cost {how} gold links corrupted at random ({change(gap, MAIN)} ROUGE-1 at {f1}, seed 1)"
     if "people" not in curve or own.people != own.people:
@@ -518,4 +511,5 @@ def at_inference(table: pd.DataFrame, off: str) -> str:
     if part.change_low[MAIN] <= 0 or not others:
         return f"{said}There is no gain to lose here ({change(table, MAIN)} ROUGE-1)."
     how = "is kept in part without" if (part.change_low[others] > 0).any() else "needs"
-    return f"{said}Trained with it, the gain of {number(part.change[MAIN], '+.1f')} {how} the training's links at inference."
+    said += f"Trained with it, the gain of {number(part.change[MAIN], '+.1f')} {how} the training's links at inference"
+    return f"{said} (with shuffled or no links, or heads off: {ends(part.change[others], '+.1f')})."

@@ -141,19 +141,10 @@ def heads_of(one: Mapping[str, Any]) -> int:
 PRINTED = {"ROUGE-1": 1.6, "ROUGE-2": 2.0, "ROUGE-L": 2.1}  # % over BART-large on SAMSum, from a summary of the paper
 
 
-def ranked_otherwise(
-    importance: pd.DataFrame, settings: Iterable[str], row: str, heads: Iterable | None = None
-) -> pd.DataFrame:
-    """The plain model's lowest heads, or others, in trainings that did not inject them: as `figures.before_after` wants.
-
-    `importance` is of `rankings`; the name of a training is its "seed".
-    """
-    columns = ["row", "seed", "kind", "layer", "head", "rank_before", "rank_after", "heads"]
-    layers, plain = importance.groupby(level=["kind", "layer"]), runs.PLAIN
-    ranks, sizes = layers.rank(ascending=False), layers[plain].transform("size")
-    chosen = heads or matrices.choose(importance[plain])
-    found = [(row, name, *at, ranks[plain][at], ranks[name][at], sizes[at]) for name in settings for at in chosen]
-    return pd.DataFrame(found, columns=columns)
+def ranks(importance: pd.Series, row: str, heads: Iterable[tuple[str, int, int]]) -> pd.DataFrame:
+    """Where chosen heads stand in a model, of a column of `rankings`: row, layer, rank_before (1 is the most important)."""
+    places = importance.groupby(level=["kind", "layer"]).rank(ascending=False)
+    return pd.DataFrame([(row, at[1], places[at]) for at in heads], columns=["row", "layer", "rank_before"])
 
 
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = runs.PLAIN) -> pd.DataFrame:
@@ -224,14 +215,6 @@ def baselines(board: Board, seed: int = 0, against: str = runs.PLAIN) -> pd.Data
         guessed = board.count(conversations.guesses(board.dialogues, way, seed))
         found += _compared(board, f"baseline: {name}", guessed, against)
     return pd.DataFrame(found)
-
-
-def beside_baselines(table: pd.DataFrame, board: Board, against: str = runs.PLAIN) -> pd.DataFrame:
-    """A table of scores with what guessed people come to in `EVENTS`, the metric that asks for people, where they are known."""
-    if not board.known_events:
-        return table
-    known = baselines(board, against=against)
-    return pd.concat([table, known[known.metric == EVENTS]], ignore_index=True)
 
 
 def best_example(board: Board, name: str, against: str = runs.PLAIN) -> int:
@@ -381,7 +364,7 @@ def rises(table: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index().assign(over=intervals.TRAININGS)
 
 
-def matter_more(table: pd.DataFrame, row: str = runs.MAIN, value: str = "after") -> pd.DataFrame:
+def matter_more(table: pd.DataFrame, row: str = runs.MAIN, value: str = "after", mean: bool = False) -> pd.DataFrame:
     """How much more important injected heads end than the same heads do under each matrix that says nothing.
 
     Parameters
@@ -392,6 +375,8 @@ def matter_more(table: pd.DataFrame, row: str = runs.MAIN, value: str = "after")
         The injected row; rows named after it (other links in the same heads) are its controls.
     value : str
         "after", importance as the claim asks, or "loss_after", the rise of the loss (nats a token).
+    mean : bool
+        Whether the mean of layers comes first, as layer -1.
 
     Returns
     -------
@@ -402,6 +387,7 @@ def matter_more(table: pd.DataFrame, row: str = runs.MAIN, value: str = "after")
     place, controls = ["seed", "kind", "layer", "head"], table[table.row.str.startswith(f"{row}, ")]
     both = controls.merge(table[table.row == row], on=place, suffixes=("", "_injected"))
     both = both.assign(control=both.row, more=both[f"{value}_injected"] - both[value])
+    both = pd.concat([both.assign(layer=-1), both]) if mean else both
     found = trainings.over_seeds(both, ("control", "layer"), {"more": ("more", "low", "high")})
     return found.reset_index().assign(over=intervals.TRAININGS)
 
