@@ -97,14 +97,15 @@ def test_controls_of_one_size_stand_beside_the_grouped_model_and_one_training_is
     assert [line.get_xdata().tolist() for line in axis.lines if line.get_markerfacecolor() == "white"] == [[83.0]]
 
 
-def test_tighter_groups_lie_further_right_each_with_its_name():
+def test_tighter_groups_lie_further_down_each_with_its_silhouette():
     rows = [("GHT, weight x 10", 0.1, 0.6, -0.4, -1.4, 0.5, "BLEU"), ("vanilla", 0.0, 0.02, 0.0, 0.0, 0.0, "BLEU"),
             ("GHT", 0.01, 0.2, -0.2, -1.2, 0.7, "BLEU"), ("GHT, 1 group", 0.01, NAN, 0.0, 0.0, 0.0, "BLEU")]  # fmt: skip
     frame = table("label strength silhouette change change_low change_high unit", *rows)
     (axis,) = whole(figures.score_by_compactness(frame)).axes
-    assert [text.get_text() for text in axis.texts] == ["GHT, weight x 10", "vanilla", "GHT"]  # no point without a silhouette
-    hollow = [dot for line in axis.lines if line.get_markerfacecolor() == "white" for dot in line.get_xydata().tolist()]
-    assert sorted(hollow) == [[0.02, 0.0], [0.2, -0.2], [0.6, -0.4]] and axis.get_ylabel() == "BLEU minus vanilla"
+    assert ticks(axis) == ["vanilla", "GHT", "GHT, weight x 10"]  # no point without a silhouette
+    assert [text.get_text() for text in axis.texts] == ["0.02", "0.20", "0.60"]
+    hollow = [dot for line in axis.lines if line.get_markerfacecolor() == "white" for dot in line.get_xdata().tolist()]
+    assert sorted(hollow) == [-0.4, -0.2, 0.0] and axis.get_xlabel().startswith("BLEU minus vanilla")
 
 
 def test_gains_have_a_group_of_rows_a_task():
@@ -112,7 +113,7 @@ def test_gains_have_a_group_of_rows_a_task():
     (axis,) = whole(figures.gains(table("task method gain low high printed", *rows))).axes
     names = ["constraint alone (GHT)", "one head per group (GHT-PS)"]
     assert ticks(axis) == ["one", *names, "other", *names] and "better →" in axis.get_xlabel()
-    assert [text.get_text() for text in axis.texts] == ["+1.0"] * 4
+    assert [text.get_text() for text in axis.texts] == ["+1.0 [0.0, +2.0]"] * 4
 
 
 def test_a_ladder_of_widths_stands_beside_the_number_of_heads_kept():

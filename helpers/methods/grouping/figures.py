@@ -20,6 +20,7 @@ from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.methods.grouping import said as told_of
 from helpers.methods.grouping import units
 from helpers.methods.grouping.runs import FEW_PAIRS, GHT, PS
+from helpers.reading import interval
 from helpers.study import StudyError
 
 VANILLA = {"color": "#555555", "marker": "h"}
@@ -144,7 +145,7 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
 
 @redrawable
 def score_by_compactness(frame: pd.DataFrame):
-    """What BLEU changes by how tight the groups of heads are (the silhouette of Fig. 2): a point a setting.
+    """What BLEU changes by how tight the groups of heads are (the silhouette of Fig. 2): a row a setting, the tightest last.
 
     Parameters
     ----------
@@ -153,21 +154,13 @@ def score_by_compactness(frame: pd.DataFrame):
         change_low, change_high (against vanilla, paired; nan where there is no interval), unit.
     """
     drawing.need(frame, "label", "strength", "silhouette", "change", "change_low", "change_high", "unit")
-    frame = frame.assign(value=frame.change, low=frame.change_low, high=frame.change_high, hollow=True)
-    frame = frame[frame.silhouette.notna()].assign(series=lambda part: np.where(part.strength == 0, "vanilla", "GHT"))
-    drawing.need(frame)
-    figure, axis = plt.subplots(figsize=(5.2, 3.4))
-    looks = {name: look | {"ls": ""} for name, look in _methods(frame.series).items()}
-    drawing.lines(axis, frame, "silhouette", "value", "series", looks)
-    for row in frame.itertuples():
-        above = {"xy": (row.silhouette, row.high), "xytext": (2, 4), "rotation": 55}
-        below = {"xy": (row.silhouette, 0), "xytext": (-5, -30)}
-        look = above if row.strength else below  # vanilla has no interval
-        axis.annotate(told_of.named(row.label), textcoords="offset points", fontsize=7, **look)
-    axis.axhline(0, **drawing.LEVEL)
-    axis.set(xlabel="silhouette (tighter groups →)", ylabel=f"{frame.unit.iloc[0]} minus vanilla")
-    drawing.legend(figure, OPEN)
-    return figure
+    table = frame[frame.silhouette.notna()].sort_values("silhouette")
+    drawing.need(table)
+    table = table.assign(value=table.change, low=table.change_low, high=table.change_high, hollow=True, panel="",
+                         row=table.label.map(told_of.named), said=table.silhouette.map("{:.2f}".format),
+                         series=np.where(table.strength == 0, "vanilla", "GHT"))  # fmt: skip
+    label = f"{frame.unit.iloc[0]} minus vanilla, 95 % interval (better →)\nright: silhouette, tighter downwards"
+    return drawing.dot_panels(table, _methods(table.series), label=label, told=False, more=OPEN)[0]
 
 
 @redrawable
@@ -418,7 +411,7 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: row (its label), model (its family, such as "GHT-PS"), value, change, change_low, change_high (percent, paired
+        Rows: row (its label), model (its family, such as "GHT-PS"), value, change, change_low, change_high (paired
         with the reference; nan in the reference's own row), printed (the paper's; nan where it has none).
         ``attrs["references"]`` maps a family to the label of its reference row. A row that lies far outside all others is
         named at its panel's left edge, so that the others can be told apart.
@@ -442,7 +435,7 @@ def ablation(frame: pd.DataFrame, unit: str = "BLEU"):
     near = frame.assign(far=_far(frame), value=frame.change, low=frame.change_low, high=frame.change_high)
     far = near[near.far]
     near = near.assign(**{name: near[name].mask(near.far) for name in ("value", "low", "high")})
-    label = f"% of that {unit}, paired, 95 % interval: the part is needed if left of 0"
+    label = f"{unit}, paired, 95 % interval: the part is needed if left of 0"
     figure, panels = drawing.dot_panels(near, looks, label=label, told=False)
     axis = panels[""]
     at = drawing.places(near)[0]
@@ -469,7 +462,7 @@ def gains(frame: pd.DataFrame):
     """
     drawing.need(frame, "task", "method", "gain", "low", "high", "printed")
     table = frame.assign(group=frame.task, row=frame.method.replace(_GAINS), series=frame.method, value=frame.gain, panel="",
-                         said=frame.gain.map("{:+.1f}".format))  # fmt: skip
+                         said=[interval(*row, "+.1f") for row in frame[["gain", "low", "high"]].to_numpy()])  # fmt: skip
     table = table.sort_values("task", key=lambda tasks: tasks.map([*dict.fromkeys(tasks)].index), kind="stable")
     label = "gain over training without the constraint, %, 95 % interval (better →)"
     figure, axes = drawing.dot_panels(table, _methods(frame.method), label=label, told=False)

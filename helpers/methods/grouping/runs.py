@@ -482,8 +482,8 @@ def example(plain: Mapping[str, Any], start: Mapping[str, Any] | None, parser: s
     if (made := run(plain)).made(weights=True):
         text, told = subjects.of_run(made, parser), "*vanilla*, which trains without the constraint"
     elif start:
-        text, told = subjects.of_spec(start, "", parser), "the translator of [notebook 3](03_l0_pruning.ipynb), for this"
-        told = "the given model" if "pretrained" in start else f"{told} notebook's own are stored without weights here"
+        text, told = subjects.of_spec(start, "", parser), "the never grouped translator of [notebook 3](03_l0_pruning.ipynb):"
+        told = "the given model" if "pretrained" in start else f"{told} this notebook's own are stored without weights"
     else:
         text = subjects.text_of(plain)
         return text, text.build(stages(plain)[0]["shape"], plain["seed"]), "a translator with random weights"

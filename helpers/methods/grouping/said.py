@@ -24,7 +24,6 @@ ENDS = ["change", "change_low", "change_high"]
 TURNED_ENDS = ("", "_high", "_low")  # of a change that is told as a loss
 _TEXTS = {subjects.SUMMARIZATION: "summaries", subjects.LANGUAGE: "language models"}
 TURNED = [f"change{end}" for end in TURNED_ENDS]
-EARLY = ["early", "early_low", "early_high"]  # of heads chosen before training, in `tables.equal_size`
 
 
 def named(row: str) -> str:
@@ -52,13 +51,27 @@ def lead(gained: pd.DataFrame, text: str) -> str:
     pulled = f"brings {task} no gain" if alone.high <= 0 else f"helps {task}" if alone.low > 0 else f"may help {task} or not"
     pulled = f"does not bring {task} its printed gain" if 0 < alone.high < alone.printed and alone.low <= 0 else pulled
     enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
-    no = "Not here: the" if alone.low <= 0 and alone.high < alone.printed and few.high < 0 else "The"
+    no = "Not here: as" if alone.low <= 0 and alone.high < alone.printed and few.high < 0 else "As"
     changes = f"changes {task} by {interval(alone.gain, alone.low, alone.high, '+.1f')} % of BLEU"
-    one = f"costs {number(-few.gain, '.0f')} %" if few.high < 0 else f"changes it by {number(few.gain, '+.1f')} %"
-    said = f"**{no} constraint {pulled}, and one head per group {enough}.** On {text} text the constraint {changes}, where"
-    said += f" the paper prints {number(alone.printed, '+.1f')}. Keeping one head per group {one}."
+    one = f"costs {interval(-few.gain, -few.high, -few.low, '.1f')} %"
+    one = one if few.high < 0 else f"changes it by {interval(few.gain, few.low, few.high, '+.1f')} %"
+    said = f"**{no} judged here, the constraint {pulled}, and one head per group {enough}.** On {text} text the"
+    said += f" constraint {changes} ({count(int(alone.seeds), 'training')}), where the paper prints"
+    said += f" {number(alone.printed, '+.1f')}; keeping one head per group {one}."
     rest = "; ".join(f"for {_TEXTS.get(row.task, row.task)} {_beside_printed(row)}" for row in others.itertuples())
     return f"{said} F{rest[1:]}." if len(others) else said
+
+
+def felt(table: pd.DataFrame, groups: int, compact: pd.DataFrame | None) -> str:
+    """Of `tables.pictured`, and of `tables.compactness` if run: how far the judged constraint groups heads, and what BLEU does
+    where a heavier one does more."""
+    parts, told = _formed(table, groups), []
+    rows = pd.DataFrame() if compact is None else compact.set_index("label")
+    for name in (name for name in parts if " x " in name and name in rows.index):
+        more = f"{name.partition(' x ')[2]} times the weight gives {number(parts[name], '%')}"
+        told.append(f"; {more} and {_costs(rows.loc[name, ENDS])}")
+    once = " (one training each)" if told else " (one training)"
+    return f"The judged setting gives heads {number(parts[GHT], '%')} of the grouping that it asks for{''.join(told)}{once}."
 
 
 def _beside_printed(row) -> str:
@@ -68,40 +81,40 @@ def _beside_printed(row) -> str:
     return "the constraint gains" if row.low > 0 else "the printed gain is excluded"
 
 
-def inconclusive(judged: Iterable[Any]) -> str:
-    """What the verdict means where a row's own interval seems to gainsay it, of `claims.Judged` as they are shown."""
+def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> str:
+    """What the verdict means where a row's own interval seems to gainsay it, of `claims.Judged` as they are shown; and of
+    `tables.ladder` at one width what the first row is over sentences."""
     rows = [(n, one.rows[0]) for n, one in enumerate(judged, 1) if one.verdict == "inconclusive" and len(one.rows) == 1]
     rows = [(n, row) for n, row in rows if row.p < SURE]
     told = "; ".join(f"row {n}: p = {number(row.holm, 'p')}" for n, row in rows)
     means = "*Inconclusive*: neither a gain nor a loss after Holm's correction over the paper's claims"
-    below = "; by their own intervals they lose, so printed gains are excluded" * all(row.value < 0 for _, row in rows)
-    return f"{means} ({told}){below}." if told else ""
+    alone = pd.DataFrame() if every is None else every[every.index.get_level_values("row") == GHT]
+    if not told or rows[0][0] > 1 or len(alone) < 2 or not ((alone.gain_low <= 0) & (alone.gain_high >= 0)).all():
+        return f"{means} ({told})." if told else ""
+    same = f"Row 1's interval is over {len(alone)} trainings on one test set; over its sentences that of each training holds"
+    return f"{means} ({told}). {same} zero and reaches {number(alone.gain_high.max(), '+.1f')} % at most."
 
 
 def short(
-    gained: pd.DataFrame, size: pd.DataFrame | None, ladder: pd.DataFrame | None, width: int, speed: pd.Series
+    gained: pd.DataFrame, size: pd.DataFrame | None, ladder: pd.DataFrame | None, fast: pd.DataFrame
 ) -> str:  # fmt: skip
-    """What to do, of `tables.gains`, `equal_size` and `ladder_over_seeds`, if these were run, and the `speed` of rows."""
+    """What to do, of `tables.gains`, `equal_size` and `ladder_over_seeds`, if these were run, and `speed`."""
     alone = first_metrics(gained)[lambda part: part.method == GHT]
     over = "over repeated trainings" if gained.seeds.min() > 1 else "in one training each"
-    none = f"Train without the constraint: {over} it gains on none of {count(len(alone), 'task')}."
+    none = f"Train without the constraint: as judged it gains on none of {count(len(alone), 'task')} {over}."
     said = [none] if not (alone.low > 0).any() else []
-    if size is not None and (best := _rival(size)):
-        more = number(-size.change[best], ".1f")
-        how = {runs.NARROWER: "a narrower one", runs.FEWER: "one of fewer layers"}[best]
-        said += [f"For a smaller model train {how}: it had {more} BLEU more than {PS} at about its size."]
-        if best == runs.NARROWER and runs.FEWER in _rivals(size) and speed[runs.FEWER] > speed[best]:
-            more = number(-size.change[runs.FEWER], ".1f")
-            fast, own, slow = (number(speed[name], ".1f") for name in (runs.FEWER, PS, best))
-            beside = f", as {PS} is ({best}: {slow})" if fast == own else f" ({PS}: {own}, {best}: {slow})"
-            said += [f"For a faster one train fewer layers: {more} BLEU more, about {fast} times as fast as {VANILLA}{beside}."]
-    late = _late(ladder, width)
-    late = -late[late.against_start_high < 0].get("against_start", pd.Series(dtype=float))
-    if width in late:
-        more = [
-            f"{number(value, '.1f')} BLEU more{f' at head dimension {head}' * (head != width)}" for head, value in late.items()
-        ]
-        said += [f"If you want few heads per layer, build the model so: {listed(more)}."]
+    hows = {runs.NARROWER: "For a smaller model train a narrower one", runs.FEWER: "For a faster one train fewer layers"}
+    for name in () if size is None else _rivals(size):
+        pace = [interval(*row, ".1f") for row in fast.reindex([name, PS])[["ratio", "low", "high"]].to_numpy()]
+        speeds = f", {pace[0]} times as fast as {VANILLA} ({PS}: {pace[1]}; quartiles)" * (name == runs.FEWER)
+        said += [f"{hows[name]}: {interval(*-size.loc[name, TURNED], '.1f')} BLEU more than {PS} at about its size{speeds}."]
+    own = pd.DataFrame() if ladder is None else ladder.xs(PS, level=1)
+    own = own[own.get("against_start", pd.Series(np.nan, own.index)).notna()]
+    sure = (own.against_start_high < 0).sum() if len(own) else 0
+    if sure and (own.against_start < 0).all():
+        more = ends(-own.against_start, ".1f")
+        said += [f"If you want few heads per layer, build the model so: {more} BLEU more than {PS} at"
+                 f" {count(len(own), 'head dimension')}, at {sure} of them by an interval above zero."]  # fmt: skip
     return " ".join(said)
 
 
@@ -124,18 +137,18 @@ def tighter(compact: pd.DataFrame) -> str:
     return f"{'' if above else 'No: '}{lead}, and the tightest {_costs(tight[ENDS])} (one training)."
 
 
-def settled(share: pd.DataFrame, most: float = 0.9) -> str:
-    """Of `tables.votes`: in how many groups of more than one head one of them wins nearly all batches."""
+def settled(share: pd.DataFrame, batches: int, most: float = 0.9) -> str:
+    """Of `tables.votes` of so many batches (0: an epoch): in how many groups of more than one head one wins nearly all."""
     found = share.groupby(["kind", "layer", "group"]).share.agg(["max", "size"])
     best = found["max"][found["size"] > 1]  # a head alone in its group cannot lose
     sure = (best > most).sum()
-    told = f"In {sure} of {len(best)} groups of more than one head, one head wins over {number(most, '%')} of all batches"
-    told += " (one training)"
+    told = f"In {sure} of {len(best)} groups of more than one head, one head wins over {number(most, '%')} of"
+    told += f" {count(batches, 'batch').replace('batchs', 'batches') if batches else 'all batches'} (one training)"
     return f"{told}: which batch votes hardly matters." if 2 * sure > len(best) else f"{told}."
 
 
 def vote(without: pd.DataFrame | None) -> str:
-    """Of `tables.in_percent`: does the vote beat chance? What the random choices change, minus GHT-PS."""
+    """Of `tables.ablation_over_seeds`: does the vote beat chance? What the random choices change, minus GHT-PS."""
     names = {runs.RANDOM: f"with {REMOVED}", runs.MEMBER: "with a random member of each group kept"}
     rows = without.set_index("row") if without is not None else pd.DataFrame()
     if not {*names} <= {*rows.index} or rows.change[[*names]].isna().any():
@@ -144,9 +157,17 @@ def vote(without: pd.DataFrame | None) -> str:
     below, sure = drawn.change_high < 0, (drawn.p_holm < SURE) & (drawn.change < 0)
     for row, name in names.items():
         note = ", which Holm's correction does not confirm" if below[row] and not sure[row] else ""
-        told.append(f"{interval(*drawn.loc[row, ENDS], '+.1f')} % {name}{note}")
+        told.append(f"{interval(*drawn.loc[row, ENDS], '+.1f')} {name}{note}")
     lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "We cannot tell the vote from lot"
     return f"{lead}: BLEU changes by {told[0]} and by {told[1]}."
+
+
+def ranked(paired: pd.DataFrame | None) -> str:
+    """Of `contest.tables.against`, the published table of notebook 6: do votes rank a trained model's heads better than lot?"""
+    if paired is None or "votes" not in paired.index or not paired.loc["votes", "random"].low > 0:
+        return ""
+    more = interval(*paired.loc["votes", "random"][["difference", "low", "high"]], ".1f")
+    return f"As a ranking of a trained translator's encoder heads, votes do beat lot, by {more} BLEU (notebook 6)."
 
 
 def price(ladder: pd.DataFrame | None, width: int) -> str:
@@ -155,7 +176,7 @@ def price(ladder: pd.DataFrame | None, width: int) -> str:
         return ""
     few, whole = interval(*-ladder.loc[(width, FEW), TURNED], ".1f"), number(-ladder.change[width, PS], ".1f")
     most = "Mostly yes: a" if ladder.change[width, FEW] < ladder.change[width, PS] / 2 < 0 else "A"
-    return f"{most} model that has only these heads from the first step on already loses {few} of the {whole} BLEU."
+    return f"{most} model that has only as many heads from the first step on already loses {few} of the {whole} BLEU."
 
 
 def _late(ladder: pd.DataFrame | None, width: int) -> pd.DataFrame:
@@ -168,19 +189,18 @@ def _late(ladder: pd.DataFrame | None, width: int) -> pd.DataFrame:
 
 
 def late_choice(ladder: pd.DataFrame | None, width: int) -> str:
-    """What GHT-PS loses beyond `price`, and at the paper's head dimension if run."""
+    """What GHT-PS loses beyond `price`, and what both change at the paper's head dimension if run."""
     told, said = [], []
     for head, row in _late(ladder, width).iterrows():
         more = interval(*-row[[f"against_start{end}" for end in TURNED_ENDS]].astype(float), ".1f")
-        told.append(
-            f"{f'at head dimension {head} ' * (head != width)}{more} (Holm's p {number(row.against_start_p_holm, 'p')})"
-        )
+        told.append(f"{f'at head dimension {head}: ' * (head != width)}{more}")
     if told:
-        said += [f"The rest of that BLEU comes from choosing late, from the method, or both: {listed(told)}."]
+        said += [f"The rest comes from choosing late, from the method, or both: {', '.join(told)} BLEU (not corrected)."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
-        row = ladder.loc[(PRINTED_HEAD, PS)]
-        where = f"At the paper's head dimension, {PRINTED_HEAD}, one head per group"
-        said += [f"{where} {_costs(row[ENDS])} ({count(int(row.seeds), 'training')})."]
+        row, alone = ladder.loc[(PRINTED_HEAD, PS)], ladder.reindex([(PRINTED_HEAD, GHT)])[ENDS].dropna()
+        both = [f"the constraint {_costs(change)}" for _, change in alone.iterrows()]
+        both += [f"one head per group {_costs(row[ENDS])}"]
+        said += [f"At the paper's head dimension, {PRINTED_HEAD}, {' and '.join(both)} ({count(int(row.seeds), 'training')})."]
     return " ".join(said)
 
 
@@ -197,22 +217,10 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
 
 
 def rivals(size: pd.DataFrame) -> str:
-    """Of `tables.equal_size`: what few heads for all steps lack too, and what other choices of as many heads change."""
-    names, said = [name for name in (runs.FEWER, runs.NARROWER) if name in size.index], ""
-    if "early" in size and names:
-        early = listed(interval(*size.loc[name, EARLY], "+.1f") for name in names)
-        below = "Not all of the difference is late choice and method: as few heads for all steps"
-        rest = f"(*{FEW}*) minus {listed(f'*{name}*' for name in names)} come to {early} BLEU."
-        said += f"{below if (size.early_high[names] < 0).all() else 'As few heads for all steps'} {rest}"
-    chosen = [f"*{named(name)}* {_minus_own(size.loc[name])}" for name in (runs.RANDOM, GRADIENT, L0) if name in size.index]
-    if len(chosen) == 3:
-        said += f" Minus {PS}, BLEU at as many heads: {listed(chosen)} (the first as many of each layer, after the constraint)."
-    return said
-
-
-def _minus_own(row: pd.Series) -> str:
-    """A control of `tables.equal_size` minus GHT-PS: the table holds GHT-PS minus the control."""
-    return interval(*-row[TURNED], "+.1f") + " (Holm)" * bool(row.get("p_holm", 1) < SURE)
+    """Of `tables.equal_size`: what other choices of as many heads change; the table holds GHT-PS minus the control."""
+    chosen = [f"*{named(name)}* {interval(*-size.loc[name, TURNED], '+.1f')}" for name in (runs.RANDOM, GRADIENT)
+              if name in size.index]  # fmt: skip
+    return f"Minus {PS}, BLEU at as many heads: {listed(chosen)}." if chosen else ""
 
 
 def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -225,56 +233,62 @@ def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None
     names = [name for name in (runs.FEWER, runs.NARROWER, L0) if name in size.index]
     beaten = [name for name in names if size.change_low[name] > 0 and size.p_holm[name] < SURE]
     margin = listed(interval(*size.loc[name, ENDS], ".1f") for name in beaten)
-    beats = f" Of the paper's rivals it beats {'only ' * (len(beaten) < len(names))}{listed(beaten)}, by {margin}."
-    beats = beats if beaten else ""
+    ran = f" Of {len(names)} rivals of the paper that were run" if len(names) > 1 else " Here"
+    half = " (half as many steps after the cut)" * (L0 in beaten)
+    beats = f"{ran} it beats {'only ' * (len(beaten) < len(names))}{listed(beaten)}, by {margin}{half}." if beaten else ""
     return f"{lost}; {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} more.{beats}"
 
 
 def rivalled(rows: Iterable[str]) -> str:
-    """What GHT-PS stands beside, of the `rows` that were run."""
-    built = {runs.NARROWER: "one is *narrower*", runs.FEWER: "one has *fewer layers*"}
-    picked = {runs.AT_START: f"before training (*{FEW}*)", runs.RANDOM: "by lot", GRADIENT: f"by *{GRADIENT}*",
-              L0: "by *L0* gates ([notebook 3](03_l0_pruning.ipynb)), here in all attention"}  # fmt: skip
-    small, few = ([told for name, told in names.items() if name in {*rows}] for names in (built, picked))
-    said = f"Some models are built small from the start: {listed(small)}." if small else ""
-    kept = f"Others keep as many heads as {PS} and choose them otherwise: {listed(few)}." if few else ""
-    return f"{said} {kept}".strip() or "This run has no other small model beside it."
+    """How those of the `rows` beside GHT-PS whose names do not tell it choose heads."""
+    told = {runs.AT_START: f"*{FEW.capitalize()}* are voted on random weights",
+            L0: f"*{L0}* gates ([notebook 3](03_l0_pruning.ipynb)) here act on all attention"}  # fmt: skip
+    known = "; ".join(said for name, said in told.items() if name in {*rows})
+    return f"{known}." if known else ""
 
 
 def late(steps: int, share: float, rows: Iterable[str]) -> str:
     """For how many of the steps GHT-PS and its rivals `rows` have their final shape, a `share` being before the vote."""
     early = [f"*{named(name)}*" for name in rows if name in (runs.NARROWER, runs.FEWER, runs.AT_START)]
-    last = f"the last {steps - round(share * steps):,}"
-    if not early:
-        return f"At most {last} of {steps:,} steps train the final shape of {PS}."
-    whole = f"All {steps:,} steps train the final shape of {listed(early)}"
-    return f"{whole}. {PS} and the rest have theirs for at most {last}."
+    after = steps - round(share * steps)
+    gates = f" (*{L0}*, after its gates: {after - after // 2:,})" if L0 in {*rows} else ""
+    last = f"the last {after:,} {'that' if early else 'train the final shape'} of {PS}{' and the rest' * bool(early)}{gates}."
+    return f"All {steps:,} steps train the final shape of {listed(early)}, {last}" if early else f"Of {steps:,} steps {last}"
 
 
 def elsewhere(gained: pd.DataFrame, hollow: Iterable[str]) -> str:
-    """Of the published `tables.gains` of natural text: what both change on tasks but the `hollow` ones."""
-    first = first_metrics(gained).set_index(["task", "method"])
-    little = [_TEXTS.get(task, task) for task in hollow]
-    said = [f"{listed(little)} have too little to lose"] if little else []
-    for task in (task for task in first.index.unique("task") if task not in {*hollow}):
-        alone, few = (first.loc[(task, method)] for method in (GHT, PS))
-        none = alone.low <= 0 <= alone.high
-        pulled = "show no change" if none else f"change by {number(alone.gain, '+.0f')} %"
-        cut = f"lose {number(-few.gain, '.0f')} %" if few.high < 0 else f"change by {number(few.gain, '+.0f')} %"
-        said += [f"{_TEXTS.get(task, task)} {pulled} by the constraint and {cut} with one head per group"]
-    return f"On natural text {'; '.join(said)}."
+    """Of the published `tables.gains` of natural text: what both change, by every test set, and which tasks are `hollow`."""
+    first = gained[~gained.task.str.contains("ROUGE-[2L]")]
+    tasks, alone, few = first.task.str.partition(",")[0], first[first.method == GHT], first[first.method == PS]
+    lost = [f"{_TEXTS.get(task, task)} {ends(-part.gain, '.0f')} % of {part.task.iloc[0].split(', ')[1]}"
+            for task, part in few.groupby(tasks, sort=False) if (part.high < 0).all()]  # fmt: skip
+    cut = f"one head per group costs {listed(lost)}; " if lost else ""
+    gain = f"the constraint shows a gain on {(alone.low > 0).sum() or 'none'} of {count(len(alone), 'test set')}"
+    little = listed(_TEXTS.get(task, task) for task in hollow)
+    none = f" There {little} get no verdict, for heads are worth too little." * (little != "none")
+    return f"On natural text {cut}{gain}.{none}"
 
 
 def gains(gained: pd.DataFrame) -> str:
     """Of `tables.gains`: on how many tasks the constraint gains and one head per group loses, by each task's first metric."""
     first = first_metrics(gained)
     alone, few = (first[first.method == method] for method in (GHT, PS))
-    less = few[few.high < 0]
-    sure = less.task[less.p_holm < SURE]
+    less = (few.high < 0).sum()
     said = f"The constraint alone shows a gain on {(alone.low > 0).sum() or 'none'} of the {count(len(alone), 'task')}"
-    every = f"all {len(few)}" if len(less) == len(few) > 1 else f"{len(less) or 'none'} of {len(few)}"
-    said += f"; one head per group loses on {every}"
-    return f"{said}, on {listed(sure)} after Holm's correction too." if len(less) else f"{said}."
+    every = f"all {len(few)}" if less == len(few) > 1 else f"{less or 'none'} of {len(few)}"
+    return f"{said}; one head per group loses on {every}, by their own intervals."
+
+
+def scattered(firsts: Mapping[str, pd.DataFrame]) -> str:
+    """Of the first scores of each task (`tables.first_scores`): where single trainings surely lose and surely gain."""
+    told = []
+    for task, table in firsts.items():
+        rows = table.filter(regex=f"^{GHT}(, seed|$)", axis=0).sort_values("gain")
+        both = [interval(*rows.iloc[at][["gain", "gain_low", "gain_high"]], "+.1f") for at in (0, -1)]
+        if rows.gain_high.iloc[0] < 0 < rows.gain_low.iloc[-1]:
+            told.append(f"{listed(both)} % for {_TEXTS.get(task, task)}")
+    worst = "Single trainings mislead: with the constraint the worst and the best change by"
+    return f"{worst} {', '.join(told)} (intervals over text)." if told else ""
 
 
 def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -299,7 +313,7 @@ def worth(table: pd.DataFrame) -> str:
         row = part.loc[part.percent.abs().idxmin()]
         lost = interval(row.percent, row.percent_low, row.percent_high, "+.0f")
         told.append(f"{task} {lost} % of {row.metric} ({KIND_TITLES[row.kind]})")
-    return f"With all heads of the kind off that costs least, scores change by: {listed(told) or 'no share to tell'}."
+    return f"Without the kind of attention that costs least, scores change by: {listed(told) or 'no share to tell'}."
 
 
 def _formed(table: pd.DataFrame, groups: int) -> dict[str, float]:
@@ -320,18 +334,6 @@ def apart(table: pd.DataFrame, groups: int) -> str:
     )
     shares = ", ".join((f"{first} of the contrast asked for", *more)) + plain
     return f"The constraint reaches {shares} (mean of {many} attentions, one training)."
-
-
-def deepened(table: pd.DataFrame) -> str:
-    """Of `tables.pictured`: how many heads leave the group that K-means finds on random weights, with and without it."""
-    sums = table.groupby("title", sort=False)[["moved", "heads", "chance", "spread"]].sum().iloc[1:]
-    moved, many, kept = sums.moved, sums["heads"].iloc[0], sums.moved < sums.chance - 2 * sums.spread**0.5
-    more = [f"{moved[name]:.0f} at {name.partition(' x ')[2]} times the weight" for name in moved.index if " x " in name]
-    told = f"With the constraint {moved[GHT]:.0f}{f' ({listed(more)})' if more else ''} of {many:.0f} heads leave the group"
-    told += f" of K-means on random weights{f', without it {moved[VANILLA]:.0f}' if VANILLA in moved else ''}, by chance"
-    held = f"{'only ' * (not kept.get(VANILLA, True))}the constraint holds heads where they were first put"
-    held = held if kept.drop(VANILLA, errors="ignore").all() else "not in every row fewer than by chance"
-    return f"{told} {ends(sums.chance, '.0f')}: {held} (one training; groups paired to share most heads)."
 
 
 def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) -> str:
@@ -371,17 +373,16 @@ def kept(shared: pd.DataFrame) -> str:
 
 
 def ablation(table: pd.DataFrame) -> str:
-    """Of `tables.in_percent`: rows worse than the whole method, and whether losses can be as large as the printed ones."""
+    """Of `tables.ablation`: rows worse than the whole method, and how many printed losses are larger than they can be here."""
     rows = table[table.p_holm.notna()]
     worse, printed = rows[(rows.p_holm < SURE) & (rows.change < 0)], rows[rows.printed < 0]
     noun, beyond = "parts" if rows.printed.notna().all() else "rows", (printed.printed < printed.change_low).sum()
     needed = f"{'are' if len(worse) > 1 else 'is'} shown to be needed after Holm's correction"
     said = f"{len(worse) or 'None'} of the {len(rows)} {noun} {needed}"
     if len(worse):
-        said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f} %)' for row in worse.itertuples())}"
-    lost = f"{beyond or 'none'} of {len(printed)} printed losses {'are' if beyond > 1 else 'is'}"
-    lost = lost if beyond < len(printed) else "every printed loss is"
-    return f"{said}; relative to the model, {lost} larger than the interval here allows." if len(printed) else f"{said}."
+        said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f} BLEU)' for row in worse.itertuples())}"
+    lost = f"{beyond or 'none'} of {len(printed)} printed losses {'is' if beyond == 1 else 'are'}"
+    return f"{said}; {lost} larger than the interval here allows." if len(printed) else f"{said}."
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
@@ -401,13 +402,13 @@ def detected(tried: Mapping[int, pd.DataFrame]) -> str:
     over all of these."""
     rows = pd.concat(tried, names=["heads"]).reset_index("heads")
     rows, said = rows[(rows.method == GHT) & (rows.panel == rows.panel.iloc[0])], []
-    rows, settings = rows.assign(p_holm=intervals.holm(rows.p)), count(len(rows), "setting")
+    rows, settings = rows.assign(p_holm=intervals.holm(rows.p)), count(len(rows), "number")
     for verb, sign in (("gains", 1), ("loses", -1)):
         sure = rows[(rows.p_holm < SURE) & (rows.change * sign > 0)]
-        told = [f"{row['heads']} heads in {row.groups:.0f} groups, {interval(*row[ENDS], '+.1f')} BLEU (p"
-                f" {number(row.p_holm, 'p')} over all, one training)" for _, row in sure.iterrows()]  # fmt: skip
-        said += [f"The constraint alone {verb} in {len(sure)} of {settings}: {listed(told)}."] if told else []
-    return " ".join(said) or f"The constraint alone changes BLEU detectably in none of {settings} (one training each)."
+        told = [f"{row['heads']} heads in {row.groups:.0f} groups, {interval(*row[ENDS], '+.1f')} BLEU (Holm's p"
+                f" {number(row.p_holm, 'p')}, one training)" for _, row in sure.iterrows()]  # fmt: skip
+        said += [f"It {verb} with {len(sure)} of {settings} of heads and groups: {listed(told)}."] if told else []
+    return " ".join(said) or f"With none of {settings} of heads and groups does it change BLEU detectably (one training each)."
 
 
 def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
@@ -432,7 +433,7 @@ def chosen(table: pd.DataFrame) -> str:
     """Of `tables.chosen_on_dev`: does choosing a setting bring more than choosing among plain trainings does?"""
     more = (table.value - table.usual).round(1)
     luck = (more.drop(VANILLA) <= max(0, more[VANILLA])).all()
-    return f"Choosing on dev brings {'no ' if luck else ''}more than luck does (one training each)."
+    return f"Choosing on held-out text brings {'no ' if luck else ''}more than luck does (one training each)."
 
 
 def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
@@ -442,13 +443,14 @@ def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
         return "This run has not all rows of a trained model that is grouped."
     vote, both, alone = (flat.loc[name, ENDS] for name in (NO_CONSTRAINT, PS, GHT))
     changed = "changes nothing that we can tell" if alone.change_low <= 0 <= alone.change_high else _costs(alone)
-    levels = f"by {number(both.change, '+.1f')} with the constraint and by {number(vote.change, '+.1f')} without it"
-    said = f"On the trained translator, the constraint alone {changed}. Keeping {kept} of {heads} heads per layer by vote"
-    return f"{said} changes BLEU {levels}; no random choice was run beside it."
+    levels = f"by {number(both.change, '+.1f')} with it and by {number(vote.change, '+.1f')} without it"
+    said = f"On the trained translator the constraint alone {changed}; keeping {kept} of {heads} heads per layer by vote"
+    return f"{said} changes BLEU {levels}."
 
 
 def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
-    """Of `tables.today`: how the constraint changes perplexity, beside how far apart it does in `each` of other trainings."""
+    """Of `tables.today`: how the constraint changes perplexity, beside how far apart it does in `each` of other trainings, and
+    what heads chosen otherwise leave where keys are shared."""
     whole, told = table.loc["whole"], []
     names = sorted((name for name in whole.index if name.startswith(GHT)), key=lambda name: name == runs.GHT_FEW)
     for name in names:
@@ -457,9 +459,7 @@ def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
         where = "with shared keys" if name == runs.GHT_FEW else where
         told.append(f"by {number(row.change, '+.2f')} {where}")
     said = "In the decoder of today the constraint changes perplexity"
-    cut = table.loc["removed"].change.get(PS, math.nan) if "removed" in table.index.unique(0) else math.nan
-    few = f"; one head per group adds {number(cut, '.2f')}" if cut > 0 else ""
-    said = f"{said} {listed(told)}{few} (one training each)." if told else ""
+    said = f"{said} {listed(told)} (one training each).{_by_lot(table)}" if told else ""
     if not told or len(each) < 2:
         return said
     luck = max(each) - min(each)
@@ -467,6 +467,16 @@ def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
     out = f"only {listed(large)} stand{'s' * (len(large) == 1)} out" if large else "none of these stands out"
     differs = f"In {len(each)} trainings of the language models above the change differs by up to {number(luck, '.2f')}"
     return f"{said} {differs}: {out}."
+
+
+def _by_lot(table: pd.DataFrame) -> str:
+    """Of `tables.today`: perplexity with one head per group where keys are shared, and with as many heads chosen otherwise."""
+    gone = table.loc["removed"] if "removed" in table.index.unique(0) else table[:0]
+    own = gone[gone.index.str.startswith(PS) & (gone.pairs < gone["heads"])]
+    other = gone[gone.index.str.startswith((runs.RANDOM, GRADIENT)) & gone["heads"].isin(own["heads"])]
+    kept = f" With shared keys one head per group leaves a perplexity of {ends(own.value, '.2f')}, as many by lot or gradient"
+    rest = f"{kept} importance, without the constraint, {ends(other.value, '.2f')}."
+    return rest if len(own) and len(other) else ""
 
 
 def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:

@@ -437,14 +437,6 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     return frame
 
 
-def in_percent(table: pd.DataFrame) -> pd.DataFrame:
-    """`ablation` or `ablation_over_seeds` with changes in percent of the reference's score, the printed ones of its printed."""
-    own = table.model.map(table[table.row == table.model].set_index("model").value).replace(0, np.nan)
-    paper = table.model.map({name: np.mean(PRINTED_ABLATION[name]) for name in (GHT, PS)})
-    ends = {name: 100 * table[name] / own for name in CHANGES["change"]}
-    return table.assign(**ends, printed=100 * table.printed / paper)
-
-
 def equal_size(specs: Runs, counted: Counted, own: str = PS) -> pd.DataFrame:
     """GHT-PS against controls of its size, pair by pair: in every training from weights of the same seed.
 
@@ -761,9 +753,7 @@ def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], 
     site : (kind, layer)
     matrices, labels : dict of title -> array [heads, heads] or [heads]
     apart : pandas.DataFrame
-        On (title, kind, layer): same, other (mean cosine of two heads of the same group, of different groups), contrast; heads,
-        and moved, how many of them stand in another group than at random weights, groups being paired to share most heads;
-        chance and spread, mean and variance of that where heads are dealt at random to groups of the same sizes.
+        On (title, kind, layer): same, other (mean cosine of two heads of the same group, of different groups), contrast.
     """
     found: dict[str, tuple[dict, dict]] = {}
     for name, spec in specs.items():
@@ -772,21 +762,10 @@ def pictured(specs: Runs, groups: int, clearest: str) -> tuple[tuple[str, int], 
     rows = {(title, *site): units.contrast(cosines[site], labels[site]) for title, (cosines, labels) in found.items()
             for site in cosines}  # fmt: skip
     apart = pd.DataFrame.from_dict(rows, orient="index", columns=["same", "other"]).assign(contrast=lambda t: t.same - t.other)
-    pairs = [(found[title][1][tuple(at)], found["random weights"][1][tuple(at)]) for title, *at in rows]
-    apart["heads"] = [len(after) for after, _ in pairs]
-    apart[["moved", "chance", "spread"]] = [moved(after, before, groups) for after, before in pairs]
     apart.index = pd.MultiIndex.from_tuples(apart.index, names=["title", "kind", "layer"])
     site = apart.contrast[clearest].idxmax()
     matrices, labels = ({title: part[place][site] for title, part in found.items()} for place in (0, 1))
     return site, matrices, labels, apart
-
-
-def moved(after: np.ndarray, before: np.ndarray, groups: int, draws: int = 1000) -> tuple[int, float, float]:
-    """How many heads move between two groupings [heads]; mean and variance of that where the first is dealt at random."""
-    shuffle = np.random.default_rng(0).permutation
-    dealt = [after, *(shuffle(after) for _ in range(draws))]
-    first, *rest = (int((_renamed(labels, before, groups) != before).sum()) for labels in dealt)
-    return first, float(np.mean(rest)), float(np.var(rest))
 
 
 def _renamed(labels: np.ndarray, known: np.ndarray, groups: int) -> np.ndarray:
