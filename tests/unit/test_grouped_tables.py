@@ -307,7 +307,7 @@ def test_what_is_said_follows_the_numbers():
             ("c, BLEU", GHT, -1, -2, 1, 4), ("a, BLEU", PS, -8, -9, -7, 3), ("b, BLEU", PS, 1, -1, 2, 3)]  # fmt: skip
     gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high", "printed"]).assign(p_holm=0.01, seeds=5)
     told = said.lead(gained, "generated")
-    begin = "judged here, the constraint"
+    begin = "judged, the constraint"
     assert told.startswith(f"**As {begin} helps a, and one head per group is not enough.** On generated text the")
     told_of_a = "a by +1.0 [+0.5, +2.0] % of BLEU (5 trainings), where the paper prints +3.0; keeping one head per group costs"
     assert f"{told_of_a} 8.0 [7.0, 9.0] %." in told
@@ -341,16 +341,18 @@ def test_what_is_said_follows_the_numbers():
     assert said.vote(without.assign(p_holm=[0.5, 0.01, 0.1])).startswith("The vote beats 1 of 2 random choices: ")
     assert said.vote(None) == said.vote(without[2:]) == said.vote(without.assign(change=np.nan)) == ""
     told, larger = "None of the 3 parts is shown to be needed after Holm's correction", "larger than the interval here allows."
-    assert said.ablation(without) == f"{told}; none of 1 printed losses are {larger}"
-    assert said.ablation(without.assign(printed=[-3, -1, -9])).endswith(f"2 of 3 printed losses are {larger}")
+    assert said.ablation(without) == f"{told}; none of 1 printed losses are in BLEU {larger}"
+    assert said.ablation(without.assign(printed=[-3, -1, -9])).endswith(f"2 of 3 printed losses are in BLEU {larger}")
     told = "2 of the 3 parts are shown to be needed after Holm's correction: *random heads removed* (-0.5 BLEU)"
     assert said.ablation(without.assign(p_holm=0.01)).startswith(told)
     more = pd.DataFrame({"panel": "a", "method": GHT, "groups": [2, 8], "change": 1.3, "change_low": 0.4, "change_high": 2.2,
                          "p": [0.1, 0.012]})  # fmt: skip
-    told = "It gains with 1 of 3 numbers of heads and groups: 16 heads in 8 groups, +1.3 [+0.4, +2.2] BLEU (Holm's p 0.036, one"
-    assert said.detected({8: more[:1], 16: more}).startswith(told)
+    told = "gains with 1 of 3 numbers of heads and groups: 16 heads in 8 groups, +1.3 [+0.4, +2.2] BLEU (Holm's p 0.036, one"
+    assert told in said.detected({8: more[:1], 16: more})
     assert "With none of 1 number of heads" in said.detected({8: more[:1]})
-    assert "It loses with 1 of 2 numbers of heads and groups: 8 heads in 8" in said.detected({8: more.assign(change=-1)})
+    assert "The constraint loses with 1 of 2 numbers of heads and groups: 8 heads in 8" in said.detected(
+        {8: more.assign(change=-1)}
+    )
     beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)  # GHT-PS minus it; told the other way round
     assert said.rivals(beside) == ""
     told = "GHT-PS has 5.0 BLEU, 4.0 less than vanilla; a model of fewer layers of about its size has 4.0 [3.0, 5.0] more."

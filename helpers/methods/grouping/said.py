@@ -55,7 +55,7 @@ def lead(gained: pd.DataFrame, text: str) -> str:
     changes = f"changes {task} by {interval(alone.gain, alone.low, alone.high, '+.1f')} % of BLEU"
     one = f"costs {interval(-few.gain, -few.high, -few.low, '.1f')} %"
     one = one if few.high < 0 else f"changes it by {interval(few.gain, few.low, few.high, '+.1f')} %"
-    said = f"**{no} judged here, the constraint {pulled}, and one head per group {enough}.** On {text} text the"
+    said = f"**{no} judged, the constraint {pulled}, and one head per group {enough}.** On {text} text the"
     said += f" constraint {changes} ({count(int(alone.seeds), 'training')}), where the paper prints"
     said += f" {number(alone.printed, '+.1f')}; keeping one head per group {one}."
     rest = "; ".join(f"for {_TEXTS.get(row.task, row.task)} {_beside_printed(row)}" for row in others.itertuples())
@@ -381,7 +381,7 @@ def ablation(table: pd.DataFrame) -> str:
     said = f"{len(worse) or 'None'} of the {len(rows)} {noun} {needed}"
     if len(worse):
         said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f} BLEU)' for row in worse.itertuples())}"
-    lost = f"{beyond or 'none'} of {len(printed)} printed losses {'is' if beyond == 1 else 'are'}"
+    lost = f"{beyond or 'none'} of {len(printed)} printed losses {'is' if beyond == 1 else 'are'} in BLEU"
     return f"{said}; {lost} larger than the interval here allows." if len(printed) else f"{said}."
 
 
@@ -407,7 +407,7 @@ def detected(tried: Mapping[int, pd.DataFrame]) -> str:
         sure = rows[(rows.p_holm < SURE) & (rows.change * sign > 0)]
         told = [f"{row['heads']} heads in {row.groups:.0f} groups, {interval(*row[ENDS], '+.1f')} BLEU (Holm's p"
                 f" {number(row.p_holm, 'p')}, one training)" for _, row in sure.iterrows()]  # fmt: skip
-        said += [f"It {verb} with {len(sure)} of {settings} of heads and groups: {listed(told)}."] if told else []
+        said += [f"The constraint {verb} with {len(sure)} of {settings} of heads and groups: {listed(told)}."] if told else []
     return " ".join(said) or f"With none of {settings} of heads and groups does it change BLEU detectably (one training each)."
 
 
