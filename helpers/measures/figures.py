@@ -478,9 +478,8 @@ def functions_found(cases: pd.DataFrame):
         side = row.side or "against"
         shade[y, at] = np.nan if row.printed else [*_SIDES].index(side)
         above = row.printed and row.beyond >= -1e-9
-        ink = "black" if above else "#666666" if row.printed else drawing.ink(_SIDES[side][1])
-        axis.text(at, y, told * (row.printed or side != "against"), ha="center", va="center", fontsize=8, color=ink,
-                  fontweight="bold" if above else "normal")  # fmt: skip
+        ink = "black" if above else "#666666" if row.printed or side == "against" else drawing.ink(_SIDES[side][1])
+        axis.text(at, y, told, ha="center", va="center", fontsize=8, color=ink, fontweight="bold" if above else "normal")
     for name, part in own.groupby("case", sort=False):
         surely, so = part.passes.sum(), (part.beyond >= -1e-9).sum()
         told, weight = f"{surely}{f' ({so})' * bool(so != surely)} of {len(part)}", "bold" if surely else "normal"
@@ -540,22 +539,23 @@ def loss_by_layer(every: pd.DataFrame):
     """
     layer = costliest(every)
     rest = every.drop(index=layer, level="layer")
-    panels = {f"layer {layer + 1}": every.xs(layer, level="layer")} | ({"the other layers": rest} if len(rest) else {})
+    panels = {f"layer {layer + 1}": every.xs(layer, level="layer")}
+    panels |= {"the other layers (another scale)": rest} if len(rest) else {}
     figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 1.7)
-    draw = np.random.default_rng(0)
+    draw, dot = np.random.default_rng(0), {"ec": "#444444", "lw": 0.7, "s": 20}
     for axis, (title, heads) in zip(axes, panels.items(), strict=True):
-        for at, (has, colour) in enumerate(((True, MODELS[1]), (False, "#A9A9A9"))):
-            own = 1000 * heads.loss[heads.has == has]
-            axis.scatter(own, at + draw.uniform(-0.2, 0.2, len(own)), s=20, color=colour, ec="white", lw=0.4)
-            if len(own):
-                axis.plot([own.mean()] * 2, [at - 0.32, at + 0.32], color="black", lw=1.6, zorder=0)
-                axis.text(own.mean(), at - 0.35, f"mean {own.mean():.1f}", ha="left", va="bottom", fontsize=7.5)
-        lanes = {"with a function": heads.has.sum(), "without": (~heads.has).sum()}
-        axis.set_yticks(range(2), [f"{name}\n({count(int(n), 'head')})" for name, n in lanes.items()])
+        for at, (has, colour) in enumerate(((True, MODELS[1]), (False, "#8C8C8C"))):
+            own = heads[heads.has == has]
+            fills = [colour if sure else "white" for sure in own.sure]
+            axis.scatter(1000 * own.loss, at + draw.uniform(-0.25, 0.25, len(own)), c=fills, **dot)
+        lanes = {"with a function": heads.sure[heads.has], "without": heads.sure[~heads.has]}
+        axis.set_yticks(range(2), [f"{name}\n({own.sum()} of {len(own)} filled)" for name, own in lanes.items()])
         axis.tick_params(axis="y", length=0)
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axis.set(ylim=(1.45, -0.75), xlabel="loss added without it (thousandths of a nat)")
+        axis.set(ylim=(1.45, -0.45), xlabel="loss added without it (thousandths of a nat)")
         axis.set_title(title, loc="left")
+    look = {"color": "#8C8C8C", "mec": "#444444", "marker": "o", "ls": ""}
+    drawing.legend(figure, {"its interval leaves out zero": look, "its interval holds zero": look | {"mfc": "white"}})
     return figure
 
 

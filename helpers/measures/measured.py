@@ -316,9 +316,10 @@ def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
     return pd.DataFrame(counts).reindex(order).fillna(0).astype(int)
 
 
-def lost_by_head(lost: Mapping[str, pd.Series], roles: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Encoder heads on (model, kind, layer, head): loss added without the head, and has (a function); both given by title."""
-    return pd.concat({t: pd.DataFrame({"loss": lost[t], "has": roles[t].map(bool)}).loc[["encoder"]] for t in lost})
+def lost_by_head(lost: Mapping[str, pd.DataFrame], roles: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """On (model, kind, layer, head) encoder heads of `leave_one_out` by title: loss, has (a function), sure (not 0)."""
+    rows = {t: f.assign(has=roles[t].map(bool), sure=(f.low > 0) | (f.high < 0)).loc[["encoder"]] for t, f in lost.items()}
+    return pd.concat(rows)[["loss", "has", "sure"]]
 
 
 def by_training(found: Mapping[str, Mapping], again: Mapping[tuple[str, int], pd.DataFrame], seed: int) -> pd.DataFrame:

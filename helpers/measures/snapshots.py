@@ -14,7 +14,7 @@ from helpers.measures.functions import LABELS, MARGIN, RELATIONS, best_heads, ro
 from helpers.measures.lrp import relevance
 from helpers.measures.measured import FUNCTIONAL, measure
 from helpers.measures.worth import kinds_off, leave_one_out
-from helpers.reading import count, ends, listed, number
+from helpers.reading import count, ends, number
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study import values
@@ -177,33 +177,20 @@ CALLED = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "
 
 
 def said_of_training(table: pd.DataFrame) -> str:
-    """In a sentence at which steps the best head of each relation lies above the line (`over_training`)."""
-    told = []
+    """Of which relations the best head lies above the line for the last half of a training or longer (`over_training`)."""
+    stays, steps = [], table.index
     for relation, name in CALLED.items():
-        above = table.index[table[relation] >= MARGIN - 1e-9]
-        on = len(above) > 0 and len(above) == (table.index >= above[0]).sum()  # and never below again
-        steps = f"from step {above[0]:,} on" if on else f"at {listed(f'{step:,}' for step in above)}"
-        steps = f"only at the last step, {above[0]:,}" if on and len(above) == 1 else steps
-        told.append(f"{name} heads {steps if len(above) else 'never'}")
-    return f"Above the line: {'; '.join(told)}. So counts depend on when training stops."
+        below = steps[~(table[relation] >= MARGIN - 1e-9)].max()
+        early = [step for step in steps if not step <= below and 2 * step <= steps[-1]][:1]
+        stays += [f"{name} heads (from step {step:,} of {steps[-1]:,})" for step in early]
+    told = "; ".join(stays) or "none"
+    return f"of each relation the better way, {told} stay above the line for half of it or longer. Others come late or hover at it."
 
 
 def shown(each: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """`measured.by_training` as people read it: with encoder layers of `beside`; not only verbs have adverbs."""
     layers = {name: f"{name} ({row.encoder.split()[0]} layers)" for name, row in table.iterrows() if ", " in name}
     return each.rename(layers, level="model").replace({"cases": {"v→adv": "w→adv", "adv→v": "adv→w"}}, regex=True)
-
-
-def said_of_models(table: pd.DataFrame, seed: int) -> str:
-    """Of `beside` (of this seed): whether models that lose more without encoder attention have more heads with a function."""
-    share = table["with functions"] / table["heads"]
-    share.index = [f"*{str(model).removeprefix(f'{table.index[0]}, ')}*" for model in table.index]
-    off = table["encoder off"].set_axis(share.index).nlargest(3)
-    top = share.nlargest(1 + (len(share) > 2)).index
-    told = f"Heads with a function are most frequent in {listed(top)} ({ends(share[top], '%')} with seed {seed})"
-    if len(off) > 2 and {*off.index[:2]} == {*top}:
-        told += f", which lose most without encoder attention; {off.index[2]}, the third, has {ends(share[off.index[2:]], '%')}"
-    return f"{told}. Sizes and settings change together, so no cause is shown."
 
 
 def said_of_study(studied: Sequence[Any], beam: int) -> str:

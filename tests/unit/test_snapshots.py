@@ -117,8 +117,8 @@ def test_the_last_row_is_the_trained_model(settings):
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
     above = {"nsubj": [-0.1, 0.2, 0.0], "dobj": [0.0, 0.1, 0.2], "amod": 0.0, "advmod": [0.0, 0.02, 0.27]}
     assert snapshots.said_of_training(table.assign(**above)) == (
-        "Above the line: subject heads at 2; object heads from step 2 on; adjective heads never; adverb heads only at the last"
-        " step, 6. So counts depend on when training stops."
+        "of each relation the better way, object heads (from step 2 of 6) stay above the line for half of it or longer. Others come"
+        " late or hover at it."
     )
 
 
@@ -133,12 +133,6 @@ def test_models_stand_beside_those_that_never_had_encoder_attention(settings):
         other = scoring.bleu(outputs.written_by(never, "test", 1), references, 0)["bleu"]
         assert (row.never, row.gained) == pytest.approx((other, row.bleu - other))
     assert np.isnan(table.gained.iloc[2])
-    row = {"with functions": [1, 4, 0], "heads": 10, "encoder off": [0.4, 0.5, 0.3]}
-    assert snapshots.said_of_models(table.assign(**row), 1).startswith(
-        "Heads with a function are most frequent in *flat* and *EN-RU news* (10 to 40 % with seed 1), which lose most"
-        " without encoder attention; *dry*, the third, has 0 %."
-    )
-    assert "lose most" not in snapshots.said_of_models(table.assign(**row | {"encoder off": [0.1, 0.5, 0.3]}), 1)
     each = pd.DataFrame(
         {"cases": ["v→adv, adv→v"]}, pd.MultiIndex.from_tuples([("EN-RU news, flat", 1)], names=["model", "seed"])
     )
