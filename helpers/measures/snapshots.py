@@ -184,7 +184,7 @@ def said_of_training(table: pd.DataFrame) -> str:
         early = [step for step in steps if not step <= below and 2 * step <= steps[-1]][:1]
         stays += [f"{name} heads (from step {step:,} of {steps[-1]:,})" for step in early]
     told = "; ".join(stays) or "none"
-    return f"of each relation the better way, {told} stay above the line for half of it or longer. Others come late or hover at it."
+    return f"of each relation the better way, above the line for half of it or longer: {told}. Others come late or hover at it."
 
 
 def shown(each: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
