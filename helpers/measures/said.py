@@ -291,7 +291,7 @@ def matter(table: pd.DataFrame) -> str:
     """Of `ranks.places`: whether heads with a function stand above the others of their layer, and in which models alone."""
     if not table.layers.any():
         return "No layer has both heads with a function and heads without."
-    last, gaps = table.groupby(level="measure", sort=False).last(), []
+    last, gaps = table.groupby(level="measure", sort=False).last(), list[str]()
     heads = (last.functional + last.others).iloc[0] / last.layers.iloc[0]
     for name, row in last.iterrows():
         alone = table.xs(name, level="measure").drop(index="all models").clear
@@ -333,12 +333,12 @@ def stay(judged: Mapping[str, Any], there: Mapping[str, Any], text: str) -> str:
 
 def dearest(every: pd.DataFrame, there: Mapping[str, pd.DataFrame] = MappingProxyType({})) -> str:
     """Of `measured.lost_by_head`: the layer whose heads cost most, and how many of them have a function; also of other text."""
-    told = []
+    told = list[str]()
     for table in (every, *there.values()):
         own = table.has.xs(layer := ranks.costliest(table), level="layer")
         told.append(f"layer {layer + 1}, {'where ' * (not told)}{own.sum() or 'none'} of {count(len(own), 'head')}")
     also = "; ".join(f"{text} text: {one}" for text, one in zip(there, told[1:], strict=True))
-    return f"removing heads costs most in {told[0]} has a function{f' ({also})' * bool(also)}"
+    return f"Removing heads costs most in {told[0]} has a function{f' ({also})' * bool(also)}."
 
 
 def surely(every: pd.DataFrame) -> str:
@@ -356,37 +356,32 @@ _KINDS = {"syntactic": RELATIONS, "positional": ("positional",), "rare-token": (
 
 
 def answer(
-    found: pd.DataFrame, rate: str, table: pd.DataFrame, rare: pd.DataFrame, dear: str, scores: pd.DataFrame
+    found: pd.DataFrame, rate: str, table: pd.DataFrame, rare: pd.DataFrame, every: pd.DataFrame, scores: pd.DataFrame
 ) -> str:  # fmt: skip
     """The answer of notebook 02: which functions pass (`measured.functions_found`), and whether their heads matter.
 
-    rate: `at_rate`; table: `ranks.places`; rare: `measured.rare_table`; dear: `dearest`; scores: `scored`.
+    rate: `at_rate`; table: `ranks.places`; rare: `measured.rare_table`; every: `measured.lost_by_head`; scores: `scored`.
     """
     own, printed = found[~found.printed], found[found.printed & (found.function == "rare")]
     syntax = own[own.function.isin(RELATIONS)]
     have = [name for name, keys in _KINDS.items() if own.passes[own.function.isin(keys)].any()]
-    lack, row = [f"no {name} head" for name in _KINDS if name not in have], rare.loc[rare["two rarest"].fillna(0).idxmax()]
+    lack = [f"no {name} head" for name in _KINDS if name not in have]
     if "rare-token" not in have:
-        paper = f"; paper {number(RAREST + printed.beyond.max(), '%')}, layer 1" * bool(len(printed))
-        reached = f"{interval(row['two rarest'], row.low, row.high, '%')}, layer {row.layer:.0f}"
-        lack[-1] += f" like the paper's ({row.name}: {reached}{paper})"
+        paper = f", paper {number(RAREST + printed.beyond.max(), '%')}" * bool(len(printed))
+        lack[-1] += f" like the paper's ({number(rare['two rarest'].max(), '%')}{paper})"
     told = "Yes" if not lack else "Only in part" if have else "No"
     parts = [f"{listed(have)} heads"] * bool(have) + [f"in models this small {listed(lack)}"] * bool(lack)
-    models, above = syntax.model.nunique(), (syntax.beyond >= -1e-9).sum()
-    of = f"{syntax.case.nunique()} relations with direction{f', {models} models' * (models > 1)}"
-    always = syntax.groupby("case", sort=False).passes.all()
-    everywhere = f", {listed(f'*{name}*' for name in always.index[always])} in every model" * (models > 1)
-    loss, europarl = table.xs(LOSS, level="measure"), scores.loc["natural", "positional"]
-    alone, row = loss.drop(index="all models").clear, loss.loc["all models"]
+    loss, place = table.xs(LOSS, level="measure"), scores.loc["natural", "positional"]
+    alone, row, layer = loss.drop(index="all models").clear, loss.loc["all models"], ranks.costliest(every)
+    first = every.has.xs(layer, level="layer")
     gap = interval(row.difference, row.low, row.high, ".1f")
-    clear = f" (pooled; by itself clear in {alone.sum() or 'none'} of {len(alone)} models)" * (len(alone) > 1)
-    higher = f"ranked by the loss without each, heads with a function stand {gap} places higher in their layer{clear}, but "
-    told_of = f"{higher * bool(row.clear)}{dear}"
+    clear = f" (clear in {alone.sum() or 'none'} of {len(alone)} models)" * (len(alone) > 1)
+    higher = f" By cost of removal heads with a function stand {gap} places higher in their layer{clear}" if row.layers else ""
+    less = f", but just {first.sum()} of {len(first)} in layer {layer + 1}, the costliest." if higher else ""
     return (
-        f"**{told}: {', but '.join(parts)}.** By estimate {above} of {len(syntax)} cases ({of}) have a head `10` points above a"
-        f" fixed offset, at the paper's rate {rate}; {syntax.passes.sum()} pass{everywhere}."
-        f" {told_of[0].upper()}{told_of[1:]}. On Europarl (natural text, one training) that loss goes with how positional a"
-        f" head is: rank correlation {interval(europarl.rho, europarl.low, europarl.high, '.2f')} within layers."
+        f"**{told}: {', but '.join(parts)}.** By estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases (relation,"
+        f" direction, model) are `10` points above a fixed offset (paper's rate: {rate}); {syntax.passes.sum()} pass.{higher}"
+        f"{less} On Europarl cost goes with positional score ({interval(place.rho, place.low, place.high, '.2f')})."
     )
 
 
