@@ -375,13 +375,14 @@ def answer(
     alone, row, layer = loss.drop(index="all models").clear, loss.loc["all models"], ranks.costliest(every)
     first = every.has.xs(layer, level="layer")
     gap = interval(row.difference, row.low, row.high, ".1f")
-    clear = f" (clear in {alone.sum() or 'none'} of {len(alone)} models)" * (len(alone) > 1)
-    higher = f" By cost of removal heads with a function stand {gap} places higher in their layer{clear}" if row.layers else ""
-    less = f", but just {first.sum()} of {len(first)} in layer {layer + 1}, the costliest." if higher else ""
+    clear = f"; clear in {alone.sum() or 'none'} of {len(alone)} models" * (len(alone) > 1)
+    more = f" Heads with a function {'' if row.clear else 'do not clearly '}cost more when removed ({gap} places in their layer"
+    more += f"{clear}), but layer {layer + 1}, the costliest, has {first.sum() or 'none'} among {len(first)} heads."
     return (
         f"**{told}: {', but '.join(parts)}.** By estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases (relation,"
-        f" direction, model) are `10` points above a fixed offset (paper's rate: {rate}); {syntax.passes.sum()} pass.{higher}"
-        f"{less} On Europarl cost goes with positional score ({interval(place.rho, place.low, place.high, '.2f')})."
+        f" direction, model) are `10` points above a fixed offset (paper's rate: {rate}); {syntax.passes.sum()} pass."
+        f"{more * bool(row.layers)} On Europarl cost goes with positional score (rank correlation"
+        f" {interval(place.rho, place.low, place.high, '.2f')})."
     )
 
 

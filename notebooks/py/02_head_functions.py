@@ -20,11 +20,11 @@
 # Voita et al. 2019, section 5 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
 # The paper finds encoder heads of a translation model with a plain job. *Positional* heads look at a neighbouring word.
-# *Syntactic* heads look along a dependency, as from an object to its verb, more often than a *fixed offset* (two words back,
-# say) hits. One head of the first layer looks at the *rarest tokens*. Heads that matter most have such a job.
+# *Syntactic* heads look along a dependency, as from object to verb, and hit more often than a *fixed offset* (two words back,
+# say). One head of the first layer looks at the *rarest tokens*. Heads that matter most have such a job.
 #
-# Which come back in our own small models, and do they matter more? A head *passes* where it is significantly (`5 %`, Holm)
-# above what its test asks, *by estimate* where its number is.
+# Which come back in our small models, and do they matter? A head *passes* where it is significantly (`5 %`, Holm) above what
+# its test asks, *by estimate* where its number is.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
