@@ -377,7 +377,7 @@ def answer(
     gap = interval(row.difference, row.low, row.high, ".1f")
     clear = f"; clear in {alone.sum() or 'none'} of {len(alone)} models" * (len(alone) > 1)
     more = f" Heads with a function {'' if row.clear else 'do not clearly '}cost more when removed ({gap} places in their layer"
-    more += f"{clear}), but layer {layer + 1}, the costliest, has {first.sum() or 'none'} among {len(first)} heads."
+    more += f"{clear}), but layer {layer + 1}, the costliest, has {first.sum() or 'none'} of {len(first)}."
     return (
         f"**{told}: {', but '.join(parts)}.** By estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases (relation,"
         f" direction, model) are `10` points above a fixed offset (paper's rate: {rate}); {syntax.passes.sum()} pass."

@@ -21,7 +21,7 @@
 #
 # The paper finds encoder heads of a translation model with a plain job. *Positional* heads look at a neighbouring word.
 # *Syntactic* heads look along a dependency, as from object to verb, and hit more often than a *fixed offset* (two words back,
-# say). One head of the first layer looks at the *rarest tokens*. Heads that matter most have such a job.
+# say). One first-layer head looks at the *rarest tokens*. Heads that matter most have such a job.
 #
 # Which come back in our small models, and do they matter? A head *passes* where it is significantly (`5 %`, Holm) above what
 # its test asks, *by estimate* where its number is.
@@ -316,7 +316,7 @@ if siblings:
 varies = said.come_and_go(each)
 details = f"""*How to read the figure.* A cell is the best head of a model; of the paper's heads those at or above what is
 asked are bold. Of syntactic cases head and offset are chosen on even sentences and tested on odd ones. *Fails* means
-significantly below what is asked. The best head with random weights lies
+significantly below what is asked; Holm's correction is over all cases. The best head with random weights lies
 {ends(100 * (relations["best at random"] - relations["offset baseline"]), "+.0f")} points from the baseline. The paper
 prints whole per cents, and some of its cases lie on the line: so its rate is a range.
 

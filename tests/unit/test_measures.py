@@ -459,7 +459,7 @@ def test_functions_are_found_where_the_best_head_passes():
         "**Only in part: syntactic heads, but in models this small no positional head and no rare-token head like the paper's"
         " (45 %, paper 50 %).** By estimate 2 of 2 cases (relation, direction, model) are `10` points above a fixed offset"
         " (paper's rate: 1 to 2); 2 pass. Heads with a function cost more when removed (1.2 [0.5, 3.0] places in their layer;"
-        " clear in 1 of 2 models), but layer 1, the costliest, has none among 3 heads. On Europarl cost goes with positional"
+        " clear in 1 of 2 models), but layer 1, the costliest, has none of 3. On Europarl cost goes with positional"
         " score (rank correlation 0.70 [0.40, 0.80])."
     )
     every = measured.functions_found(best, relations, rare, {name: ["for", "against"] for name in sides}, [])
