@@ -267,9 +267,9 @@ def by_score(table: pd.DataFrame) -> str:
     rho = [interval(row.rho, row.low, row.high, ".2f") for row in table.itertuples()]
     near, far, _, place, tree, sure = rho  # generated text stands first
     return (
-        "Scores say more than a test: on Europarl (one training) the loss without a head has, within layers, a rank correlation of"
-        f" {place} with how positional it is ({sure} with confidence, its mean largest weight), {tree} with how syntactic; on"
-        f" generated text {near} and {far}, over {ends(table.loc['controlled'].models[:2], '.0f')} models ([notebook"
+        "Scores say more than a test: on Europarl (one training) the loss without a head has, within layers, a rank correlation"
+        f" of {place} with how positional it is ({sure} with confidence, its mean largest weight), {tree} with how syntactic;"
+        f" on generated text {near} and {far}, over {ends(table.loc['controlled'].models[:2], '.0f')} models ([notebook"
         " 6](06_do_measures_agree.ipynb))."
     )
 
