@@ -19,12 +19,14 @@
 #
 # Section 6 of Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
-# The paper puts a gate on every head of a trained translation model and a price on every gate that stays open. It reports that
-# `38` of `48` encoder heads can be closed for `0.15` BLEU. Encoder heads go first, cross-attention heads last. Those that stay
-# have a function, and a pruned model beats the same small model trained from scratch.
+# A translator's *encoder heads* read the source, its *decoder heads* the translation so far, and *cross-attention heads* the
+# source from the decoder. The paper puts a gate on every head of a trained model and a price, the *penalty*, on every gate
+# that stays open. It reports that `38` of `48` encoder heads can be closed for `0.15` BLEU. Encoder heads go first,
+# cross-attention heads last. Those that stay have a function, such as finding a verb's subject. And a pruned model beats its
+# *head map*, the heads left in each layer, trained from scratch.
 #
-# We prune translation models trained on generated text (sentences made by rules, in two registers, *news* and *subtitles*) and
-# on natural text. We also ask whether gates are needed to choose the heads.
+# We prune models trained on generated text (sentences made by rules, in two registers, *news* and *subtitles*) and on natural
+# text, and ask whether gates are needed to choose the heads.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -76,17 +78,22 @@ other = next(track for track in layout.TRACKS if track != run.corpus)
 committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
 of_study = snapshots.said_of_study(alike, run.settings["pruning"]["beam"]).partition(":")
 print(listed(dict.fromkeys(subject.title for subject in alike)) + "".join(of_study[1:]), said.sizes(studied), sep="\n")
-if committed.shared.exists():
-    profile_of = study.read_json(committed.shared)["parameters"]["profile"]
-    print(f"{other.capitalize()} text in tables and figures below is from the published run of profile {profile_of}.")
-spared = [pd.read_csv(path) for path in sorted((committed.folder / "tables").glob("all_kinds_*-deep-decoder.csv"))]
-summaries = {"natural, Europarl, deep decoder": "europarl-deep-decoder", "natural, documentation": "techdocs"}
-summaries = {title: study.ROOT / "figures" / "summaries" / f"{name}.csv" for title, name in summaries.items()}
-summaries = {title: path for title, path in summaries.items() if other == "natural" and path.exists()}
-summaries = {title: l0.tables.summarised(path, path.stem.partition("-")[0]) for title, path in summaries.items()}
+stored, summaries, decoders = {}, {}, {subject.title: said.decoder_of(subject) for subject in studied}
+if committed.shared.exists():  # published runs of the other text, and in summaries of further models
+    profile_of, there = study.read_json(committed.shared)["parameters"]["profile"], said.TEXTS[other]
+    tables = {path.stem.partition("_")[2]: path for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))}
+    titles = {name: there if len(tables) == 1 else f"{there}, {subjects.title(name).removesuffix(' local')}" for name in tables}
+    stored = {titles[name]: pd.read_csv(path, index_col=["run", "test set"]) for name, path in tables.items()}
+    decoders |= {titles[name]: said.decoder_in(profile_of, name) for name in tables}
+    further = {"natural, Europarl, deep decoder": "europarl-deep-decoder", "natural, documentation": "techdocs"}
+    for title, name in further.items() if other == "natural" else ():
+        path, text = study.ROOT / "figures" / "summaries" / f"{name}.csv", name.partition("-")[0]
+        summaries[title], decoders[title] = l0.tables.summarised(path, text), said.decoder_in(text, name)
+    print(f"{other.capitalize()} text in tables and figures below is from published runs (profile {profile_of} and summaries).")
 
 # %%
 verdicts = claims.Box(run)
+judged_there = [one for one in claims.judge(other) if one.claim.chapter == run.name] if committed.shared.exists() else []
 
 # %% [markdown]
 # ## How do gates find the heads that can go?
@@ -136,7 +143,9 @@ torch.testing.assert_close(objective(noise), theirs, rtol=1e-5, atol=1e-6)
 # %% jupyter={"source_hidden": true}
 stay = (log_alpha > 0).float()  # more likely fully open than closed
 with torch.no_grad():
-    display(Markdown(said.learned(stay, *[float(loss_under(gates)) for gates in (torch.ones_like(stay), stay)])))
+    drawn = [stay.flatten()[torch.randperm(stay.numel())].view_as(stay) for _ in range(20)]
+    before, after, *others = [float(loss_under(gates)) for gates in (torch.ones_like(stay), stay, *drawn)]
+    display(Markdown(said.learned(stay, before, after, others)))
 
 # %% [markdown]
 # **Slide the location** from a closed gate to an open one. The left panel shows what is drawn in training. On the right the
@@ -213,9 +222,9 @@ display(folded("More: penalties, training, and gates that stay undecided", told)
 #
 # A loss of BLEU means little until we know what the heads are worth. All losses are told against the *unpruned model*, which
 # keeps all heads and is trained on for as long. Two yardsticks stand at the other end. One removes all encoder heads from the
-# trained model and trains the rest on. The other was *trained without* encoder heads from its first step. The verdict counts
-# from the first, the right panel on top from the second, which is harder to keep. Bars are intervals over trainings where a
-# model has several, else over test sentences.
+# trained model and trains the rest on; where that costs less than our rule asks, the model is *hollow* and has no verdict. The
+# other was *trained without* encoder heads from its first step. The verdict counts from the first, the right panel on top
+# from the second, which is harder to keep.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
@@ -227,44 +236,30 @@ run.figure(
     resamples=repeats,
     show=False,
 )
-stored = {
-    subjects.title(path.stem.partition("_")[2]).removesuffix(" local"): pd.read_csv(path, index_col=["run", "test set"])
-    for path in sorted((committed.folder / "tables").glob("encoder_*.csv"))
-}
-elsewhere = {
-    f"{said.TEXTS[other]}, {title}" if len(stored) > 1 else said.TEXTS[other]: table for title, table in stored.items()
-}
-every_text, of_first = of_models | elsewhere | summaries, of_encoder | elsewhere
+every_text, of_first = of_models | stored | summaries, of_encoder | stored
 run.table(l0.tables.beside_other_texts(every_text, first=of_first), "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 points = l0.tables.beside_other_texts(every_text, first=of_first, alone=True)
 run.figure(
-    l0.figures.beside_other_texts(points[points.panel != l0.figures.OF_REMOVAL], text=f"{said.TEXTS[run.corpus]} text"),
+    l0.figures.beside_other_texts(
+        points[points.panel != l0.figures.OF_REMOVAL], text=f"{said.TEXTS[run.corpus]} text", decoders=decoders
+    ),
     "fig7_beside_other_texts",
     caption="What pruning encoder heads costs, on generated and natural text and in the paper.",
     answers="Voita et al., figure 7",
-    takeaway=said.half(half[half.index.isin(own, "test set")], of_encoder),
+    takeaway=said.without(of_first),
     resamples=repeats,
     show=False,
 )
 within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
-within = run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
-there = l0.tables.half_left(elsewhere)[:1] if elsewhere else half[:0]
-at_half = said.answer(pd.concat([half[half.index.isin(own, "test set")], there]), run.corpus)
-shown = {"model": "text and model", "heads": "heads left", "change": "BLEU minus unpruned"}
-shown |= {"share": "share kept, of BLEU lost when all are removed", "never": "share kept, of BLEU lost when trained without"}
-if len(at_half):
-    display(readable(at_half, shown, caption="With half of the encoder heads or fewer"))
-shown = {"model": "model", "test set": "test set", "total": "heads", "kept": "heads left", "change": "BLEU minus unpruned"}
-shown |= {"kept_surely": "heads left, by interval"}
-caption = f"Fewest heads that lose at most {l0.tables.LOSS:g} BLEU, by the difference or by its whole interval; first training"
-display(
-    folded(
-        "More: the fewest heads within the paper's tolerance",
-        "Each model was pruned at a few penalties: one between them may spare more.",
-        readable(within, shown, {"change": "+.1f"}, caption=caption),
-    )
-)
+run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
+least, halves = claims.least_worth("most-can-go", run.corpus), l0.tables.half_left(every_text)
+shown = {"model": "text and model", "decoder": "decoder", "heads": "heads left", "change": "BLEU minus unpruned"}
+shown |= {"worth": "BLEU lost when all are removed", "share": "share kept of that"}
+shown |= {"never": "share kept, of BLEU lost when trained without"}
+if len(halves):
+    told = said.answer(halves, run.corpus, decoders, least)
+    display(readable(told, shown, caption="The first pruning with half of the encoder heads or fewer"))
 
 # %% [markdown]
 # ## Does it take gates to choose the heads?
@@ -283,7 +278,7 @@ theirs = torch.tensor(worth.importance(model, [batch], "encoder", norm=None).to_
 torch.testing.assert_close(importance.cpu().double(), theirs, rtol=1e-3, atol=1e-5)
 
 # %% [markdown]
-# Michel et al. also normalise within each layer; we do not. We remove as many heads as L0 did, those of least importance. We do
+# We remove as many heads as L0 did, those of least importance. We do
 # the same by the loss without each single head, by relevance and confidence ([notebook 1](01_relevance_and_confidence.ipynb)),
 # and at random. First nothing is trained afterwards:
 
@@ -303,6 +298,7 @@ if plan["compared"]:
         table="at_once",
         resamples=repeats,
     )
+    display(Markdown(said.normalised(at_once)))
 else:
     print("Not in this run: the setting pruning.compared names no penalty.")
 
@@ -333,13 +329,13 @@ for penalty in plan["compared"]:
         parts = [l0.tables.trained_on(table, penalty) for table in trained[title]]
         pooled, found = said.pooled(part, parts), said.choices([one[one.index.isin(own, "test set")] for one in parts])
         first = pooled[pooled.index.isin(own, "test set")]
-        ways.setdefault(title, found.assign(left=first.heads.mean()))
+        ways.setdefault(title, found.assign(left=first.heads.mean(), total=trained[title][0].total.iloc[0]))
         caption = f"{title}, {round(first.heads.mean()):.0f} heads left, trained on"
         display(readable(first, shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption), Markdown(said.further(found)))
-    for title, table in elsewhere.items():
+    for title, table in stored.items():
         part = l0.tables.trained_on(table, penalty)
         part = part[part.index.isin(table.index[:1].get_level_values("test set"), "test set")]
-        found = ways.setdefault(title, said.choices([part]).assign(left=part["heads"].mean()))
+        found = ways.setdefault(title, said.choices([part]).assign(left=part["heads"].mean(), total=table.total.iloc[0]))
         if len(found):
             caption = f"{title.partition(', ')[0].capitalize()} text, {part['heads'].iloc[0]:.0f} heads left, one training"
             beside.append(readable(said.pooled(part, [part]), shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption))
@@ -362,9 +358,10 @@ if every:
         "fig9_heads_by_kind",
         caption="How many heads of each kind of attention stay as pruning grows, here and in the paper.",
         answers="Voita et al., figure 9",
-        takeaway=said.by_kind(by_kind, said.kinds_elsewhere(committed, other)),
+        takeaway=said.by_kind(by_kind),
     )
-    display(Markdown(said.layers(subject.kept for _, subject in every)))
+    brief = next((one.brief for one in judged_there if one.claim.id == "kinds"), "")
+    display(Markdown(said.layers(subject.kept for _, subject in every) + said.kinds_elsewhere(committed, other, brief)))
     by_layer = {subject.title: l0.tables.kept_by_layer(sweep) for sweep, subject in every}
     by_layer = pd.concat(by_layer, names=["model"]).to_frame()
     run.table(by_layer, "fig10_heads_by_layer")
@@ -400,9 +397,6 @@ if every:
         table="trained_minus_scratch",
         resamples=repeats,
     )
-    name = every[0][1].title
-    if name in of_encoder:
-        display(Markdown(said.damage(of_all[name], of_encoder[name])))
     table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
     shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
     shown |= {l0.tables.CONTROL: "all heads, trained further"}
@@ -433,14 +427,7 @@ run.figure(
     split="dev",
     show=False,
 )
-drift = pd.concat({title: l0.tables.drift(by_count) for title, by_count in functions.items()}, names=["model"])
-drift = run.table(drift, "function_drift", split="dev")
-named = {"model": "model", "pruned": "pruned models", "functional_before": "retained heads that had a function, in all of them"}
-named |= {"kept": "all kept", "lost": "lost one", "other": "exchanged"}
-became = readable(said.drifted(drift), named, caption="What became of functions; first training")
-display(
-    Markdown(f"{stay} {power}".strip()), folded("More: which functions, and what becomes of them", said.had(chance), became)
-)
+display(Markdown(f"{stay} {power}".strip()), folded("More: which functions", said.had(chance)))
 
 # %% [markdown]
 # ## What does removal save?
@@ -478,17 +465,12 @@ display(folded("More: what was timed, and whether removed heads equal masked one
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-summed = said.summary(every_text, run.corpus, ways)
-least = removed.iloc[0]
+fewest = removed.iloc[0]
 part = f" ({by_kind.encoder[0]:.0f} of the encoder)" if every else ""
-saved = f"With {least['heads kept']:.0f} of {sum(map(len, subject.kept.values()))} heads left{part} the model needs"
-saved += f" {number(least['FLOPs, share'], '%')} of its operations: at most {least['speed-up at most']:.2f} times as fast."
-shown = {"model": "text and model", "worth": "BLEU lost when all are removed"}
-shown |= {"spared": f"heads gone at a loss of at most {l0.tables.LOSS:g} BLEU"}
-shown |= {"half": "BLEU minus unpruned, half gone or more", "choice": "gradient importance minus L0's heads (BLEU)"}
-display(readable(summed, shown, {"worth": ".1f"}, caption="What each model shows"))
+saved = f"With {fewest['heads kept']:.0f} of {sum(map(len, subject.kept.values()))} heads left{part} the model needs"
+saved += f" {number(fewest['FLOPs, share'], '%')} of its operations: at most {fewest['speed-up at most']:.2f} times as fast."
 closing = f"""
-{said.short(summed, scratch, saved)}
+{said.short(ways, saved)}
 
 *Limits.* Generated text is easier than real news. Ways to choose were compared at one penalty, and many rows are of one
 training ([all differences](../docs/differences.md)).
@@ -496,6 +478,5 @@ training ([all differences](../docs/differences.md)).
 *Code:* [l0/gates.py](../helpers/methods/l0/gates.py), [l0/runs.py](../helpers/methods/l0/runs.py),
 [l0/tables.py](../helpers/methods/l0/tables.py), [heads/surgery.py](../helpers/heads/surgery.py).
 """
-half = half[half.index.isin(own, "test set")]
-answered = said.lead(summed, pd.concat([half, there]), spared, "deep-decoder Europarl model")
-verdicts.fill("fig7_beside_other_texts", closing, first=answered)
+answered, note = said.lead(halves, decoders, least, ways), said.elsewhere(judged_there, other)
+verdicts.fill("fig7_beside_other_texts", closing, first=answered, note=note)

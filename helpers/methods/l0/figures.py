@@ -13,6 +13,7 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 from scipy.stats import hypergeom
 
 from helpers import drawing
@@ -84,13 +85,13 @@ def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: s
         drawing.lines(axis, own, "heads", "value", "method", looks)
         drawn = own[own.method == draws].groupby("heads").value.agg(["min", "max", "size"]).sort_index(ascending=False)
         last = own.sort_values("heads").groupby("method").value.first()
-        ends = {name: (last[name], look["color"]) for name, look in looks.items() if name in last}
+        ends = {name: (last[name], look) for name, look in looks.items() if name in last}
         if len(drawn):
             axis.fill_between(drawn.index, drawn["min"], drawn["max"], color="#BBBBBB", alpha=0.45, lw=0, zorder=0)
-            ends[f"{draws}, range of {drawn['size'].max()} draws"] = (drawn["min"].iloc[-1], "#666666")
+            ends[f"{draws}, range of {drawn['size'].max()} draws"] = (drawn["min"].iloc[-1], {"color": "#666666"})
         for level in own.value[own.method == whole]:
             axis.axhline(level, color="black", lw=1, ls="--", zorder=1)
-            ends[f"{whole} ({level:.1f})"] = (level, "black")
+            ends[f"{whole} ({level:.1f})"] = (level, {"color": "black"})
         most, least = own.heads[own.method != whole].agg(["max", "min"]).fillna(1)
         drawing.retained(axis, most, "heads left")
         axis.set(title=title, ylabel="BLEU", xlim=(most + 0.04 * most, least - 0.02 * most))
@@ -99,16 +100,20 @@ def methods_at_equal_heads(points: pd.DataFrame, draws: str = "random", whole: s
 
 
 def _named_at_the_end(
-    axis, ends: Mapping[str, tuple[float, Any]], lines: int = 1, size: float = 7.5, at: float | None = None
+    axis, ends: Mapping[str, tuple[float, Mapping[str, Any]]], lines: int = 1, at: float | None = None
 ) -> None:
-    """Names right of a panel, or of x = `at`, each at its value, in its colour, as far apart as letters are tall."""
+    """Names behind their marks right of a panel, or at x = `at` alone, each at its value, as far apart as letters are tall."""
     low, high = axis.get_ylim()
-    rows = axis.get_subplotspec().get_gridspec().nrows
-    apart = 1.25 * lines * size / 72 * (high - low) / (axis.get_figure().get_figheight() / rows - 0.93)
+    figure, rows, size = axis.get_figure(), axis.get_subplotspec().get_gridspec().nrows, 7.5
+    apart = 1.25 * lines * size / 72 * (high - low) / (figure.get_figheight() / rows - 0.93)
     place, across = float("inf"), axis.get_yaxis_transform() if at is None else axis.transData
-    for name, (value, colour) in sorted(ends.items(), key=lambda one: -one[1][0]):
-        place = min(place - apart, value)
-        axis.text(1.01 if at is None else at, place, name, transform=across, color=colour, fontsize=size, va="center")
+    for name, (value, look) in sorted(ends.items(), key=lambda one: -one[1][0]):
+        place, marked = min(place - apart, value), at is None and "marker" in look
+        behind = across + ScaledTranslation((4 + 9 * marked) / 72 if at is None else 0, 0, figure.dpi_scale_trans)
+        axis.text(1 if at is None else at, place, name, transform=behind, color=look["color"], fontsize=size, va="center")
+        if marked:
+            before = across + ScaledTranslation(7 / 72, 0, figure.dpi_scale_trans)
+            axis.add_artist(plt.Line2D([1], [place], transform=before, clip_on=False, **{"ms": 4.5, "mec": "white", **look}))
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -214,7 +219,7 @@ def kept_by_kind(table: pd.DataFrame):
         axis.set(title=title, xlabel="% of all heads left", xlim=(104, -4), ylim=(-4, 104))
         axis.set_ylabel("% of the kind left" if left(axis) else "")
         if axis is axes[0]:
-            last = {kind: (rows.y.iloc[-1], looks[kind]["color"]) for kind, rows in own.groupby("kind", sort=False)}
+            last = {kind: (rows.y.iloc[-1], looks[kind]) for kind, rows in own.groupby("kind", sort=False)}
             called = {name.removesuffix(" self"): end for name, end in last.items()}
             _named_at_the_end(axis, called, at=own.x.min() - 3)
     return figure
@@ -428,18 +433,23 @@ _EDGE = 30  # % of heads left: curves that end nearer to none are named right of
 
 
 @redrawable
-def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
+def beside_other_texts(points: pd.DataFrame, text: str = "generated text", decoders: Mapping[str, str] | None = None):
     """What pruning heads costs on several texts and in the paper, a panel a measure, a curve a model, named at its end.
 
     Parameters
     ----------
     points : pandas.DataFrame
         `helpers.methods.l0.tables.beside_other_texts`: panel, series, kept (% of heads), value, low, high. Rows without heads
-        are not drawn; all curves of the panel of losses start from one mark, that of the unpruned model.
+        are not drawn; all curves of the panel of losses start from one mark, that of the unpruned model. White inside are
+        marks whose column over, if there is one, does not tell of trainings.
     text : str
         Of what text most series are: others ("natural, ", "generated, ") have theirs behind their name.
+    decoders : mapping of what a series begins with -> the size of its decoder, optional
+        It stands behind its name.
     """
     shown, titles = points[points.kept > 0], list(dict.fromkeys(points.panel))
+    if "over" in points:
+        shown = shown.assign(hollow=~shown.over.fillna("").str.startswith("trainings"))
     looks = drawing.looks(name for name in points.series if not name.startswith("printed"))
     wide = {"width_ratios": (1.6, 1)} if titles == [CHANGE, OF_NEVER] else {}
     figure, axes = drawing.grid(len(titles), 3, WIDTH / max(2, len(titles)), 2.9, **wide)
@@ -464,24 +474,35 @@ def beside_other_texts(points: pd.DataFrame, text: str = "generated text"):
             axis.set_ylim(top=max(0.75, axis.get_ylim()[1]))
             for at, said in ((102, "band: 0.25 BLEU"), (48, "half gone")):
                 axis.text(at, axis.get_ylim()[1], said, va="top", fontsize=7.5, color="#555555")
-        _ended(axis, part, looks, title == CHANGE, text)
+        _ended(axis, part, looks, title == CHANGE, text, decoders or {})
     return figure
 
 
-def _ended(axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], inside: bool, text: str) -> None:
+def _ended(
+    axis, part: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], inside: bool, text: str, decoders: Mapping[str, str]
+) -> None:
     """Names of curves at their last points, and of the paper's marks: right of the panel; if `inside`, of far ones beside."""
     ends, other = {}, {"natural", "generated"} - {text.partition(" ")[0]}
     for name, rows in part.groupby("series", sort=False):
         begin, _, rest = name.partition(", ")
-        last, colour, called = rows.iloc[-1], "black", f"paper, {name.rpartition(' ')[2]}"
+        last, look, called = rows.iloc[-1], {"color": "black"}, f"paper, {name.rpartition(' ')[2]}"
         if name in looks:
-            colour, called = looks[name]["color"], f"{rest}\n({begin})" if rest and begin in other else name
+            away, look = bool(rest) and begin in other, looks[name]
+            size = next((decoders[title] for title in sorted(decoders, key=len, reverse=True) if name.startswith(title)), "")
+            behind = ", ".join(filter(None, (begin * away, size)))
+            called = (rest if away else name) + (f"\n({behind})" if behind else "")
         elif last.kept < 100:
-            axis.plot(last.kept, last.value, **{**drawing.PRINTED, "marker": PRINTED_MARKS[name], "mec": "black"})
+            look = {**drawing.PRINTED, "marker": PRINTED_MARKS[name], "mec": "black"}
+            axis.plot(last.kept, last.value, **look)
         over = name not in looks
         if not inside or last.kept < (_EDGE / 2 if over else _EDGE):
-            ends[called] = (min(max(last.value, axis.get_ylim()[0]), axis.get_ylim()[1]), colour)
+            ends[called] = (min(max(last.value, axis.get_ylim()[0]), axis.get_ylim()[1]), look)
         else:
-            look = {"ha": "center" if over else "right", "va": "bottom" if over else "top", "color": colour, "fontsize": 7.5}
-            axis.annotate(called, (last.kept, last.value), (0, 8) if over else (-6, 0), textcoords="offset points", **look)
+            font = {
+                "ha": "center" if over else "right",
+                "va": "bottom" if over else "top",
+                "color": look["color"],
+                "fontsize": 7.5,
+            }
+            axis.annotate(called, (last.kept, last.value), (0, 8) if over else (-6, 0), textcoords="offset points", **font)
     _named_at_the_end(axis, ends, 2)

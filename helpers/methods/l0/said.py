@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
 import torch
-from scipy.stats import hypergeom
+from scipy.stats import fisher_exact, hypergeom
 
+from helpers import study
 from helpers.drawing import KIND_TITLES
 from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
 from helpers.methods.l0.figures import FEW
-from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER, half_left, largest_pruning, printed_by_kind
+from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER, printed_by_kind
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
 from helpers.scores.intervals import over_runs
@@ -53,130 +56,104 @@ def asked(kinds: Iterable[str]) -> str:
     return "heads of all kinds" if len(found) == len(KIND_TITLES) else f"{listed(found)} heads"
 
 
-def half(table: pd.DataFrame, first: Mapping[str, pd.DataFrame]) -> str:
-    """Of `tables.half_left` and of `tables.quality` with `tables.worth` of first trainings: what the first model loses with
-    half of its encoder heads or fewer, and with how many it is no better than one that never had any."""
-    if (table := table[table.share.notna()]).empty:
-        return "No run is left with half of its encoder heads or fewer."
-    (name, _), row = table.index[0], table.iloc[0]
-    cost = f"{name} loses {number(-row.change, '.1f')} BLEU with {row['heads']:.0f} of {row.total:.0f} encoder heads left"
-    later = never(first[name])
-    return f"{cost}; {later} (right panel: first training)." if later else f"{cost}."
+def decoder_of(subject: subjects.Subject) -> str:
+    """Layers × heads of a model's decoder."""
+    own = [heads for (kind, _), heads in subject.kept.items() if kind == "decoder"]
+    return f"{len(own)} × {max(map(len, own), default=0)}"
 
 
-def summary(curves: Mapping[str, pd.DataFrame], corpus: str, ways: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Of `tables.over_trainings` or `tables.quality` and of `choices` with heads left, by title: a row a model, on its first
-    test set: share, gone and total (heads gone at a loss of at most `tables.LOSS`), worth (BLEU lost when all are removed),
-    half (change of the first run with at most half of the heads), gap (gradient importance minus L0's heads), choice (the
-    same in words), tried (heads gone there), beyond (gone on a further test set, in words)."""
-    later, rows = half_left(curves), []
-    for title, curve in curves.items():
-        split, most = curve.index[0][1], largest_pruning(curve)
-        for own in most[most.index == split].itertuples():
-            whose = title if title.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {title}"
-            whose += f", {split.partition('_')[0].capitalize()}" if "_" in split else ""
-            row = {"model": whose, "share": own.pruned / own.total, "gone": own.pruned, "total": own.total, "half": "–"}
-            row |= {"worth": curve.worth.iloc[0], "gap": float("nan"), "low": 0, "high": 0, "choice": "–", "tried": ""}
-            row["beyond"] = ", ".join(f"{each.pruned:.0f} on {at}" for at, each in most.drop(split).iterrows())
-            means = curve.get("trainings", pd.Series([1])).max()
-            told = [row["beyond"], f"mean of {means:.0f} trainings" if means > 1 else ""]
-            row["spared"] = f"{own.pruned or 'none'} of {own.total}" + "".join(f" ({one})" for one in told if one)
-            if (title, split) in later.index:
-                at = later.loc[(title, split)]
-                row["half"] = f"{interval(at.change, at.change_low, at.change_high, '+.2f')} ({_gone(at)} gone)"
-            for best in ways.get(title, pd.DataFrame())[lambda table: table.index == named("gradient, example")].itertuples():
-                row |= {"gap": best.gap, "low": best.low, "high": best.high}
-                gap, over = interval(best.gap, best.low, best.high, "+.2f"), count(int(best.of), "training")
-                row["choice"] = f"{gap} ({best.left:.0f} left, {over})"
-                row["tried"] = f"{own.total - best.left:.0f} of {own.total}"
-            rows.append(row)
-    return pd.DataFrame(rows)
+def decoder_in(profile: str, name: str) -> str:
+    """The same of a profile's model by its name in a file, which ends in its sibling's if it is one."""
+    settings = study.settings(profile)
+    for one in settings["siblings"]:
+        if name.endswith(f"-{one['name']}"):
+            settings = study.changed(settings, study.parse_overrides(one["changes"]))
+    return snapshots.shape(settings)["decoder"]
 
 
-def lead(summed: pd.DataFrame, half: pd.DataFrame, spared: Iterable[pd.DataFrame] = (), whose: str = "") -> str:
-    """The answer, of `summary`, of `tables.half_left` of this run and of the other corpus, and of stored `tables.quality` of a
-    further model (`whose`) with gates on all heads, whose encoder may spare what the paper's does."""
-    rows = summed.sort_values("share", ascending=False, kind="stable")
-    much, least = (_fraction(end) for end in (rows.share.max(), rows.share.min()))
-    much = (f"from {least} to {much}" if least != much else much) + " of the encoder heads"
-    places = []
-    for row, before in zip(rows.itertuples(), rows.total.shift(), strict=True):
-        of = "" if row.total == before else f" of {row.total}"
-        where = "; ".join(filter(None, (row.model.partition(", ")[2], row.beyond)))
-        places.append(f"{row.gone or 'none'}{of} ({where})")
-    told = [f"**{much[0].upper()}{much[1:]}.** By point estimate at most {LOSS:g} BLEU, the paper's loss on OpenSubtitles,"]
-    told[0] += f" is lost without {listed(places)}."
-    if len(half := half[half.share.notna()]):
-        told.append(_printed(half, spared, whose))
-    if summed.low.lt(0).any():  # compared over several trainings
-        how = "worse than" if _worse(summed) else "about as well as"
-        told.append(f"{named('gradient, example').capitalize()} chose {how} gates.")
-    return " ".join(filter(None, told))
+def without(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Of `tables.quality` with `tables.worth` of first trainings: what is left beside models without encoder heads."""
+    told = "; ".join(f"{title}: {later}" for title, table in tables.items() if (later := never(table)))
+    marks = "Filled marks: means and intervals over trainings; white ones: one training, intervals over test sentences."
+    return marks + f" Right panel, first trainings: {told}." * bool(told)
 
 
-def _worse(summed: pd.DataFrame) -> bool:
-    """Of `summary`: whether gradient importance chooses worse than L0 in a model, surely, or by much in a single training."""
-    return bool((summed.gap.notna() & (summed.high.lt(0) | summed.high.isna() & summed.gap.lt(-LOSS))).any())
+def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Mapping[str, pd.DataFrame]) -> str:
+    """The answer: what half of the encoder heads or more cost, by decoder.
+
+    Parameters
+    ----------
+    half : pandas.DataFrame
+        `tables.half_left` of all models.
+    decoders : mapping of title -> layers × heads
+    least : float
+        BLEU that encoder attention must be worth: with less a model is hollow and does not count.
+    ways : mapping of title -> `choices`, with left and total (heads)
+    """
+    first = half.groupby(level="model", sort=False).head(1)
+    titles = first.index.get_level_values("model")
+    first = first.assign(decoder=[decoders[title] for title in titles], gone=1 - first["heads"] / first.total)
+    full, hollow = first[first.worth >= least], first[first.worth < least]
+    groups = [rows for _, rows in full.groupby(full.decoder.map(lambda size: math.prod(map(int, size.split(" × ")))))]
+    if not groups:
+        return "No model whose encoder heads are worth enough lost half of them."
+    costs = [f"{ends(-one.change, '.1f')} BLEU beside {one.decoder.iloc[0]} ({count(len(one), 'model')})" for one in groups]
+    told = [f"The first pruning past half ({ends(full.gone, '%')} of them gone) costs {listed(costs)}."]
+    later = [(decoders[title], split, row) for (title, split), row in half.drop(first.index).iterrows()]
+    others = "; ".join(f"{split}, {decoder}: {_cost(row)}" for decoder, split, row in later)
+    if len(groups) > 1 and _rising(groups, "change", "change"):
+        what = "**Removing encoder heads costs less where the decoder is larger (layers × heads in each), a correlation over"
+        apart = "do not touch" if _rising(groups, "change_high", "change_low") else "overlap"
+        told = [
+            f"{what} {count(len(full), 'model')}.**",
+            *told,
+            f"Intervals of the groups {apart}, but text, encoder and training",
+        ]
+        told.append("differ too.")
+    told += [f"On a further test set the cost differs ({others})."] * bool(others)
+    told.append(_printed(full))
+    for (title, _), row in hollow.iterrows():
+        told.append(f"Not counted: {title} ({row.decoder}) loses {_cost(row)}, but is *hollow*. All its encoder heads together")
+        told.append(f"are worth {row.worth:.1f} BLEU; our rule asks {least:g}.")
+    return " ".join([*told, _chosen(ways)]).strip()
 
 
-def _fraction(share: float) -> str:
-    words = {0: "none", 0.1: "a tenth", 1 / 6: "a sixth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third"}
-    words |= {0.4: "two fifths", 0.5: "half", 2 / 3: "two thirds", 0.75: "three quarters", 0.8: "four fifths", 1: "all"}
-    least = max(known for known in words if known <= share + 0.03)  # hardly rounded up
-    return f"just over {words[least]}" if 0 < least < share - 0.03 else words[least]
+def _rising(groups: Sequence[pd.DataFrame], upper: str, lower: str) -> bool:
+    """Whether in each group all of one column is below all of another column in the next group."""
+    return all(one[upper].max() < other[lower].min() for one, other in pairwise(groups))
 
 
-def _gone(row: pd.Series) -> str:
-    return f"{row.total - row['heads']:.0f} of {row.total:.0f}"
+def _cost(row: pd.Series) -> str:
+    return interval(-row.change, -row.change_high, -row.change_low, ".2f")
 
 
-def _printed(table: pd.DataFrame, spared: Iterable[pd.DataFrame], whose: str) -> str:
-    """What the paper's share of heads costs; whether no model, or only that of `spared`, loses as little."""
-    (loss, few, whole), at = PAPER, table["at printed"]
-    if pd.isna(at.iloc[0]):
-        return ""
-    if (at.fillna(table.change) >= -loss).any():
-        return f"The paper's share, {whole - few} of {whole}, costs {number(-at.iloc[0], '.1f')} BLEU (in the paper {loss:g})."
-    told = f"the paper's {whole - few} of {whole} for {loss:g} BLEU"
-    for one in spared:
-        good = (one.encoder <= few) & (one.change >= -loss) & (one["test set"] == one["test set"].iloc[0])
-        for own in one[good & (one.method == NAMES["l0"])][:1].itertuples():
-            change = interval(own.change, own.change_low, own.change_high, "+.2f")
-            return f"Only the {whose}, with gates on all heads, spares {told} ({own.encoder} left: {change})."
-    return f"None can spare {told}."
+def _printed(full: pd.DataFrame) -> str:
+    """What the paper prints, and what our models lose at its share of heads."""
+    lost = [(-bleu, max(one) - left) for one in PRINTED_ENCODER.values() for left, bleu in one.items() if bleu]
+    told = listed(f"{bleu:g} BLEU ({gone} of 48 gone)" for bleu, gone in lost)
+    own, (_, few, whole) = -full["at printed"].dropna(), PAPER
+    here = f"; at {whole - few} of {whole}, between two prunings, ours lose {ends(own, '.1f')} ({count(len(own), 'model')})"
+    return f"The paper (6 × 8) prints {told}{here * bool(len(own))}."
 
 
-def short(summed: pd.DataFrame, scratch: pd.DataFrame, saved: str) -> str:
-    """What to do, of `summary`, of `tables.against_scratch` and of what removal saves."""
-    cheap = summed.gap.notna().any() and not _worse(summed)
+def _chosen(ways: Mapping[str, pd.DataFrame]) -> str:
+    """How gradient importance chose beside gates, if both did."""
+    name, found = named("gradient, example"), []
+    for title, table in ways.items():
+        for row in table[table.index == name].itertuples():
+            gap = interval(row.gap, row.low, row.high, "+.2f")
+            found.append(f"{gap} ({title}, {row.left:.0f} left, {count(int(row.of), 'training')})")
+    return f"Heads chosen by {name} instead of gates change BLEU by {listed(found)}." if found else ""
+
+
+def short(ways: Mapping[str, pd.DataFrame], saved: str) -> str:
+    """What to do, of the same and of what removal saves."""
+    rows = [row for table in ways.values() for row in table[table.index == named("gradient, example")].itertuples()]
+    cheap = bool(rows) and not any(row.high < 0 or (row.high != row.high and row.gap < -LOSS) for row in rows)
+    tried = listed(f"{row.total - row.left:.0f} of {row.total:.0f}" for row in rows)
     told = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
     told += "; remove a quarter, half and three quarters of them from the same model; train each on; keep the smallest whose"
-    told += " loss you accept"
-    told += f" (tried with {listed(sorted({row.tried for row in summed.itertuples() if row.tried}))} gone)." if cheap else "."
-    if len(scratch) and (scratch.change < 0).all():
-        told += f" In one training all {len(scratch)} maps had more BLEU from scratch ({ends(-scratch.change, '.1f')}), for"
-        told += f" {scratch.steps.max():,.0f} steps instead of {scratch.steps_pruned.max():,.0f}: prune a model that exists; if"
-        told += " you must train anyway, train it small."
-    return f"{told} {saved}"
-
-
-def _smallest(table: pd.DataFrame) -> list[tuple[pd.Series, float]]:
-    """Of `tables.quality` of all kinds: the L0 run with the fewest heads and BLEU of its map from scratch, if trained."""
-    rows = table[table.method == NAMES["l0"]].sort_values("heads")[:1]
-    twins = table[(table.method == NAMES["scratch"]) & table.penalty.isin(rows.penalty)]
-    return [(rows.iloc[0], float(twins.bleu.iloc[0]))] if len(twins) else []
-
-
-def damage(pruned: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Of `tables.quality` of all kinds and of encoder heads with `tables.worth`: is the smallest model worse than its map from
-    scratch and than one without encoder heads?"""
-    whole, told = table.loc["control"].iloc[0], ""
-    for row, twin in _smallest(pruned):
-        if row.bleu < (none := whole.bleu - whole.get(NEVER, float("nan"))):
-            told = f"With {'/'.join(f'{row[kind]:.0f}' for kind in KIND_TITLES)} heads left the pruned model has"
-            told += f" {number(row.bleu, '.1f')} BLEU, the same map from scratch {number(twin, '.1f')}, a model trained with no"
-            told += f" encoder head but all {row.total - whole.total:.0f} others {number(none, '.1f')}."
-    return told
+    return f"{told} loss you accept{f' (tried with {tried} gone)' * cheap}. Models with a small decoder lost more. {saved}"
 
 
 def never(table: pd.DataFrame) -> str:
@@ -197,8 +174,9 @@ def never(table: pd.DataFrame) -> str:
     return f"with {first['heads']:.0f} left it is no better than {than}"
 
 
-def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """Of `tables.half_left` of this run's models, of a corpus, and of others: a line a model and test set, for people."""
+def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least: float) -> pd.DataFrame:
+    """Of `tables.half_left` of models of a corpus and of others: a line a model and test set, for people, small decoders first;
+    `decoders` and `least` as of `lead`."""
     rows = []
     for (model, split), row in table.iterrows():
         several = table.index.get_level_values("model").tolist().count(model) > 1
@@ -208,12 +186,14 @@ def answer(table: pd.DataFrame, corpus: str) -> pd.DataFrame:
         whose = model if model.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {model}"
         rows.append({
             "model": f"{whose}, {called}" if several or "_" in split else whose,
+            "decoder": decoders[model],
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
-            "change": interval(row.change, row.change_low, row.change_high, "+.1f"),
-            "share": f"{_share(row)}, of {row.worth:.1f} BLEU",
+            "change": interval(row.change, row.change_low, row.change_high, "+.2f"),
+            "worth": f"{row.worth:.1f}{' (hollow)' * (row.worth < least)}",
+            "share": _share(row),
             "never": f"{_share(row, 'share from the start')}, of {row[NEVER]:.1f} BLEU{alone}" if known else "not trained",
         })  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).sort_values("decoder", kind="stable") if rows else pd.DataFrame(rows)
 
 
 def _share(row: pd.Series, name: str = "share") -> str:
@@ -228,24 +208,38 @@ def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
     say how often that is so after Holm's correction."""
     if scratch.empty:
         return "No head map was trained from scratch."
-    sure = f", {sum(row.side == 'against' for row in judged)} of them significantly after Holm's correction" if judged else ""
-    better = (scratch.change < 0).sum()
-    whose = listed(scratch.index.unique(0))
-    return (
-        f"Trained from scratch, the head map of {whose} is better in {better} of {len(scratch)} cases{sure if better else ''}."
-    )
+    whose, steps = listed(scratch.index.unique(0)), f"(pruned in {scratch.steps_pruned.max():,.0f} steps; longer was not tried)"
+    told = f"Of {len(scratch)} head maps of one training of {whose} {steps}"
+    if not judged:
+        return f"{told} {(scratch.change < 0).sum()} have more BLEU from scratch."
+    lost = [interval(-row.value, -row.high, -row.low, ".1f") for row in judged if row.side == "against"]
+    won, open_ = (sum(row.side == side for row in judged) for side in ("for", "open"))
+    better = f"{len(lost) or 'none'} are surely better from scratch{f' (by {listed(lost)} BLEU)' if lost else ''}"
+    return f"{told} {better}, {won or 'none'} pruned; {open_ or 'none'} cannot be told after Holm's correction."
 
 
-def by_kind(table: pd.DataFrame, there: str = "") -> str:
-    """Of `tables.kept_by_kind`: whether encoder heads go first, and whether cross-attention goes after the decoder's heads;
-    `there`: of `kinds_elsewhere`."""
+def by_kind(table: pd.DataFrame) -> str:
+    """Of `tables.kept_by_kind`: whether encoder heads go first, and whether cross-attention goes after the decoder's heads."""
     encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
     part, first = ~((cross == 1) & (decoder == 1)), ((encoder < decoder) & (encoder < cross)).sum()
-    said = f"Encoder heads go first in {first} of {len(table)} runs"
+    said = f"Encoder heads go first in {first} of {count(len(table), 'run')}, one training a model"
+    if not table["starts alike"].all():
+        return f"{said}. Only encoder attention starts from zero: no order follows."
     if part.any():
-        said += f"; cross-attention goes last in {(cross > decoder)[part].sum()} of the {part.sum()} that can tell"
-    said += there if table["starts alike"].all() else ""
-    return f"{said}." if table["starts alike"].all() else f"{said}. Only encoder attention starts from zero: no order follows."
+        last, told = (cross > decoder)[part].sum(), table[part]
+        chance = min(fisher_exact(_left_and_gone(row))[1] for _, row in told.iterrows())
+        sure = f"too few to tell (Fisher's exact test, p {chance:.2f} or more)" if chance >= SURE else "in one surely"
+        said += f"; cross-attention goes last in {last} of the {len(told)} in which it or the decoder loses any. There the two"
+        said += f" differ by {_apart(told)} heads: {sure}"
+    return f"{said}."
+
+
+def _left_and_gone(row: pd.Series) -> list[list[int]]:
+    return [[row[kind], row[f"{kind}_total"] - row[kind]] for kind in ("decoder", "cross")]
+
+
+def _apart(table: pd.DataFrame) -> str:
+    return f"{ends((table.decoder - table.cross).abs(), '.0f')} of {ends(table.cross_total, '.0f')}"
 
 
 def functions(table: pd.DataFrame) -> tuple[str, str]:
@@ -253,33 +247,43 @@ def functions(table: pd.DataFrame) -> tuple[str, str]:
     of_any = table[table.function == "any"]
     if of_any.empty or not of_any.had.max():
         return "No head has a function: nothing can be said of which stay.", ""
-    of_any = of_any[of_any.had >= min(FEW, of_any.had.max())]
-    sure, above = (of_any.p_holm < SURE).sum(), (of_any.stay > of_any.expected).sum()
-    enough = f"the {len(of_any)} prunings with enough such heads"
-    said = f"In {above} of {enough} more of them stay than chance expects, significantly in {sure or 'none'}."
+    of_all, of_any = of_any, of_any[of_any.had >= min(FEW, of_any.had.max())]
+    sure, above, rest = (of_any.p_holm < SURE).sum(), (of_any.stay > of_any.expected).sum(), len(of_all) - len(of_any)
+    below = (of_any.stay < of_any.expected).sum()
+    told = f"Of {len(of_any)} prunings of models with {FEW} or more such heads, {above} keep more of them than chance expects,"
+    told += f" {below} fewer, {len(of_any) - above - below} as many; significantly more in {sure or 'none'}."
+    if rest:
+        told += f" ({rest} more, of models with fewer such heads, say little and are not counted.)"
     most = of_any[["had", "heads"]].min(axis=1)  # the most that could stay
     could = int((hypergeom.sf(most - 1, of_any.of, of_any.had, of_any["heads"]) < SURE / len(table)).sum())
     power = "The test can hardly tell: even if as many such heads stayed as there is room for, only"
     power += f" {could} of these {len(of_any)} would pass it."
-    return said, power if could < len(of_any) else ""
+    return told, power if could < len(of_any) else ""
 
 
-def kinds_elsewhere(chapter: layout.Chapter, corpus: str) -> str:
-    """What a published run's `tables.kept_by_kind` says against the order of decoder heads and cross-attention, as the end of a
-    sentence; empty where there is no such run."""
+def kinds_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> str:
+    """What a published run's `tables.kept_by_kind` says of decoder heads and cross-attention; empty where there is none;
+    `brief`: why its verdict is none."""
     if not (path := chapter.table("fig9_heads_by_kind")).exists():
         return ""
     table = pd.read_csv(path)
-    decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in ("decoder", "cross"))
-    before = (cross < decoder).sum()
     whose = listed(dict.fromkeys(name.partition(", ")[2] or name for name in table.model))
-    return f"; on {TEXTS[corpus]} text ({whose}) before the decoder in {before} of {len(table)}" if before else ""
+    more = f"more decoder heads than cross-attention heads stay in {(table.cross < table.decoder).sum()} of {len(table)}"
+    return f" On {TEXTS[corpus]} text ({whose}{f'; {brief}' * bool(brief)}) {more}, by {_apart(table)}."
 
 
-def learned(stay: torch.Tensor, before: float, after: float) -> str:
-    """What the few steps of the method's cell came to: which gates stay (1, else 0), the loss with all heads and with these."""
-    told = f"{int(stay.sum())} of {stay.numel()} gates are still more likely fully open than closed"
-    return f"{told}; without the other heads the loss on this batch is {after:.2f}, with all heads {before:.2f}."
+def learned(stay: torch.Tensor, before: float, after: float, drawn: Sequence[float]) -> str:
+    """What the few steps of the method's cell came to: which gates stay (1, else 0), the loss with all heads, with these and
+    with as many drawn at random."""
+    told = f"{int(stay.sum())} of {stay.numel()} gates are still more likely fully open than closed; without the other heads"
+    told += f" the loss on this batch is {after:.2f}, with as many random heads {ends(drawn, '.2f')} ({len(drawn)} draws)"
+    return f"{told}, with all heads {before:.2f}."
+
+
+def elsewhere(judged: Iterable[Any], corpus: str) -> str:
+    """Verdicts (`helpers.publish.claims`) on the other corpus, in their order."""
+    told = [f"**{one.verdict}** ({one.brief if one.brief == 'hollow' else one.number})" for one in judged]
+    return f"On {TEXTS[corpus]} text the same claims, in this order, are {listed(told)}." if told else ""
 
 
 def settle(settled: pd.DataFrame) -> str:
@@ -319,36 +323,44 @@ def had(table: pd.DataFrame) -> str:
     return f"Heads with a function before pruning (one head may have several): {'; '.join(told)}."
 
 
-def drifted(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `tables.drift` by model: what became of the functions of heads left in all pruned models together, by model."""
-    flat = table.reset_index()
-    pruned = flat[flat["heads"] < flat.groupby("model")["heads"].transform("max")]
-    groups = pruned.groupby("model", sort=False)
-    return groups[["functional_before", "kept", "lost", "other"]].sum().assign(pruned=groups.size())
-
-
 def gone_at_once(points: pd.DataFrame, first: int | None = None) -> str:
-    """Of `tables.removed_at_once`: what keeps most at most head counts, and how much, beside random heads; `first`: how many
-    test sentences were translated, if not all."""
-    own, chance = points[points.method != ALL], named(RANDOM)
-    cells = own.pivot_table("value", ["panel", "heads"], "method")
-    if chance not in cells or len(cells.columns) < 2:
+    """Of `tables.removed_at_once`: what keeps most, beside the range of random heads, and which measures random heads beat;
+    `first`: how many test sentences were translated, if not all."""
+    own, chance = points[(points.method != ALL) & (points.panel == points.panel.iloc[0])], named(RANDOM)
+    drawn = own[own.method == chance].groupby("heads").value.agg(["min", "max"])
+    cells = own[own.method != chance].pivot_table("value", "heads", "method").sort_index(ascending=False)
+    if drawn.empty or cells.empty:
         return "There is nothing to compare: random heads alone, or none, were removed at once."
-    cells = cells.loc[cells.index[0][0]].sort_index(ascending=False)
-    best = cells.drop(columns=chance).idxmax(axis=1)
+    best, drawn = cells.idxmax(axis=1), drawn.reindex(cells.index)
     name = best.value_counts().index[0]
-    at, fewest = best.index[best == name][(best == name).sum() // 2], cells.index.min()
-    told = f"With {at} heads left, those chosen by *{name}* keep {number(cells[name][at], '.1f')} BLEU"
-    told += f" ({first} test sentences)" if first else ""
-    told += f", random ones {number(cells[chance][at], '.1f')}"
-    if best[fewest] != name:
-        pair = (number(cells[way][fewest], ".1f") for way in (best[fewest], name))
-        told += f"; with {fewest} left *{best[fewest].partition(',')[0]}* keeps more ({' against '.join(pair)})"
-    least = own[(own.method == chance) & (own.panel == own.panel.iloc[0])].groupby("heads").value.min()
-    for left, row in cells.drop(columns=chance).iterrows():
-        if len(worse := row.index[row < least[left]]):
-            return f"{told}. With {left} left {listed(worse)} does worse than every random draw."
+    at = best.index[best == name][(best == name).sum() // 2]
+    told = f"Heads chosen by *{name}* keep most BLEU at {(best == name).sum()} of {len(best)} numbers of heads: with {at} left"
+    told += f" {number(cells[name][at], '.1f')}" + (f" ({first} test sentences)" if first else "")
+    told += f", random heads {ends(drawn.loc[at], '.1f')}"
+    rows = own.set_index(["method", "heads"])
+    for left, other in best[best != name].items():
+        both = [rows.loc[(way, left)] for way in (other, name)]
+        alike = "cannot be told from it" if both[0].low <= both[1].high else "keeps more"
+        said = " against ".join(interval(row.value, row.low, row.high, ".1f") for row in both)
+        told += f"; with {left} left *{other}* {alike} ({said})"
+    for way, values in cells.items():
+        over, under = (listed(values.index[beats]) for beats in (values > drawn["max"], values < drawn["min"]))
+        if under != "none":
+            told += f". {way.capitalize()} beats every random draw with {over} left and none with {under}"
     return f"{told}."
+
+
+def normalised(points: pd.DataFrame) -> str:
+    """Of `tables.removed_at_once`: what normalising gradient importance within each layer changes; empty where it was not."""
+    own = points[points.panel == points.panel.iloc[0]].pivot_table("value", "heads", "method")
+    name, other = (named(f"gradient, example{by}") for by in ("", ", by layer"))
+    if not {name, other} <= {*own}:
+        return ""
+    change = (own[other] - own[name]).dropna()
+    told = f"Michel et al. also normalise importance within each layer; that keeps less BLEU at {(change < 0).sum()} of"
+    return f"{told} {len(change)} numbers of heads (from {change.min():+.1f} to {change.max():+.1f}), so we do not.".replace(
+        "-", "−"
+    )
 
 
 def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

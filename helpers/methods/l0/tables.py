@@ -585,30 +585,6 @@ def retained_functions(sweep: Mapping[str, Any], subject: subjects.Subject) -> d
     return dict(sorted(found.items(), reverse=True))
 
 
-def drift(functions: Mapping[int, pd.Series]) -> pd.DataFrame:
-    """How functions of retained heads differ from those that the same heads had before pruning, by heads kept.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a sparsity: heads; functional (heads with a function), functional_before (the same heads, in the whole model);
-        same, gained, lost, other (heads whose set of functions is unchanged, only grew, only shrank, changed otherwise); of
-        those with a function before, kept (all of it); of those without, found (one).
-    """
-    before, rows = next(iter(functions.values())), {}
-    for count, roles in functions.items():
-        pairs = [({f for f, _ in before[address]}, {f for f, _ in now}) for address, now in roles.items()]
-        rows[count] = {
-            "functional": sum(bool(now) for _, now in pairs), "functional_before": sum(bool(was) for was, _ in pairs),
-            "same": sum(was == now for was, now in pairs), "gained": sum(was < now for was, now in pairs),
-            "lost": sum(now < was for was, now in pairs),
-            "other": sum(was != now and not was < now and not now < was for was, now in pairs),
-            "kept": sum(bool(was) and was <= now for was, now in pairs),
-            "found": sum(bool(now) and not was for was, now in pairs),
-        }  # fmt: skip
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
-
-
 def retained_more_than_chance(functions: Mapping[str, Mapping[int, pd.Series]]) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
