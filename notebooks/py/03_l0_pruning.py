@@ -148,8 +148,8 @@ with torch.no_grad():
     display(Markdown(said.learned(stay, before, after, others)))
 
 # %% [markdown]
-# **Slide the location** from a closed gate to an open one. The left panel shows what is drawn in training. On the right the
-# solid line is the price of the gate in units of $\lambda$, the dashed line the gate without noise.
+# **Slide the location** from a closed gate to an open one. Left: what is drawn in training. Right: the price of the gate in
+# units of $\lambda$ (solid), and the gate without noise (dashed).
 
 # %% jupyter={"source_hidden": true}
 plan = run.settings["pruning"]
@@ -278,9 +278,9 @@ theirs = torch.tensor(worth.importance(model, [batch], "encoder", norm=None).to_
 torch.testing.assert_close(importance.cpu().double(), theirs, rtol=1e-3, atol=1e-5)
 
 # %% [markdown]
-# We remove as many heads as L0 did, those of least importance. We do
-# the same by the loss without each single head, by relevance and confidence ([notebook 1](01_relevance_and_confidence.ipynb)),
-# and at random. First nothing is trained afterwards:
+# We remove as many heads as L0 did, those of least importance. We do the same by the loss without each single head, by
+# relevance and confidence ([notebook 1](01_relevance_and_confidence.ipynb)), and at random. First nothing is trained
+# afterwards:
 
 # %% jupyter={"source_hidden": true}
 if plan["compared"]:
@@ -329,13 +329,17 @@ for penalty in plan["compared"]:
         parts = [l0.tables.trained_on(table, penalty) for table in trained[title]]
         pooled, found = said.pooled(part, parts), said.choices([one[one.index.isin(own, "test set")] for one in parts])
         first = pooled[pooled.index.isin(own, "test set")]
-        ways.setdefault(title, found.assign(left=first.heads.mean(), total=trained[title][0].total.iloc[0]))
+        ways.setdefault(
+            said.called(title, trained[title][0]), found.assign(left=first.heads.mean(), total=trained[title][0].total.iloc[0])
+        )
         caption = f"{title}, {round(first.heads.mean()):.0f} heads left, trained on"
         display(readable(first, shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption), Markdown(said.further(found)))
     for title, table in stored.items():
         part = l0.tables.trained_on(table, penalty)
         part = part[part.index.isin(table.index[:1].get_level_values("test set"), "test set")]
-        found = ways.setdefault(title, said.choices([part]).assign(left=part["heads"].mean(), total=table.total.iloc[0]))
+        found = ways.setdefault(
+            said.called(title, table), said.choices([part]).assign(left=part["heads"].mean(), total=table.total.iloc[0])
+        )
         if len(found):
             caption = f"{title.partition(', ')[0].capitalize()} text, {part['heads'].iloc[0]:.0f} heads left, one training"
             beside.append(readable(said.pooled(part, [part]), shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption))
@@ -401,7 +405,7 @@ if every:
     shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
     shown |= {l0.tables.CONTROL: "all heads, trained further"}
     digits = dict.fromkeys(("pruned", "from scratch", l0.tables.CONTROL), ".1f")
-    parts = table_2.groupby("text", sort=False)
+    parts = [one for one in table_2.groupby("text", sort=False) if one[1]["pruned"].mul(one[1]["from scratch"]).notna().any()]
     found = [readable(part, shown, digits, caption=text).data for text, part in parts if not text.startswith("printed")]
     display(folded("More: BLEU in the shape of the paper's table 2", *found))
 else:
@@ -410,7 +414,7 @@ else:
 # %% [markdown]
 # ## Do heads with a function stay longest?
 #
-# A head has a function if it passed the tests of [notebook 2](02_head_functions.ipynb). If pruning spared such heads, more of
+# A head has a function if it passed the tests of [notebook 2](02_head_functions.ipynb). If pruning kept such heads, more of
 # them would stay than of as many random heads.
 
 # %% jupyter={"source_hidden": true}
@@ -427,7 +431,7 @@ run.figure(
     split="dev",
     show=False,
 )
-display(Markdown(f"{stay} {power}".strip()), folded("More: which functions", said.had(chance)))
+display(Markdown(f"{stay} {power}".strip()))
 
 # %% [markdown]
 # ## What does removal save?
@@ -451,15 +455,13 @@ display(
         times.iloc[[0, -1]] if len(times) > 1 else times, shown, digits, caption=f"{subject.title}; with all heads: {told}"
     )
 )
-took = [pages.measured(f"base_{name}") for name in ("encoder_pass", "encoder_ceiling", "generation")]
-where, on = (pages.measured("base_encoder_pass", part) for part in ("what", "hardware"))
-timed = f"Timed on a model of the paper's size: {where} {took[0]}; by operations {took[1]} ([how](../docs/costs.md), {on})."
+took, on = pages.measured("base_generation"), pages.measured("base_encoder_pass", "hardware")
 loss, few, whole = said.PAPER
 speed, ceiling = (pages.measured(f"base_encoder_{name}", "value").partition(" to ") for name in ("pass", "ceiling"))
 faster = f"With {few} of {whole} encoder heads left, at the paper's size, an encoder pass is {speed[0]} to"
-faster += f" {number(float(speed[2]), '.1f')} times as fast (ceiling {number(float(ceiling[2]), '.1f')}), generation {took[2]}."
-display(Markdown(faster))
-display(folded("More: what was timed, and whether removed heads equal masked ones", timed, said.same(removed)))
+faster += f" {number(float(speed[2]), '.1f')} times as fast (ceiling {number(float(ceiling[2]), '.1f')}), generation {took}"
+faster += f" ([how](../docs/costs.md), {on})."
+display(Markdown(f"{faster} {said.same(removed)}"))
 
 # %% [markdown]
 # ## In short

@@ -177,13 +177,15 @@ def test_what_is_said_follows_the_numbers():
     half = half.assign(trainings=[3, 1], heads_first=[20, 10], **{"at printed": [-0.9, np.nan]})
     known = {said.NEVER: [2.0, np.nan]} | {f"share from the start{end}": 0.5 for end in ("", "_low", "_high")}
     never = half.assign(change_low=-3, change_high=0, share=0.998, **known)
-    rows = said.answer(never, "controlled")
+    sizes = {"EN-RU": "2 × 8", "EN-DE": "1 × 2", "natural": "1 × 2"}
+    rows = said.answer(never, "controlled", sizes, 30).sort_index()
+    assert said.answer(never, "controlled", sizes, 5).decoder.tolist() == ["1 × 2", "2 × 8"] and "(hollow)" in rows.worth[0]
     assert rows["never"].tolist() == ["50.0 [50.0, 50.0] %, of 2.0 BLEU (first training, 20 heads)", "not trained"]
-    assert rows.share[0] == "99.8 [96.0, 100.0] %, of 20.0 BLEU"  # it would else equal its end
+    assert rows.share[0] == "99.8 [96.0, 100.0] %"  # it would else equal its end
     assert rows["heads"].tolist() == ["21.3 of 48, mean of 3 trainings", "10 of 48"]
     assert rows.model.tolist() == ["generated, EN-RU", "generated, EN-DE"]
     there = never[1:].rename({"EN-DE": "natural", "test": "europarl_test"})
-    assert said.answer(there, "controlled").model.tolist() == ["natural, Europarl"]
+    assert said.answer(there, "controlled", sizes, 5).model.tolist() == ["natural, Europarl"]
     first = by_hand(
         ("control", "further training", np.nan, (48, 2, 2), 23.0, 0.0, 0.0, 0.0),
         *((f"L0 {heads}", "L0", 1, (heads, 0, 0), 21, -1, -2, 0) for heads in (20, 12, 7, 4)), total=48
@@ -196,68 +198,49 @@ def test_what_is_said_follows_the_numbers():
     assert said.never(first.drop(["L0 7", "L0 4"], level="run")) == kept
     worse = "with 4 left it is worse than one trained without encoder heads"
     assert said.never(first.drop("L0 7", level="run")) == worse
-    assert said.half(half, {"EN-RU": HAND}) == "EN-RU loses 0.2 BLEU with 21 of 48 encoder heads left."
-    assert said.half(half, {"EN-RU": first}).endswith(
-        "left; with 7 left it is no better than one trained without encoder heads (right panel: first training)."
-    )
-    big = by_hand(("L0 20", "L0", 1, (20, 0, 0), 21, -0.2, -0.3, -0.1), total=48).assign(worth=12.0)
+    told = "Right panel, first trainings: EN-RU: with 7 left it is no better than one trained without encoder heads."
+    assert said.without({"EN-RU": first, "EN-DE": HAND}).endswith(told) and "Right" not in said.without({"EN-DE": HAND})
     ways = {"EN-RU": pd.DataFrame({"gap": 0.02, "low": [-0.1], "high": 0.1, "of": 3, "left": 13.3}, ["gradient importance"])}
-    curves = {"EN-RU": big, "EN-DE": HAND.assign(worth=37.0), "natural": big.rename({"test": "news_2016"}).assign(worth=4.0)}
-    curves["natural"] = pd.concat([curves["natural"], big.rename({"test": "blog"}).assign(change=-1.0)])
-    summed = said.summary(curves, "controlled", ways)
-    assert summed.spared.tolist() == ["28 of 48", "12 of 24", "28 of 48 (0 on blog)"]
-    summed = summed.assign(share=[0.56, 0.167, 0.72], gone=[27, 4, 36])
-    assert summed.worth.tolist() == [12, 37, 4] and summed.choice.tolist()[1:] == ["–", "–"]
-    assert summed.model.tolist() == ["generated, EN-RU", "generated, EN-DE", "natural, News"]
-    assert (
-        summed.half[0] == "-0.20 [-0.30, -0.10] (28 of 48 gone)"
-        and summed.choice[0] == "+0.02 [-0.10, +0.10] (13 left, 3 trainings)"
+    ways = {"EN-RU": ways["EN-RU"].assign(total=48)}
+    half = half.assign(change_low=[-0.3, -3.0], change_high=[-0.1, -1.0])
+    told = said.lead(half, sizes, 5, ways)
+    begin = "**Removing encoder heads costs less where the decoder is larger (layers × heads in each), a correlation over"
+    begin += " 2 models.**"
+    begin += (
+        " The first pruning past half (56 to 79 % of them gone) costs 2.1 BLEU with 1 × 2 (1 model) and 0.2 BLEU with 2 × 8"
     )
-    told = said.lead(summed, pd.concat([half, there]))
-    begin = "**From a sixth to three quarters of the encoder heads.** By point estimate at most 0.25 BLEU, the paper's loss on"
-    begin += " OpenSubtitles, is lost without 36 of 48 (News; 0 on blog), 27 (EN-RU) and 4 of 24 (EN-DE)."
-    assert (
-        told == f"{begin} None can spare the paper's 38 of 48 for 0.15 BLEU. Gradient importance chose about as well as gates."
-    )
-    deep = pd.DataFrame({"encoder": [12, 10, 6], "method": "L0", "change": [-0.1, -0.07, -0.5], "test set": "a"})
-    deep = deep.assign(change_low=-0.6, change_high=0.2)
-    only = (
-        "Only the deep one, with gates on all heads, spares the paper's 38 of 48 for 0.15 BLEU (10 left: -0.07 [-0.60, +0.20])."
-    )
-    assert only in said.lead(summed, half, [deep], "deep one") and "None" in said.lead(summed, half, [deep[:1]], "deep one")
-    none = said.lead(summed.assign(share=[0.56, 0.0, 0.72], gone=[27, 0, 36]), half)
-    assert none.startswith("**From none to three quarters of") and "27 (EN-RU) and none of 24 (EN-DE)." in none
-    assert "chose worse than gates" in said.lead(summed.assign(low=-0.5, high=-0.1), half)
-    assert "**Just over half of the encoder heads.**" in said.lead(summed.assign(share=0.56), half)
-    near = half.assign(**{"at printed": [-0.1, np.nan]})
-    assert "The paper's share, 38 of 48, costs 0.1 BLEU (in the paper 0.15)." in said.lead(summed, near)
-    one = summed.assign(low=np.nan, high=np.nan)  # of one training: only a large loss tells
-    assert not said._worse(one) and said._worse(one.assign(gap=-0.5)) and not said._worse(one.assign(gap=np.nan))
-    lost = pd.DataFrame({"change": [-0.2, -4.5], "steps": 22000, "steps_pruned": 2000})
+    assert told.startswith(begin) and "do not touch" in told
+    assert "at 38 of 48, between two prunings, ours lose 0.9 (1 model)." in told
+    assert told.endswith("instead of gates change BLEU by +0.02 [-0.10, +0.10] (EN-RU, 13 left, 3 trainings).")
+    little = said.lead(half.assign(worth=[4.3, 20.0]), sizes, 5, {})  # a hollow model makes no pattern
+    assert "**" not in little and "EN-RU (2 × 8) loses 0.20 [0.10, 0.30], but is *hollow*" in little and "0.9" not in little
+    assert "overlap" in said.lead(half.assign(change_high=[-0.1, 0.0]), sizes, 5, {})
+    assert "**" not in said.lead(half.assign(change=[-3.0, -2.1]), sizes, 5, {})  # less beside the smaller one
+    assert said.lead(half, sizes, 50, {}).startswith("No model")
+    further = said.lead(pd.concat([half, half[:1].rename({"test": "blog"})]), sizes, 5, {})
+    assert "On another test set, blog, a model with 2 × 8 loses 0.20 [0.10, 0.30]." in further
+    assert said.decoder_in("europarl", "europarl-deep-decoder") == "3 × 8" != said.decoder_in("europarl", "europarl")
+    kept = {("encoder", 0): [0], ("decoder", 0): [0, 1], ("decoder", 1): [0, 1]}
+    assert said.decoder_of(SimpleNamespace(kept=kept)) == "2 × 2"
     begin = "Rank encoder heads by gradient importance; remove a quarter, half and three quarters of them from the same model;"
     begin += " train each on; keep the smallest whose loss you accept (tried with 35 of 48 gone)."
-    pruned = by_hand(
-        ("L0 1", "L0", 1, (3, 2, 1), 20.5, -2, -3, 0), ("scratch 1", "from scratch", 1, (3, 2, 1), 22.5, 0, 0, 0), total=80
-    )  # fmt: skip
-    pruned = pruned.assign(total=80)
-    more = "In one training all 2 maps had more BLEU from scratch (0.2 to 4.5), for 22,000 steps instead of 2,000: prune a"
-    more += " model that exists; if you must train anyway, train it small."
-    assert said.short(summed, lost, "Fast.") == f"{begin} {more} Fast."
-    gates = said.short(summed.assign(low=-0.5, high=-0.1), -lost, "Fast.")
-    assert gates.startswith("Let gates choose") and "tried" not in gates
-    assert said.short(summed, {}, "Fast.") == f"{begin} Fast."
-    harm = "With 3/2/1 heads left the pruned model has 20.5 BLEU, the same map from scratch 22.5, a model"
-    harm += " trained with no encoder head but all 32 others 21.0."
-    assert said.damage(pruned, first) == harm and not said.damage(pruned, HAND)
+    assert (
+        said.short(ways, "Fast.")
+        == f"{begin} Models with a smaller decoder lost more, a correlation; hollow ones do not count. Fast."
+    )
+    for worse in ({"low": -0.5, "high": -0.1}, {"low": np.nan, "high": np.nan, "gap": -0.5}):  # of one training: a large loss
+        assert said.short({"EN-RU": ways["EN-RU"].assign(**worse)}, "").startswith("Let gates choose")
     scratch = pd.DataFrame(
         {"change": [0.2, -0.1, -0.05], "low": -0.3, "high": [0.3, -0.05, 0.1], "steps": 9, "steps_pruned": 2}, ["m"] * 3
     )
-    told = "Trained from scratch, the head map of m is better in 2 of 3 cases{}."
     judged = [
-        SimpleNamespace(side=side, value=value) for side, value in zip(("for", "against", "open"), scratch.change, strict=True)
+        SimpleNamespace(side=side, value=row.change, low=row.low, high=row.high)
+        for side, row in zip(("for", "against", "open"), scratch.itertuples(), strict=True)
     ]
-    assert said.from_scratch(scratch) == told.format("")
-    assert said.from_scratch(scratch, judged) == told.format(", 1 of them significantly after Holm's correction")
+    told = "Of 3 head maps of one training of m (pruned in 2 steps; longer was not tried)"
+    assert said.from_scratch(scratch) == f"{told} 2 have more BLEU from scratch."
+    told += " 1 are surely better from scratch (by 0.1 [0.1, 0.3] BLEU), 1 pruned; 1 cannot be told after Holm's correction."
+    assert said.from_scratch(scratch, judged) == told
     assert "No head map" in said.from_scratch(scratch[:0])
     runs = ["relevance 0.003", "random 0.003", "random 0.003 #2", "L0's heads 0.01", "gradual 1", "confidence 1"]
     told = "random heads, draw 1, random heads, draw 2, L0's heads, trained as the others, gradual pruning"
@@ -284,45 +267,38 @@ def test_what_is_said_follows_the_numbers():
     low, high = stats.t.interval(0.95, 1, -1.6, 2.0)
     assert found.loc["relevance, LRP αβ", ["gap", "low", "high"]].tolist() == pytest.approx([-1.6, low, high])
     assert said.further(found.rename({"gradual pruning": "gradient importance"})).endswith("BLEU over 2 trainings.")
-    chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 2, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
+    chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 3, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=1.0)
     told, power = said.functions(chance)
-    begin = "In 1 of the 2 prunings with enough such heads more of them stay than chance expects, significantly in"
-    assert told == f"{begin} none." and power.endswith(
-        "even if as many such heads stayed as there is room for, only 1 of these 2 would pass it."
+    assert told == (
+        "Of 2 prunings of models with 3 or more such heads, 1 keep more of them than chance expects, 1 fewer, 0 as many;"
+        " significantly more in none."
     )
-    assert said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))[0] == f"{begin} 1."
-    more = pd.concat([chance.assign(model="few"), chance.assign(had=5)])  # too few to tell: left out
-    assert said.functions(more)[0] == f"{begin} none."
-    both = pd.concat([chance, chance.assign(function="dobj", had=1)])
-    assert said.had(both) == "Heads with a function before pruning (one head may have several): m 2 (object 1)."
+    assert power.endswith("even if as many such heads stayed as there is room for, only 1 of these 2 would pass it.")
+    assert said.functions(chance.assign(p=[0.01, 1.0], p_holm=[0.02, 1.0]))[0].endswith("more in 1.")
+    more = pd.concat([chance.assign(model="few", had=2), chance])  # too few to tell: left out
+    assert said.functions(more)[0].endswith("(2 more, of models with fewer such heads, say little and are not counted.)")
     specs = {n: {"model": {"layers": n, "heads": 2}, "training": {"steps": 1}} for n in (3, 1)}
     models = [SimpleNamespace(title=f"m {n}", run=SimpleNamespace(spec=specs[n])) for n in (3, 3, 1)]
     assert said.sizes(models) == "m 1: encoder 1 × 2, decoder 1 × 2" and not said.sizes(models[:2])
     rows = [("a", 4, 9.0), ("a", 3, 7.0), ("a", 2, 1.0), ("b", 2, 3.5), ("b", 4, 0.5), ("all heads", 6, 9.5)]
     rows += [("random heads", heads, bleu) for heads, bleu in ((4, 5.0), (3, 5.0), (2, 2.0), (2, 4.0))]
     points = pd.DataFrame(rows, columns=["method", "heads", "value"]).assign(panel="p")
-    told = (
-        "With 3 heads left, those chosen by *a* keep 7.0 BLEU, random ones 5.0; with 2 left *b* keeps more (3.5 against 1.0)."
-    )
-    told += " With 4 left b does worse than every random draw."
-    assert said.gone_at_once(points) == told
-    assert "keep 7.0 BLEU (500 test sentences), random ones" in said.gone_at_once(points, 500)
+    points = points.assign(low=points.value - 1, high=points.value + 1)
+    told = "Heads chosen by *a* keep most BLEU at 2 of 3 numbers of heads: with 3 left 7.0, random heads 5.0; with 2 left *b*"
+    told += " keeps more (3.5 [2.5, 4.5] against 1.0 [0.0, 2.0]). A beats every random draw with 4 and 3 left and none with 2."
+    assert said.gone_at_once(points).startswith(told)
+    assert "with 3 left 7.0 (500 test sentences), random heads" in said.gone_at_once(points, 500)
+    assert "*b* cannot be told from it" in said.gone_at_once(points.assign(high=points.value + 9))
     assert "nothing to compare" in said.gone_at_once(points[points.method == "random heads"])
-
-
-def test_what_becomes_of_functions_is_summed_over_pruned_models():
-    at = [("encoder", 0, head) for head in range(3)]
-    before = pd.Series([[("dobj", ""), ("nsubj", "")], [("amod", "")], []], at)
-    later = pd.Series([[("dobj", "")], [("amod", "")], []], at)
-    by_count = {3: before, 2: later.iloc[:2], 1: later.iloc[:1]}
-    drift = pd.concat({"m": l0.tables.drift(by_count)}, names=["model"])
-    assert said.drifted(drift).loc["m", ["functional_before", "kept", "lost", "pruned"]].tolist() == [3, 1, 2, 2]
+    both = points.replace({"a": "gradient importance", "b": "gradient importance, by layer"})
+    assert "less BLEU at 1 of 2 numbers of heads (from -8.5 to +2.5)" in said.normalised(both) and not said.normalised(points)
 
 
 def test_what_the_few_steps_of_the_method_came_to():
     told = "2 of 3 gates are still more likely fully open than closed; without the other heads the loss on this batch is 0.30,"
-    assert said.learned(torch.tensor([1.0, 0.0, 1.0]), 0.2, 0.3) == f"{told} with all heads 0.20."
+    told += " with as many random heads 0.40 to 0.50 (2 draws), with all heads 0.20."
+    assert said.learned(torch.tensor([1.0, 0.0, 1.0]), 0.2, 0.3, [0.5, 0.4]) == told
 
 
 def test_runs_that_close_no_gate_do_not_count():
@@ -347,10 +323,16 @@ def test_kinds_of_a_published_run(tmp_path):
     assert said.kinds_elsewhere(chapter, "natural") == ""
     rows = pd.DataFrame({"model": "EN-FR, deep", "decoder": [8, 8], "cross": [8, 7], "decoder_total": 8, "cross_total": 8})
     study.write_text(chapter.table("fig9_heads_by_kind"), rows.to_csv())
-    told = "; on natural text (deep) before the decoder in 1 of 2"
-    assert said.kinds_elsewhere(chapter, "natural") == told
-    study.write_text(chapter.table("fig9_heads_by_kind"), rows.assign(cross=8).to_csv())
-    assert said.kinds_elsewhere(chapter, "natural") == ""
+    told = " On natural text (deep; hollow) more decoder heads than cross-attention heads stay in 1 of 2, by 0 to 1 of 8."
+    assert said.kinds_elsewhere(chapter, "natural", "hollow") == told
+    own = pd.DataFrame({"encoder": [2, 1], "decoder": [8, 8], "cross": [8, 7], "starts alike": True})
+    own = own.assign(**dict.fromkeys(("encoder_total", "decoder_total", "cross_total"), 8))
+    told = "in 0 of the 1 in which it or the decoder loses any. There both differ by 1 of 8 heads: too few to tell"
+    assert told in said.by_kind(own) and "in one surely" in said.by_kind(own.assign(cross=[8, 1]))
+    judged = [SimpleNamespace(verdict="no", brief="", number="3 %"), SimpleNamespace(verdict="–", brief="hollow", number="4")]
+    assert said.elsewhere(judged, "natural").endswith("are **no** (3 %) and **–** (hollow).") and not said.elsewhere(
+        [], "natural"
+    )
 
 
 def test_a_published_summary_is_read_as_a_sweep():
@@ -363,8 +345,6 @@ def test_a_published_summary_is_read_as_a_sweep():
     )
     found = l0.tables.summarised(folder / "techdocs.csv", "techdocs")
     assert l0.tables.largest_pruning(found).pruned.tolist() == [0]
-    summed = said.summary({"natural, documentation": found}, "controlled", {})
-    assert summed[["model", "spared"]].values.tolist() == [["natural, documentation", "none of 48"]]
 
 
 def test_table_2():

@@ -113,7 +113,7 @@ def _named_at_the_end(
         axis.text(1 if at is None else at, place, name, transform=behind, color=look["color"], fontsize=size, va="center")
         if marked:
             before = across + ScaledTranslation(7 / 72, 0, figure.dpi_scale_trans)
-            axis.add_artist(plt.Line2D([1], [place], transform=before, clip_on=False, **{"ms": 4.5, "mec": "white", **look}))
+            axis.add_artist(plt.Line2D([1], [place], transform=before, clip_on=False, **{"ms": 5, **look}))
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------

@@ -28,8 +28,6 @@ SURVIVAL = "kept by L0"
 SURE = 0.05
 NEVER = "worth from the start"
 TEXTS = {"controlled": "generated", "natural": "natural"}  # what people call a corpus
-FUNCTIONS = {name: name for name in ("positional", "rare")}
-FUNCTIONS |= {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb"}
 PAPER = next((-x, kept, max(one)) for one in PRINTED_ENCODER.values() for kept, x in one.items() if x)  # BLEU, heads, of all
 _CALLED = {
     RANDOM: "random heads", NAMES["l0"]: "L0, gates and training at once", NAMES["map"]: "L0's heads, trained as the others",
@@ -71,10 +69,19 @@ def decoder_in(profile: str, name: str) -> str:
     return snapshots.shape(settings)["decoder"]
 
 
+def called(title: str, table: pd.DataFrame) -> str:
+    """A model's title, with its first test set where that has a name of its own."""
+    split = table.index[0][1]
+    return f"{title}, {split.partition('_')[0].capitalize()}" if "_" in split else title
+
+
 def without(tables: Mapping[str, pd.DataFrame]) -> str:
     """Of `tables.quality` with `tables.worth` of first trainings: what is left beside models without encoder heads."""
-    told = "; ".join(f"{title}: {later}" for title, table in tables.items() if (later := never(table)))
-    marks = "Filled marks: means and intervals over trainings; white ones: one training, intervals over test sentences."
+    told = "; ".join(f"{called(title, table)}: {later}" for title, table in tables.items() if (later := never(table)))
+    marks = (
+        "Brackets: the decoder, layers × heads. Filled marks: means over trainings; white ones: one training, intervals over"
+    )
+    marks += " sentences."
     return marks + f" Right panel, first trainings: {told}." * bool(told)
 
 
@@ -97,10 +104,8 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Ma
     groups = [rows for _, rows in full.groupby(full.decoder.map(lambda size: math.prod(map(int, size.split(" × ")))))]
     if not groups:
         return "No model whose encoder heads are worth enough lost half of them."
-    costs = [f"{ends(-one.change, '.1f')} BLEU beside {one.decoder.iloc[0]} ({count(len(one), 'model')})" for one in groups]
+    costs = [f"{ends(-one.change, '.1f')} BLEU with {one.decoder.iloc[0]} ({count(len(one), 'model')})" for one in groups]
     told = [f"The first pruning past half ({ends(full.gone, '%')} of them gone) costs {listed(costs)}."]
-    later = [(decoders[title], split, row) for (title, split), row in half.drop(first.index).iterrows()]
-    others = "; ".join(f"{split}, {decoder}: {_cost(row)}" for decoder, split, row in later)
     if len(groups) > 1 and _rising(groups, "change", "change"):
         what = "**Removing encoder heads costs less where the decoder is larger (layers × heads in each), a correlation over"
         apart = "do not touch" if _rising(groups, "change_high", "change_low") else "overlap"
@@ -110,11 +115,12 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Ma
             f"Intervals of the groups {apart}, but text, encoder and training",
         ]
         told.append("differ too.")
-    told += [f"On a further test set the cost differs ({others})."] * bool(others)
+    for (title, split), row in half.drop(first.index).iterrows():
+        told.append(f"On another test set, {split}, a model with {decoders[title]} loses {_cost(row)}.")
     told.append(_printed(full))
     for (title, _), row in hollow.iterrows():
-        told.append(f"Not counted: {title} ({row.decoder}) loses {_cost(row)}, but is *hollow*. All its encoder heads together")
-        told.append(f"are worth {row.worth:.1f} BLEU; our rule asks {least:g}.")
+        told.append(f"Not counted: {title} ({row.decoder}) loses {_cost(row)}, but is *hollow*: all its encoder heads together")
+        told.append(f"are worth {row.worth:.1f} BLEU, and our rule asks {least:g}.")
     return " ".join([*told, _chosen(ways)]).strip()
 
 
@@ -153,7 +159,9 @@ def short(ways: Mapping[str, pd.DataFrame], saved: str) -> str:
     tried = listed(f"{row.total - row.left:.0f} of {row.total:.0f}" for row in rows)
     told = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
     told += "; remove a quarter, half and three quarters of them from the same model; train each on; keep the smallest whose"
-    return f"{told} loss you accept{f' (tried with {tried} gone)' * cheap}. Models with a small decoder lost more. {saved}"
+    told += f" loss you accept{f' (tried with {tried} gone)' * cheap}. Models with a smaller decoder lost more, a correlation;"
+    told += " hollow ones do not count."
+    return f"{told} {saved}"
 
 
 def never(table: pd.DataFrame) -> str:
@@ -189,7 +197,7 @@ def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least:
             "decoder": decoders[model],
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.2f"),
-            "worth": f"{row.worth:.1f}{' (hollow)' * (row.worth < least)}",
+            "worth": f"{row.worth:.1f}" + (" (hollow)" if row.worth < least else ""),
             "share": _share(row),
             "never": f"{_share(row, 'share from the start')}, of {row[NEVER]:.1f} BLEU{alone}" if known else "not trained",
         })  # fmt: skip
@@ -222,14 +230,14 @@ def by_kind(table: pd.DataFrame) -> str:
     """Of `tables.kept_by_kind`: whether encoder heads go first, and whether cross-attention goes after the decoder's heads."""
     encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KIND_TITLES)
     part, first = ~((cross == 1) & (decoder == 1)), ((encoder < decoder) & (encoder < cross)).sum()
-    said = f"Encoder heads go first in {first} of {count(len(table), 'run')}, one training a model"
+    said = f"Encoder heads go first in {first} of {count(len(table), 'pruning')}, one training a model"
     if not table["starts alike"].all():
         return f"{said}. Only encoder attention starts from zero: no order follows."
     if part.any():
         last, told = (cross > decoder)[part].sum(), table[part]
         chance = min(fisher_exact(_left_and_gone(row))[1] for _, row in told.iterrows())
         sure = f"too few to tell (Fisher's exact test, p {chance:.2f} or more)" if chance >= SURE else "in one surely"
-        said += f"; cross-attention goes last in {last} of the {len(told)} in which it or the decoder loses any. There the two"
+        said += f"; cross-attention goes last in {last} of the {len(told)} in which it or the decoder loses any. There both"
         said += f" differ by {_apart(told)} heads: {sure}"
     return f"{said}."
 
@@ -313,16 +321,6 @@ def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
     )
 
 
-def had(table: pd.DataFrame) -> str:
-    """Of `tables.retained_more_than_chance`: which functions heads had before pruning, by model."""
-    told = []
-    for model, rows in table.groupby("model", sort=False):
-        most = rows.groupby("function").had.max()
-        own = [f"{called} {most[name]}" for name, called in FUNCTIONS.items() if most.get(name)]
-        told.append(f"{model} {most['any']}{f' ({listed(own)})' if own else ''}")
-    return f"Heads with a function before pruning (one head may have several): {'; '.join(told)}."
-
-
 def gone_at_once(points: pd.DataFrame, first: int | None = None) -> str:
     """Of `tables.removed_at_once`: what keeps most, beside the range of random heads, and which measures random heads beat;
     `first`: how many test sentences were translated, if not all."""
@@ -358,9 +356,7 @@ def normalised(points: pd.DataFrame) -> str:
         return ""
     change = (own[other] - own[name]).dropna()
     told = f"Michel et al. also normalise importance within each layer; that keeps less BLEU at {(change < 0).sum()} of"
-    return f"{told} {len(change)} numbers of heads (from {change.min():+.1f} to {change.max():+.1f}), so we do not.".replace(
-        "-", "−"
-    )
+    return f"{told} {len(change)} numbers of heads (from {change.min():+.1f} to {change.max():+.1f}), so we do not."
 
 
 def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
