@@ -218,7 +218,7 @@ def test_what_is_said_follows_the_numbers():
     assert "**" not in said.lead(half.assign(change=[-3.0, -2.1]), sizes, 5, {})  # less beside the smaller one
     assert said.lead(half, sizes, 50, {}).startswith("No model")
     further = said.lead(pd.concat([half, half[:1].rename({"test": "blog"})]), sizes, 5, {})
-    assert "On another test set, blog, a model with 2 × 8 loses 0.20 [0.10, 0.30]." in further
+    assert "On another test set, blog, a model with 2 × 8 loses 0.20 [0.10, 0.30]. The paper" in further
     assert said.decoder_in("europarl", "europarl-deep-decoder") == "3 × 8" != said.decoder_in("europarl", "europarl")
     kept = {("encoder", 0): [0], ("decoder", 0): [0, 1], ("decoder", 1): [0, 1]}
     assert said.decoder_of(SimpleNamespace(kept=kept)) == "2 × 2"

@@ -485,9 +485,9 @@ def _ended(
     ends, other = {}, {"natural", "generated"} - {text.partition(" ")[0]}
     for name, rows in part.groupby("series", sort=False):
         begin, _, rest = name.partition(", ")
-        last, look, called = rows.iloc[-1], {"color": "black"}, f"paper, {name.rpartition(' ')[2]}"
+        last, look, called = rows.iloc[-1], looks.get(name, {"color": "black"}), f"paper, {name.rpartition(' ')[2]}"
         if name in looks:
-            away, look = bool(rest) and begin in other, looks[name]
+            away = bool(rest) and begin in other
             size = next((decoders[title] for title in sorted(decoders, key=len, reverse=True) if name.startswith(title)), "")
             behind = ", ".join(filter(None, (begin * away, size)))
             called = (rest if away else name) + (f"\n({behind})" if behind else "")
@@ -498,11 +498,7 @@ def _ended(
         if not inside or last.kept < (_EDGE / 2 if over else _EDGE):
             ends[called] = (min(max(last.value, axis.get_ylim()[0]), axis.get_ylim()[1]), look)
         else:
-            font = {
-                "ha": "center" if over else "right",
-                "va": "bottom" if over else "top",
-                "color": look["color"],
-                "fontsize": 7.5,
-            }
+            font: dict[str, Any] = {"ha": "center", "va": "bottom"} if over else {"ha": "right", "va": "top"}
+            font |= {"color": look["color"], "fontsize": 7.5}
             axis.annotate(called, (last.kept, last.value), (0, 8) if over else (-6, 0), textcoords="offset points", **font)
     _named_at_the_end(axis, ends, 2)

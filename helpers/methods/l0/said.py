@@ -78,10 +78,7 @@ def called(title: str, table: pd.DataFrame) -> str:
 def without(tables: Mapping[str, pd.DataFrame]) -> str:
     """Of `tables.quality` with `tables.worth` of first trainings: what is left beside models without encoder heads."""
     told = "; ".join(f"{called(title, table)}: {later}" for title, table in tables.items() if (later := never(table)))
-    marks = (
-        "Brackets: the decoder, layers × heads. Filled marks: means over trainings; white ones: one training, intervals over"
-    )
-    marks += " sentences."
+    marks = "Brackets: the decoder, layers × heads. Filled marks: means over trainings; white: one training, over sentences."
     return marks + f" Right panel, first trainings: {told}." * bool(told)
 
 
@@ -107,16 +104,17 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Ma
     costs = [f"{ends(-one.change, '.1f')} BLEU with {one.decoder.iloc[0]} ({count(len(one), 'model')})" for one in groups]
     told = [f"The first pruning past half ({ends(full.gone, '%')} of them gone) costs {listed(costs)}."]
     if len(groups) > 1 and _rising(groups, "change", "change"):
-        what = "**Removing encoder heads costs less where the decoder is larger (layers × heads in each), a correlation over"
+        told.insert(
+            0, "**Removing encoder heads costs less where the decoder is larger (layers × heads in each), a correlation"
+        )
+        told.insert(1, f"over {count(len(full), 'model')}.**")
         apart = "do not touch" if _rising(groups, "change_high", "change_low") else "overlap"
-        told = [
-            f"{what} {count(len(full), 'model')}.**",
-            *told,
-            f"Intervals of the groups {apart}, but text, encoder and training",
-        ]
-        told.append("differ too.")
+        told.append(f"Intervals of the groups {apart}, but text, encoder and training differ too.")
     for (title, split), row in half.drop(first.index).iterrows():
-        told.append(f"On another test set, {split}, a model with {decoders[title]} loses {_cost(row)}.")
+        near = full[full.decoder != decoders[title]]
+        touching = ((near.change_low <= row.change_high) & (near.change_high >= row.change_low)).any()
+        touches = ", an interval that touches the other group's" if touching else ""
+        told.append(f"On another test set, {split}, a model with {decoders[title]} loses {_cost(row)}{touches}.")
     told.append(_printed(full))
     for (title, _), row in hollow.iterrows():
         told.append(f"Not counted: {title} ({row.decoder}) loses {_cost(row)}, but is *hollow*: all its encoder heads together")
@@ -235,15 +233,12 @@ def by_kind(table: pd.DataFrame) -> str:
         return f"{said}. Only encoder attention starts from zero: no order follows."
     if part.any():
         last, told = (cross > decoder)[part].sum(), table[part]
-        chance = min(fisher_exact(_left_and_gone(row))[1] for _, row in told.iterrows())
+        both = [[[row[kind], row[f"{kind}_total"] - row[kind]] for kind in ("decoder", "cross")] for _, row in told.iterrows()]
+        chance = min(fisher_exact(one)[1] for one in both)
         sure = f"too few to tell (Fisher's exact test, p {chance:.2f} or more)" if chance >= SURE else "in one surely"
         said += f"; cross-attention goes last in {last} of the {len(told)} in which it or the decoder loses any. There both"
         said += f" differ by {_apart(told)} heads: {sure}"
     return f"{said}."
-
-
-def _left_and_gone(row: pd.Series) -> list[list[int]]:
-    return [[row[kind], row[f"{kind}_total"] - row[kind]] for kind in ("decoder", "cross")]
 
 
 def _apart(table: pd.DataFrame) -> str:
