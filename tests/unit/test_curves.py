@@ -327,7 +327,7 @@ def test_kinds_of_a_published_run(tmp_path):
     assert said.kinds_elsewhere(chapter, "natural", "hollow") == told
     own = pd.DataFrame({"encoder": [2, 1], "decoder": [8, 8], "cross": [8, 7], "starts alike": True})
     own = own.assign(**dict.fromkeys(("encoder_total", "decoder_total", "cross_total"), 8))
-    told = "in 0 of the 1 in which it or the decoder loses any. There both differ by 1 of 8 heads: too few to tell"
+    told = "in 0 of the 1 in which it or the decoder loses any. Their numbers then differ by 1 of 8 heads: too few to tell"
     assert told in said.by_kind(own) and "in one surely" in said.by_kind(own.assign(cross=[8, 1]))
     judged = [SimpleNamespace(verdict="no", brief="", number="3 %"), SimpleNamespace(verdict="–", brief="hollow", number="4")]
     assert said.elsewhere(judged, "natural").endswith("are **no** (3 %) and **–** (hollow).") and not said.elsewhere(
@@ -372,9 +372,9 @@ def test_how_long_heads_survive(swept):
 def test_an_order_of_kinds_is_told_from_a_decoder_that_is_still_whole():
     rows = pd.DataFrame([(5, 8, 8), (2, 3, 4), (2, 4, 3)], columns=[*KINDS]).assign(model="m", total_kept=9, total=24)
     rows = rows.assign(**{"starts alike": True} | {f"{kind}_total": 8 for kind in KINDS})
-    told = "Encoder heads go first in 3 of 3 runs"
-    assert said.by_kind(rows) == f"{told}; cross-attention goes last in 1 of the 2 that can tell."
-    assert said.by_kind(rows[:1], "; there") == "Encoder heads go first in 1 of 1 runs; there."
+    told = "Encoder heads go first in 3 of 3 prunings, one training a model; cross-attention goes last in 1 of the 2 in which"
+    assert said.by_kind(rows).startswith(told)
+    assert said.by_kind(rows[:1]) == "Encoder heads go first in 1 of 1 pruning, one training a model."
     assert said.by_kind(rows.assign(**{"starts alike": False})).endswith("no order follows.")
 
 

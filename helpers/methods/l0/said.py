@@ -236,8 +236,8 @@ def by_kind(table: pd.DataFrame) -> str:
         both = [[[row[kind], row[f"{kind}_total"] - row[kind]] for kind in ("decoder", "cross")] for _, row in told.iterrows()]
         chance = min(fisher_exact(one)[1] for one in both)
         sure = f"too few to tell (Fisher's exact test, p {chance:.2f} or more)" if chance >= SURE else "in one surely"
-        said += f"; cross-attention goes last in {last} of the {len(told)} in which it or the decoder loses any. There both"
-        said += f" differ by {_apart(told)} heads: {sure}"
+        said += f"; cross-attention goes last in {last} of the {len(told)} in which it or the decoder loses any. Their numbers"
+        said += f" then differ by {_apart(told)} heads: {sure}"
     return f"{said}."
 
 
