@@ -65,7 +65,7 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
     unsure : Series on (kind, layer, head), bool
         Heads whose value of the first measure cannot be told from zero: grey there.
     marks : Series on (kind, layer, head), bool
-        Heads that have a white dot there; a head whose loss falls has a cross.
+        Heads that have a white dot there.
     """
     kinds = drawing.kinds(unsure.index.unique("kind"))
     layers = {kind: unsure[kind].index.unique("layer").size for kind in kinds}
@@ -85,8 +85,6 @@ def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Seri
                 axis.imshow(np.where(grey, 1.0, np.nan), cmap="Greys", vmin=0, vmax=5, aspect="auto", zorder=0.2)
                 down, across = np.nonzero(marks[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool))
                 axis.scatter(across, down, s=20, color="white", ec="black", lw=0.5)
-                down, across = np.nonzero((column[kind].unstack("head").reindex_like(table) < 0).to_numpy() & ~grey)
-                axis.scatter(across, down, s=28, color="black", marker="x")
                 axis.set_ylabel(f"{drawing.KIND_TITLES[kind]}\nlayer")
             shown = range(table.shape[1]) if table.shape[1] <= 16 else ()
             axis.set_xticks(shown, [table.columns[at] + 1 for at in shown])
@@ -198,21 +196,23 @@ def beside_random(frame: pd.DataFrame):
     """
     drawing.need(frame, "heads", "choice", "method", "rise")
     numbers, chosen = list(dict.fromkeys(frame["heads"])), frame.method == frame.method.iloc[0]
-    rows = {name: chosen & (frame.choice == name) for name in dict.fromkeys(frame.choice[chosen])}
-    drawn = {"random, same types": frame.choice.ne("") & ~chosen, "random, any type": frame.choice.eq("")}
-    looks = _CHOICES[: len(rows)] + [{"color": _RANDOM, "marker": "o", "alpha": alpha} for alpha in (0.8, 0.4)]
-    rows |= {name: own for name, own in drawn.items() if own.any()}
+    rows = list[tuple[str, pd.Series, dict[str, Any]]]()
+    for choice, look in zip(dict.fromkeys(frame.choice[chosen]), _CHOICES, strict=False):
+        own, alike = frame.choice == choice, {"color": _RANDOM, "marker": "o", "alpha": 0.8}
+        rows += [(choice, own & chosen, look), ("random, same types", own & ~chosen, alike)]
+    rows.append(("random, any type", frame.choice == "", {"color": _RANDOM, "marker": "o", "alpha": 0.4}))
+    rows = [row for row in rows if row[1].any()]
     size = WIDTH - 0.3, len(numbers) * (0.22 * len(rows) + 0.4) + 0.4
     figure, axes = plt.subplots(len(numbers), figsize=size, sharex=True, squeeze=False)
     for axis, number in zip(axes[:, 0], numbers, strict=True):
-        for place, (own, look) in enumerate(zip(rows.values(), looks, strict=False)):
-            rises = 1000 * frame.rise[own & (frame["heads"] == number)].drop_duplicates().sort_values()
+        for place, (_, own, look) in enumerate(rows):
+            rises = 1000 * frame.rise[own & (frame["heads"] == number)].sort_values()
             lanes = place + (np.arange(len(rises)) % 3 - 1) * 0.2 * (len(rises) > 1)  # draws stay apart
             axis.plot(rises, lanes, ls="", ms=6 if len(rises) == 1 else 3.5, mec="none", **look)
             if len(rises) == 1:
                 axis.annotate(f"{rises.iloc[0]:,.0f}", (rises.iloc[0], place), (7, 0), textcoords="offset points", va="center",
                               fontsize=8, color=look["color"], fontweight="bold")  # fmt: skip
-        axis.set_yticks(range(len(rows)), rows)
+        axis.set_yticks(range(len(rows)), [name for name, *_ in rows])
         axis.set(ylim=(len(rows) - 0.5, -0.5), title=f"{number} heads off")
     _millinats(axis, "x", frame.rise)
     axis.set_xlabel("rise of the loss (millinats per token)")
@@ -317,38 +317,31 @@ def on_top(costs: pd.DataFrame):
 
 @redrawable
 def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
-    """What is left of a model without some of its heads, by each way to choose them: a dot a draw, a line through the mean.
+    """What a model loses without some of its heads: a panel a number of heads, a row a way to choose them.
 
     Parameters
     ----------
     points : pandas.DataFrame
-        Rows: method (choices first), heads (left, of `total`), bleu, low, high.
+        Rows: method (choices first), heads (left, of `total`), change (BLEU), "change low", "change high".
     drawn : sequence of str
         Methods that are drawn at random: hollow, without intervals.
     """
-    drawing.need(points, "method", "heads", "bleu", "low", "high")
-    figure, axis = plt.subplots(figsize=(WIDTH - 0.3, 3.1))
-    points = points.assign(heads=total - points["heads"])
-    ticks = sorted(points["heads"].unique())
-    middle = ticks[len(ticks) // 2]  # where it is written what each loses
-    looks = dict(zip((name for name in dict.fromkeys(points.method) if name not in drawn), _CHOICES, strict=False))
-    looks |= {name: {"color": _RANDOM, "marker": mark} for name, mark in zip(drawn, "sD", strict=False)}
-    for at, (name, look) in enumerate(reversed(looks.items())):
-        rows = points[points.method == name]
-        mean = rows.groupby("heads").bleu.mean()
-        axis.plot(mean.index, mean, color=look["color"], lw=1.2, zorder=2)
-        whole, rows = rows["heads"] == 0, rows.assign(lane=rows.groupby("heads").cumcount())
-        if name in drawn:  # draws of one number of heads side by side
-            side = (rows.lane - rows.groupby("heads").lane.transform("mean")) * 0.009 * total
-            axis.plot(
-                (rows["heads"] + side)[~whole], rows.bleu[~whole], ls="", **(look | {"ms": 3.5, "mfc": "white", "mew": 1})
-            )
-        else:
-            axis.errorbar(rows["heads"], rows.bleu, yerr=drawing.whiskers(rows, "bleu"), ls="", zorder=3 + at, ms=4.5, **look)
-        lost = f"{name}: {mean[middle] - mean[0]:+.1f} with {middle} off"
-        axis.text(0.04, 0.08 + 0.1 * at, lost, color=look["color"], transform=axis.transAxes, fontsize=8.5)
-    axis.set(xlim=(-0.05 * total, ticks[-1] + 0.05 * total), xticks=ticks, ylim=(-3, None))
-    axis.set(xlabel=f"heads off (of {total})", ylabel="BLEU")
+    drawing.need(points, "method", "heads", "change", "change low", "change high")
+    points = points.assign(lost=-points.change, low=-points["change high"], high=-points["change low"])
+    names, left = list(dict.fromkeys(points.method)), sorted({*points["heads"]} - {total}, reverse=True)
+    looks: dict[str, Any] = dict(zip((name for name in names if name not in drawn), _CHOICES, strict=False))
+    looks |= {name: {"color": _RANDOM, "marker": "o", "mfc": "white"} for name in drawn}
+    figure, axes = plt.subplots(1, len(left), figsize=(WIDTH, 0.36 * len(names) + 0.8), sharey=True, squeeze=False)
+    for axis, heads in zip(axes[0], left, strict=True):
+        axis.axvline(0, **drawing.LEVEL)
+        for place, name in enumerate(names):
+            rows = points[(points.method == name) & (points["heads"] == heads)]
+            bars = None if name in drawn else drawing.whiskers(rows, "lost")
+            axis.errorbar(rows.lost, [place] * len(rows), xerr=bars, ls="", ms=4.5, **looks[name])
+            told, look = f"{'mean ' * (name in drawn)}{rows.lost.mean():.1f}", {"textcoords": "offset points", "ha": "center"}
+            axis.annotate(told, (rows.lost.mean(), place), (0, 6), fontsize=8.5, color=looks[name]["color"], **look)
+        axis.set(title=f"{total - heads} of {total} heads off", xlabel="BLEU lost", ylim=(len(names) - 0.5, -0.8), xmargin=0.2)
+    axes[0, 0].set_yticks(range(len(names)), names)
     return figure
 
 

@@ -224,7 +224,7 @@ def quality(
     shares : sequence of float
         Of all heads, to be removed.
     draws : int
-        Of random heads: from all heads, and as many of each kind of attention as the first choice takes.
+        Of random heads, as many of each kind of attention as the first choice takes.
     first : int, optional
         Sentences of the split, the first, on which it is scored; all by default.
 
@@ -255,15 +255,14 @@ def quality(
         return dict(zip(SCORES, (loss, *ends), strict=True))
 
     def choices() -> Iterator[tuple[dict[str, Any], list]]:
-        for method in (*columns, RANDOM, ALIKE):
+        for method in (*columns, ALIKE):
             yield {"method": method, "draw": 0, "heads": total}, []
         for count in dict.fromkeys(round(total * share) for share in shares):
             for method, column in columns.items():
                 yield {"method": method, "draw": 0, "heads": total - count}, least(column, count)
             like = pd.MultiIndex.from_tuples(least(next(iter(columns.values())), count), names=index.names)
             for draw in range(draws):
-                for method, kinds in ((RANDOM, None), (ALIKE, like)):
-                    found = drawn(index.to_series(), count, draw, kinds)
-                    yield {"method": method, "draw": draw, "heads": total - count}, found
+                found = drawn(index.to_series(), count, draw, like)
+                yield {"method": ALIKE, "draw": draw, "heads": total - count}, found
 
     return pd.DataFrame(at_once(subject.model, choices(), scored))

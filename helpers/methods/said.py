@@ -20,28 +20,14 @@ from helpers.study import layout
 
 GRADIENT = "gradient, example"
 UNIT = "millinats per token"
-OF = {ALIKE: " of the same types", RANDOM: ""}
 
 
 def needed(single: pd.DataFrame) -> str:
-    """Which heads surely raise the loss, each off alone, in bold; on (kind, layer, head), see `leave_one_out`."""
+    """Which heads surely raise the loss, each off alone; on (kind, layer, head), see `leave_one_out`."""
     kinds = single.groupby(level="kind", sort=False).size()
     sure = (measured.corrected(single) & (single.loss > 0)).groupby(level="kind").sum()
-    full = [kind for kind in kinds.index if sure[kind] == kinds[kind]]
-    kind_of = {kind: f"{kind} " if len(kinds) > 1 else "" for kind in kinds.index}
-    parts = [f"{sure[kind] or 'none'} of {kinds[kind]} {kind_of[kind]}heads" for kind in kinds.index if kind not in full]
-    every = f"all {kinds[full].sum()} {listed(full) if len(kinds) > 1 else ''}".strip() + " heads"
-    missed = " and ".join([every] * bool(full) + [listed(parts)] * bool(parts))
-    return f"**Off alone, {missed} are surely missed.**"
-
-
-def uncorrected(single: pd.DataFrame) -> str:
-    """How many heads of the same change the loss only if it is not corrected that many are tested."""
-    some = single[~measured.corrected(single) & ((single.low > 0) | (single.high < 0))]
-    of, fall = listed(some.index.unique("kind")) if single.index.unique("kind").size > 1 else "", some.index[some.high < 0]
-    lower = f"; without {f'{len(fall)} of them' if len(fall) > 1 else _heads(set(fall))} (×) the loss falls" * bool(len(fall))
-    more = count(len(some), f"more {of} head".replace("  ", " "))
-    return f"{more} pass{'es' * (len(some) == 1)} only before correction{lower}." * bool(len(some))
+    parts = [f"{sure[kind]} of {heads}{f' {kind}' * (len(kinds) > 1)}" for kind, heads in kinds.items()]
+    return f"Off alone, {listed(parts)} heads are surely missed."
 
 
 def together(row: pd.Series) -> str:
@@ -70,18 +56,38 @@ def nearest(won: pd.DataFrame) -> pd.DataFrame:
 
 
 def beside(won: pd.DataFrame) -> str:
-    """Of the same what each choice costs, beside the cheapest random draw."""
-    rows, draw = nearest(won), "cheapest draw"
-    parts = [f"{row.choice} {1000 * row.own:,.0f}, {draw} {1000 * row.low:,.0f}" for row in rows.itertuples()]
-    return f"{rows['heads'].iloc[0]} heads off, beside random heads{OF[rows.method.iloc[0]]}: {'; '.join(parts)} ({UNIT})."
+    """Of the same what each choice costs, and how many random draws cost more."""
+    rows, parts = nearest(won), []
+    for _, row in rows.iterrows():
+        draws = f"{row.beaten} of {row.draws} draws ({ends(1000 * row[['low', 'high']].astype(float), ',.0f')})"
+        own = f"*{row.choice}* costs {_thousandths(row, 'own', 'own_low', 'own_high')}, less than {draws}"
+        parts.append(f"{own}, one-sided p {number(row.p, 'p')}")
+    told = f"{rows['heads'].iloc[0]} heads off, in {UNIT}, beside random heads"
+    return f"{told}{' of the same types' * (rows.method.iloc[0] == ALIKE)}: {'; '.join(parts)}."
 
 
-def cost(row: pd.Series, won: pd.DataFrame) -> str:
-    """Of a row of `removal.one_by_one` and `nearest`: what heads that cost least alone cost at once, beside another choice."""
-    other, truth = nearest(won).own
-    less = f"{_choosing(won.choice.iloc[0])} chooses as many that cost {number(other / truth, '%')} as much."
-    times = _times(row) or "no more than the sum of their single costs that we can tell"
-    return f"Yet off at once, the {row.name} heads that cost least alone cost {times}. {less[:1].upper()}{less[1:]}"
+def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: pd.DataFrame | None = None) -> str:
+    """Which heads are missed, and what many cost at once: of `needed`, `together`, `nearest` and, if any, `removal.quality`."""
+    times, (own, other) = _times(row) or "no more than the sum of their single costs that we can tell", nearest(won).own
+    at_once = f"Yet off at once, the {row.name} heads that cost least alone cost {times}."
+    told = f"**{needed(single)}** {at_once} By *{won.choice.iloc[0]}* as many cost {number(own / other, '%')} as much."
+    told = told if results is None else f"{price(results)} {needed(single)} {at_once}"
+    return f"{told} So try both choices beside random heads before you cut."
+
+
+def price(results: pd.DataFrame) -> str:
+    """Of `removal.quality`: what a quarter and half of the heads cost by the first choice, and half by the second."""
+    (total, quarter, half, *_), (first, second, *_) = results["heads"].unique(), results.method.unique()
+    rows = results[results.method != ALIKE].set_index(["heads", "method"])
+    least, own, other = (rows.loc[place] for place in ((quarter, first), (half, first), (half, second)))
+    free = least["change low"] <= 0 <= least["change high"]
+    told = f"no BLEU that we can tell ({_bleu(least)})" if free else f"{_bleu(least)} BLEU"
+    told = f"**Chosen by *{first}*, {total - quarter} of {total} heads cost {told}, {total - half} cost {_bleu(own)}.**"
+    return f"{told} Chosen by *{second}*, {total - half} cost {_bleu(other)}."
+
+
+def _bleu(row: pd.Series) -> str:
+    return interval(-row.change, -row["change high"], -row["change low"], ".1f")
 
 
 def idle(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame) -> list[Address]:
@@ -90,30 +96,26 @@ def idle(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame) -> li
     return sorted(head for head in its - own if single.low[head] <= 0 <= single.high[head])
 
 
-def why(off: int, some: Sequence[Address]) -> str:
-    """Which of the heads that cost least the next figure is about."""
-    told = f"Why? Of these {off} take {_heads(set(some))} (layer.head), whose intervals hold zero. Gradient importance would"
-    return f"{told} keep them. What do they cost in other company?"
-
-
-def on_top(costs: pd.DataFrame) -> str:
-    """Of `removal.on_top`: what heads cost with nothing else off, and what on top of others."""
-    _, alone, top = (row for _, row in costs.iterrows())
-    told = f"With nothing else off, these heads cost {_thousandths(alone, 'rise', 'low', 'high')} {UNIT};"
-    told += f" {top.name}, {_thousandths(top, 'rise', 'low', 'high')}."
-    return told + " What a head costs depends on what else is off." * bool(top.low > alone.high)
+def on_top(costs: pd.DataFrame, some: Sequence[Address]) -> str:
+    """Of `removal.on_top` of `some`: what heads cost off one by one, with nothing else off, and on top of others."""
+    single, alone, top = (_thousandths(row, "rise", "low", "high") for _, row in costs.iterrows())
+    noise = " (so noise has a share in this choice)" * bool(costs.low.iloc[0] > 0)
+    told = f"Why? Among them are {_heads(set(some))} (layer.head), whose intervals hold zero; *gradient importance* keeps them."
+    told += f" On test text they cost {single} one by one{noise}, {alone} together, and {top} {costs.index[2]}."
+    return told + " What a head costs depends on what else is off." * bool(costs.low.iloc[2] > costs.high.iloc[1])
 
 
 def traded(choices: Mapping[str, pd.Series], off: int) -> str:
-    """Which heads the first of two choices of `off` gives up, and which it keeps, in place of the second's."""
-    own, its = (set(least(column, off)) for column in choices.values())
-    name, kinds = _choosing(next(iter(choices))), next(iter(choices.values())).index.get_level_values("kind")
-    first, told = name[:1].upper() + name[1:], f"The two choices of {off} differ in {count(len(own - its), 'head')}."
-    told += f" {first} gives up {_heads(own - its)} (layer.head) and keeps {_heads(its - own)}." * (own != its)
+    """In how many heads two choices of `off` differ, and how alike their measures rank; what the first alone cuts."""
+    (name, one), (_, other) = choices.items()
+    own, its, kinds = {*least(one, off)}, {*least(other, off)}, one.index.get_level_values("kind")
+    told = f"The two choices of {off} differ in {count(len(own - its), 'head')}: Spearman's correlation of the measures is"
+    told += f" {number(one.corr(other, 'spearman'), '.2f')} over all heads"
     if len(cut := {kind for kind, *_ in own}) == 1 < kinds.nunique():
-        kind, left = *cut, kinds.isin(cut).sum() - off
-        told += f" {first} cuts {off} {kind} heads, so this check only asks which {left} {kind} heads to keep."
-    return told
+        (kind,), left = cut, kinds.isin(cut).sum() - off
+        told += f", {number(one[kind].corr(other[kind], 'spearman'), '.2f')} over {kind} heads"
+        told += f". By *{name}* {off} {kind} heads go, so this check only asks which {left} to keep"
+    return f"{told}."
 
 
 def _heads(some: set[tuple[str, int, int]]) -> str:
@@ -121,23 +123,12 @@ def _heads(some: set[tuple[str, int, int]]) -> str:
     return " and ".join(f"{kind} {listed(own)}" for kind, own in places.items())
 
 
-def aligned(folder: Path | None, name: str, head: tuple[str, int, int]) -> str:
-    """How often a cross head of a published model's first training points at the aligned word (notebook 2), where known."""
-    path = folder and layout.Chapter(folder / "02_head_functions").table(f"alignment_{name}")
-    if not path or not path.exists():
-        return ""
-    at = pd.read_csv(path, index_col=["kind", "layer", "head"]).predicted.get(head)
-    told = f"Over the whole text it points at the aligned word for {number(at, '.0%')} of target words (notebook 2)."
-    return "" if at is None else told
-
-
 def reference(run: study.Run) -> Path | None:
     """The folder of published tables, where they are of the same profile and text as a run of a model of this study."""
     folder, given = study.ROOT / "figures" / run.corpus, run.parameters
     shared = layout.Chapter(folder / run.name).shared
     own = not any(given.get(name) for name in ("overrides", "pretrained", "text")) and given.get("seed", 1) == 1
-    own = own and shared.exists()
-    return folder if own and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
+    return folder if own and shared.exists() and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
 
 
 def prices(run: study.Run) -> pd.Series | None:
@@ -147,47 +138,64 @@ def prices(run: study.Run) -> pd.Series | None:
 
 
 def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str) -> str:
-    """What to do with any model: of `nearest`, and of what notebook 6 says of this model, where its tables are known."""
+    """What to do with any model: of `nearest`, and of what notebook 6 says, where its tables are known."""
     own, other = nearest(won).own
     rank = f"With {won['heads'].max()} heads off its choice costs {number(own / other, '%')} of the other's here"
     made = {"controlled": " It reads generated text.", "natural": " It reads natural text."}.get(corpus, "")
-    limits, train = f"One model, one training: another gives other heads (notebook 6).{made}", ""
-    at = folder and layout.Chapter(folder / "06_do_measures_agree").table
-    if at and at("removed_at_once").exists() and at("removed_and_trained_on").exists():
-        cut, after = (
-            pd.read_csv(at(name)).pivot_table(index=["model", "seed", "heads"], columns="criterion", values=value)
-            for name, value in (("removed_at_once", "change"), ("removed_and_trained_on", "bleu"))
-        )
-        share, names = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0], cut.index.unique("model")
-        if f"{model}{EVERY}" in names:
-            own_share = share[f"{model}{EVERY}"]
-            seeds = count(own_share.index.unique("seed").size, "training")
-            rank += f", and {ends(own_share, '%')} in {len(own_share)} cuts over all types of notebook 6 ({seeds})"
-        if DECODER in names:
-            limits += f" In a decoder-only model the gradient wins {(share[DECODER] < 1).sum()} of {len(share[DECODER])} cuts."
-        if model in after.index:
-            _, low, high, runs = intervals.paired(*(after.loc[model, [name]] for name in (GRADIENT, TRUTH)))
-            same = f"the two choices of encoder heads cannot be told apart (notebook 6, {count(runs, 'training')})"
-            train = f"\n3. If you train on after the cut, do not agonise: then {same}." * bool(low <= 0 <= high)
+    more, limits, train = "", "", ""
+    if folder and all(_table(folder, name).exists() for name in ("removed_at_once", "contest_paired")):
+        (more, limits), train = _cuts(folder, model), _trained_on(folder, model)
     return (
-        f"1. Rank heads by gradient importance: one backward pass. {rank}.\n2. Check both choices on other text, beside random"
-        f" heads of the same types. Cut by the one that wins.{train}\n\n*Limits.* {limits}"
+        f"1. Rank heads by gradient importance: one backward pass. {rank}.{more}\n2. Check both choices on other text, beside"
+        f" random heads of the same types. Cut by the one that wins.{train}\n\n*Limits.* One model, one training: another gives"
+        f" other heads (notebook 6).{made}{limits}"
     )
 
 
-def at_half(results: pd.DataFrame) -> str:
-    """Of `removal.quality`, about half of the heads cut: what each choice costs beside the best random draw, in BLEU."""
-    left = sorted(results["heads"][results.method == RANDOM].unique())
-    half, last = (results[results["heads"] == heads].set_index("method") for heads in (left[(len(left) - 1) // 2], left[0]))
-    choices = [name for name in half.index.unique() if name not in (RANDOM, ALIKE)]
-    best, least_lost = (rows.loc[[RANDOM, ALIKE]].change.max() for rows in (half, last))
-    lost = [f"{number(-half.change[name], '.1f')} by {_choosing(name)}" for name in choices]
-    lost.append(f"{number(-best, '.1f')} by the best random draw")
-    won = [name for name in choices if last["change low"][name] > least_lost]
-    which = {0: "neither choice", 1: f"only {_choosing(*won[:1] or choices[:1])}"}.get(len(won), "each choice")
-    told = f"With {results['heads'].max() - left[0]} off {which} clearly beats the best draw"
-    return f"Cutting half of the heads costs, in BLEU, {listed(lost)}. {told}."
+def _cuts(folder: Path, model: str) -> tuple[str, str]:
+    """Of notebook 6: what the choice by gradient importance costs beside others, and where it loses."""
+    cut, europarl = (_changes(at, "removed_at_once") for at in (folder, folder.parent / "natural"))
+    share, every = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0], cut.filter(like=EVERY, axis=0)
+    one, layered, many = every[GRADIENT], every[f"{GRADIENT}, by layer"], len(every)
+    told = f" In {many} cuts over all types in notebook 6 it costs {ends(one / every[TRUTH], '%')}"
+    if (own := (f"{model}{EVERY}", 1)) in share:
+        told += f" (this training: {ends(share[own], '%')})"
+    told += f", in {len(europarl)} of encoder heads on Europarl {ends(europarl[GRADIENT] / europarl[TRUTH], '%')}"
+    less = [(every[name] < one).sum() for name in ("gradient, token", "L1 gates")]
+    told += f". Divided by the norm of its layer, as in Michel et al., it costs {ends(layered / one, '.0f')} times as much in"
+    told += f" those {many}, in {(layered >= every[RANDOM]).sum()} no less than random heads. Cheaper, not tested: the same"
+    told += f" gradient per token in {less[0]}, L1 gates (trained under a price on their size) in {less[1]}."
+    others = {DECODER: "a decoder-only model", f"{model}, small": "a smaller model's encoder heads"}
+    won = [f"{(share[at] < 1).sum()} of {len(share[at])} cuts of {called}" for at, called in others.items() if at in share]
+    return told, f" Its choice costs less in {listed(won)}." * bool(won)
 
 
-def _choosing(name: str) -> str:
-    return f"{'the ' * name.startswith(('loss', 'choice'))}{name}"
+def _trained_on(folder: Path, model: str) -> str:
+    """Of the same: what encoder heads of each choice gain over random ones if the model trains on; nothing of other models."""
+    after, both = _changes(folder, "removed_and_trained_on"), [GRADIENT, TRUTH]
+    if model not in after.index:
+        return ""
+    apart, low, high, seeds = intervals.paired(*(after.loc[model, [one]] for one in both))
+    places = folder, folder.parent / "natural"
+    gains = (pd.read_csv(_table(at, "contest_paired"), header=[0, 1], index_col=0)[RANDOM].loc[both] for at in places)
+    own, europarl = ([interval(gain, least, most, ".1f") for gain, least, most, _ in table.to_numpy()] for table in gains)
+    told = "\n3. If the model trains on after the cut, encoder heads chosen by *gradient importance* beat random heads by"
+    told += f" {own[0]} BLEU, by the loss {own[1]} (notebook 6, {count(seeds, 'training')}; Europarl, one: {listed(europarl)})."
+    return f"{told} The two differ by {interval(apart, low, high, '.1f')}."
+
+
+def _changes(folder: Path, table: str) -> pd.DataFrame:
+    """A table of notebook 6 on (model, seed, heads left), a column a choice, its change."""
+    return pd.read_csv(_table(folder, table)).pivot_table("change", ["model", "seed", "heads"], "criterion")
+
+
+def _table(folder: Path, name: str) -> Path:
+    return layout.Chapter(folder / "06_do_measures_agree").table(name)
+
+
+def at_half(results: pd.DataFrame, sentences: int) -> str:
+    """Of `removal.quality` on so many sentences: what random heads of the same types cost where half are off."""
+    total, _, left, *_ = results["heads"].unique()
+    lost = -results.change[(results["heads"] == left) & (results.method == ALIKE)]
+    told = f"With {total - left} off, {count(lost.size, 'random draw')} cost {number(lost.mean(), '.1f')} BLEU on average,"
+    return f"{told} {number(lost.min(), '.1f')} at best ({sentences:,} sentences)."

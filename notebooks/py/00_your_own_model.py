@@ -17,13 +17,13 @@
 # [Notebook 1: relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md)
 #
-# Michel et al. ([2019](https://arxiv.org/abs/1905.10650), sections 3.2 and 4.1) switched off one attention head at a time.
-# They found that a trained translation model hardly misses most of its heads. To choose many heads at once they took the
-# gradient, which one backward pass gives for all heads.
+# Michel et al. ([2019](https://arxiv.org/abs/1905.10650), sections 3.2 and 4.1) switched off one attention head at a time
+# (here: *loss without the head*) and found that a trained translation model hardly misses most of its heads. To choose many at
+# once they took the gradient (*gradient importance*: how steeply the loss changes with a head), which one backward pass gives
+# for all.
 #
-# This notebook measures both on one small translation model of this study. Do these numbers tell you which heads you can cut
-# *together*? It shows how to check a choice before you trust it. Its last section
-# [runs it on yours](#Cut-the-heads,-and-use-it-on-your-model), of a dozen model families.
+# Do these two numbers tell you which heads you can cut *together*? We measure both on one small translation model, check the
+# choice, and [run it on yours](#Cut-the-heads,-and-use-it-on-your-model), of a dozen model families.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -54,7 +54,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from IPython.display import HTML, Markdown, display
+from IPython.display import HTML, Markdown
 
 from helpers import drawing, heads, measures
 from helpers.measures import figures, lrp, measured
@@ -66,7 +66,7 @@ from helpers.methods import contest, removal, said
 from helpers.methods.contest.said import heart
 from helpers.methods.said import UNIT
 from helpers.models import inputs, parameters
-from helpers.reading import number, readable, sortable
+from helpers.reading import number, sortable
 from helpers.runs import passages, subjects
 from helpers.scores import intervals
 
@@ -97,11 +97,10 @@ if not (text or pretrained):
 # - *Loss without the head* closes one gate: how much does the loss rise when $g_h = 0$? It needs a forward pass for every head.
 #   We give it in millinats (thousandths of a nat) per target token.
 # - *Gradient importance* asks how steeply the loss changes at $g_h = 1$. It is the mean of $|\partial L / \partial g_h|$ over
-#   sentences, where $L$ is a sentence's loss; a mean of sizes is never zero. One backward pass gives it for all heads.
-#   Michel et al. also divide it by the norm of its layer. We do not, so that layers and types compete.
+#   sentences, where $L$ is a sentence's loss. Michel et al. also divide it by the norm of its layer. We do not, so that layers
+#   and types compete (what that is worth: [in short](#In-short)).
 #
-# A single call measures both for all heads, beside relevance and confidence (notebook 1). It reads text that was held out from
-# training.
+# A single call measures both for all heads, beside relevance and confidence (notebook 1).
 
 # %%
 # dev: sentences held out from training; explained: the first half of them; rules: those of relevance (notebook 1)
@@ -109,8 +108,8 @@ table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(mod
 worth = table["leave-one-out"]
 
 # %% [markdown]
-# What the call does for one head fits into a cell. A hook stands before the output projection of the attention, because there
-# the outputs of all heads still lie side by side. The head is the one that the model misses most.
+# What the call does for one head, here the one that the model misses most, fits into a cell. A hook stands before the output
+# projection of the attention, where the outputs of all heads still lie side by side.
 
 # %% tags=["method"]
 kind, layer, head = worth.idxmax()
@@ -155,18 +154,13 @@ forms = {column: ".2f" for column in ("gradient, example", lrp.rules(model)[0], 
 forms |= {"leave-one-out": "+.2f"}
 differ = measured.effects_that_differ({(subject.title, seed): single}).droplevel(["model", "seed"])
 sure, by_holm = int(differ.differ.sum()), int(differ.differ_holm.sum())
-shown = {column: called[column] for column in ("address", "leave-one-out", "gradient, example", *entered[:2])}
-ends_of = kept if total <= 6 else kept.iloc[[0, 1, 2, -3, -2, -1]]
-told = {column: forms[column] for column in shown if column in forms}
-display(readable(ends_of, shown, told, caption="The heads that are missed most, and least"))
 every = sortable(kept, called, forms, f"{subject.title}: measured on {few} sentences; brackets: 95 % over sentences").data
 HTML(f"<details><summary>All {total} heads, with more measures: a click on a column sorts</summary>{every}</details>")
 
 # %% [markdown]
 # ## Which of these effects are sure?
 #
-# The map on top shows every head in its place, darker the more it matters (log scale). Here the same losses are sorted, with
-# their 95 % intervals over sentences.
+# Here the losses of the map on top are sorted, with their 95 % intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
 unsure = (single.low <= 0) & (single.high >= 0)
@@ -177,7 +171,7 @@ run.figure(
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
     takeaway=f"Grey: {unsure.sum()} of {total} heads, whose effect we cannot tell from zero. White dot: sure, corrected for"
-    f" many tests. {said.uncorrected(single)}".strip(),
+    " many tests.",
     table="head_table",
     sentences=few,
     show=False,
@@ -187,35 +181,31 @@ run.figure(
     "sorted_heads",
     caption="How much the loss rises without each head, off alone, sorted.",
     takeaway=f"{sure} of {total} heads change the loss when they alone are off, {by_holm} if corrected for testing so many"
-    f" (Holm). Where an interval holds zero (hollow), these {few} sentences do not tell whether the head helps.",
+    f" (Holm), on {few} sentences.",
     table="head_table",
     sentences=few,
 )
-rows = differ.assign(what=[f"{drawing.KIND_TITLES[k]}, {differ['heads'][k]} heads" for k in differ.index])
-by_type = {"what": "what", "differ": "change the loss, off alone", "differ_holm": "corrected for many tests (Holm)"}
 
 # %% [markdown]
-# The head that is missed most reads one sentence like this. Each row spreads its weight over the columns, dark where most of it
-# goes. A row of a decoder is named by the token that it is about to write; `␣` is a space and `</s>` the end of the sentence.
+# The head that is missed most reads one sentence like this. Each row spreads its weight over the columns (dark: most of it). A
+# row of a decoder is named by the token that it is about to write; `␣` is a space, `</s>` the end.
 
 # %% jupyter={"source_hidden": true}
 published = said.reference(run)
-at_aligned = "" if text else said.aligned(published, name, (kind, layer, head))
 example = subject.attention((kind, layer, head)) if text else sentences.attention(subject, (kind, layer, head))
 run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head with the largest loss without it.",
-    takeaway=f"Without this head the loss rises by {number(1000 * worth.max(), '.0f')} {UNIT}. {at_aligned}".strip(),
+    takeaway=f"Without this head the loss rises by {number(1000 * worth.max(), '.0f')} {UNIT} (what heads do: notebook 2).",
 )
 
 # %% [markdown]
 # ## Do heads cost the same together as one by one?
 #
-# One head's loss says what is lost if all others stay. Two heads that stand in for each other both look idle, until both are
-# gone. So we switch heads off one after the other, those that cost least first, and keep them off. Beside that stands the sum
-# of what each of them costs alone. Both are measured on test text, which the order was not chosen on. Bands are 95 % intervals
-# over sentences.
+# Two heads that stand in for each other both look idle, until both are gone. So we switch heads off one after the other, those
+# that cost least first, and keep them off. Beside that stands the sum of what each costs alone. Both are measured on test text,
+# which the order was not chosen on. Bands are 95 % intervals over sentences.
 
 # %%
 # unseen: sentences of the test text
@@ -236,23 +226,20 @@ some = said.idle({"gradient": table["gradient, example"], "loss": worth}, off, s
 if some and half.together_low > half.alone_high:
     company = removal.on_top(model, unseen, some, [head for head in least(worth, off) if head not in some])
     run.table(company, "on_top", over=intervals.SENTENCES)
-    display(Markdown(said.why(off, some)))
     run.figure(
         figures.on_top(company),
         "on_top",
         caption="What the same heads cost off alone, off together, and on top of other heads.",
-        takeaway=said.on_top(company),
+        takeaway=said.on_top(company, some),
         table="on_top",
     )
 
 # %% [markdown]
 # ## Is the choice better than random heads?
 #
-# A choice must beat as many heads drawn at random. But which random heads? If a model can spare one type of attention, any
-# heads of it beat heads drawn from everywhere. Therefore we also draw as many heads of each type as the choice took.
-#
-# We try two choices, by gradient importance and by the loss without the head. Nothing is trained here. Each kind of draw is
-# made twenty times, so the smallest possible p (as if the choice were one more draw) is `1/21`.
+# A choice must beat as many heads drawn at random. But if a model can spare one type of attention, any heads of it beat heads
+# drawn from everywhere. Therefore we also draw as many heads of each type as the choice took. Each kind of draw is made twenty
+# times, so the smallest possible p (as if the choice were one more draw) is `1/21`.
 
 # %%
 choices = {"gradient importance": table["gradient, example"], "loss without the head": worth}
@@ -268,33 +255,26 @@ run.figure(
     takeaway=said.beside(won),
     table="beside_random",
 )
-costly = said.nearest(won)
-best = costly.set_index("choice").own.idxmin()
-columns = {"what": "heads off, by", "own": f"the choice costs, {UNIT}", "rise": "random heads cost, mean [min, max]"}
-columns |= {"beaten": f"draws that cost more, of {won.draws.max()}", "p": "p (one-sided)"}
-costly = costly.assign(**{column: 1000 * costly[column] for column in ("own", "own_low", "own_high", "rise", "low", "high")})
-costly["what"] = [f"{row.heads} of {total}, {row.choice}" for row in costly.itertuples()]
-like = f"Beside random heads{said.OF[costly.method.iloc[0]]}"
-display(readable(costly, columns, {"own": ",.0f", "rise": ",.0f", "p": ".3f"}, caption=like))
+best = said.nearest(won).set_index("choice").own.idxmin()
 Markdown(said.traded(choices, won["heads"].max()))
 
 # %% [markdown]
 # ## What does cutting cost in translation quality?
 #
-# A translation model can be asked for BLEU. We cut a quarter, half and three quarters of all heads, train nothing afterwards,
-# and translate test text. Hollow points are random draws of the same types as gradient importance takes, lines go through
-# means, and bars are 95 % intervals over sentences.
+# We cut a quarter, half and three quarters of all heads, train nothing afterwards, and translate test text. Random draws are of
+# the same types as gradient importance takes; bars are 95 % intervals over sentences. Each panel has its own scale.
 
 # %% jupyter={"source_hidden": true}
+results = None
 if not text:
     split, beam = subject.tests[0], run.settings["beam"]
     results = removal.quality(subject, choices, split, beam, run.settings["bootstrap"], first=2 * few)
     run.table(results, "removed", split=split, beam=beam, over=intervals.SENTENCES)
     run.figure(
-        figures.left_of_it(results[results.method.isin([*choices, removal.ALIKE])], total, (removal.ALIKE,)),
+        figures.left_of_it(results, total, (removal.ALIKE,)),
         "removed",
-        caption="BLEU after heads are cut by two choices, beside random heads.",
-        takeaway=said.at_half(results),
+        caption="BLEU lost when heads are cut by two choices, beside random heads.",
+        takeaway=said.at_half(results, 2 * few),
         table="removed",
         split=split,
         beam=beam,
@@ -305,9 +285,8 @@ else:
 # %% [markdown]
 # ## Cut the heads, and use it on your model
 #
-# `heads.gate` switches heads off inside a `with` block, to look before you cut. `heads.remove` cuts them for good: their rows
-# and columns are gone from the weights. The saved folder brings the one short file that transformers needs
-# (`trust_remote_code=True`); the project need not be installed.
+# `heads.gate` switches heads off inside a `with` block. `heads.remove` cuts them for good: their rows and columns are gone from
+# the weights. The saved folder brings the one short file that transformers needs (`trust_remote_code=True`).
 #
 # ```python
 # from helpers import heads, measures, models
@@ -332,14 +311,16 @@ else:
 #     model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
 # heads.remove(model, choice)                                                 # ... and cut
 # heads.save(model, "pruned")
+# tokenizer.save_pretrained("pruned")
 #
 # from transformers import AutoModelForSeq2SeqLM                              # anywhere, without this project
 # model = AutoModelForSeq2SeqLM.from_pretrained("pruned", trust_remote_code=True)
 # ```
 #
 # This runs on Marian, BART, mBART, Pegasus and T5, and on models that continue texts: GPT-2, OPT, Llama, Mistral, Qwen, Gemma,
-# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). The whole notebook runs on yours too: a translation model with your
-# sentence pairs (FOLDER/SET, [as here](../data/README.md)), or a model that continues texts with a text file:
+# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). The whole notebook runs on yours too: a translation model from
+# English to Russian, German or French with your sentence pairs (`de-SET`: language and folder in FOLDER,
+# [as here](../data/README.md)), or a model that continues texts with a text file:
 #
 # ```
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME \
@@ -347,10 +328,8 @@ else:
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
 # ```
 #
-# `-p models de-news` alone is a trial on generated pairs.
-#
-# Below, half of the heads of the model above are cut, by the choice that costs least above. A fresh process that cannot import
-# this project loads what was saved.
+# Below, half of the heads are cut by the choice that costs least above. A fresh process that cannot import this project loads
+# what was saved.
 
 # %% jupyter={"source_hidden": true}
 try:
@@ -382,8 +361,7 @@ else:
 
 # %% jupyter={"source_hidden": true}
 closing = said.in_short(won, published, subject.title, "" if text else run.corpus)
-first = f"{said.needed(single)} {said.cost(half, won)} So try both choices beside random heads before you cut."
-answer.fill("head_map", closing, first, readable(rows.reset_index(drop=True), by_type).data)
+answer.fill("head_map", closing, said.headline(single, half, won, results))
 
 # %% [markdown]
 # Modules behind this notebook: [measures/table.py](../helpers/measures/table.py),
