@@ -57,13 +57,12 @@ def nearest(won: pd.DataFrame) -> pd.DataFrame:
 
 def beside(won: pd.DataFrame) -> str:
     """Of the same what each choice costs, and how many random draws cost more."""
-    rows, parts = nearest(won), []
-    for _, row in rows.iterrows():
-        draws = f"{row.beaten} of {row.draws} draws ({ends(1000 * row[['low', 'high']].astype(float), ',.0f')})"
-        own = f"*{row.choice}* costs {_thousandths(row, 'own', 'own_low', 'own_high')}, less than {draws}"
-        parts.append(f"{own}, one-sided p {number(row.p, 'p')}")
-    told = f"{rows['heads'].iloc[0]} heads off, in {UNIT}, beside random heads"
-    return f"{told}{' of the same types' * (rows.method.iloc[0] == ALIKE)}: {'; '.join(parts)}."
+    parts = [
+        f"*{row.choice}* costs {_thousandths(row, 'own', 'own_low', 'own_high')}, less than {row.beaten} of {row.draws} draws"
+        f"{' of the same types' * (row.method == ALIKE)} (p {number(row.p, 'p')})"
+        for _, row in nearest(won).iterrows()
+    ]
+    return f"With {won['heads'].max()} off, {'; '.join(parts)}."
 
 
 def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: pd.DataFrame | None = None) -> str:
@@ -99,10 +98,10 @@ def idle(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame) -> li
 def on_top(costs: pd.DataFrame, some: Sequence[Address]) -> str:
     """Of `removal.on_top` of `some`: what heads cost off one by one, with nothing else off, and on top of others."""
     single, alone, top = (_thousandths(row, "rise", "low", "high") for _, row in costs.iterrows())
-    noise = " (so noise has a share in this choice)" * bool(costs.low.iloc[0] > 0)
-    told = f"Why? Among them are {_heads(set(some))} (layer.head), whose intervals hold zero; *gradient importance* keeps them."
-    told += f" On test text they cost {single} one by one{noise}, {alone} together, and {top} {costs.index[2]}."
-    return told + " What a head costs depends on what else is off." * bool(costs.low.iloc[2] > costs.high.iloc[1])
+    noise = " (so noise has a share)" * bool(costs.low.iloc[0] > 0)
+    told = f"{_heads(set(some))} (layer.head) cost {single} one by one{noise}, {alone} together, {top} {costs.index[2]}."
+    told += " Costs depend on what else is off." * bool(costs.low.iloc[2] > costs.high.iloc[1])
+    return told[:1].upper() + told[1:]
 
 
 def traded(choices: Mapping[str, pd.Series], off: int) -> str:

@@ -221,6 +221,12 @@ run.figure(
     takeaway=said.together(half),
     table="one_by_one",
 )
+
+# %% [markdown]
+# Why? Of these heads the next figure takes those that gradient importance would keep and whose interval holds zero. What do
+# they cost in other company, on test text?
+
+# %% jupyter={"source_hidden": true}
 off = int(half.name)
 some = said.idle({"gradient": table["gradient, example"], "loss": worth}, off, single)
 if some and half.together_low > half.alone_high:
@@ -239,7 +245,7 @@ if some and half.together_low > half.alone_high:
 #
 # A choice must beat as many heads drawn at random. But if a model can spare one type of attention, any heads of it beat heads
 # drawn from everywhere. Therefore we also draw as many heads of each type as the choice took. Each kind of draw is made twenty
-# times, so the smallest possible p (as if the choice were one more draw) is `1/21`.
+# times, so the smallest possible p (one-sided, as if the choice were one more draw) is `1/21`.
 
 # %%
 choices = {"gradient importance": table["gradient, example"], "loss without the head": worth}
@@ -319,7 +325,7 @@ else:
 #
 # This runs on Marian, BART, mBART, Pegasus and T5, and on models that continue texts: GPT-2, OPT, Llama, Mistral, Qwen, Gemma,
 # Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). The whole notebook runs on yours too: a translation model from
-# English to Russian, German or French with your sentence pairs (`de-SET`: language and folder in FOLDER,
+# English to Russian, German or French with your sentence pairs (`de-SET`: language, and a folder SET in FOLDER,
 # [as here](../data/README.md)), or a model that continues texts with a text file:
 #
 # ```

@@ -45,10 +45,9 @@ def won(costs, alike, random, off=3):
 
 def test_choices_stand_beside_random_heads_of_the_same_types():
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
-    draws = "of 3 draws (200), one-sided p"
     assert said.beside(table) == (
-        "3 heads off, in millinats per token, beside random heads of the same types: *gradient* costs 100 [90, 110], less than"
-        f" 3 {draws} 0.250; *loss without* costs 300 [290, 310], less than 0 {draws} 1.000."
+        "With 3 off, *gradient* costs 100 [90, 110], less than 3 of 3 draws of the same types (p 0.250); *loss without* costs"
+        " 300 [290, 310], less than 0 of 3 draws of the same types (p 1.000)."
     )
 
 
@@ -97,16 +96,12 @@ def test_heads_that_look_idle_are_kept_by_one_choice(single):
 def test_what_heads_cost_depends_on_what_else_is_off():
     costs = pd.DataFrame({"rise": [0.004, 0.013, 0.129], "low": [0.002, 0.009, 0.113], "high": [0.008, 0.018, 0.145]})
     costs.index = ["alone", "together", "on top of the other 37"]
-    told = (
-        "Why? Among them are cross 1.1 and encoder 1.2 (layer.head), whose intervals hold zero; *gradient importance* keeps"
-        " them. On test text they cost 4 [2, 8] one by one (so noise has a share in this choice), 13 [9, 18] together, and"
-        " 129 [113, 145] on top of the other 37."
-    )
-    some = [HEADS[1], HEADS[4]]
-    assert said.on_top(costs, some) == told + " What a head costs depends on what else is off."
+    told = "Cross 1.1 and encoder 1.2 (layer.head) cost 4 [2, 8] one by one (so noise has a share), 13 [9, 18] together,"
+    some, end = [HEADS[1], HEADS[4]], " on top of the other 37."
+    assert said.on_top(costs, some) == f"{told} 129 [113, 145]{end} Costs depend on what else is off."
     costs.iloc[2, 1], costs.iloc[0, 1] = 0.017, -0.001
-    plain = told.replace(" (so noise has a share in this choice)", "").replace("[113", "[17").replace("4 [2", "4 [-1")
-    assert said.on_top(costs, some) == plain
+    plain = told.replace(" (so noise has a share)", "").replace("[2", "[-1")
+    assert said.on_top(costs, some) == f"{plain} 129 [17, 145]{end}"
 
 
 def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
