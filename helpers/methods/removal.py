@@ -262,7 +262,6 @@ def quality(
                 yield {"method": method, "draw": 0, "heads": total - count}, least(column, count)
             like = pd.MultiIndex.from_tuples(least(next(iter(columns.values())), count), names=index.names)
             for draw in range(draws):
-                found = drawn(index.to_series(), count, draw, like)
-                yield {"method": ALIKE, "draw": draw, "heads": total - count}, found
+                yield {"method": ALIKE, "draw": draw, "heads": total - count}, drawn(index.to_series(), count, draw, like)
 
     return pd.DataFrame(at_once(subject.model, choices(), scored))

@@ -15,7 +15,6 @@ from helpers.methods.contest.runs import DECODER
 from helpers.methods.contest.tables import EVERY
 from helpers.methods.removal import ALIKE
 from helpers.reading import count, ends, interval, listed, number
-from helpers.scores import intervals
 from helpers.study import layout
 
 GRADIENT = "gradient, example"
@@ -57,12 +56,13 @@ def nearest(won: pd.DataFrame) -> pd.DataFrame:
 
 def beside(won: pd.DataFrame) -> str:
     """Of the same what each choice costs, and how many random draws cost more."""
+    rows = nearest(won)
     parts = [
-        f"*{row.choice}* costs {_thousandths(row, 'own', 'own_low', 'own_high')}, less than {row.beaten} of {row.draws} draws"
-        f"{' of the same types' * (row.method == ALIKE)} (p {number(row.p, 'p')})"
-        for _, row in nearest(won).iterrows()
+        f"*{row.choice}* {_thousandths(row, 'own', 'own_low', 'own_high')}, below {row.beaten} of {row.draws} (p {row.p:.3f})"
+        for _, row in rows.iterrows()
     ]
-    return f"With {won['heads'].max()} off, {'; '.join(parts)}."
+    like = " of the same types" * (rows.method.iloc[0] == ALIKE)
+    return f"With {won['heads'].max()} off, beside random heads{like}, in {UNIT}: {'; '.join(parts)}."
 
 
 def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: pd.DataFrame | None = None) -> str:
@@ -78,15 +78,12 @@ def price(results: pd.DataFrame) -> str:
     """Of `removal.quality`: what a quarter and half of the heads cost by the first choice, and half by the second."""
     (total, quarter, half, *_), (first, second, *_) = results["heads"].unique(), results.method.unique()
     rows = results[results.method != ALIKE].set_index(["heads", "method"])
-    least, own, other = (rows.loc[place] for place in ((quarter, first), (half, first), (half, second)))
-    free = least["change low"] <= 0 <= least["change high"]
-    told = f"no BLEU that we can tell ({_bleu(least)})" if free else f"{_bleu(least)} BLEU"
-    told = f"**Chosen by *{first}*, {total - quarter} of {total} heads cost {told}, {total - half} cost {_bleu(own)}.**"
-    return f"{told} Chosen by *{second}*, {total - half} cost {_bleu(other)}."
-
-
-def _bleu(row: pd.Series) -> str:
-    return interval(-row.change, -row["change high"], -row["change low"], ".1f")
+    lost = [rows.loc[place] for place in ((quarter, first), (half, first), (half, second))]
+    least, own, other = (interval(-row.change, -row["change high"], -row["change low"], ".1f") for row in lost)
+    free = lost[0]["change low"] <= 0 <= lost[0]["change high"]
+    cost = f"no BLEU that we can tell ({least})" if free else f"{least} BLEU"
+    told = f"**Cutting {total - quarter} of {total} heads by *{first}* costs {cost}, cutting {total - half} costs {own}.**"
+    return f"{told} By *{second}*, {total - half} cost {other}."
 
 
 def idle(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame) -> list[Address]:
@@ -98,8 +95,8 @@ def idle(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame) -> li
 def on_top(costs: pd.DataFrame, some: Sequence[Address]) -> str:
     """Of `removal.on_top` of `some`: what heads cost off one by one, with nothing else off, and on top of others."""
     single, alone, top = (_thousandths(row, "rise", "low", "high") for _, row in costs.iterrows())
-    noise = " (so noise has a share)" * bool(costs.low.iloc[0] > 0)
-    told = f"{_heads(set(some))} (layer.head) cost {single} one by one{noise}, {alone} together, {top} {costs.index[2]}."
+    noise = " (noise helped them look idle)" * bool(costs.low.iloc[0] > 0)
+    told = f"{_heads(set(some))} cost {single} millinats one by one{noise}, {alone} together, {top} {costs.index[2]}."
     told += " Costs depend on what else is off." * bool(costs.low.iloc[2] > costs.high.iloc[1])
     return told[:1].upper() + told[1:]
 
@@ -127,7 +124,20 @@ def reference(run: study.Run) -> Path | None:
     folder, given = study.ROOT / "figures" / run.corpus, run.parameters
     shared = layout.Chapter(folder / run.name).shared
     own = not any(given.get(name) for name in ("overrides", "pretrained", "text")) and given.get("seed", 1) == 1
-    return folder if own and shared.exists() and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
+    own = own and shared.exists() and _table(folder, "removed_at_once").exists() and _table(folder, "contest_paired").exists()
+    return folder if own and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
+
+
+def elsewhere(folder: Path | None) -> str:
+    """Of notebook 6, where it is known: what gradient importance costs beside its kin, where heads of all types go."""
+    if not folder:
+        return ""
+    every = _changes(folder, "removed_at_once").filter(like=EVERY, axis=0)
+    layered, less = every[f"{GRADIENT}, by layer"], every.lt(every[GRADIENT], axis=0).sum()
+    told = f"In {len(every)} other cuts of heads of all types (notebook 6), gradient importance divided by its layer's norm, as"
+    told += f" in Michel et al., costs {ends(layered / every[GRADIENT], '.0f')} times as much as ours, in"
+    told += f" {(layered >= every[RANDOM]).sum()} no less than random heads. Cheaper, not tested: the gradient per token in"
+    return f"{told} {less['gradient, token']}, L1 gates (trained under a price on their size) in {less['L1 gates']}."
 
 
 def prices(run: study.Run) -> pd.Series | None:
@@ -137,36 +147,30 @@ def prices(run: study.Run) -> pd.Series | None:
 
 
 def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str) -> str:
-    """What to do with any model: of `nearest`, and of what notebook 6 says, where its tables are known."""
+    """What to do with any model: of `nearest`, and of what notebook 6 says, where it is known."""
     own, other = nearest(won).own
     rank = f"With {won['heads'].max()} heads off its choice costs {number(own / other, '%')} of the other's here"
     made = {"controlled": " It reads generated text.", "natural": " It reads natural text."}.get(corpus, "")
-    more, limits, train = "", "", ""
-    if folder and all(_table(folder, name).exists() for name in ("removed_at_once", "contest_paired")):
-        (more, limits), train = _cuts(folder, model), _trained_on(folder, model)
+    (more, limits), train = (_cuts(folder, model), _trained_on(folder, model)) if folder else (("", ""), "")
     return (
-        f"1. Rank heads by gradient importance: one backward pass. {rank}.{more}\n2. Check both choices on other text, beside"
+        f"1. Rank heads by gradient importance: one backward pass. {rank}{more}.\n2. Check both choices on other text, beside"
         f" random heads of the same types. Cut by the one that wins.{train}\n\n*Limits.* One model, one training: another gives"
-        f" other heads (notebook 6).{made}{limits}"
+        f" other heads.{made}{limits}"
     )
 
 
 def _cuts(folder: Path, model: str) -> tuple[str, str]:
-    """Of notebook 6: what the choice by gradient importance costs beside others, and where it loses."""
+    """Of notebook 6: what the choice by gradient importance costs beside the other, and where it loses."""
     cut, europarl = (_changes(at, "removed_at_once") for at in (folder, folder.parent / "natural"))
-    share, every = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0], cut.filter(like=EVERY, axis=0)
-    one, layered, many = every[GRADIENT], every[f"{GRADIENT}, by layer"], len(every)
-    told = f" In {many} cuts over all types in notebook 6 it costs {ends(one / every[TRUTH], '%')}"
+    share = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0]
+    every = share.filter(like=EVERY)
+    told = f", {ends(every, '%')} in {len(every)} cuts of heads of all types in notebook 6"
     if (own := (f"{model}{EVERY}", 1)) in share:
-        told += f" (this training: {ends(share[own], '%')})"
-    told += f", in {len(europarl)} of encoder heads on Europarl {ends(europarl[GRADIENT] / europarl[TRUTH], '%')}"
-    less = [(every[name] < one).sum() for name in ("gradient, token", "L1 gates")]
-    told += f". Divided by the norm of its layer, as in Michel et al., it costs {ends(layered / one, '.0f')} times as much in"
-    told += f" those {many}, in {(layered >= every[RANDOM]).sum()} no less than random heads. Cheaper, not tested: the same"
-    told += f" gradient per token in {less[0]}, L1 gates (trained under a price on their size) in {less[1]}."
-    others = {DECODER: "a decoder-only model", f"{model}, small": "a smaller model's encoder heads"}
-    won = [f"{(share[at] < 1).sum()} of {len(share[at])} cuts of {called}" for at, called in others.items() if at in share]
-    return told, f" Its choice costs less in {listed(won)}." * bool(won)
+        told += f" (this training {ends(share[own], '%')})"
+    told += f", {ends(europarl[GRADIENT] / europarl[TRUTH], '%')} in {len(europarl)} cuts of encoder heads on Europarl"
+    others = {DECODER: "cuts of a decoder-only model", f"{model}, small": "of encoder heads of a smaller model"}
+    won = [f"{(share[at] < 1).sum()} of {len(share[at])} {called}" for at, called in others.items() if at in share]
+    return told, f" The gradient costs less in {listed(won)}." * bool(won)
 
 
 def _trained_on(folder: Path, model: str) -> str:
@@ -174,13 +178,11 @@ def _trained_on(folder: Path, model: str) -> str:
     after, both = _changes(folder, "removed_and_trained_on"), [GRADIENT, TRUTH]
     if model not in after.index:
         return ""
-    apart, low, high, seeds = intervals.paired(*(after.loc[model, [one]] for one in both))
     places = folder, folder.parent / "natural"
     gains = (pd.read_csv(_table(at, "contest_paired"), header=[0, 1], index_col=0)[RANDOM].loc[both] for at in places)
     own, europarl = ([interval(gain, least, most, ".1f") for gain, least, most, _ in table.to_numpy()] for table in gains)
-    told = "\n3. If the model trains on after the cut, encoder heads chosen by *gradient importance* beat random heads by"
-    told += f" {own[0]} BLEU, by the loss {own[1]} (notebook 6, {count(seeds, 'training')}; Europarl, one: {listed(europarl)})."
-    return f"{told} The two differ by {interval(apart, low, high, '.1f')}."
+    told = f"\n3. If the model trains on, encoder heads chosen by the gradient beat random heads by {own[0]} BLEU, by the loss"
+    return f"{told} {own[1]} ({count(len(after.loc[model]), 'training')}; Europarl, one: {listed(europarl)})."
 
 
 def _changes(folder: Path, table: str) -> pd.DataFrame:

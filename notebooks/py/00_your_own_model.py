@@ -66,7 +66,7 @@ from helpers.methods import contest, removal, said
 from helpers.methods.contest.said import heart
 from helpers.methods.said import UNIT
 from helpers.models import inputs, parameters
-from helpers.reading import number, sortable
+from helpers.reading import number, readable, sortable
 from helpers.runs import passages, subjects
 from helpers.scores import intervals
 
@@ -98,7 +98,7 @@ if not (text or pretrained):
 #   We give it in millinats (thousandths of a nat) per target token.
 # - *Gradient importance* asks how steeply the loss changes at $g_h = 1$. It is the mean of $|\partial L / \partial g_h|$ over
 #   sentences, where $L$ is a sentence's loss. Michel et al. also divide it by the norm of its layer. We do not, so that layers
-#   and types compete (what that is worth: [in short](#In-short)).
+#   and types compete (what that is worth: [below](#Is-the-choice-better-than-random-heads?)).
 #
 # A single call measures both for all heads, beside relevance and confidence (notebook 1).
 
@@ -185,6 +185,8 @@ run.figure(
     table="head_table",
     sentences=few,
 )
+rows = differ.assign(what=[f"{drawing.KIND_TITLES[k]}, {differ['heads'][k]} heads" for k in differ.index])
+by_type = {"what": "what", "differ": "change the loss, off alone", "differ_holm": "corrected for many tests (Holm)"}
 
 # %% [markdown]
 # The head that is missed most reads one sentence like this. Each row spreads its weight over the columns (dark: most of it). A
@@ -223,8 +225,8 @@ run.figure(
 )
 
 # %% [markdown]
-# Why? Of these heads the next figure takes those that gradient importance would keep and whose interval holds zero. What do
-# they cost in other company, on test text?
+# Why? Of these heads the next figure takes those (written layer.head) that gradient importance would keep and whose interval
+# holds zero. What do they cost in other company?
 
 # %% jupyter={"source_hidden": true}
 off = int(half.name)
@@ -262,7 +264,7 @@ run.figure(
     table="beside_random",
 )
 best = said.nearest(won).set_index("choice").own.idxmin()
-Markdown(said.traded(choices, won["heads"].max()))
+Markdown(f"{said.traded(choices, won['heads'].max())}\n\n{said.elsewhere(published)}")
 
 # %% [markdown]
 # ## What does cutting cost in translation quality?
@@ -367,7 +369,7 @@ else:
 
 # %% jupyter={"source_hidden": true}
 closing = said.in_short(won, published, subject.title, "" if text else run.corpus)
-answer.fill("head_map", closing, said.headline(single, half, won, results))
+answer.fill("head_map", closing, said.headline(single, half, won, results), readable(rows.reset_index(drop=True), by_type).data)
 
 # %% [markdown]
 # Modules behind this notebook: [measures/table.py](../helpers/measures/table.py),

@@ -46,8 +46,8 @@ def won(costs, alike, random, off=3):
 def test_choices_stand_beside_random_heads_of_the_same_types():
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
     assert said.beside(table) == (
-        "With 3 off, *gradient* costs 100 [90, 110], less than 3 of 3 draws of the same types (p 0.250); *loss without* costs"
-        " 300 [290, 310], less than 0 of 3 draws of the same types (p 1.000)."
+        "With 3 off, beside random heads of the same types, in millinats per token: *gradient* 100 [90, 110], below 3"
+        " of 3 (p 0.250); *loss without* 300 [290, 310], below 0 of 3 (p 1.000)."
     )
 
 
@@ -61,7 +61,9 @@ def test_the_headline_is_the_price_where_it_is_known(single):
     assert said.headline(single, ROW, table) == f"**{missed}** {times} By *gradient* as many cost 33 % as much.{check}"
     unsure = pd.Series({**ROW, "alone_low": 0.0}, name=4)
     assert "cost no more than the sum of their single costs that we can tell." in said.headline(single, unsure, table)
-    price = "**Chosen by *a*, 2 of 8 heads cost no BLEU that we can tell (0.5 [-0.5, 1.5]), 4 cost 2.0 [1.0, 3.0].** Chosen by"
+    price = (
+        "**Cutting 2 of 8 heads by *a* costs no BLEU that we can tell (0.5 [-0.5, 1.5]), cutting 4 costs 2.0 [1.0, 3.0].** By"
+    )
     told = said.headline(single, ROW, table, results())
     assert told == f"{price} *b*, 4 cost 4.0 [3.0, 5.0]. {missed} {times}{check}"
 
@@ -96,11 +98,11 @@ def test_heads_that_look_idle_are_kept_by_one_choice(single):
 def test_what_heads_cost_depends_on_what_else_is_off():
     costs = pd.DataFrame({"rise": [0.004, 0.013, 0.129], "low": [0.002, 0.009, 0.113], "high": [0.008, 0.018, 0.145]})
     costs.index = ["alone", "together", "on top of the other 37"]
-    told = "Cross 1.1 and encoder 1.2 (layer.head) cost 4 [2, 8] one by one (so noise has a share), 13 [9, 18] together,"
+    told = "Cross 1.1 and encoder 1.2 cost 4 [2, 8] millinats one by one (noise helped them look idle), 13 [9, 18] together,"
     some, end = [HEADS[1], HEADS[4]], " on top of the other 37."
     assert said.on_top(costs, some) == f"{told} 129 [113, 145]{end} Costs depend on what else is off."
     costs.iloc[2, 1], costs.iloc[0, 1] = 0.017, -0.001
-    plain = told.replace(" (so noise has a share)", "").replace("[2", "[-1")
+    plain = told.replace(" (noise helped them look idle)", "").replace("[2", "[-1")
     assert said.on_top(costs, some) == f"{plain} 129 [17, 145]{end}"
 
 
@@ -109,6 +111,9 @@ def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
     place = layout.Chapter(tmp_path / "figures" / "controlled" / "00")
     place.shared.parent.mkdir(parents=True)
     place.shared.write_text('{"parameters": {"profile": "laptop"}}')
+    for name in ("removed_at_once", "contest_paired"):
+        table = layout.Chapter(tmp_path / "figures" / "controlled" / "06_do_measures_agree").table(name)
+        table.parent.mkdir(parents=True, exist_ok=True), table.touch()
     run = lambda **given: SimpleNamespace(name="00", corpus="controlled", parameters={"profile": "laptop"} | given)  # noqa: E731
     assert said.reference(run(text="")) == tmp_path / "figures" / "controlled"
     for other in ({"profile": "tiny"}, {"overrides": "a=1"}, {"pretrained": "x"}, {"text": "x"}):
@@ -118,12 +123,12 @@ def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
 def test_in_short_is_what_notebook_6_bears_out(tmp_path):
     table, here = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0), tmp_path / "controlled"
     first = (
-        "1. Rank heads by gradient importance: one backward pass. With 3 heads off its choice costs 33 % of the other's here."
+        "1. Rank heads by gradient importance: one backward pass. With 3 heads off its choice costs 33 % of the other's here"
     )
-    second = "\n2. Check both choices on other text, beside random heads of the same types. Cut by the one that wins."
-    limit = "\n\n*Limits.* One model, one training: another gives other heads (notebook 6)."
-    assert said.in_short(table, None, "M", "") == said.in_short(table, here, "M", "") == first + second + limit
-    assert said.in_short(table, None, "M", "natural") == f"{first}{second}{limit} It reads natural text."
+    second = ".\n2. Check both choices on other text, beside random heads of the same types. Cut by the one that wins."
+    plain = f"{first}{second}\n\n*Limits.* One model, one training: another gives other heads."
+    assert said.in_short(table, None, "M", "") == plain and said.elsewhere(None) == ""
+    assert said.in_short(table, None, "M", "natural") == f"{plain} It reads natural text."
     names = [said.GRADIENT, said.TRUTH, f"{said.GRADIENT}, by layer", "gradient, token", "L1 gates", removal.RANDOM]
 
     def write(corpus, name, *rows):
@@ -144,16 +149,14 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
         )
         rows.columns = pd.MultiIndex.from_product([[removal.RANDOM], ["difference", "low", "high", "probability"]])
         rows.rename_axis("criterion").to_csv(layout.Chapter(tmp_path / corpus / "06_do_measures_agree").table("contest_paired"))
-    told = said.in_short(table, here, "M", "")
-    assert told.startswith(
-        f"{first} In 2 cuts over all types in notebook 6 it costs 50 to 150 % (this training: 50 %), in 1 of"
+    assert said.in_short(table, here, "M", "") == (
+        f"{first}, 50 to 150 % in 2 cuts of heads of all types in notebook 6 (this training 50 %), 150 % in 1 cuts of encoder"
+        f" heads on Europarl{second}\n3. If the model trains on, encoder heads chosen by the gradient beat random heads by 2.0"
+        " [1.0, 3.0] BLEU, by the loss 1.0 [-1.0, 3.0] (2 trainings; Europarl, one: 0.5 and 0.7).\n\n*Limits.* One model, one"
+        " training: another gives other heads. The gradient costs less in 0 of 1 cuts of a decoder-only model."
     )
-    for part in (
-        " encoder heads on Europarl 150 %. Divided by the norm of its layer, as in Michel et al., it costs 3 to 10 times as",
-        " much in those 2, in 1 no less than random heads. Cheaper, not tested: the same gradient per token in 2, L1",
-        " their size) in 1." + second,
-        " beat random heads by 2.0 [1.0, 3.0] BLEU, by the loss 1.0 [-1.0, 3.0] (notebook 6, 2 trainings; Europarl, one: 0.5",
-        " and 0.7). The two differ by 0.0 [",
-    ):
-        assert part in told
-    assert told.endswith(limit + " Its choice costs less in 0 of 1 cuts of a decoder-only model.")
+    assert said.elsewhere(here) == (
+        "In 2 other cuts of heads of all types (notebook 6), gradient importance divided by its layer's norm, as in Michel et"
+        " al., costs 3 to 10 times as much as ours, in 1 no less than random heads. Cheaper, not tested: the gradient per token"
+        " in 2, L1 gates (trained under a price on their size) in 1."
+    )
