@@ -123,8 +123,9 @@ def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
 def test_in_short_is_what_notebook_6_bears_out(tmp_path):
     table, here = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0), tmp_path / "controlled"
     first = (
-        "1. Rank heads by gradient importance: one forward and one backward pass. With 3 heads off its choice costs 33 % of the other's here"
+        "1. Rank heads by gradient importance: a forward and a backward pass. With 3 heads off its choice costs 33 % of the "
     )
+    first += "other's here"
     second = ".\n2. Check both choices on other text, beside random heads of the same types. Cut by the one that wins."
     plain = f"{first}{second}\n\n*Limits.* One model, one training: another gives other heads."
     assert said.in_short(table, None, "M", "") == plain and said.elsewhere(None) == ""
