@@ -93,30 +93,35 @@ def one_by_one(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> pd.
     Returns
     -------
     pandas.DataFrame
-        A row a predicted word: cost, what its log-probability loses without that head (nats); for each rule, whether that head
-        is the most relevant one by size (bool).
+        A row a predicted word: cost, what its log-probability loses without that head (nats); needs, that head; for each rule,
+        whether it is the most relevant one by size, or so in its layer (bools); names, the most relevant one.
     """
     batch = single(subject, *_readable(subject, words, first))
-    model, live = subject.model, batch["labels"] != -100
+    model, live, every = subject.model, batch["labels"] != -100, index(subject.model, "encoder")
     plain = model(**inputs(batch), use_cache=False).logits[live].log_softmax(-1)
     top, lost = plain.argmax(-1, keepdim=True), []
-    for address in index(model, "encoder"):
+    for address in every:
         with gate(model, {address: 0.0}):
             cut = model(**inputs(batch), use_cache=False).logits[live].log_softmax(-1)
         lost.append((plain.gather(-1, top) - cut.gather(-1, top))[:, 0].cpu().numpy())
     cost, parts = np.array(lost), top[:, 0].split(live.sum(1).tolist())
     whole = np.concatenate([np.isin(range(len(part)), whole_words(subject.target.pieces(part.tolist()))) for part in parts])
-    table = pd.DataFrame({"cost": cost.max(0)})
+    called, layers = (np.array(x) for x in zip(*((f"layer {a + 1} head {b + 1}", a) for _, a, b in every), strict=True))
+    need = cost.argmax(0)
+    table = pd.DataFrame({"cost": cost.max(0), "needs": called[need]})
     for rule in RULES:
-        table[rule] = np.abs(explain(model, [batch], rule, "encoder").values).argmax(1) == cost.argmax(0)
+        size = np.abs(explain(model, [batch], rule, "encoder").values)
+        own = np.where(layers == layers[need][:, None], size, -1.0)
+        table[rule], table[f"{rule}, names"] = size.argmax(1) == need, called[size.argmax(1)]
+        table[f"{rule}, in its layer"] = own.argmax(1) == need
     return table[whole].reset_index(drop=True)
 
 
-def needing(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """Of `one_by_one`: words that need some one head, and for how many of them each rule, by name, finds it; most first."""
+def needing(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of `one_by_one`: words that need one head; by rule: found, for how many it names that head; in its layer; words, all."""
     need = table[table.cost > NEEDS]
-    found = need[list(RULES)].sum().sort_values(ascending=False, kind="stable")
-    return need, found.rename(index=lambda rule: named(rule).removeprefix("relevance, "))
+    found = {named(r).removeprefix("relevance, "): [need[r].sum(), need[f"{r}, in its layer"].sum(), len(need)] for r in RULES}
+    return need, pd.DataFrame(found, ["found", "in its layer", "words"]).T.sort_values("found", ascending=False, kind="stable")
 
 
 def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
@@ -126,7 +131,7 @@ def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> s
         if own is not None:
             need, found = needing(own)
             told.append(f"{where} {len(need)} of {len(own)}{f'{lose} encoder head' if own is table else ' do'}")
-            hits = listed(f"{rule} for {n}" for rule, n in found.items())
+            hits = listed(f"{rule} for {n}" for rule, n in found.found.items())
             told[-1] += f"; the needed head is the most relevant one by {hits}." if len(need) else "."
     return " ".join(told)
 

@@ -85,7 +85,7 @@ def test_words_are_held_against_every_head():
         found = sentence.one_by_one(subject)
     live = batch["labels"] != -100
     plain = model(**inputs(batch)).logits[live].log_softmax(-1).detach()
-    assert len(found) == live.sum() and {*found} == {"cost", "alpha_beta", "attnlrp", "cp"}
+    assert len(found) == live.sum() and {*found} >= {"cost", "needs", "alpha_beta", "attnlrp", "cp"}
     lost = []
     for address in heads.index(model, "encoder"):
         cut = heads.remove(deepcopy(model), [address])(**inputs(batch)).logits[live].log_softmax(-1).detach()
@@ -93,10 +93,17 @@ def test_words_are_held_against_every_head():
     np.testing.assert_allclose(found.cost, np.max(lost, 0), atol=1e-5)
     most = np.abs(explain(model, [batch], "cp", "encoder").values).argmax(1)
     assert found.cp.tolist() == (most == np.argmax(lost, 0)).tolist()
+    needs = [heads.index(model, "encoder")[place] for place in np.argmax(lost, 0)]
+    assert found.needs.tolist() == [f"layer {layer + 1} head {head + 1}" for _, layer, head in needs]
+    size = pd.DataFrame(np.abs(explain(model, [batch], "cp", "encoder").values), columns=heads.index(model, "encoder"))
+    inside = [size.loc[i].xs(at[1], level=1).idxmax()[-1] == at[2] for i, at in enumerate(needs)]
+    assert found["cp, in its layer"].tolist() == inside
 
 
 def test_words_that_need_a_head_are_counted():
     table = pd.DataFrame({"cost": [0.2, 0.3, 0.1], "alpha_beta": [False] * 3, "attnlrp": [True] * 3, "cp": [True, False, True]})
+    table = table.assign(**{f"{rule}, in its layer": True for rule in ("alpha_beta", "attnlrp", "cp")})
+    assert sentence.needing(table)[1].to_numpy().tolist() == [[2, 2, 2], [1, 2, 2], [0, 2, 2]]
     said = sentence.said_of_words(table)
     assert "2 of 3 whole words" in said and "without some one encoder head; the needed" in said
     assert said.endswith("one by AttnLRP for 2, conservative for 1 and LRP αβ for 0.")
