@@ -632,30 +632,46 @@ def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
 
 
 @redrawable
-def two_questions(table: pd.DataFrame, heads: int):
-    """How well each rule ranks the heads of a whole model, and how often it names the head that one word needs.
+def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, heads: Sequence[int]):
+    """How well measures rank the heads of a layer over many sentences, and how often rules name the head that one word needs.
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        What `helpers.measures.said.two_questions` returns; one of so many `heads` is needed.
-    heads : int
+    frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.said.judged`
+        The first is drawn with its values and intervals, the others as hollow triangles.
+    words : pandas.DataFrame
+        By rule: found, in its layer, words, see `helpers.measures.sentence.needing`.
+    heads : two ints
+        Among how many a guess chooses: all of a model, those of a layer.
     """
-    figure, (whole, one) = plt.subplots(1, 2, figsize=(WIDTH, 1.9), sharey=True)
-    percent, near = 100 * table.found / table.words.clip(lower=1), {"textcoords": "offset points", "fontsize": 8.5}
-    for y, (row, share) in enumerate(zip(table.itertuples(), percent, strict=True)):
-        look = {"color": _RULE_LOOKS[row.rule]}
-        whole.errorbar(row.rho, y, xerr=[[row.rho - row.low], [row.high - row.rho]], fmt="o", **look)
-        whole.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 6), ha="center", **near, **look)
-        one.barh(y, share, 0.5, **look)
-        one.annotate(f"{row.found:.0f} of {row.words:.0f}", (share, y), (5, 0), va="center", **near, **look)
-    whole.axvline(0, **drawing.LEVEL)
-    one.axvline(100 / heads, **drawing.LEVEL)
-    whole.set(xlabel="Spearman with the damage,\nwithin layers; bars 95 %", ylim=(len(table) - 0.4, -0.7))
-    whole.set_yticks(range(len(table)), table.index)
-    whole.set_title("Whole model: does it rank heads\nas their removal does?", loc="left")
-    one.set(xlabel="% of words that need one head\n(dotted: a guess)", xlim=(0, max(1.3 * percent.max(), 10)))
-    one.set_title("One word: is the most relevant head\nthe one it needs?", loc="left")
+    figure, (many, one) = plt.subplots(1, 2, figsize=(WIDTH, 3.1))
+    near, ((title, own), *others) = {"textcoords": "offset points", "fontsize": 8.5}, frames.items()
+    names = {name: named(name).removeprefix("relevance, ") for name in own.index}
+    looks = {names[name]: {"color": _RULE_LOOKS.get(name, "black")} for name in names}
+    for y, (row, look) in enumerate(zip(own.itertuples(), looks.values(), strict=True)):
+        many.errorbar(row.rho, y, xerr=[[row.rho - row.low], [row.high - row.rho]], fmt="o", **look)
+        many.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 5), ha="center", **near, **look)
+        many.plot([frame.rho[row.Index] for _, frame in others], [y + 0.25] * len(others), "^", ms=5, mfc="none", **look)
+    for y, (name, *row) in enumerate(words.itertuples(name=None)):
+        look = looks[name]
+        for up, part, inside in ((-0.2, row[0], look["color"]), (0.2, row[1], "none")):
+            share = 100 * part / max(row[2], 1)
+            one.barh(y + up, share, 0.34, fc=inside, ec=look["color"])
+            one.annotate(f"{part} of {row[2]}", (share, y + up), (8, 0), va="center", backgroundcolor="w", **near, **look)
+    for axis, level, rows in ((many, 0, names.values()), *((one, 100 / guess, words.index) for guess in heads)):
+        axis.axvline(level, **drawing.LEVEL)
+        axis.set_yticks(range(len(rows)), rows)
+        axis.set_ylim(len(rows) - 0.4, -0.7)
+    many.set(xlabel="Spearman with the loss without a head,\nwithin layers; bars 95 %")
+    one.set(xlabel="% of words that need one head\n(dotted: a guess)", xlim=(0, 1.4 * max(10, one.dataLim.x1)))
+    many.set_title("Many sentences: does it rank\nthe heads of a layer?", loc="left")
+    one.set_title("One word: is the most relevant\nhead the one it needs?", loc="left")
+    black, small = {"color": "black", "ls": ""}, listed(dict.fromkeys(name.rpartition(", ")[0] for name, _ in others))
+    entries = {title.rpartition(", ")[0]: black | {"marker": "o", "ls": "-"}}
+    entries |= {f"{small}, {count(len(others), 'training')}": black | {"marker": "^", "mfc": "none"}} if others else {}
+    drawing.legend(
+        figure, entries | {"of all heads": black | {"marker": "s"}, "of its layer": black | {"marker": "s", "mfc": "none"}}
+    )
     return figure
 
 
@@ -797,21 +813,7 @@ def rules(mean: pd.DataFrame, curves: pd.DataFrame, natural: pd.DataFrame | None
     drawing.logarithmic(beside, "x")
     beside.axhline(0, **drawing.LEVEL)
     beside.set(xlabel="sentences", ylabel="Spearman", ylim=(-0.15, 1.03))
-    beside.set_title("each with itself,\non other sentences")
-    return figure
-
-
-@redrawable
-def rank_correlations(frames: Mapping[str, pd.DataFrame]):
-    """Correlation of measures with the rise of the loss, with intervals: measures down, a panel a title.
-
-    Parameters
-    ----------
-    frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.ranks.correlations`
-    """
-    table = pd.concat(frames, names=["panel", "row"]).reset_index().rename(columns={"rho": "value"})
-    figure, axes = drawing.dot_panels(table.assign(row=table["row"].map(named)), columns=3, sharex=True)
-    plt.setp([*axes.values()], xlabel="Spearman with the rise of the loss,\nwithin layers; bars 95 %")
+    beside.set_title(f"each with itself, on other\nsentences, {next(iter(frames))}".removesuffix(", here"))
     return figure
 
 

@@ -201,7 +201,7 @@ def relevance_and_confidence(
     pandas.DataFrame
         A row each (model, or "all models" for the heads of all trained ones together; kind; rule; normalised: "step", as in the
         paper, or "ratio", see `relevance_columns`): measure, weights (trained, random), rho (Spearman, ranks within layers),
-        low, high, heads, over.
+        low, high, heads; size, size_low, size_high, the same of relevance without its sign; over.
     """
     rows, tables = [], {title: relevance_columns(by_rule) for title, by_rule in explained.items()}
     sides = [(title, "trained", confidence[title], table) for title, table in tables.items()]
@@ -214,18 +214,18 @@ def relevance_and_confidence(
         for kind in sure.index.unique("kind"):
             for name, column in table.items():
                 rule, _, way = name.partition(" ")
-                found = correlation(sure, column, kind, within_layer=True, repeats=repeats)
+                found, size = (correlation(sure, x, kind, within_layer=True, repeats=repeats) for x in (column, column.abs()))
+                found |= _named("size", "size_", (size["rho"], size["low"], size["high"]))
                 rows.append({"model": title, "kind": kind, "rule": rule, "normalised": way or "step", "weights": weights,
                              "measure": "relevance with confidence", **found, "over": intervals.HEADS})  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def above_random(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `relevance_and_confidence` by (rule, normalised): rho, random and their difference (MOVER), with low and high."""
-    ways = (table[table.weights == way].set_index(["rule", "normalised"]) for way in ("trained", "random"))
-    own, other = (way[["rho", "low", "high"]] for way in ways)
+    """Trained rows of `relevance_and_confidence` by (rule, normalised), with random's rho and the difference (MOVER)."""
+    own, other = (table[table.weights == way].set_index(["rule", "normalised"]) for way in ("trained", "random"))
     gap, far = own.rho - other.rho, other.rho - other.low
-    found = own.assign(heads=table.heads.max()).join(other.add_prefix("random_").rename(columns={"random_rho": "random"}))
+    found = own.assign(random=other.rho, random_low=other.low, random_high=other.high)
     low = gap - np.hypot(own.rho - own.low, other.high - other.rho)
     return found.assign(gap=gap, gap_low=low, gap_high=gap + np.hypot(own.high - own.rho, far))
 

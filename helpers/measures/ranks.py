@@ -29,12 +29,6 @@ def relative(column: pd.Series) -> pd.Series:
     return column / column.groupby(level=LAYER).transform("mean")
 
 
-def by_layer(one: pd.Series, other: pd.Series) -> pd.Series:
-    """Rank correlation of two columns of one kind of attention, on (layer, head), in each layer."""
-    both = pd.DataFrame({"one": one, "other": other}).groupby(level="layer")
-    return both.apply(lambda part: part.one.corr(part.other, method="spearman"))
-
-
 def strength(rho: float, low: float) -> str:
     """A correlation above 0 in a word, with bounds at 0.4 and 0.7: strongly, moderately, weakly; else "not significantly"."""
     return "not significantly" if not low > 0 else "strongly" if rho >= 0.7 else "moderately" if rho >= 0.4 else "weakly"
@@ -179,8 +173,8 @@ def settling(explained, sizes: Iterable[int], draws=30, seed=0, kind="encoder", 
 def settle(numerators: np.ndarray, denominators: np.ndarray, strata, sizes: Iterable[int], draws=30, seed=0) -> pd.DataFrame:
     """Correlation, on ranks within `strata`, of n sentences of one random half of all with the whole other half.
 
-    A head's value on some sentences is the ratio of their summed numerators and denominators [sentences, heads]. Of `sizes`
-    those above half of all sentences are dropped. A row each n: n, rho (median over draws), low, high (95 % of draws).
+    A head's value on some sentences is the size of the ratio of their summed numerators and denominators [sentences, heads]. Of
+    `sizes` those above half of all sentences are dropped. A row each n: n, rho (median over draws), low, high (95 % of draws).
     """
     half, rng = len(numerators) // 2, np.random.default_rng(seed)
     kept = np.array(sorted({n for n in sizes if 1 <= n <= half}), dtype=int)
@@ -190,7 +184,7 @@ def settle(numerators: np.ndarray, denominators: np.ndarray, strata, sizes: Iter
         some = (part[one].cumsum(0)[kept - 1] for part in (numerators, denominators))
         whole = (part[other].sum(0, keepdims=True) for part in (numerators, denominators))
         with np.errstate(invalid="ignore", divide="ignore"):
-            rho[draw] = _spearman(np.divide(*some), np.divide(*whole), strata)
+            rho[draw] = _spearman(*(np.abs(np.divide(*part)) for part in (some, whole)), strata)
     rows = [(n, *pd.Series(column).quantile([0.5, *INTERVAL])) for n, column in zip(kept, rho.T, strict=True)]
     return pd.DataFrame(rows, columns=["n", "rho", "low", "high"])
 

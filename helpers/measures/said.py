@@ -14,7 +14,7 @@ from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RAREST, RELATIONS, way
 from helpers.measures.lrp import RULES
 from helpers.measures.sentence import needing
-from helpers.measures.table import named
+from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
 from helpers.study import layout, values
 
@@ -22,16 +22,13 @@ from helpers.study import layout, values
 def carried(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
     """Of `measured.few_heads`: what part of a layer its two largest heads carry, by the default rule and by the signed ones."""
     two, told = min(2, table.heads.max()), []
-    for frame in [table] if natural is None else [table, natural]:
-        own = frame[frame.heads == two]
-        mean = own.groupby([own.rule == "alpha_beta", "weights"]).value.mean().map(lambda value: number(value, "%"))
-        told.append([(mean[default, "trained"], mean[default, "random"]) for default in (True, False)])
-    (default, luck), signed = told[0]
-    more = "".join(f"; on Europarl {own[0]} ({own[1]}) and {other[0]} ({other[1]})" for own, other in told[1:])
-    return (
-        f"By the default rule the {two} largest heads carry {default} of a layer (random weights {luck}), by the signed rules"
-        f" {signed[0]} ({signed[1]}){more}."
-    )
+    frames = [frame[frame.heads == two] for frame in (table, natural) if frame is not None]
+    for rules, which in (("default rule", True), ("signed rules", False)):
+        means = [own[(own.rule == "alpha_beta") == which].groupby("weights").value.mean() for own in frames]
+        most = "most" if means[0].trained > 0.5 else "less than half"
+        parts = ", on Europarl ".join(f"{number(x.trained, '%')} (random weights {number(x.random, '%')})" for x in means)
+        told.append(f"By the {rules} the {two} largest heads carry {most} of a layer: {parts}.")
+    return " ".join(told)
 
 
 def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
@@ -48,10 +45,11 @@ def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
     `root`: the folder of all tracks' figures; what is not there is left out.
     """
     found: dict[str, tuple[float, float, float]] = {}
-    tables = root / "natural" / "01_relevance_and_confidence" / "tables"
+    tables, summed = root / "natural" / "01_relevance_and_confidence" / "tables", {"what": "relevance with confidence, encoder"}
     for name, path, where in (
         ("Europarl", tables / "relevance_and_confidence.csv", {"kind": "encoder", "rule": "alpha_beta", "weights": "trained"}),
-        ("the paper's width", root / "summaries" / "gpu-quarter.csv", {"what": "relevance with confidence, encoder"}),
+        ("documentation", root / "summaries" / "techdocs.csv", summed),
+        ("Europarl at the paper's width", root / "summaries" / "gpu-quarter.csv", summed),
     ):
         rows = pd.read_csv(path).rename(columns={"value": "rho"}) if path.exists() else pd.DataFrame(columns=[*where])
         if (own := (rows[[*where]] == pd.Series(where)).all(axis=1)).any():
@@ -62,85 +60,84 @@ def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
 def of_natural(root: Path) -> dict[str, Any]:
     """What notebook 01 draws of the published run of natural text beside its own, {} where there is none.
 
-    relevance, functions: Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
-    `ranks.follows_function`; differ: encoder row of `measured.effects_that_differ`; bleu: with encoder attention, and without;
-    told: how measures correlate with the loss without a head, by measure, no row where too few heads change it; confidence:
-    Series by title; words: `sentence.one_by_one`; rules: `ranks.rank_agreement`; few: `measured.few_heads`.
+    relevance, functions, confidence: Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
+    `ranks.follows_function`; bleu: with encoder attention, without, both trained on: with, heads removed; words:
+    `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few: `measured.few_heads`.
     """
     chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
     if not (drawn := chapter.inputs("relevance_by_function")).exists():
         return {}
-    names = ("confidence_by_rank", "effects_that_differ", "follows_function", "truth_agreement", "bleu")
-    ranked, differ, follows, told, bleu = (pd.read_csv(chapter.table(name)) for name in names)
+    ranked, follows, bleu = (pd.read_csv(chapter.table(name)) for name in ("confidence_by_rank", "follows_function", "bleu"))
     found: dict[str, Any] = values.read(drawn)
     title, first = next(iter(found["relevance"])), bleu[bleu["test set"] == bleu["test set"].iloc[0]].set_index("model").bleu
     found |= {"ranks": ranked[ranked.weights == "trained"].assign(weights="natural"), "follows": follows.iloc[0]}
-    found["told"] = told[(told.truth == "loss, all models") & told.shown].set_index("measure")
     found["confidence"] = values.read(chapter.inputs("fig1_relevance_and_confidence"))["confidence"]
     found |= {"words": pd.read_csv(chapter.table("words_and_heads")), "few": pd.read_csv(chapter.table("few_heads"))}
-    found["rules"] = pd.read_csv(chapter.table("rule_agreement")).set_index("measure").drop(columns="model")
-    found |= {"differ": differ[differ.kind == "encoder"].iloc[0], "bleu": (*first[[title, f"{title}, no encoder heads"]],)}
+    heads = pd.read_csv(next(chapter.table("bleu").parent.glob("heads_*.csv")), index_col=["kind", "layer", "head"])
+    found["rules"] = ranks.rank_agreement(heads[["alpha_beta", "attnlrp ratio", "cp ratio"]].abs())
+    on = (title, f"{title}, no encoder heads", f"{title}, trained on", f"{title}, encoder heads removed, trained on")
+    return found | {"bleu": (*first[[*on]],)}
+
+
+def judged(root: Path) -> dict[str, pd.DataFrame]:
+    """How measures correlate with the loss without a head, in published trainings where half of the encoder heads change it.
+
+    By "model, training n", natural text first: `ranks.correlations` within layers, by size; signed: rho with the sign; differ:
+    how many heads change the loss.
+    """
+    found, names = {}, ["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]
+    for tables in (root / track / "06_do_measures_agree" / "tables" for track in ("natural", "controlled")):
+        path = tables / "effects_of_heads.csv"
+        for row in pd.read_csv(path).query("kind == 'encoder' and shown").itertuples() if path.exists() else ():
+            name = row.model.lower().removeprefix("en-").replace(",", "").replace(" ", "-") + f"-seed-{row.seed}" * (
+                row.seed > 1
+            )
+            heads = pd.read_csv(tables / f"head_table_{name}.csv", index_col=["kind", "layer", "head"])
+            by_size, signed = (
+                ranks.correlations(heads[TRUTH], dict(own.items()), kinds="encoder", within_layer=True)
+                for own in (heads[names].abs(), heads[names])
+            )
+            found[f"{row.model}, training {row.seed}"] = by_size.assign(signed=signed.rho, differ=row.differ)
     return found
 
 
-def two_questions(told: pd.DataFrame, words: pd.DataFrame) -> pd.DataFrame:
-    """How well each rule of relevance ranks the heads of a whole model, and names the head of one word, best ranking first.
-
-    told: correlations with the loss without a head, by measure; words: `sentence.one_by_one`. On the rules' names: rule; rho,
-    low, high; found and words, for how many of the words that need a head the rule names it.
-    """
-    rows = {rule: told.loc[rule if rule == "alpha_beta" else f"{rule} ratio", ["rho", "low", "high"]] for rule in RULES}
-    table = pd.DataFrame(rows).T.astype(float).rename_axis("rule").reset_index()
-    need, found = needing(words)
-    table.index = pd.Index([named(rule).removeprefix("relevance, ") for rule in table.rule], name="rule of relevance")
-    return table.assign(found=found, words=len(need)).sort_values("rho", ascending=False)
-
-
-def turned(table: pd.DataFrame) -> str:
-    """Of `two_questions`: that the rule which ranks heads best is not the one that names the head of a word; "" if it is."""
-    best = table.iloc[0]
-    if not best.low > 0 or best.found == table.found.max():
+def guessed(words: pd.DataFrame, heads: int) -> str:
+    """Of `sentence.one_by_one`: what a guess at one of so many heads, or always the same answer, would name."""
+    need = needing(words)[0]
+    if need.empty:
         return ""
-    names = "names the head of one word worst" if best.found == table.found.min() else "is not the best for one word"
-    return f"The rule of relevance that ranks the heads of a whole model best {names}"
+    same, named_by = need.needs.value_counts(), need["alpha_beta, names"].value_counts()
+    own = need.needs.groupby(need.needs.str.partition(" head")[0]).agg(lambda one: one.value_counts().iloc[0]).sum()
+    return (
+        f"Of {len(need)} words a guess names the needed head for {len(need) / heads:.0f}; {same.index[0]}, always named, for"
+        f" {same.iloc[0]}; told the layer, that head of it which is needed most for {own} (both chosen afterwards). LRP αβ"
+        f" names {named_by.index[0]} for {named_by.iloc[0]}."
+    )
 
 
-def guessed(table: pd.DataFrame, heads: int) -> str:
-    """Of `two_questions`: what a guess at one of so many heads would name, and how the two questions differ."""
-    told = "for one word all heads of all layers compete, and nothing is averaged over words"
-    return f"A guess would name the needed head for {table.words.iloc[0] / heads:.0f} of {table.words.iloc[0]} words: {told}."
-
-
-def answered(
-    alike: pd.Series, shown: bool, table: pd.DataFrame, elsewhere: Mapping[str, Any], natural: Mapping[str, Any],
-    follows: pd.DataFrame,
-) -> str:  # fmt: skip
-    """The answer of notebook 01: rho and low of relevance with confidence; whether enough heads change the loss here.
-
-    table: `two_questions` of natural text, or of this run where there is none; elsewhere: `beyond`; natural: `of_natural`;
-    follows: `ranks.follows_function` by (model, rule).
-    """
-    there = "Europarl" in elsewhere and len(natural.get("told", ())) > 0
-    own = f"relevance agrees {ranks.strength(alike.rho, alike.low)} with confidence ({number(alike.rho)})"
-    own += "; single removals cost too little to judge" * (not shown)
-    said = [f"**By the rule of the authors' later code, {own}.**"]
-    if (first := turned(table)) and (there or shown):
-        best, finder, sure = table.iloc[0], table.loc[table.found.idxmax()], elsewhere["Europarl"][0] if there else alike.rho
-        also = f" and confidence ({number(sure)}) do" if best.rule == "alpha_beta" else " does"
-        where = "On Europarl, our one model of natural text, " * there
-        said = [
-            f"**{first}.** {where}{best.name} ranks heads {'much' if best.rho >= 0.7 else 'partly'} as their removal (rank"
-            f" correlation {number(best.rho)}){also}; it names the needed head for {best.found:.0f} of {best.words:.0f} words,"
-            f" {finder.name} ({number(finder.rho)}) for {finder.found:.0f}."
-        ]
-        said += [f"On generated text {own}."] * there
-    each = follows.xs("alpha_beta", level="rule")  # all models first, where there are several
-    if each.layers.iloc[0]:
-        clearly = f"more relevant{' there' * there}" if each.low.iloc[0] > 0 else "not clearly more relevant"
-        few = there and each.low.iloc[0] > 0 >= natural["follows"].low
-        clearly += f"; Europarl has {natural['follows'].functional:.0f}, too few to tell" if few else ""
-        said.append(f"Heads with a function are {clearly}.")
-    return " ".join(said)
+def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], words: pd.DataFrame) -> str:
+    """The answer of notebook 01: rho and low of relevance with confidence; `beyond`; `judged`, or this run's; `needing`."""
+    there = "".join(f"; on Europarl {number(row[0])}" for name, row in elsewhere.items() if name == "Europarl")
+    agree = f"elevance and confidence agree {ranks.strength(alike.rho, alike.low)} ({number(alike.rho)}{there})."
+    if not frames:
+        return f"**R{agree[:-1]}; single removals cost too little to judge.**"
+    rho = pd.DataFrame({title: frame.rho for title, frame in frames.items()})
+    rules, confidence, gradient = (
+        rho.loc[rows].to_numpy().ravel() for rows in ([*RULES], ["confidence"], ["gradient, example"])
+    )
+    partly = "partly" if min(*rules, *confidence) > 0 else "not by every measure"
+    told = (
+        f"**Over many sentences, {partly}; for one word, not reliably.** In all {count(len(frames), 'training')} where at least"
+        " half of the encoder heads change the loss by their removal, relevance ranks the heads of a layer like this loss at a"
+        f" rank correlation of {ends(rules, '.2f')} (three rules), confidence of {ends(confidence, '.2f')}, *gradient"
+        f" importance*, the slope of the loss as a head is turned down, of {ends(gradient, '.2f')}. "
+    )
+    if words.words.iloc[0]:
+        told += (
+            f"{'On Europarl ' * bool(there)}{words.words.iloc[0]} words lose over a tenth of their probability without some one"
+            f" head: it is the most relevant one for {ends(words.found)}, within its layer for {ends(words['in its layer'])}. "
+        )
+    return f"{told}R{agree}"
 
 
 def by_rank(confidence: pd.DataFrame) -> str:
@@ -159,30 +156,29 @@ def worth(
     marks: by phenomenon, how many points of 100 are lost by training without it; the largest is named if above `much`.
     """
     never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse" if gained == gained else ""
+    there = ""
     if never and natural and natural[0] - natural[1] > gained:
-        there, high, low = (number(value, ".1f") for value in (natural[0] - natural[1], *natural))
-        never += f", the Europarl model {there} ({high} to {low}). So the text of {title} hardly needs it"
+        never += f", the Europarl model {number(natural[0] - natural[1], '.1f')}. So the text of {title} hardly needs it"
+        there = f", the Europarl model {number(natural[2] - natural[3], '.1f')}"
         if marks is not None and marks.max() > much:
             rest = ends(marks.drop(marks.idxmax()), ".0f")
             never += f", except for the {marks.idxmax()} ({marks.max():.0f} points of 100; about {rest} elsewhere)"
     return (
         f"{never}{'. ' * bool(never)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"
-        " BLEU; the decoder was frozen and could not adapt."
+        f" BLEU{there}; the decoder was frozen and could not adapt."
     )
 
 
-def foretold(natural: pd.DataFrame, loss: pd.Series, shown: bool) -> str:
-    """Of correlations with the loss without a head, `of_natural` and relevance here: which measures tell it."""
-    own = interval(loss.rho, loss.low, loss.high, ".2f")
-    here = f"relevance correlates with the loss at {own}" if shown else "too few heads change the loss to judge"
-    if natural.empty:
-        return f"Here {here}."
-    rows = natural.drop(index=["attnlrp step", "cp step"], errors="ignore").sort_values("rho", ascending=False)
-    called = (named(name).removeprefix("relevance, ").partition(" (")[0] for name in rows.index)
-    names = [f"{name} ({number(rho)})" for name, rho in zip(called, rows.rho, strict=True)]
-    does, less = ([name for name, low in zip(names, rows.low, strict=True) if (low > 0) == clear] for clear in (True, False))
-    but = f"; {listed(less)} {'do' if len(less) > 1 else 'does'} so less clearly" * bool(less)
-    return f"On Europarl {listed(does)} rank heads much as removal does{but}. On generated text {here}."
+def foretold(frames: Mapping[str, pd.DataFrame], root: Path) -> str:
+    """Of `judged`: which measure is first in all trainings, if one is, and how far the loss repeats on other sentences."""
+    best = {named(frame.rho.idxmax()) for frame in frames.values()}
+    told = [f"By value {name} comes first in each; no difference was tested." for name in best if len(best) == 1]
+    if (path := root / "natural" / "06_do_measures_agree" / "tables" / "stability.csv").exists():
+        row = pd.read_csv(path).query("measure == 'leave-one-out' and kind == 'encoder'").iloc[0]
+        told.append(
+            f"On Europarl the loss on one half of the sentences ranks heads like that on the other at {number(row.rho)}."
+        )
+    return " ".join(told)
 
 
 def on_natural(figures: Path) -> str:

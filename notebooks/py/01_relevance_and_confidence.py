@@ -19,10 +19,10 @@
 #
 # Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head of a translation model in two ways.
 # *Relevance* is the part of a predicted word's score that flows through the head. *Confidence* is the largest weight that the
-# head puts on a single token, averaged over tokens. The paper finds that the two agree "to a reasonable extent", and that
-# relevance ranks "a small number of heads as much more important". We also remove every head: did relevance foretell the
-# damage? Our models, named by languages and text, translate *generated* text, sentences of a small made-up world; one
-# translates *natural* text, Europarl.
+# head puts on a single token, averaged over tokens. The paper finds that the two agree "to a reasonable extent". We also remove
+# every head: did they foretell the damage? Relevance follows a rule: *LRP αβ*, that of the authors' later code and our
+# *default rule*, or one of two newer ones, *conservative* and *AttnLRP*. Our models translate *generated* text, sentences of a
+# small made-up world; one translates *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -137,10 +137,10 @@ run.figure(
     takeaway=example.said_of_sentence(sentence),
     sentences=sentence["of"],
 )
-elsewhere, natural, text = {}, {}, "natural"  # of published runs of other text
+elsewhere, natural, judged = {}, {}, {}  # of published runs
+published = study.ROOT / "figures"
 if run.corpus == "controlled":
-    elsewhere, natural, text = notes.beyond(study.ROOT / "figures"), notes.of_natural(study.ROOT / "figures"), "generated"
-agrees = natural.get("told", pd.DataFrame())
+    elsewhere, natural, judged = notes.beyond(published), notes.of_natural(published), notes.judged(published)
 explained = {s.title: {rule: measured.EXPLAINED.value(s, rule=rule, first=few) for rule in RULES} for s in studied}
 untrained = {rule: measured.EXPLAINED.value(first, rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
 apart = (sentence["heads"] - sentence["fast"]).abs().to_numpy().max()
@@ -197,9 +197,8 @@ display(Markdown(example.said_of_words(needed, natural.get("words"))))
 # %% [markdown]
 # ## Do relevance and confidence agree?
 #
-# For a whole model, relevance is a head's share of its layer, averaged over words. From here on our *default rule* is *LRP αβ*,
-# that of the authors' later code. What helps a word ($z^+$) and what hinders it ($z^-$) share relevance half and half, so it is
-# never negative.
+# For a whole model, relevance is a head's share of its layer, averaged over words. By the default rule, LRP αβ, what helps a
+# word ($z^+$) and what hinders it ($z^-$) share relevance half and half, so it is never negative.
 #
 # $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
@@ -253,14 +252,13 @@ same, there = (
     for own, sure in ((relevance, confidence), (natural.get("relevance", {}), natural.get("confidence", {})))
 )
 beyond = f", on Europarl in {there.sum(0)[0]:.0f} of {len(there)}" if len(there) else ""
-alike = {t: ranks.by_layer(relevance[t].xs("encoder"), confidence[t].xs("encoder")) for t in tables}
 points = whole.set_index(["rule", "weights"]).rho
 two = [
     {first.title: own[first.title]} | natural.get(name, dict([*own.items()][1:2]))
     for name, own in (("relevance", relevance), ("confidence", confidence))
 ]
-alike_by = points["alpha_beta"].to_dict() | ({"natural": elsewhere["Europarl"][0]} if len(agrees) else {})
-drawn = pd.concat([by_rank, natural["ranks"]]) if len(agrees) else by_rank
+alike_by = points["alpha_beta"].to_dict() | ({"natural": elsewhere["Europarl"][0]} if natural else {})
+drawn = pd.concat([by_rank, natural["ranks"]]) if natural else by_rank
 run.figure(
     figures.confidence_by_rank(drawn, alike_by),
     "confidence_by_rank",
@@ -296,33 +294,42 @@ spread = {
 confident = run.table(pd.DataFrame(spread).T.rename_axis("model"), "confident_heads", split="dev")
 late = [frame.sort_index().xs(("encoder", 0)) for frame in tables.values()]
 rare = sum(frame.confidence[frame.relevance.idxmax()] < frame.confidence.median() for frame in late)
+low = sum(
+    frame.confidence[frame.relevance.idxmax()] < confidence[title].xs("encoder").median()
+    for frame, title in zip(late, tables, strict=True)
+)
 apart = measured.above_random(whole)
 apart = readable(
     apart.set_index(pd.Index([measured.called(" ".join(way)) for way in apart.index], name="rule")),
-    {"rule": "rule", "rho": "trained", "random": "random weights", "gap": "difference", "heads": "n (heads)"},
+    {
+        "rule": "rule",
+        "rho": "trained, with sign",
+        "random": "random weights",
+        "gap": "difference",
+        "size": "trained, by size",
+        "heads": "n (heads)",
+    },
     {"heads": ".0f"},
     caption=f"{'All models' if len(studied) > 1 else first.title}: relevance with confidence, Spearman within layers. Beside"
     " one random model; the interval of the difference counts that of both (MOVER)",
 )
 beside = (
     f"{most} The paper draws it as a [map of heads](../figures/{run.corpus}/{run.name}/fig1_relevance_and_confidence.png)."
-    ' The verdict asks more than the paper\'s "reasonable extent": that every rule of LRP, corrected for testing three, shows'
-    " the agreement, and more of it than random weights do, since architecture alone gives some. The two other rules are"
-    " explained in the next section; *summed* means that relevance is summed over words before a head's share is taken, *per"
-    " token* that shares are averaged. Single layers differ: their correlations range from"
-    f" {ends(pd.concat(alike), '.2f')}. The paper reports one exception, a first layer whose most relevant head is less"
-    f" confident than the median; it is seen in {rare} of {count(len(studied), 'model')}. Confidence is taken over real tokens"
-    f" of the dev set, without the end of the sentence. {confident['above 0.8'].drop('random weights').sum():.0f} heads of all"
-    " trained models have a confidence above 0.8, about the level of the paper's positional heads."
+    ' The verdict asks more than the paper\'s "reasonable extent": that every rule shows the agreement, and more of it than'
+    " random weights do, since architecture alone gives some. *Summed*: relevance is summed over words before a head's share is"
+    " taken; *per token*: shares are averaged. The verdict takes shares with their sign; the last column but one does not."
+    " The paper reports one exception, a"
+    f" first layer whose most relevant head is less confident than the median: {rare} of {count(len(studied), 'model')} by the"
+    f" layer's median, {low} by the model's."
 )
 display(folded("More: a map of heads, other rules of LRP, random weights, the paper's exception", beside, apart))
 
 # %% [markdown]
 # ## Do a few heads carry a layer, whatever the rule?
 #
-# The paper does not say what LRP should do with softmax, layer norm and biases, so there are several rules. Beside the default
-# rule we take two newer ones, conservative and AttnLRP. Their relevance can be negative (*signed rules*); we then compare it
-# by size. The curves add up the heads of a layer, from the largest down.
+# The paper does not say what LRP should do with softmax, layer norm and biases, so there are several rules. By conservative and
+# AttnLRP relevance can be negative (*signed rules*); from here on we compare heads by its size. The curves add up the heads of
+# a layer, from the largest down.
 
 # %% jupyter={"source_hidden": true}
 together = run.table(measured.few_heads(explained, untrained), "few_heads", split="dev", explained=few)
@@ -339,12 +346,11 @@ run.figure(
 # %% [markdown]
 # If relevance were one quantity, the rules would rank heads alike, and each would give the same ranking on other sentences. We
 # average shares over tokens (*per token*, the paper's way), or sum relevance over tokens before dividing (*summed*). The signed
-# rules per token (grey) do not even repeat on other sentences, so we use them summed. That alone can part them from the default
-# rule, which is per token.
+# rules per token (grey) hardly repeat on other sentences, so we sum them. That alone can part them from the default rule.
 
 # %% jupyter={"source_hidden": true}
 columns = [*measured.relevance_columns(explained[first.title]).columns, "confidence"]
-matrices = {title: ranks.rank_agreement(table[columns]) for title, table in tables.items()}
+matrices = {title: ranks.rank_agreement(table[columns].abs()) for title, table in tables.items()}
 run.table(pd.concat(matrices).rename_axis(["model", "measure"]), "rule_agreement", explained=few)
 settled = {
     (title, rule): ranks.settling(
@@ -403,41 +409,18 @@ kept = {
 }
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
 conditioned = run.table(measured.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
-of_trained = conditioned.drop(index="random weights", level="model").groupby("rule", sort=False)
-safe = kept.groupby("rule", sort=False)[["source", "target", "attention", "bias"]].mean()
-safe = safe.join(of_trained.agg({"negative": "mean", "near_zero": "mean", "largest": "max"}))
-safe["unsafe"] = safe.negative + safe.near_zero
-safe["largest"] = [number(value, "%") if value <= 100 else "> 100 times the layer" for value in safe.largest]
-safe = safe.rename(index=named)
-kept = readable(
-    safe,
-    {
-        "rule": "rule",
-        "source": "arrives at source words",
-        "target": "at target words",
-        "attention": "lost in attention",
-        "bias": "kept by biases",
-        "unsafe": "layer sums below or near zero",
-        "largest": "largest share at a token",
-    },
-    dict.fromkeys(("source", "target", "attention", "bias"), "%") | {"unsafe": ".1%"},
-    caption="Shares of the logits' relevance: the first four of a row add up to 100 %, but for rounding. Means over"
-    f" {len(studied)} models, n = {min(few, 20)} sentences; layer sums n = {few}",
-)
+unsafe = conditioned.drop(index="random weights", level="model").groupby("rule")[["negative", "near_zero"]].mean().sum(axis=1)
 rules = """- *LRP αβ*, our default rule: attention is linearised in queries, keys and values; the result is rescaled, so that
-  nothing is lost. Contributions against the prediction count as relevance too, which may be part of why its shares are so even.
+  nothing is lost.
 - *AttnLRP* (Achtibat et al. 2024) linearises softmax and halves products.
-- *conservative* (Ali et al. 2022) is the rule shown above. Its name says too much: it conserves relevance in attention only."""
+- *conservative* (Ali et al. 2022) is the rule shown above; it conserves relevance in attention only."""
 again = (
-    f"Divided per token, rankings by the signed rules do not repeat: they correlate at {ends(again, '.2f')} with those from"
-    " other sentences. A layer's sum can be near zero at a token, which then outweighs all others. So we sum the signed rules"
-    " over tokens first. A ranking from n sentences of one half is held against that from the whole other half, median of"
-    " thirty draws. The paper does not say how large its dev set was. Code:"
-    " [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py), [signed.py](../helpers/measures/lrp/signed.py)."
+    f"Divided per token, rankings by the signed rules correlate at {ends(again, '.2f')} with those from other sentences: a"
+    f" layer's sum is below or near zero at {ends(unsafe.drop('alpha_beta'), '%')} of tokens, and such a token can outweigh the"
+    " others. A ranking from n sentences of one half is held against that from the whole other half, median of thirty draws."
+    " Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py), [signed.py](../helpers/measures/lrp/signed.py)."
 )
-display(
-    folded("More: the three rules, where relevance gets lost, the largest head of every layer", rules, kept, again, largest)
-)
+display(folded("More: the three rules, the largest head of every layer", rules, again, largest))
 
 # %% [markdown]
 # ## Do relevant heads have a function?
@@ -461,6 +444,9 @@ each |= {
     for title in column
 }
 each = pd.DataFrame(each).T.rename_axis(["model", "rule"])
+gaps = ranks.clear(each).unstack("rule").drop(index="all models", errors="ignore").astype(bool)
+hidden = gaps.index[~gaps["alpha_beta"] & gaps.drop(columns="alpha_beta").all(axis=1)]
+clearer = f" Drawn: LRP αβ; by both signed rules {listed(hidden)} is clear too." * bool(len(hidden))
 run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS)
 chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
 does, there, beyond = measured.count_roles(functions).sum(axis=1), natural.get("follows"), ""
@@ -480,8 +466,8 @@ run.figure(
         relevance | natural.get("relevance", {}), functions | natural.get("functions", {}), [*natural.get("relevance", ())]
     ),
     "relevance_by_function",
-    caption="Relevance of heads with and without a function, in layers that have both.",
-    takeaway=notes.most_relevant(follows) + beyond,
+    caption="Relevance (LRP αβ) of heads with and without a function, in layers that have both.",
+    takeaway=notes.most_relevant(follows) + beyond + clearer,
     table="follows_function",
     explained=few,
 )
@@ -507,7 +493,7 @@ shown = readable(
     " both, one training of each model; the last column counts all layers",
 )
 beside = (
-    "Two heads of eight can be shuffled in few ways, too few to tell. If chance handed out functions,"
+    "If chance handed out functions,"
     f" {follows['top'] - chance:.1f} of {follows['top']} most relevant heads would have none; {follows['top_none']} do."
 )
 if beyond:
@@ -565,12 +551,9 @@ if leads:
 least = claims.least_worth("relevance-confidence", run.corpus)
 details, marks, gap = [], "", None
 if lost:
-    by_removal = listed(f"{number(value, '.1f')} ({name})" for name, value in lost.items())
     details.append(
-        f"Removed after training, with {run.settings['pruning']['steps']:,} further steps, encoder heads cost {by_removal}"
-        f" BLEU. Below {least:g} BLEU the ledger judges no claim about them (*hollow*)."
-        + f" By training without encoder attention ({number(gained, '.1f')} BLEU) it would judge none."
-        * bool(gained < least)
+        f"Where removing all encoder heads costs less than {least:g} BLEU, the ledger judges no claim about them (*hollow*)."
+        + f" By training without encoder attention ({number(gained, '.1f')} BLEU) it would judge none." * bool(gained < least)
     )
 if run.corpus == "controlled":
     counted = {name: scoring.enough(table) for name, table in accuracy.items()}
@@ -589,10 +572,7 @@ if run.corpus == "controlled":
         }
         digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".1f")
         marks = readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met, gap paired over sentences")
-        details.append(
-            "The generator marks in every reference what case, agreement, tense, word order or word sense decide. It also makes"
-            " free choices that no model can guess, so full marks are out of reach."
-        )
+        details.append("The generator marks in every reference what case, agreement, tense, word order or word sense decide.")
 if lost:
     lacks = None if gap is None else gap["marks, gap"].dropna()
     display(Markdown(notes.worth(first.title, lost[first.title], gained, of_natural, lacks)))
@@ -638,12 +618,13 @@ for kind in ("encoder", "decoder", "cross"):
 #
 # We now remove every head alone, without further training, and measure the loss on dev sentences. A measure of what matters
 # should rank heads as this loss does. *Gradient importance* (Michel et al. 2019) stands beside: how fast the loss would
-# change if the head were turned down. That takes one forward and backward pass over the sentences.
+# change if the head were turned down, its size averaged over sentences. That takes one forward and backward pass over them.
+# *Small*: a smaller model, of which notebook 6 has three trainings.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
 gradients = {s.title: measured.GRADIENT.value(s, first=few) for s in studied}
-by_measure = {title: tables[title][columns].assign(**{"gradient, example": found}) for title, found in gradients.items()}
+by_measure = {title: tables[title][columns].abs().assign(**{"gradient, example": found}) for title, found in gradients.items()}
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
 agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
 if held_out := run.settings["truth"]:
@@ -653,122 +634,79 @@ if held_out := run.settings["truth"]:
     agreed[f"BLEU, {first.title}"] = measured.truth_agreement({first.title: without.bleu}, by_measure)
 differ = measured.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
 run.table(differ, "effects_that_differ", explained=few)
-enough = measured.shown(differ, "encoder")
 told = pd.concat(agreed).rename_axis(["truth", "measure"])
-run.table(told.assign(shown=enough), "truth_agreement", explained=few, over=intervals.HEADS)
-by_all = told.loc["loss, all models"]
-real = differ.xs("encoder", level="kind")
-repeating = [name for name in [*columns, "gradient, example"] if name not in ("attnlrp step", "cp step")]
-panels = {}
-if enough or not len(agrees):
-    changing = f"{real.differ.sum()} of {real['heads'].sum()} heads change the loss"
-    panels[f"{text} text, {count(len(studied), 'model')}\n{changing}"] = by_all.loc[repeating]
-if len(agrees):
-    changing = f"{natural['differ'].differ} of {natural['differ'].heads} heads change the loss"
-    panels[f"Europarl, 1 model\n{changing}"] = agrees.loc[repeating]
-run.figure(
-    figures.rank_correlations({text: found.rename(index=measured.called) for text, found in panels.items()}),
-    "truth_agreement",
-    caption="How well each measure predicts the rise of the loss without a head, in this run and on natural text.",
-    takeaway=notes.foretold(agrees, by_all.loc["alpha_beta"], enough),
-    explained=few,
-)
+run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 damage = ranks.confidence_by_rank({title: (relevance[title], truths[title].loss) for title in tables})
 run.table(damage, "loss_by_rank", split="dev", explained=few)
-judged, of_words, of_heads = by_all, needed, len(relevance[first.title].xs("encoder"))
-if len(agrees):
-    judged, of_words, of_heads = agrees, natural["words"], natural["differ"]["heads"]
-both = notes.two_questions(judged, of_words)
+real = differ.xs("encoder", level="kind")
+own = told.loc["loss, all models"].rename(index={"attnlrp ratio": "attnlrp", "cp ratio": "cp"})
+own = own.loc[["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]].assign(differ=real.differ.sum())
+frames = judged or {f"{'all models' if len(studied) > 1 else first.title}, training {seed}": own}
+enough = bool(judged) or measured.shown(differ, "encoder")
+of_words = natural.get("words", needed)
+heads_of = next(iter(frames.values())).heads.iloc[0], relevance[first.title].xs("encoder").groupby("layer").size().iloc[0]
+names = example.needing(of_words)[1]
 run.figure(
-    figures.two_questions(both, int(of_heads)),
+    figures.two_questions(frames, names, [int(number) for number in heads_of]),
     "two_questions",
-    caption="How well each rule of relevance ranks the heads of a whole model, and how often it names the head one word needs.",
-    takeaway=notes.guessed(both, int(of_heads)),
+    caption="How well each measure ranks the heads of a layer, and how often relevance names the head that one word needs.",
+    takeaway=notes.guessed(of_words, int(heads_of[0])),
     table="truth_agreement",
     explained=few,
     show=False,
 )
-turned = notes.turned(both) if len(agrees) or enough else ""
+every = {
+    f"{title}, {frame.differ.iloc[0]} of {frame.heads.iloc[0]}": [
+        interval(*row[["rho", "low", "high"]], form=".2f") for _, row in frame.iterrows()
+    ]
+    for title, frame in frames.items()
+}
+every = pd.DataFrame(every, pd.Index([named(name) for name in own.index], name="measure"))
+beside = "Spearman with the loss without a head, within layers, by size; behind each training, how many of its heads change it"
+display(readable(every, ["measure", *every], caption=beside))
+display(Markdown(notes.foretold(frames, published) * enough))
 
 # %% jupyter={"source_hidden": true}
-own, costs = real.loc[first.title].iloc[0], ""
 medians = [frame.loss.xs("encoder").abs().median() for frame in truths.values()]
 told = [
-    f"The median head changes the loss, either way, by {ends(medians, '.4f')} nats. Notebook 6 asks that half"
-    " of the heads do, and so judges decoder heads. "
-    f"After Holm's correction {real.differ_holm.sum()} of {real['heads'].sum()} heads change"
-    f" the loss, in {first.title} {own.differ_holm} of {own['heads']}. The first-order term of the loss without its sign is"
-    " what predicts here; with its sign it does not (notebook 6, which also asks how far this yardstick agrees with itself)."
+    f"In this run {real.differ.sum()} of {real['heads'].sum()} heads change the loss, the median head by {ends(medians, '.4f')}"
+    f" nats, either way. Relevance correlates with it at {interval(*own.loc['alpha_beta', ['rho', 'low', 'high']])}, confidence"
+    f" at {interval(*own.loc['confidence', ['rho', 'low', 'high']])}, gradient importance at"
+    f" {interval(*own.loc['gradient, example', ['rho', 'low', 'high']])}."
 ]
-if held_out:
-    rows = agreed[f"BLEU, {first.title}"][["rho", "low", "high"]]
+if judged:
+    place, frame = next(iter(judged.items()))
     told.append(
-        f"With the BLEU of {first.title} in place of the loss, relevance by the default rule correlates at"
-        f" {interval(*rows.loc['alpha_beta'], form='.2f')}, gradient importance at"
-        f" {interval(*rows.loc['gradient, example'], form='.2f')}."
+        f"Notebook 6 and the ledger take signed rules with their sign: on {place.partition(',')[0]} conservative then"
+        f" correlates at {number(frame.signed['cp'])}, AttnLRP at {number(frame.signed['attnlrp'])}."
     )
-    costly = without.join(truths[first.title].loss).sort_values("loss", ascending=False).head(6)
-    encoders = costly.index.isin(["encoder"], level="kind").sum()
-    costs = readable(
-        costly.rename(index={"cross": "cross-attention"}, level="kind"),
-        {
-            "kind": "attention",
-            "layer": "layer",
-            "head": "head",
-            "bleu": "BLEU lost without it",
-            "loss": "rise of the loss, nats",
-        },
-        {"bleu": "+.1f", "loss": "+.3f"},
-        {"bleu": "most", "loss": "most"},
-        caption=f"{first.title}: the {len(costly)} heads of all types of attention whose absence raises the loss most"
-        f" ({encoders} of them encoder heads); BLEU n = {held_out}, loss n = {few} sentences",
-    )
-display(folded("More: how many heads change the loss, BLEU instead of the loss, the costliest heads", *told, costs))
+display(folded("More: this run's models, and signed rules with their sign", *told))
 
 # %% [markdown]
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-titles = {rule: named(rule).removeprefix("relevance, ") for rule in RULES}
-each_rule = listed(f"{rho[rule, 'trained']} ({titles[rule]}; random weights {rho[rule, 'random']})" for rule in RULES)
 large = listed(f"{name} {interval(*row)}" for name, row in elsewhere.items())
-more = [
-    f"**Agreement with confidence** (Spearman within layers): {each_rule}."
-    + (
-        f" Elsewhere, default rule, one training each: {large}; the models of generated text are the weak case."
-        if elsewhere
-        else ""
-    ),
-    f"**Agreement with the loss without a head**: relevance {interval(*by_all.loc['alpha_beta', ['rho', 'low', 'high']])},"
-    f" confidence {interval(*by_all.loc['confidence', ['rho', 'low', 'high']])}, gradient importance"
-    f" {interval(*by_all.loc['gradient, example', ['rho', 'low', 'high']])}.",
-]
-if len(agrees):
-    by_rule = listed(
-        f"{interval(*agrees.loc[name, ['rho', 'low', 'high']])} ({measured.called(name)})"
-        for name in ("attnlrp ratio", "cp ratio")
-    )
-    more.append(f"**On Europarl** the signed rules correlate with the loss without a head at {by_rule}.")
-sure = judged.loc["confidence"]
-ranked = f"; {'on Europarl' if len(agrees) else 'here'} it ranks the heads of a layer as removal does ({number(sure.rho)})"
-ranked *= bool((len(agrees) or enough) and sure.low > 0)
-finder = both.loc[both.found.idxmax()]
-names = f": it names the needed one for {finder.found:.0f} of {finder.words:.0f} words" * bool(finder.words)
+more = f"Relevance (LRP αβ) with confidence elsewhere, one training each: {large}." if elsewhere else ""
+finder = names.index[0]
+trust = f": {finder} named the needed one for {names.found.iloc[0]:.0f} of {names.words.iloc[0]:.0f} words"
+answer = notes.answered(
+    whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0], elsewhere, frames if enough else {}, names
+)
 closing = f"""
-{f"**{turned}.** " if turned else ""}To ask which head one prediction came through, start with {finder.name}, and believe it
-only after you have removed the head{names}. Say which rule of LRP you used.
+{answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs, remove each head in turn, a short
+pass a head. Relevance only suggests one{trust * bool(names.words.iloc[0])}. Say which rule you used.
 
-For pruning start with gradient importance: one forward and backward pass over the sentences, no rule to choose
-([notebook 6](06_do_measures_agree.ipynb) prunes by every measure). With attention weights alone you have confidence{ranked}.
+For pruning start with gradient importance, its size averaged per sentence: no rule to choose
+([notebook 6](06_do_measures_agree.ipynb) prunes by every measure). Confidence needs attention weights alone; across layers it
+can mislead (notebook 6).
 
-*Limits.* {count(len(studied), "model")} of {text} text{" and one of Europarl" * bool(natural)}, one training each. The
-example is the clearest of {sentence["of"]} sentences. We do not know which rule the paper used.
+*Limits.* {count(len(studied), "model")} of {"generated text and one of Europarl" if natural else "this text"}, one training
+each; beside them a small one, trained three times. The example is the clearest of {sentence["of"]} sentences. Which rule the
+paper used is not known.
 
 Next: [notebook 2, what heads do](02_head_functions.ipynb). Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py),
 [signed.py](../helpers/measures/lrp/signed.py), [naive.py](../helpers/measures/lrp/naive.py),
 [functions.py](../helpers/measures/functions.py), [ranks.py](../helpers/measures/ranks.py).
 """
-answer = notes.answered(
-    whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0], enough, both, elsewhere, natural, each
-)
-verdicts.fill("two_questions", closing, first=answer, more="\n\n".join(more))
+verdicts.fill("two_questions", closing, first=answer, more=more)

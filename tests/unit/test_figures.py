@@ -178,22 +178,23 @@ def test_confidence_by_rank_of_relevance():
     assert [text.get_text() for text in axis.texts] == ["Europarl, Spearman 0.40", "generated text, Spearman 0.50"]
 
 
-def test_each_rule_ranks_a_model_and_names_the_head_of_a_word():
-    rows = [("alpha_beta", 0.8, 0.6, 0.9, 1, 4), ("cp", 0.3, 0.0, 0.5, 3, 4)]
-    rules = table("rule rho low high found words", *rows).set_index(pd.Index(["LRP αβ", "conservative"]))
-    left, right = whole(figures.two_questions(rules, 8)).axes
+def test_each_measure_ranks_heads_and_each_rule_names_the_head_of_a_word():
+    rho = pd.DataFrame({"rho": [0.8, 0.3], "low": [0.6, 0.0], "high": [0.9, 0.5]}, ["alpha_beta", "cp"])
+    words = table("found layer words", (3, 4, 4), (1, 2, 4)).set_index(pd.Index(["conservative", "LRP αβ"]))
+    words = words.rename(columns={"layer": "in its layer"})
+    frames = {"a, training 1": rho, "b, training 1": rho - 0.1, "b, training 2": rho + 0.1}
+    left, right = whole(figures.two_questions(frames, words, (8, 2))).axes
     assert ticks(left) == ["LRP αβ", "conservative"] and [text.get_text() for text in left.texts] == ["0.80", "0.30"]
-    assert [bar.get_width() for bar in right.patches] == [25, 75] and right.lines[0].get_xdata()[0] == 12.5
-    assert [text.get_text() for text in right.texts] == ["1 of 4", "3 of 4"]
-    assert {bar.get_width() for bar in figures.two_questions(rules.assign(found=0, words=0), 8).axes[1].patches} == {0}
+    hollow = [line.get_xdata() for line in left.lines if line.get_marker() == "^"]
+    assert np.ravel(hollow) == pytest.approx([0.7, 0.9, 0.2, 0.4])
+    assert [bar.get_width() for bar in right.patches] == [75, 100, 25, 50]
+    assert [line.get_xdata()[0] for line in right.lines] == [12.5, 50]
 
 
 def test_figures_call_measures_what_people_do():
     names = ["alpha_beta", "cp step", "gradient, example", "mine"]
     called = ["relevance, LRP αβ", "relevance, conservative (per token)", "gradient importance", "mine"]
     assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called[:-1]
-    rho = pd.DataFrame({"rho": 0.5, "low": 0.0, "high": 1.0}, names)
-    assert ticks(figures.rank_correlations({"one": rho, "other": rho}).axes[0]) == called
 
 
 def test_heads_stand_in_their_places_and_those_without_effect_are_grey():
