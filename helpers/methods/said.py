@@ -153,9 +153,9 @@ def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str) ->
     made = {"controlled": " It reads generated text.", "natural": " It reads natural text."}.get(corpus, "")
     (more, limits), train = (_cuts(folder, model), _trained_on(folder, model)) if folder else (("", ""), "")
     return (
-        f"1. Rank heads by gradient importance: a forward and a backward pass. {rank}{more}.\n2. Check both choices on"
-        f" other text, beside random heads of the same types. Cut by the one that wins.{train}\n\n*Limits.* One model, one training: another gives"
-        f" other heads.{made}{limits}"
+        f"1. Rank heads by gradient importance: a forward and a backward pass. {rank}{more}.\n2. Check both choices on other"
+        f" text, beside random heads of the same types. Cut by the one that wins.{train}\n\n*Limits.* One model, one training:"
+        f" another gives other heads.{made}{limits}"
     )
 
 
