@@ -125,9 +125,10 @@ def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str
     rules, confidence, gradient = (
         rho.loc[rows].to_numpy().ravel() for rows in ([*RULES], ["confidence"], ["gradient, example"])
     )
+    trainings = "all " * (len(frames) > 1) + count(len(frames), "training")
     partly = "partly" if min(*rules, *confidence) > 0 else "not by every measure"
     told = (
-        f"**Over many sentences, {partly}; for one word, not reliably.** In all {count(len(frames), 'training')} where at least"
+        f"**Over many sentences, {partly}; for one word, not reliably.** In {trainings} where at least"
         " half of the encoder heads change the loss by their removal, relevance ranks the heads of a layer like this loss at a"
         f" rank correlation of {ends(rules, '.2f')} (three rules), confidence of {ends(confidence, '.2f')}, *gradient"
         f" importance*, the slope of the loss as a head is turned down, of {ends(gradient, '.2f')}. "
