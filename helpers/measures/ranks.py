@@ -181,10 +181,10 @@ def settle(numerators: np.ndarray, denominators: np.ndarray, strata, sizes: Iter
     rho = np.empty((draws, len(kept)))
     for draw in range(draws):
         one, other = np.split(rng.permutation(len(numerators)), [half])
-        some = (part[one].cumsum(0)[kept - 1] for part in (numerators, denominators))
-        whole = (part[other].sum(0, keepdims=True) for part in (numerators, denominators))
+        above, below = (part[one].cumsum(0)[kept - 1] for part in (numerators, denominators))
         with np.errstate(invalid="ignore", divide="ignore"):
-            rho[draw] = _spearman(*(np.abs(np.divide(*part)) for part in (some, whole)), strata)
+            whole = np.abs(numerators[other].sum(0, keepdims=True) / denominators[other].sum(0, keepdims=True))
+            rho[draw] = _spearman(np.abs(above / below), whole, strata)
     rows = [(n, *pd.Series(column).quantile([0.5, *INTERVAL])) for n, column in zip(kept, rho.T, strict=True)]
     return pd.DataFrame(rows, columns=["n", "rho", "low", "high"])
 
