@@ -21,14 +21,15 @@ from helpers.study import layout, values
 
 def carried(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
     """Of `measured.few_heads`: what part of a layer its two largest heads carry, by the default rule and by the signed ones."""
-    two, told = min(2, table.heads.max()), []
+    two, told = min(2, table.heads.max()), list[list[str]]()
     frames = [frame[frame.heads == two] for frame in (table, natural) if frame is not None]
-    for rules, which in (("default rule", True), ("signed rules", False)):
+    for which in (True, False):
         means = [own[(own.rule == "alpha_beta") == which].groupby("weights").value.mean() for own in frames]
-        most = "most" if means[0].trained > 0.5 else "less than half"
-        parts = ", on Europarl ".join(f"{number(x.trained, '%')} (random weights {number(x.random, '%')})" for x in means)
-        told.append(f"By the {rules} the {two} largest heads carry {most} of a layer: {parts}.")
-    return " ".join(told)
+        told.append([f"{number(x.trained, '%')} ({number(100 * x.random, '.0f')})" for x in means])
+    (own, *there), (signed, *_) = told
+    also = f"; on Europarl {told[0][1]} and {told[1][1]}" if there else ""
+    own = own.replace("(", "of a layer (random weights ")
+    return f"The {two} largest heads carry {own} by the default rule, {signed} by the signed ones{also}."
 
 
 def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
@@ -106,12 +107,11 @@ def guessed(words: pd.DataFrame, heads: int) -> str:
     need = needing(words)[0]
     if need.empty:
         return ""
-    same, named_by = need.needs.value_counts(), need["alpha_beta, names"].value_counts()
+    same = need.needs.value_counts()
     own = need.needs.groupby(need.needs.str.partition(" head")[0]).agg(lambda one: one.value_counts().iloc[0]).sum()
     return (
         f"Of {len(need)} words a guess names the needed head for {len(need) / heads:.0f}; {same.index[0]}, always named, for"
-        f" {same.iloc[0]}; told the layer, that head of it which is needed most for {own} (both chosen afterwards). LRP αβ"
-        f" names {named_by.index[0]} for {named_by.iloc[0]}."
+        f" {same.iloc[0]}; told the layer, its most needed head for {own} (both chosen afterwards)."
     )
 
 
@@ -128,15 +128,15 @@ def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str
     trainings = "all " * (len(frames) > 1) + count(len(frames), "training")
     partly = "partly" if min(*rules, *confidence) > 0 else "not by every measure"
     told = (
-        f"**Over many sentences, {partly}; for one word, not reliably.** In {trainings} where at least"
-        " half of the encoder heads change the loss by their removal, relevance ranks the heads of a layer like this loss at a"
-        f" rank correlation of {ends(rules, '.2f')} (three rules), confidence of {ends(confidence, '.2f')}, *gradient"
-        f" importance*, the slope of the loss as a head is turned down, of {ends(gradient, '.2f')}. "
+        f"**Over many sentences, {partly}; for one word, not reliably.** In {trainings} where at least half"
+        " of the encoder heads change the loss when removed, relevance ranks a layer's heads like this loss at"
+        f" {ends(rules, '.2f')} (rank correlation, three rules), confidence at {ends(confidence, '.2f')}, *gradient"
+        f" importance* at {ends(gradient, '.2f')}. "
     )
     if words.words.iloc[0]:
         told += (
-            f"{'On Europarl ' * bool(there)}{words.words.iloc[0]} words lose over a tenth of their probability without some one"
-            f" head: it is the most relevant one for {ends(words.found)}, within its layer for {ends(words['in its layer'])}. "
+            f"Of {words.words.iloc[0]} {'Europarl ' * bool(there)}words that need one head it is the most relevant for"
+            f" {ends(words.found)}. "
         )
     return f"{told}R{agree}"
 

@@ -17,12 +17,11 @@
 # [← your own model](00_your_own_model.ipynb) · [notebook 2, what heads do →](02_head_functions.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head of a translation model in two ways.
-# *Relevance* is the part of a predicted word's score that flows through the head. *Confidence* is the largest weight that the
-# head puts on a single token, averaged over tokens. The paper finds that the two agree "to a reasonable extent". We also remove
-# every head: did they foretell the damage? Relevance follows a rule: *LRP αβ*, that of the authors' later code and our
-# *default rule*, or one of two newer ones, *conservative* and *AttnLRP*. Our models translate *generated* text, sentences of a
-# small made-up world; one translates *natural* text, Europarl.
+# Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head in two ways. *Relevance* is the part
+# of a predicted word's score that flows through the head. *Confidence* is the largest weight that it puts on a single token,
+# averaged over tokens. The paper finds that the two agree "to a reasonable extent". We also remove every head: did they
+# foretell the damage? Relevance follows a rule: *LRP αβ* (our *default rule*), *conservative* or *AttnLRP*. Our models
+# translate *generated* text of a small made-up world; one translates *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -467,7 +466,7 @@ run.figure(
     ),
     "relevance_by_function",
     caption="Relevance (LRP αβ) of heads with and without a function, in layers that have both.",
-    takeaway=notes.most_relevant(follows) + beyond + clearer,
+    takeaway=notes.most_relevant(follows) + beyond,
     table="follows_function",
     explained=few,
 )
@@ -493,8 +492,8 @@ shown = readable(
     " both, one training of each model; the last column counts all layers",
 )
 beside = (
-    "If chance handed out functions,"
-    f" {follows['top'] - chance:.1f} of {follows['top']} most relevant heads would have none; {follows['top_none']} do."
+    f"If chance handed out functions, {follows['top'] - chance:.1f} of {follows['top']} most relevant heads would have none;"
+    f" {follows['top_none']} do.{clearer}"
 )
 if beyond:
     beside += f" On Europarl the difference is {interval(there.difference, there.low, there.high, '.2f')}."
