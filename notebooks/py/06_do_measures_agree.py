@@ -17,19 +17,13 @@
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [notebook 7, what it costs
 # →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Three papers rank attention heads, each in its own way: Voita et al. 2019 ([arXiv
-# 1905.09418](https://arxiv.org/abs/1905.09418), sections 4 to 6) by *relevance*, the head's share of what its layer
-# contributes to the prediction (three rules: LRP αβ, AttnLRP, conservative), by *confidence*, its mean largest attention
-# weight, by how often it looks at one offset (*positional*) or at a related word (*syntactic*), and by *L0*: every head has a
-# gate, a factor on its output, and training closes gates at a price; Ni et al. 2023 ([arXiv
-# 2305.14380](https://arxiv.org/abs/2305.14380)) by *votes*, how often a head stands for a group of like heads; Liu & Chen 2023
-# ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) by a gradient's size, here *gradient importance*: how steeply the loss
-# moves as the gate closes. None compares them.
+# Three papers rank attention heads, none beside the others: Voita et al. 2019 ([arXiv
+# 1905.09418](https://arxiv.org/abs/1905.09418)) by *relevance*, a head's share of what its layer contributes, *confidence*, its
+# largest attention weight, and *L0*: training closes heads' gates at a price; Ni et al. 2023 ([arXiv
+# 2305.14380](https://arxiv.org/abs/2305.14380)) by *votes* for a group's head; Liu & Chen 2023 ([arXiv
+# 2312.09541](https://arxiv.org/abs/2312.09541)) by *gradient importance*: how steeply the loss moves as a gate closes.
 #
-# Here every head gets every measure, also *L1 gates*, which train under a price on their size while all weights are fixed, and
-# the *loss without the head*: how far it rises when that head alone is off. Then heads are removed by each, all at
-# once, and the model trains on; so are *L0's heads, cut at once*. Two choose while they train: *L0, while it trains*, and
-# *gradient, step by step*, which removes one head after another.
+# Here every head gets every measure; heads are removed by each, and the model trains on.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -251,17 +245,20 @@ run.table(pd.concat(removed, names=["model", "seed", "row"]), "removed_at_once")
 run.table(contest.tables.along(removed, "random"), "removed_at_once_beside_random")
 each = contest.tables.each_training(removed)
 drawn = said.removed(each, entered)
+take, more = said.at_once(each)
 run.figure(
     figures.at_once(drawn, "loss minus random heads' (nats), mean over numbers\nof heads; line: least to largest training"),
     "removed_at_once",
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
-    takeaway=said.at_once(each),
+    takeaway=take,
 )
+display(Markdown(more))
 
 # %% [markdown]
 # ## The figure on top: models that train on after pruning
 #
-# Every choice leaves as many heads as L0 does at one price.
+# Every choice leaves as many heads as L0 does at one price. *L0's heads, cut at once* train on like the others; *L0, while it
+# trains* and *gradient, step by step* choose as they train.
 
 # %% jupyter={"source_hidden": true}
 advice, take, ranked, more = "", "", None, []
@@ -282,11 +279,11 @@ if contests:
         "contest",
         caption="BLEU of models pruned by each criterion to as many heads and trained on, beside every random draw, and the"
         " encoder heads that each leaves by layer.",
-        takeaway=f"{said.trained_on(ranked, whole, of)} {said.layers(ranked, whole, paired, shares)}".strip(),
+        takeaway=said.trained_on(ranked, whole, of),
         resamples=repeats,
         show=False,
     )
-    display(Markdown(said.turned(each, ranked, whole)))
+    display(Markdown(f"{said.layers(ranked, whole, paired, shares)} {said.turned(each, ranked, whole)}".strip()))
     more = [said.beyond_random(ranked, whole), said.ahead(ranked, whole)]
     display(folded("More: every choice against random heads and against the best", *more))
 if swept:
@@ -304,7 +301,7 @@ asked |= {"confidence-predicts": "confidence does:"}
 profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
-texts, needed = {"controlled": "generated", "natural": "natural"}, ("contest", "removed_and_trained_on", "contest_against_l0")
+texts, needed = {"controlled": "generated", "natural": "natural"}, ("contest", "contest_against_l0")
 there = [pd.read_csv(path) for name in needed if (path := committed.table(name)).exists()]
 order = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(needed) else ""
 if natural and committed.table("agreement").exists():

@@ -94,8 +94,8 @@ def agreement(table: pd.DataFrame) -> str:
     pairs = [
         f"*{named(row.one)}* and *{named(row.other)}*" for row in (part.loc[part.rho.idxmax()], part.loc[part.rho.idxmin()])
     ]
-    said = f"{sure.sum()} of {len(part)} correlations are above zero by their own interval, {left.sum() or 'none'} after a"
-    return f"{said} correction for their number. Most alike are {pairs[0]}, least {pairs[1]}."
+    said = f"{sure.sum()} of {len(part)} correlations are above zero by their own interval, {left.sum() or 'none'} after"
+    return f"{said} Holm's correction. Most alike are {pairs[0]}, least {pairs[1]}."
 
 
 def drawn(table: pd.DataFrame) -> pd.DataFrame:
@@ -158,8 +158,8 @@ def stability(table: pd.DataFrame) -> str:
     told += f" ({number(chance, '.2f')} on {SAME_NUMBER})" * bool(chance == chance)
     own = drawn[drawn.measure == UNIT].set_index("compared").rho.reindex(rho.index).dropna()
     own = f"; *{named(UNIT)}* reaches {listed(number(value, '.2f') for value in own)}" * bool(len(own))
-    part = "At least in part: of" if rho.get(COMPARED["matched heads, other seed"], 1) < HALF else "Of"
-    return f"{part} the measures drawn the median is {told}{own}."
+    part = "At least in part: the" if rho.get(COMPARED["matched heads, other seed"], 1) < HALF else "The"
+    return f"{part} median of measures is {told}{own}."
 
 
 def likeness(table: pd.DataFrame) -> str:
@@ -179,24 +179,26 @@ def steady(table: pd.DataFrame) -> pd.DataFrame:
     return part.assign(place=-part.measure.map(rank).fillna(-1)).sort_values("place", kind="stable").drop(columns="place")
 
 
-def at_once(each: pd.DataFrame) -> str:
-    """Of `tables.each_training`: where gradient importance costs less than random heads, how many do better, and by layer."""
+def at_once(each: pd.DataFrame) -> tuple[str, str]:
+    """Of `tables.each_training`: whether gradient importance costs less than random heads; how many do better, and by layer."""
     change = each.groupby(["model", "criterion", "seed"], sort=False).change.mean()
     mean, worst = change.groupby(level=[0, 1], sort=False).mean().unstack(0), change.groupby(level=1).max()
     less = [f"*{named(name)}*" for name in DRAWN if worst[worst.index == name].lt(0).all() and name in worst and name != UNIT]
     some = "In every setting and training" if worst[UNIT] < 0 else "Not in every training"
-    said = f"{some} removal by *{named(UNIT)}* costs less than random heads; of the other measures drawn"
-    said += f" {listed(less)} always {'do' if len(less) > 1 else 'does'} so." if less else " none always does so."
+    said = f"{some} removal by *{named(UNIT)}* costs less than random heads; "
+    said += f"{listed(less)} always {'do' if len(less) > 1 else 'does'}." if less else "no other drawn always does."
+    more = ""
     rest = mean.drop([name for name in mean.index if name == UNIT or name.endswith(", by layer")])
     for model in mean.columns[(rest < mean.loc[UNIT]).sum() > rest.notna().sum() / 2]:
         before, of = (rest[model] < mean.at[UNIT, model]).sum(), count(len(change[model].index.unique("seed")), "training")
-        said += f" In {_settings(each.model)[model]} ({of}) {before} of {rest[model].count()} others cost less than it."
+        more += f"In {_settings(each.model)[model]} ({of}) {before} of {rest[model].count()} others cost less than"
+        more += f" *{named(UNIT)}*. "
     if BY_LAYER in mean.index:
         kept, every = mean.loc[BY_LAYER] / mean.loc[UNIT], mean.columns.str.endswith(EVERY)
         parts = {"one kind": kept[~every].dropna(), "all kinds": kept[every].dropna()}
         told = [f"{ends(part, '%')} where heads of {which} go" for which, part in parts.items() if len(part)]
-        said += f" *By layer* keeps of that gain {listed(told)}."
-    return f"{said} Differences are not tested."
+        more += f"*By layer* keeps of its gain on random heads {listed(told)}. "
+    return said, f"{more}Differences are not tested."
 
 
 def removed(each: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
@@ -386,7 +388,7 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     said = (
         f"In {here.model.iloc[0]} ({count(int(here.seeds[TRAINED]), 'training')}) {ends(left, '.0f')}{f' of {of}' * bool(of)}"
     )
-    said += f" encoder heads stay. Choosing them by *{_called(rivals.index[0])}* changes BLEU by"
+    said += f" encoder heads stay. By *{_called(rivals.index[0])}* BLEU changes by"
     said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
     return f"{said}, at random by {interval(*here.loc[RANDOM, VALUES], '+.1f')}." if RANDOM in here.index else f"{said}."
 
@@ -455,8 +457,8 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     return said
 
 
-def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
-    """What of a contest carries over to other text: of that `tables.over_seeds`, `tables.stacked` and `tables.against_l0`."""
+def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
+    """What of a contest carries over to other text: of that `tables.over_seeds` and `tables.against_l0`."""
     (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
     best = [name for name in here.index.drop(RANDOM, errors="ignore") if name in there.index][:BEST]
     if len(best) < BEST or rivals.index[0] not in there.index:
@@ -475,14 +477,6 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, drawn: pd.DataFrame, te
     tested = tested.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
     said += f" *{_called(first)}* is number {chosen.get_loc(first) + 1} on {there['test set'].iloc[0]},"
     said += f" {interval(*tested.loc[first, VALUES], '+.1f')} BLEU beside L0."
-    whole = drawn.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion").change
-    if RANDOM in whole.index:
-        beat = [name for name in chosen if whole[[name]].min() > whole[[RANDOM]].max()]
-        last = f", *{_called(rivals.index[-1])}* too" * (rivals.index[-1] in beat)
-        said += (
-            f" There {len(beat)} of {len(chosen)} choices are above all {len(whole[[RANDOM]])} random draws{last} (by chance"
-        )
-        said += f" {1 / (1 + len(whole[[RANDOM]])):.0%} each).".replace("%", " %")
     worse = [f"*{_called(str(name))}*" for name in tested.index[(tested.p_holm < LEVEL) & (tested["value"] < 0)]]
     return said + f" Worse than L0 there after Holm's correction: {listed(worse)}." * bool(worse)
 
