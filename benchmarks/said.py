@@ -28,7 +28,7 @@ REMOVED = (
     "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
     "with its last query head. What is saved beyond operations is caches, threads and noise."
 )
-LIMITS = "Most times are of small models with random weights on two cores; on a GPU or larger models they will differ."
+LIMITS = "Most times are of small models with random weights on two cores."
 
 
 def absent(remarks: pd.DataFrame) -> str:
@@ -72,7 +72,7 @@ def elsewhere(there: pd.DataFrame) -> str:
         return ""
     gains = [f"{called(name)} {ends(values[name] - values['random'], '+.1f')}" for name in (*half, UNIT)]
     made = f"{there.model.iloc[0]}, {count(int(there.seeds.iloc[0]), 'training')}, {count(len(values), 'test set')}"
-    return f"On natural text ({made}; not tested) BLEU minus that of random heads is: {listed(gains)}."
+    return f"On natural text ({made}; not tested) BLEU above random heads is: {listed(gains)}."
 
 
 def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], there: pd.DataFrame) -> str:
@@ -83,46 +83,44 @@ def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.Da
     there : pandas.DataFrame
         As `contested`, of natural text; empty if there is none.
     """
-    rows, lines, rests = table.set_index("measure"), [], ""
+    rows, lines = table.set_index("measure"), []
     known = {text: part.pivot(index=["model", "heads"], columns="criterion", values="change") for text, part in shots.items()}
     known = {text: part for text, part in known.items() if {UNIT, "L1 gates", *TOGETHER[:2]} <= {*part}}
     if {UNIT, TRAINED} <= {*rows.index}:
         dear = [_rule(name) for name in rows.index[rows.cost > rows.cost[TRAINED] / 10].drop(TRAINED)]
-        said = "It takes as many steps as L0, which chooses meanwhile"
-        said += f"; only choosing by {listed(dear)} costs a tenth of its time or more" if dear else ""
-        said += ". Choose by quality: by its mean gradient importance is"
-        lines.append(f"*You train on.* {said} {listed(_place(one) for one in (ranked, there) if len(one))}.")
-        made = (f"{count(int(one.seeds.iloc[0]), 'training')} of {one.model.iloc[0]}" for one in (ranked, there) if len(one))
-        rests = f"How well measures choose rests on {listed(made)}. "
+        said = f"Only {listed(dear)} cost a tenth of L0's training or more. " if dear else ""
+        places = listed(_place(one) for one in (ranked, there) if len(one))
+        lines.append(f"*You train on.* {said}By mean BLEU gradient importance is {places}.")
     if "L1 gates" in rows.index and known:
-        less = [f"{(part[UNIT] < part[[*TOGETHER[:2]]].min(axis=1)).sum()} of {len(part)} cases on {text}"
-                for text, part in known.items()]  # fmt: skip
+        less = [
+            f"{(part[UNIT] < part[[*TOGETHER[:2]]].min(axis=1)).sum()} of {len(part)} on {text}" for text, part in known.items()
+        ]
         still = listed((part["L1 gates"] < part[UNIT]).sum() for part in known.values())
-        said = f"Removal by gradient importance costs less loss than by confidence and by positional in {listed(less)}"
+        said = f"Removal by gradient importance costs less loss than by confidence and positional in {listed(less)}"
         said = f"{said}; by L1 gates, at {number(rows.cost['L1 gates'], '.2g')} times the price, less still in {still}"
-        lines.append(f"*You do not train on.* {said} (a case: a model and a number of heads left; means, not tested).")
-    said = "For a faster encoder pass cut out encoder heads, for faster generation and a smaller cache heads of every kind"
-    lines.append(f"*You want speed.* {said}; a gate only masks them.")
-    return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {rests}{LIMITS}"
+        lines.append(f"*You do not train on.* {said} (cases: models by heads left; means, not tested).")
+    said = "Cut out encoder heads, or for generation and a smaller cache heads of every kind; gates only mask them"
+    lines.append(f"*You want speed.* {said}.")
+    return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {LIMITS}"
 
 
 def _place(ranked: pd.DataFrame) -> str:
-    """Where gradient importance stands among all choices of `contested`, of its first test set."""
+    """Where gradient importance stands among all choices of `contested`, of its first test set; over how many trainings."""
     values = ranked[ranked.criterion != "random"].drop_duplicates("criterion").set_index("criterion").value
-    return f"number {(values > values[UNIT]).sum() + 1} of {len(values)} on {ranked.model.iloc[0]}"
+    made = f"{ranked.model.iloc[0]} ({count(int(ranked.seeds.iloc[0]), 'training')})"
+    return f"number {(values > values[UNIT]).sum() + 1} of {len(values)} on {made}"
 
 
-def times_as_long(priced: pd.DataFrame, counted: pd.DataFrame) -> str:
-    """What relevance costs beside gradient importance: by passes (`counted`), by our clock (`priced`), by ordinary code."""
+def times_as_long(priced: pd.DataFrame, counted: pd.DataFrame) -> tuple[str, str]:
+    """What relevance costs beside gradient importance, by passes (`counted`) and our clock (`priced`); by ordinary code."""
     rules = priced.index.intersection([*lrp.RULES])
     dear, by = priced.loc[rules], counted.loc[rules[0]]
     made, other = f"sentences of {by.passes.split(' + ')[1]} tokens", dear.captum.dropna()
-    said = (
-        f"Relevance takes {number(by.theory, '.3g')} times its passes ({made}) and {ends(dear.cost, '.0f')} times its time in"
-    )
-    said = f"{said} our code; at {dear.model.iloc[0].rpartition(', ')[2]} ordinary code, one token after another, takes"
+    price = f"Relevance takes {number(by.theory, '.3g')} times its passes ({made}) and {ends(dear.cost, '.0f')} times its time."
+    said = f"At {dear.model.iloc[0].rpartition(', ')[2]} ordinary code, one token after another, takes"
     said = f"{said} {ends(dear.times, '.0f')} times as long as ours"
-    return f"{said}, the library Captum {ends(other, '.0f')} ({listed(map(_rule, other.index))})." if len(other) else f"{said}."
+    said += f", the library Captum {ends(other, '.0f')} ({listed(map(_rule, other.index))})" if len(other) else ""
+    return price, f"{said}."
 
 
 def _rule(name: str) -> str:
@@ -136,16 +134,18 @@ def better(table: pd.DataFrame) -> str:
     if UNIT not in rows.index:
         return ""
     less, dear = rows[rows.cost < rows.cost[UNIT]], rows[rows.cost > rows.cost[UNIT]]
-    more, worse, clear = dear[dear.lead_high < 0], dear[dear.lead_low > 0], less.lead_low > 0
+    more = dear[dear.lead_high < 0]
     said = f"Of {count(len(dear), 'dearer measure')} {_listed(more) if len(more) else 'none'} is shown to choose better than"
-    said += f" {called(UNIT)}" + f", {_listed(worse)} chose worse" if len(worse) else ""
-    if len(less):
-        parts = [f"{_listed(less[clear])} chose worse"] * any(clear) + [
-            f"{_listed(less[~clear])} cannot be told from it"
-        ] * any(~clear)
-        took = f"({ends((*less.cost_low, *less.cost_high), '.2g')} times the time)"
-        said += f". Of half the passes {took}, {listed(parts)}"
-    return f"{said} (its BLEU minus theirs, paired by training, not corrected)."
+    said += f" {called(UNIT)} (paired by training, not corrected)"
+    said += f". Its BLEU minus that of half the passes: {_listed(less)}" if len(less) else ""
+    return f"{said}."
+
+
+def worse(table: pd.DataFrame) -> str:
+    """Of `pruning`: what is dearer than gradient importance and chose worse; "" if nothing is."""
+    rows = table.set_index("measure")
+    dear = rows[(rows.cost > rows.cost.get(UNIT)) & (rows.lead_low > 0)] if UNIT in rows.index else rows[:0]
+    return f"Dearer and worse, by how much BLEU (paired by training, not corrected): {_listed(dear)}." if len(dear) else ""
 
 
 def _listed(rows: pd.DataFrame) -> str:

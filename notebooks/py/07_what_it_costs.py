@@ -22,11 +22,7 @@
 # that cost, and is dearer better?
 #
 # The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on what the head puts out
-# (Michel et al. 2019). Quality is that of notebook 6's contest: each measure chose encoder heads to remove before training on.
-# Relevance has three rules: *LRP αβ*, of Voita's later code, keeps parts for and against a prediction apart; in two *signed*
-# ones they cancel: *AttnLRP*, and the *conservative* rule, which holds attention weights constant. *Confidence* is the mean
-# largest attention weight; *positional* counts looks at one offset, *votes* the groups a head stands for; *L1 gates* are
-# trained under a price on their size.
+# (Michel et al. 2019). Quality: in notebook 6 each measure chose encoder heads to remove before training on.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -90,7 +86,10 @@ if len(by_cost):
 #
 # A *forward pass* runs the model over the text, and a *backward pass* carries slopes from the loss back to the heads. Both
 # multiply the same matrices, so they cost about the same. Gradient importance needs one of each. Relevance needs a backward
-# pass for every target token, since each token is explained by itself.
+# pass for every target token, since each token is explained by itself. Its rule *LRP αβ* keeps parts for and against a
+# prediction apart; in two *signed* rules they cancel: *AttnLRP*, and *conservative*, which holds attention weights constant.
+# *Confidence* is the mean largest attention weight; *positional* counts looks at one offset, *votes* the groups a head stands
+# for; *L1 gates* are trained under a price on their size.
 #
 # Torch counts the multiplications. The cell below computes gradient importance on a few sentences with the stored translation
 # model, and relevance by the study's own code.
@@ -146,7 +145,8 @@ table = costs.beside(counted, priced)
 columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
 columns |= {"counted": "by counted operations", "cost": "measured"}
 display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
-display(Markdown(f"> {said.understood(table, found)}"))
+price, ordinary = said.times_as_long(priced, counted)
+display(Markdown(f"> {said.understood(table, found)} {ordinary}"))
 
 # %% [markdown]
 # The loss without a head costs less than its passes: layers below the head are computed once. Relevance by LRP αβ costs more
@@ -270,14 +270,14 @@ display(Markdown(f"> {said.told_apart(steps, found)}"))
 # %% jupyter={"source_hidden": true}
 run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 machine = said.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
-told = [best, said.times_as_long(priced, counted), said.elsewhere(there)]
+told = [said.details(priced, points, run.settings["relevance"]), said.worse(by_cost)]
 known = {text: (run.folder, run.corpus)} | ({"natural text": (None, "natural")} if run.corpus == "controlled" else {})
 shots = {of: costs.at_once(*place, size) for of, place in known.items()}
 answer.fill(
     key if len(by_cost) else "growth",
     said.closing(by_cost, contest, shots, there),
-    " ".join(filter(None, told)),
-    "\n\n".join([said.details(priced, points, run.settings["relevance"]), machine, said.absent(costs.remarks(found))]),
+    " ".join(filter(None, [best, price, said.elsewhere(there)])),
+    "\n\n".join([*told, machine, said.absent(costs.remarks(found))]),
 )
 
 # %% [markdown]
