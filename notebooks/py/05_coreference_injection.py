@@ -19,16 +19,13 @@
 #
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).
 #
-# A model that sums up a dialogue must know who *she* is. Some of its attention heads can go at almost no cost. The paper gives
-# underused heads of BART's encoder a fixed matrix of attention weights, which links all mentions of one person (*coreference
-# links*). No parameter is added, and summaries are said to get better. We ask whether the links help, and whether heads must be
-# unimportant. We had its abstract, second-hand accounts and the code of the authors' earlier paper
-# ([Liu, Shi & Chen 2021](https://arxiv.org/abs/2106.08556)), not its text; one head a layer is our choice.
+# The paper gives underused heads of BART's encoder a fixed matrix of attention weights that links a person's mentions
+# (*coreference links*), which is said to improve summaries of dialogues. Do the links help? Must the heads be unimportant? We
+# know the paper second-hand.
 #
-# *True* (or *gold*) links are those of our generated dialogues; a *resolver*'s come from simple rules of ours; *shuffled* ones
-# join the same mentions at random; *plain* is the same training without links. ROUGE-1 is the overlap of words with the
-# reference; *events*, known in generated text alone, are the share of its facts (who does what for whom) that a summary tells
-# with the right people. Verdicts are corrected for the number of tests (*Holm*).
+# *True* (*gold*) links come with our generated dialogues; a *resolver*'s come from our simple rules; *shuffled* ones join the
+# same mentions at random; *plain* is the same training without links. *Events* are the share of facts told with the right
+# people.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -183,7 +180,7 @@ display(folded("More: what is in the dialogues", described))
 # The method needs heads that are free for a new job. We rank heads by gradient importance: how strongly the loss reacts when a
 # head's output is scaled. Then we switch off one to all heads of every layer in a trained model, and let it write the test
 # summaries. Second-hand accounts of the paper speak of a loss of about `0.5 %`, for how many heads we do not know. Our limit
-# for three of a layer's heads is `1 %` of ROUGE-1.
+# for three of a layer's heads is `1 %` of ROUGE-1, the overlap of words with the reference.
 
 # %% jupyter={"source_hidden": true}
 settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
@@ -394,8 +391,8 @@ display(folded("More: what the resolver gets wrong, and links put in at inferenc
 display(Markdown(said.mixed(single, over, own, links, model.config.encoder_layers)))
 
 # %% [markdown]
-# Links need not take a head away. The code of 2021 mixes the output H of an encoder layer over the links, after upper layers
-# only: it becomes $0.7\,H + 0.3\,M H$.
+# Links need not take a head away. The authors' code of 2021 ([Liu, Shi & Chen](https://arxiv.org/abs/2106.08556)) mixes the
+# output H of an encoder layer over the links, after upper layers only: it becomes $0.7\,H + 0.3\,M H$.
 
 # %% jupyter={"source_hidden": true}
 spots = {**parts.get("where", {})}

@@ -62,11 +62,11 @@ def test_the_answer_claims_what_intervals_say():
     over = both(rows, **dict.fromkeys(rows, (5, 4, 6)))
     own = controls(**{SHUFFLED: (1, 0.5, 2), GOLD: (-1.3, -1.8, -0.9)})
     assert said.answer(own, over, "rule", VERDICTS) == (
-        "**Yes: true links help, a resolver's less.** In the least important head of every encoder layer links give, in points"
-        " of ROUGE-1 and events against plain over 5 trainings: true ones +1.9 [+1.3, +2.4] and +5.0 [+4.0, +6.0]; a resolver's"
-        " +0.5 [+0.2, +0.9] and +5.0 [+4.0, +6.0]; these shuffled -0.2 [-0.4, +0.1] and +5.0 [+4.0, +6.0]. In the most"
-        " important heads a resolver's give -0.6 [-0.9, -0.2] and +5.0 [+4.0, +6.0]. In ROUGE-1, which verdicts test, the"
-        " resolver's advantage over shuffled links (+1.0) survives correction; the resolver's gain over plain does not."
+        "**Yes: true links help, a resolver's less.** Links in each layer's least important head give, in points of ROUGE-1 and"
+        " events against plain over 5 trainings: true ones +1.9 [+1.3, +2.4] and +5.0 [+4.0, +6.0]; a resolver's +0.5 [+0.2,"
+        " +0.9] and +5.0 [+4.0, +6.0]; these shuffled -0.2 [-0.4, +0.1] and +5.0 [+4.0, +6.0]. In the most important heads a"
+        " resolver's give -0.6 [-0.9, -0.2] ROUGE-1. In ROUGE-1 the resolver's advantage over shuffled links survives"
+        " correction; the gain over plain does not."
     )
     assert said.answer(own[:1], over, "rule", VERDICTS).startswith("**Yes.** ")
     none = over.assign(change_low=over.change_low.where(over.row == GOLD, -1))
@@ -122,8 +122,8 @@ def test_links_gain_less_in_heads_that_the_model_misses():
 def test_which_links_help_and_which_heads_fall_behind():
     rows = {GOLD: (1.9, 1, 2), MAIN: (0.5, 0.2, 0.9), SHUFFLED: (-0.2, -0.4, 0), NONE: (0, -1, 1)}
     assert said.headline(both(rows, **{MAIN: (3, 2, 4), SHUFFLED: (-0.8, -1, -0.5)}), "rule") == (
-        "ROUGE-1 rises with gold links (1.9) and resolver links (0.5); the share of events rises with resolver links (3.0) and"
-        " falls with shuffled links (0.8). The other changes are not told from zero."
+        "ROUGE-1 rises with gold links and resolver links; the share of events rises with resolver links and falls with"
+        " shuffled links. The rest is not told from zero."
     )
     assert said.headline(over_seeds(**{MAIN: (0, -1, 1)}), "rule").startswith("ROUGE-1 is not seen to move.")
 
@@ -217,10 +217,10 @@ def test_from_which_quality_clusters_help_and_what_the_resolver_gets_wrong():
     assert said.nearest(curve)[0].row == NONE and said.nearest(curve[:2]) == []
     gap = scores(**{MAIN: (-1, -2, -0.5)})
     assert said.errors(curve, gap).endswith("seed 1).")
-    known = curve.assign(people=[33, 100, 30, 85], speakers=[99.7, 100, 40, 93])
+    known = curve.assign(people=[33, 100, 30, 85])
     assert said.clusters(known, "rule") == (
         "Gold links with errors help at an F1 of 92, not visibly at 56. Neither score alone predicts what resolver links gain:"
-        " F1 (93) promises more, *he*/*she* (33 %) less; *I* and *you* are nearly always right (99.7 %)."
+        " F1 (93) promises more, *he*/*she* (33 %) less."
     )
     assert said.clusters(known.assign(people=[33, 34, 3, 32]), "rule").endswith("score 93, with 33 % of *he* and *she* right.")
     heights = said.heights(curve, over_seeds(**{GOLD: (1.9, 1.3, 2.4)}))
@@ -273,18 +273,16 @@ def test_heads_come_to_matter_by_the_loss_without_them():
 def test_what_masking_costs_and_how_alike_heads_rank():
     masked = scores(a=(0, 0, 0), b=(-1.4, -1.7, -1.1)).assign(order="lowest", number=[0, 3], value=[100, 98.6])
     masked = masked.assign(percent=masked.change, percent_low=masked.change_low, percent_high=masked.change_high)
-    random = masked[1:].assign(order="random", number=1)
-    more = [masked[1:].assign(number=1), random, random.assign(percent=-2.0), masked[1:].assign(order="highest", number=1)]
-    assert said.masking(pd.concat([masked, *more]), -0.01) == (
-        "One head a layer, no: -1.4 [-1.7, -1.1] % of ROUGE-1 without the least important, -2.0 to -1.4 % without random ones,"
-        " -1.4 [-1.7, -1.1] % without the most important. Three: -1.4 % in 1 way of training from one start, beyond our limit"
-        " of 1 % by value in 1, by interval in 1."
+    more = pd.concat([masked, masked[1:].assign(number=1)])
+    assert said.masking(more, -0.01) == (
+        "One head a layer, no: -1.4 [-1.7, -1.1] % of ROUGE-1 without the least important. Three: -1.4 % in 1 way of training,"
+        " beyond our limit by interval in 1."
     )
     settings = pd.concat([masked[1:].assign(setting="a"), masked[1:].assign(setting="b", percent=-1.2, change_high=-0.9)])
     assert said.masking(masked, -0.01, settings) == (
-        "Three: -1.4 to -1.2 % in 2 ways of training from one start, beyond our limit of 1 % by value in 2, by interval in 1."
+        "Three: -1.4 to -1.2 % in 2 ways of training, beyond our limit by interval in 1."
     )
-    assert said.masking(pd.concat([masked, *more]), -0.02).startswith("One head a layer, yes: ")
+    assert said.masking(more, -0.02).startswith("One head a layer, yes: ")
     assert said.masking(masked[:1], -0.02) == "No heads were switched off."
     same = pd.DataFrame({"row": [PLAIN, "steps x 2", "seed 2"], "same head": [1, 1 / 3, 0], "in the lower half": [1, 1, 0]})
     assert said.ranking(pd.DataFrame(0.5, same.row, same.row), same, 3).endswith("half in 3 of 3 cases, the least in 1.")

@@ -116,20 +116,15 @@ def answer(own: pd.DataFrame, over: pd.DataFrame, by: str, verdicts: Mapping[str
     less = f": true links help, {given} less" if best and own.change_high.get(gold, 0) < 0 else ""
     lead = f"Yes{less}" if sure else f"With true links yes, with {given} not that we could see" if best else ""
     rows = {gold: "true ones", MAIN: given, empty: "these shuffled"}
-    most = f" In the most important heads {given} give {_both(over, 'injected, highest')}."
+    most = f" In the most important heads {given} give {change(over, 'injected, highest')} ROUGE-1."
     given = "; ".join(f"{name} {_both(over, row)}" for row, name in rows.items() if row in gains.index)
     known = " and events" * (tables.EVENTS in {*over.metric})
     lead = lead or "Not that we could see"
-    told = f"In the least important head of every encoder layer links give, in points of ROUGE-1{known} against"
-    told += f" plain{_over(over)}: {given}.{most * ('injected, highest' in gains.index)}"
-    calls = {
-        "resolver-links": "the resolver's advantage over shuffled links",
-        "injection-helps": "the resolver's gain over plain",
-    }
+    told = f"Links in each layer's least important head give, in points of ROUGE-1{known} against plain{_over(over)}: {given}."
+    told += most * ("injected, highest" in gains.index)
+    calls = {"resolver-links": "the resolver's advantage over shuffled links", "injection-helps": "the gain over plain"}
     stand = [what for name, what in calls.items() if verdicts.get(name) == "seen"]
-    if apart := number(own.change.get(empty), "+.1f") if calls["resolver-links"] in stand else "":
-        stand[0] += f" ({apart})"
-    told += f" In ROUGE-1, which verdicts test, {listed(stand or ['no gain'])} survive{'s' * (len(stand) < 2)} correction"
+    told += f" In ROUGE-1 {listed(stand or ['no gain'])} survive{'s' * (len(stand) < 2)} correction"
     told += "".join(f"; {what} does not" for name, what in calls.items() if stand and verdicts.get(name) != "seen")
     return f"**{lead}.** {told}."
 
@@ -195,11 +190,10 @@ def headline(over: pd.DataFrame, by: str) -> str:
     for metric, part in over[over.metric.isin(["ROUGE-1", tables.EVENTS])].groupby("metric", sort=False):
         part = part.set_index("row").reindex([*rows]).dropna(subset="change")
         moved = {"rises": part.change[part.change_low > 0], "falls": part.change[part.change_high < 0]}
-        moved = [f"{verb} with {listed(f'{rows[row]} ({abs(one):.1f})' for row, one in side.items())}"
-                 for verb, side in moved.items() if len(side)]  # fmt: skip
+        moved = [f"{verb} with {listed(rows[row] for row in side.index)}" for verb, side in moved.items() if len(side)]
         name = "the share of events" if metric == tables.EVENTS else f"{metric}"
         told.append(f"{name} {listed(moved) if moved else 'is not seen to move'}")
-    return f"{'; '.join(told)}. The other changes are not told from zero."
+    return f"{'; '.join(told)}. The rest is not told from zero."
 
 
 def printed(over: pd.DataFrame) -> str:
@@ -221,22 +215,14 @@ def masking(curves: pd.DataFrame, allowed: float, settings: pd.DataFrame | None 
     shown = part[["percent", "percent_low", "percent_high"]].apply(lambda row: interval(*row, "+.1f"), axis=1)
     if ("lowest", 1) in shown.index:
         free = "no" if part.percent["lowest", 1] < limit else "yes"
-        told.append(f"One head a layer, {free}: {shown['lowest', 1]} % of ROUGE-1 without the least important")
-        random = every.percent[(every.order == "random") & (every.number == 1)]
-        told += [f"{ends(random, '.1f')} % without random ones"] * bool(len(random))
-    if ("highest", 1) in shown.index:
-        told.append(f"{shown['highest', 1]} % without the most important")
-    told = [f"{', '.join(told)}."] * bool(told)
+        told.append(f"One head a layer, {free}: {shown['lowest', 1]} % of ROUGE-1 without the least important.")
     if ("lowest", 3) in shown.index:
         known = every if settings is None else settings[settings.metric == "ROUGE-1"]
         known = known[(known.order == "lowest") & (known.number == 3)]
         known = part.loc[[("lowest", 3)]] if known.empty else known
         high = 100 * known.change_high / (known.value - known.change)
-        ways = f"{ends(known.percent, '.1f')} % in {count(len(known), 'way')} of training from one start"
-        told.append(
-            f"Three: {ways}, beyond our limit of {-limit:g} % by value in {(known.percent < limit).sum()}, by interval in"
-        )
-        told[-1] += f" {(high < limit).sum()}."
+        ways = f"{ends(known.percent, '.1f')} % in {count(len(known), 'way')} of training"
+        told.append(f"Three: {ways}, beyond our limit by interval in {(high < limit).sum()}.")
     return " ".join(told) or "No heads were switched off."
 
 
@@ -275,11 +261,10 @@ def moved(rises: pd.DataFrame, by: str) -> str:
     if MAIN not in whole.index:
         return "No injected head was measured."
     before, after = (number(whole[when][MAIN], ".1f") for when in ("before", "after"))
-    rivals = {"injected, highest": "a most important one", "injected, random": "a random one of A"}
-    rivals = [f"{name} by {number(whole.before[row], '.1f')}" for row, name in rivals.items() if row in whole.index]
     told = f"One such head off raises the loss by {before} thousandths of a nat in the plain model"
-    told += f" ({listed(rivals)})" * bool(rivals) + f", by {after} with {links(by)}"
-    empty = with_links(f"{by}+shuffled")
+    empty, most = with_links(f"{by}+shuffled"), "injected, highest"
+    told += f" (a most important one by {number(whole.before[most], '.1f')})" if most in whole.index else ""
+    told += f", by {after} with {links(by)}"
     return told + (f", by {number(whole.after[empty], '.1f')} with shuffled ones." if empty in whole.index else ".")
 
 
@@ -296,8 +281,7 @@ def clusters(curve: pd.DataFrame, by: str) -> str:
     f1, people = (np.interp(own[x], *shown.sort_values(x)[[x, "change"]].to_numpy().T) for x in ("conll", "people"))
     if f1 > own.change > people:
         told += f". Neither score alone predicts what {links(by)} gain: F1 ({own.conll:.0f}) promises more, *he*/*she*"
-        nearly = "nearly always right" if 99 < own.speakers < 100 else "right"
-        return f"{told} ({own.people:.0f} %) less; *I* and *you* are {nearly} ({own.speakers:.1f} %)."
+        return f"{told} ({own.people:.0f} %) less."
     return f"{told}; {links(by)} score {own.conll:.0f}, with {own.people:.0f} % of *he* and *she* right."
 
 
