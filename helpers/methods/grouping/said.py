@@ -43,10 +43,9 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
 
 
 def lead(gained: pd.DataFrame, text: str) -> str:
-    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group come to on the first task, and what
-    the constraint does on the others."""
+    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group come to on the first task."""
     first = first_metrics(gained)
-    task, others = first.task.iloc[0], first[(first.task != first.task.iloc[0]) & (first.method == GHT)]
+    task = first.task.iloc[0]
     alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
     pulled = f"brings {task} no gain" if alone.high <= 0 else f"helps {task}" if alone.low > 0 else f"may help {task} or not"
     pulled = f"does not bring {task} its printed gain" if 0 < alone.high < alone.printed and alone.low <= 0 else pulled
@@ -56,10 +55,8 @@ def lead(gained: pd.DataFrame, text: str) -> str:
     one = f"costs {interval(-few.gain, -few.high, -few.low, '.1f')} %"
     one = one if few.high < 0 else f"changes it by {interval(few.gain, few.low, few.high, '+.1f')} %"
     said = f"**{no} judged, the constraint {pulled}, and one head per group {enough}.** On {text} text the"
-    said += f" constraint {changes} ({count(int(alone.seeds), 'training')}), where the paper prints"
-    said += f" {number(alone.printed, '+.1f')}; keeping one head per group {one}."
-    rest = "; ".join(f"for {_TEXTS.get(row.task, row.task)} {_beside_printed(row)}" for row in others.itertuples())
-    return f"{said} F{rest[1:]}." if len(others) else said
+    said += f" constraint {changes} ({count(int(alone.seeds), 'training')}; printed:"
+    return f"{said} {number(alone.printed, '+.1f')}); one head per group {one}."
 
 
 def felt(table: pd.DataFrame, groups: int, compact: pd.DataFrame | None) -> str:
@@ -72,13 +69,6 @@ def felt(table: pd.DataFrame, groups: int, compact: pd.DataFrame | None) -> str:
         told.append(f"; {more} and {_costs(rows.loc[name, ENDS])}")
     once = " (one training each)" if told else " (one training)"
     return f"The judged setting gives heads {number(parts[GHT], '%')} of the grouping that it asks for{''.join(told)}{once}."
-
-
-def _beside_printed(row) -> str:
-    """A gain of `tables.gains` beside the printed one: is there none, less, or can the interval not tell?"""
-    if row.low <= 0 and row.high >= row.printed:
-        return "the constraint's effect is too uncertain to tell"
-    return "the constraint gains" if row.low > 0 else "the printed gain is excluded"
 
 
 def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> str:
@@ -233,9 +223,8 @@ def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None
     names = [name for name in (runs.FEWER, runs.NARROWER, L0) if name in size.index]
     beaten = [name for name in names if size.change_low[name] > 0 and size.p_holm[name] < SURE]
     margin = listed(interval(*size.loc[name, ENDS], ".1f") for name in beaten)
-    ran = f" Of {len(names)} rivals of the paper that were run" if len(names) > 1 else " Here"
-    half = " (half as many steps after the cut)" * (L0 in beaten)
-    beats = f"{ran} it beats {'only ' * (len(beaten) < len(names))}{listed(beaten)}, by {margin}{half}." if beaten else ""
+    ran = f" Of {len(names)} of the paper's rivals" if len(names) > 1 else " Here"
+    beats = f"{ran} it beats {'only ' * (len(beaten) < len(names))}{listed(beaten)}, by {margin}." if beaten else ""
     return f"{lost}; {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} more.{beats}"
 
 
@@ -256,17 +245,21 @@ def late(steps: int, share: float, rows: Iterable[str]) -> str:
     return f"All {steps:,} steps train the final shape of {listed(early)}, {last}" if early else f"Of {steps:,} steps {last}"
 
 
-def elsewhere(gained: pd.DataFrame, hollow: Iterable[str]) -> str:
-    """Of the published `tables.gains` of natural text: what both change, by every test set, and which tasks are `hollow`."""
+def elsewhere(gained: pd.DataFrame) -> str:
+    """Of the published `tables.gains` of natural text: what both change, by every test set."""
     first = gained[~gained.task.str.contains("ROUGE-[2L]")]
     tasks, alone, few = first.task.str.partition(",")[0], first[first.method == GHT], first[first.method == PS]
     lost = [f"{_TEXTS.get(task, task)} {ends(-part.gain, '.0f')} % of {part.task.iloc[0].split(', ')[1]}"
             for task, part in few.groupby(tasks, sort=False) if (part.high < 0).all()]  # fmt: skip
     cut = f"one head per group costs {listed(lost)}; " if lost else ""
     gain = f"the constraint shows a gain on {(alone.low > 0).sum() or 'none'} of {count(len(alone), 'test set')}"
-    little = listed(_TEXTS.get(task, task) for task in hollow)
-    none = f" There {little} get no verdict, for heads are worth too little." * (little != "none")
-    return f"On natural text {cut}{gain}.{none}"
+    return f"On natural text {cut}{gain}."
+
+
+def hollow(tasks: Iterable[str]) -> str:
+    """Which tasks are hollow on natural text."""
+    little = listed(_TEXTS.get(task, task) for task in tasks)
+    return f" On natural text {little} get no verdict, for heads are worth too little." * (little != "none")
 
 
 def gains(gained: pd.DataFrame) -> str:
