@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -19,14 +21,12 @@
 #
 # Section 6 of Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
-# A translator's *encoder heads* read the source, its *decoder heads* the translation so far, and *cross-attention heads* the
-# source from the decoder. The paper puts a gate on every head of a trained model and a price, the *penalty*, on every gate
-# that stays open. It reports that `38` of `48` encoder heads can be closed for `0.15` BLEU. Encoder heads go first,
-# cross-attention heads last. Those that stay have a function, such as finding a verb's subject. And a pruned model beats its
-# *head map*, the heads left in each layer, trained from scratch.
+# A translator's *encoder heads* read the source, *decoder heads* the translation, *cross-attention heads* the source
+# from the decoder. The paper gates every head of a trained model and puts a price, the *penalty*, on open gates. It reports
+# that `38` of `48` encoder heads can go for `0.15` BLEU; that heads with a function stay; and that a
+# pruned model beats its *head map*, the heads left in each layer, trained from scratch.
 #
-# We prune models trained on generated text (sentences made by rules, in two registers, *news* and *subtitles*) and on natural
-# text, and ask whether gates are needed to choose the heads.
+# We prune models of generated text (made by rules) and natural text.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -260,6 +260,7 @@ shown |= {"never": "share kept, of BLEU lost when trained without"}
 if len(halves):
     told = said.answer(halves, run.corpus, decoders, least)
     display(readable(told, shown, caption="The first pruning with half of the encoder heads or fewer"))
+    display(folded("More: what the answer leaves out", said.besides(halves, decoders, least)))
 
 # %% [markdown]
 # ## Does it take gates to choose the heads?
@@ -290,15 +291,16 @@ if plan["compared"]:
     at_once = pd.concat([l0.tables.removed_at_once(shot, title) for title, shot in shots.items()])
     at_once = at_once.assign(method=at_once.method.map(said.named))
     drawn = at_once[~at_once.method.str.startswith(said.named("gradient, token")) & ~at_once.method.str.endswith("by layer")]
+    takeaway, rest = said.gone_at_once(drawn, plan["at_once"])
     run.figure(
         l0.figures.methods_at_equal_heads(drawn, said.named("random"), l0.tables.ALL),
         "at_equal_heads",
         caption="BLEU of ways to choose as many heads as L0 keeps, removed at once, beside random heads and all heads.",
-        takeaway=said.gone_at_once(drawn, plan["at_once"]),
+        takeaway=takeaway,
         table="at_once",
         resamples=repeats,
     )
-    display(Markdown(said.normalised(at_once)))
+    display(Markdown(f"{rest} {said.normalised(at_once)}"))
 else:
     print("Not in this run: the setting pruning.compared names no penalty.")
 

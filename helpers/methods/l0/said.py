@@ -78,8 +78,7 @@ def called(title: str, table: pd.DataFrame) -> str:
 def without(tables: Mapping[str, pd.DataFrame]) -> str:
     """Of `tables.quality` with `tables.worth` of first trainings: what is left beside models without encoder heads."""
     told = "; ".join(f"{called(title, table)}: {later}" for title, table in tables.items() if (later := never(table)))
-    marks = "Brackets: the decoder, layers × heads. Filled marks: means over trainings; white: one training, over sentences."
-    return marks + f" Right panel, first trainings: {told}." * bool(told)
+    return "Brackets: decoders. White: one training." + f" Right: {told}." * bool(told)
 
 
 def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Mapping[str, pd.DataFrame]) -> str:
@@ -94,32 +93,51 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Ma
         BLEU that encoder attention must be worth: with less a model is hollow and does not count.
     ways : mapping of title -> `choices`, with left and total (heads)
     """
-    first = half.groupby(level="model", sort=False).head(1)
-    titles = first.index.get_level_values("model")
-    first = first.assign(decoder=[decoders[title] for title in titles], gone=1 - first["heads"] / first.total)
-    full, hollow = first[first.worth >= least], first[first.worth < least]
-    groups = [rows for _, rows in full.groupby(full.decoder.map(lambda size: math.prod(map(int, size.split(" × ")))))]
+    _, full, groups = _grouped(half, decoders, least)
     if not groups:
         return "No model whose encoder heads are worth enough lost half of them."
-    costs = [f"{ends(-one.change, '.1f')} BLEU with {one.decoder.iloc[0]} ({count(len(one), 'model')})" for one in groups]
-    told = [f"The first pruning past half ({ends(full.gone, '%')} of them gone) costs {listed(costs)}."]
+    names = [
+        f"{one.decoder.iloc[0]} ({'layers × heads; ' * (at == 0)}{count(len(one), 'model')})" for at, one in enumerate(groups)
+    ]
+    costs = listed(f"{ends(-one.change, '.1f')} with {name}" for one, name in zip(groups, names, strict=True))
+    pruning = f"he first pruning past half ({ends(full.gone, '%')}) of encoder heads costs"
+    told = f"T{pruning}, in BLEU, {costs}."
     if len(groups) > 1 and _rising(groups, "change", "change"):
-        told.insert(
-            0, "**Removing encoder heads costs less where the decoder is larger (layers × heads in each), a correlation"
-        )
-        told.insert(1, f"over {count(len(full), 'model')}.**")
-        apart = "do not touch" if _rising(groups, "change_high", "change_low") else "overlap"
-        told.append(f"Intervals of the groups {apart}, but text, encoder and training differ too.")
+        told = f"**The smaller the decoder, the more BLEU t{pruning}: {costs}.** A correlation:"
+        told += " text, encoder and training differ too."
+    lost = [(-bleu, max(one) - left) for one in PRINTED_ENCODER.values() for left, bleu in one.items() if bleu]
+    return f"{told} Printed with 6 × 8: {listed(f'{bleu:g} ({gone} of 48)' for bleu, gone in lost)}. {_chosen(ways)}".strip()
+
+
+def besides(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> str:
+    """What the answer (`lead`) leaves out: other test sets, hollow models, and the cost at the paper's share of heads."""
+    first, full, groups = _grouped(half, decoders, least)
+    apart = "do not touch" if _rising(groups, "change_high", "change_low") else "overlap"
+    told = [f"Intervals of models with small and with large decoders {apart}."] * (len(groups) > 1)
     for (title, split), row in half.drop(first.index).iterrows():
         near = full[full.decoder != decoders[title]]
         touching = ((near.change_low <= row.change_high) & (near.change_high >= row.change_low)).any()
         touches = ", an interval that touches the other group's" if touching else ""
         told.append(f"On another test set, {split}, a model with {decoders[title]} loses {_cost(row)}{touches}.")
-    told.append(_printed(full))
-    for (title, _), row in hollow.iterrows():
+    own, (_, few, whole) = -full["at printed"].dropna(), PAPER
+    if len(own):
+        told.append(
+            f"At {whole - few} of {whole}, between two prunings, ours lose {ends(own, '.1f')} ({count(len(own), 'model')})."
+        )
+    for (title, _), row in first[first.worth < least].iterrows():
         told.append(f"Not counted: {title} ({row.decoder}) loses {_cost(row)}, but is *hollow*: all its encoder heads together")
         told.append(f"are worth {row.worth:.1f} BLEU, and our rule asks {least:g}.")
-    return " ".join([*told, _chosen(ways)]).strip()
+    return " ".join(told)
+
+
+def _grouped(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> tuple[pd.DataFrame, pd.DataFrame, list]:
+    """Each model's first test set; of these, models that are not hollow; and these by decoder, the smallest first."""
+    first = half.groupby(level="model", sort=False).head(1)
+    titles = first.index.get_level_values("model")
+    first = first.assign(decoder=[decoders[title] for title in titles], gone=1 - first["heads"] / first.total)
+    full = first[first.worth >= least]
+    by = full.decoder.map(lambda size: math.prod(map(int, size.split(" × "))))
+    return first, full, [rows for _, rows in full.groupby(by)]
 
 
 def _rising(groups: Sequence[pd.DataFrame], upper: str, lower: str) -> bool:
@@ -131,23 +149,12 @@ def _cost(row: pd.Series) -> str:
     return interval(-row.change, -row.change_high, -row.change_low, ".2f")
 
 
-def _printed(full: pd.DataFrame) -> str:
-    """What the paper prints, and what our models lose at its share of heads."""
-    lost = [(-bleu, max(one) - left) for one in PRINTED_ENCODER.values() for left, bleu in one.items() if bleu]
-    told = listed(f"{bleu:g} BLEU ({gone} of 48 gone)" for bleu, gone in lost)
-    own, (_, few, whole) = -full["at printed"].dropna(), PAPER
-    here = f"; at {whole - few} of {whole}, between two prunings, ours lose {ends(own, '.1f')} ({count(len(own), 'model')})"
-    return f"The paper (6 × 8) prints {told}{here * bool(len(own))}."
-
-
 def _chosen(ways: Mapping[str, pd.DataFrame]) -> str:
     """How gradient importance chose beside gates, if both did."""
-    name, found = named("gradient, example"), []
-    for title, table in ways.items():
-        for row in table[table.index == name].itertuples():
-            gap = interval(row.gap, row.low, row.high, "+.2f")
-            found.append(f"{gap} ({title}, {row.left:.0f} left, {count(int(row.of), 'training')})")
-    return f"Heads chosen by {name} instead of gates change BLEU by {listed(found)}." if found else ""
+    name = named("gradient, example")
+    rows = [row for table in ways.values() for row in table[table.index == name].itertuples()]
+    found = [f"{interval(row.gap, row.low, row.high, '+.2f')} ({count(int(row.of), 'training')})" for row in rows]
+    return f"{name.capitalize()} instead of gates: {listed(found)} BLEU." if found else ""
 
 
 def short(ways: Mapping[str, pd.DataFrame], saved: str) -> str:
@@ -171,13 +178,11 @@ def never(table: pd.DataFrame) -> str:
     rows = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False)
     even = rows[rows[f"{share}_low"] <= 0]
     if even.empty:
-        return (
-            f"with {rows['heads'].iloc[-1]:.0f} left it keeps {_share(rows.iloc[-1], share)} of what training with heads adds"
-        )
-    first, than = even.iloc[0], "one trained without encoder heads"
+        return f"with {rows['heads'].iloc[-1]:.0f} left keeps {_share(rows.iloc[-1], share)} of what heads add"
+    first, than = even.iloc[0], "trained without heads"
     if first[f"{share}_high"] < 0:
-        return f"with {first['heads']:.0f} left it is worse than {than}"
-    return f"with {first['heads']:.0f} left it is no better than {than}"
+        return f"with {first['heads']:.0f} left worse than {than}"
+    return f"with {first['heads']:.0f} left no better than {than}"
 
 
 def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least: float) -> pd.DataFrame:
@@ -214,14 +219,14 @@ def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
     say how often that is so after Holm's correction."""
     if scratch.empty:
         return "No head map was trained from scratch."
-    whose, steps = listed(scratch.index.unique(0)), f"(pruned in {scratch.steps_pruned.max():,.0f} steps; longer was not tried)"
+    whose, steps = listed(scratch.index.unique(0)), f"(pruned in {scratch.steps_pruned.max():,.0f} steps)"
     told = f"Of {len(scratch)} head maps of one training of {whose} {steps}"
     if not judged:
         return f"{told} {(scratch.change < 0).sum()} have more BLEU from scratch."
     lost = [interval(-row.value, -row.high, -row.low, ".1f") for row in judged if row.side == "against"]
     won, open_ = (sum(row.side == side for row in judged) for side in ("for", "open"))
     better = f"{len(lost) or 'none'} are surely better from scratch{f' (by {listed(lost)} BLEU)' if lost else ''}"
-    return f"{told} {better}, {won or 'none'} pruned; {open_ or 'none'} cannot be told after Holm's correction."
+    return f"{told} {better}, {won or 'none'} pruned; {open_ or 'none'} undecided."
 
 
 def by_kind(table: pd.DataFrame) -> str:
@@ -235,9 +240,8 @@ def by_kind(table: pd.DataFrame) -> str:
         last, told = (cross > decoder)[part].sum(), table[part]
         both = [[[row[kind], row[f"{kind}_total"] - row[kind]] for kind in ("decoder", "cross")] for _, row in told.iterrows()]
         chance = min(fisher_exact(one)[1] for one in both)
-        sure = f"too few to tell (Fisher's exact test, p {chance:.2f} or more)" if chance >= SURE else "in one surely"
-        said += f"; cross-attention goes last in {last} of the {len(told)} in which it or the decoder loses any. Their numbers"
-        said += f" then differ by {_apart(told)} heads: {sure}"
+        sure = f"too few to tell (Fisher's p ≥ {chance:.2f})" if chance >= SURE else "in one surely"
+        said += f"; cross-attention last in {last} of {len(told)} in which it or the decoder loses any: {sure}"
     return f"{said}."
 
 
@@ -316,31 +320,31 @@ def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
     )
 
 
-def gone_at_once(points: pd.DataFrame, first: int | None = None) -> str:
-    """Of `tables.removed_at_once`: what keeps most, beside the range of random heads, and which measures random heads beat;
+def gone_at_once(points: pd.DataFrame, first: int | None = None) -> tuple[str, str]:
+    """Of `tables.removed_at_once`: what keeps most, beside random heads; and where others do, and which measures these beat;
     `first`: how many test sentences were translated, if not all."""
     own, chance = points[(points.method != ALL) & (points.panel == points.panel.iloc[0])], named(RANDOM)
     drawn = own[own.method == chance].groupby("heads").value.agg(["min", "max"])
     cells = own[own.method != chance].pivot_table("value", "heads", "method").sort_index(ascending=False)
     if drawn.empty or cells.empty:
-        return "There is nothing to compare: random heads alone, or none, were removed at once."
+        return "There is nothing to compare: random heads alone, or none, were removed at once.", ""
     best, drawn = cells.idxmax(axis=1), drawn.reindex(cells.index)
     name = best.value_counts().index[0]
     at = best.index[best == name][(best == name).sum() // 2]
     told = f"Heads chosen by *{name}* keep most BLEU at {(best == name).sum()} of {len(best)} numbers of heads: with {at} left"
     told += f" {number(cells[name][at], '.1f')}" + (f" ({first} test sentences)" if first else "")
     told += f", random heads {ends(drawn.loc[at], '.1f')}"
-    rows = own.set_index(["method", "heads"])
+    rows, rest = own.set_index(["method", "heads"]), []
     for left, other in best[best != name].items():
         both = [rows.loc[(way, left)] for way in (other, name)]
         alike = "cannot be told from it" if both[0].low <= both[1].high else "keeps more"
         said = " against ".join(interval(row.value, row.low, row.high, ".1f") for row in both)
-        told += f"; with {left} left *{other}* {alike} ({said})"
+        rest.append(f"With {left} left *{other}* {alike} ({said}).")
     for way, values in cells.items():
         over, under = (listed(values.index[beats]) for beats in (values > drawn["max"], values < drawn["min"]))
         if under != "none":
-            told += f". {way.capitalize()} beats every random draw with {over} left and none with {under}"
-    return f"{told}."
+            rest.append(f"{way.capitalize()} beats every random draw with {over} left and none with {under}.")
+    return f"{told}.", " ".join(rest)
 
 
 def normalised(points: pd.DataFrame) -> str:
