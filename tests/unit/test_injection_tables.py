@@ -271,6 +271,12 @@ def test_injection_in_one_table(parts):
     assert table.value[f"{MAIN}: loss without these heads, after"] == pytest.approx(rise) and table.index.is_unique
 
 
+@pytest.mark.parametrize(("steps", "what"), [(0, "any row"), (7, "plain, main, stage 0")])
+def test_what_is_not_made_is_not_summed_up(steps, what):
+    with pytest.raises(StudyError, match=f"Not made: .*{what}"):
+        coreference.runs.made_of(tiny_injection.settings({"coreference.summarization.steps": steps}), 1)
+
+
 def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
     after = {MAIN: (0.9, 0.7, 0.8), f"{MAIN}, no links": (0.4, 0.6, 0.2), "injected, random": (0.1, 0.1, 0.1)}
     rows = [(row, "encoder", 2, 0 if seed < 3 or row != "injected, random" else 5, value, seed) for row, values in after.items()
