@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from helpers.study import layout, recipe
+from helpers.study import layout, recipe, values
 from helpers.study.code import code_version
 from helpers.study.configuration import parse_overrides, settings
 from helpers.study.errors import StudyError
@@ -193,8 +193,6 @@ class Run:
 
     def _store_inputs(self, figure, name: str) -> dict[str, str]:
         """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""
-        from helpers.study import values  # here: it loads pandas
-
         drawn_by, path = getattr(figure, "drawn_by", None), self.chapter.inputs(name)
         path.unlink(missing_ok=True)
         if not drawn_by:
