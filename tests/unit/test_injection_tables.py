@@ -271,9 +271,9 @@ def test_injection_in_one_table(parts):
     assert table.value[f"{MAIN}: loss without these heads, after"] == pytest.approx(rise) and table.index.is_unique
 
 
-@pytest.mark.parametrize(("steps", "what"), [(0, "any row"), (7, "plain, main, stage 0")])
+@pytest.mark.parametrize(("steps", "what"), [(0, "any row;"), (7, r"\S+ plain, main, stage . and \d+ more;")])
 def test_what_is_not_made_is_not_summed_up(steps, what):
-    with pytest.raises(StudyError, match=f"Not made: .*{what}"):
+    with pytest.raises(StudyError, match=f"^Not made: {what}"):
         coreference.runs.made_of(tiny_injection.settings({"coreference.summarization.steps": steps}), 1)
 
 

@@ -377,7 +377,8 @@ def made_of(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]
     parts = rows_of(settings, subjects.SUMMARIZATION, seed)
     missing = [one.label for one in recipes(settings, seed) if not one.made()] if parts else ["any row"]
     if missing:
-        raise StudyError(f"Not made: {', '.join(missing)}; first run make study ONLY=05 with the same settings.")
+        more = f" and {len(missing) - 1} more" * (len(missing) > 1)
+        raise StudyError(f"Not made: {missing[0]}{more}; first run make study ONLY=05 with the same settings.")
     return parts
 
 
