@@ -261,8 +261,8 @@ def test_every_criterion_against_l0_is_one_family():
     assert takeaway.startswith("In EN-RU news (2 trainings) 3 of 8 encoder heads stay. By *f* BLEU changes by +9")
     assert "(Holm's correction over 4 choices): told from them *f* +9.0 [+7.2, +10.8]; not told *L0, while" in takeaway
     assert advice == (
-        "**To prune, rank by f.** In EN-RU news (2 trainings) 1 of 4 choices beat random heads after Holm's correction for as"
-        " many tests, *f* by +9.0 [+7.2, +10.8] BLEU."
+        "**To prune, rank by f.** In EN-RU news (2 trainings) 1 of 4 choices beat random heads after Holm's correction (units:"
+        " 4 random choices; with trainings as units 1), *f* by +9.0 [+7.2, +10.8] BLEU."
     )
     costs = pd.Series({"f": 2.0, "a": 1.0, "b": 3.25, "confidence": 0.5})  # the cheapest of those that are told from chance
     _, advice, ahead = told(costs, random=[-1.0, 1.0], f=9.0, a=8.5, b=8.5)

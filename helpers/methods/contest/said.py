@@ -443,7 +443,8 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     known = pd.Series(dtype=float) if costs is None else costs.reindex(sure).dropna()
     pick = str(known.idxmin()) if len(known) else str(sure[0])
     said = f"**To prune, rank by {_called(pick)}.** In {here.model.iloc[0]} ({count(int(here.seeds[pick]), 'training')})"
-    said += f" {len(sure)} of {len(beyond)} choices beat random heads after Holm's correction for as many tests,"
+    said += f" {len(sure)} of {len(beyond)} choices beat random heads after Holm's correction"
+    said += f"{_units(ranked, drawn, beyond)},"
     said += f" *{_called(pick)}* by {interval(*beyond.loc[pick, VALUES], '+.1f')} BLEU."
     if len(sure) > 1:
         apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
@@ -455,6 +456,16 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
             said += f" is the cheapest: the others take {first} to {last} times as long, where timed (notebook 7)"
         said += "."
     return said
+
+
+def _units(ranked: pd.DataFrame, drawn: pd.DataFrame, beyond: pd.DataFrame) -> str:
+    """Over how many random choices a contest's first model's `beyond` are, how many pass by trainings."""
+    means = drawn.groupby(["model", "test set", "criterion", "seed"], sort=False, as_index=False).change.mean()
+    alone = _ahead(ranked, means, [(name, RANDOM) for name in beyond.index])
+    if (beyond.runs == alone.runs).all():
+        return ""
+    passed = int(((alone["value"] > 0) & (alone.p_holm < LEVEL)).sum())
+    return f" (units: {int(beyond.runs.max())} random choices; with trainings as units {passed or 'none'})"
 
 
 def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
