@@ -20,6 +20,7 @@ from helpers import drawing, plan, study
 from helpers.measures import figures, functions, measured
 from helpers.measures.analysis import Analysis
 from helpers.methods import coreference, grouping, l0
+from helpers.methods.coreference import said
 from helpers.publish import hour
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
@@ -176,21 +177,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with study.one_sentence():
         settings = plan.settings_of(chosen)
         chosen.into.mkdir(parents=True, exist_ok=True)
+        drawing.style()
+        picture = None
         if chosen.task == "injection":
-            name = f"injection-{settings['coreference']['summarization']['text']}"
-            parts = coreference.runs.made_of(settings, chosen.seed)
-            table = coreference.tables.summed(coreference.tables.boards(settings, parts, chosen.seed), parts)
+            plan_of = settings["coreference"]["summarization"]
+            name, parts = f"injection-{plan_of['text']}", coreference.runs.made_of(settings, chosen.seed)
+            boards = coreference.tables.boards(settings, parts, chosen.seed)
+            table = coreference.tables.summed(boards, parts)
+            rows = said.arranged(coreference.tables.injected(boards, parts), plan_of["links"])
+            picture = coreference.figures.changes(rows, ["ROUGE-1"])
         elif chosen.task:
             name = f"grouped-{settings['grouping'][subjects.setting(chosen.task)]['text']}"
             table = grouping.tables.summed(settings, chosen.task, chosen.seed)
         else:
-            drawing.style()
             model = subjects.names(settings, chosen.models)[0]
             found = Summary(settings, model, chosen.seed)
             name = f"{chosen.profile}{model[len(model.partition('+')[0]) :].replace('+', '-')}"  # a sibling's is in the name
-            table = found.table()
-            if picture := found.picture():
-                study.save_figure(picture, chosen.into, name)
+            table, picture = found.table(), found.picture()
+        if picture:
+            study.save_figure(picture, chosen.into, name)
         table.round(4).to_csv(chosen.into / f"{name}.csv")
         print(chosen.into / f"{name}.csv")
 

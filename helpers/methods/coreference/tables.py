@@ -504,6 +504,16 @@ def events_told(board: Board, names: Sequence[str], at: slice = slice(None)) -> 
     return pd.DataFrame.from_dict(shares, "index", columns=["told", "of the right people", "right in full"])
 
 
+def _injected(boards: Mapping[int, Board]) -> dict[int, Board]:
+    """Those with links in the least important heads."""
+    return {seed: board for seed, board in boards.items() if runs.MAIN in board.rows}
+
+
+def injected(boards: Mapping[int, Board], parts: Mapping[str, Named]) -> pd.DataFrame:
+    """As `over_seeds`, of the main rows and the controls, over trainings with links in the least important heads."""
+    return over_seeds(_injected(boards), [*parts["main"], *parts.get("controls", {})])
+
+
 def summed(boards: Mapping[int, Board], parts: Mapping[str, Named]) -> pd.DataFrame:
     """Injection in one table, for a summary of text that no notebook shows.
 
@@ -518,8 +528,7 @@ def summed(boards: Mapping[int, Board], parts: Mapping[str, Named]) -> pd.DataFr
         On `what`: value, low, high (scores, their changes, and the rise of the loss with injected heads off in thousandths of
         a nat a token: means over trainings with 95 % t-intervals; all heads off: of the first, over texts), n (trainings).
     """
-    first, trained = next(iter(boards.values())), {seed: one for seed, one in boards.items() if runs.MAIN in one.rows}
-    rows = over_seeds(trained, [*parts["main"], *parts.get("controls", {})])
+    first, trained, rows = next(iter(boards.values())), _injected(boards), injected(boards, parts)
     moved = rises(before_after_over_seeds(trained, list(runs.moved(parts)), first.settings["coreference"]["probe"]))
     moved = moved[moved.layer == 0].assign(metric="loss without these heads")
     off = masking(first, parts["masks"]).assign(seeds=1, row="all heads off")
