@@ -20,7 +20,6 @@ from helpers import drawing, plan, study
 from helpers.measures import figures, functions, measured
 from helpers.measures.analysis import Analysis
 from helpers.methods import coreference, grouping, l0
-from helpers.methods.coreference import said
 from helpers.publish import hour
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
@@ -178,20 +177,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         settings = plan.settings_of(chosen)
         chosen.into.mkdir(parents=True, exist_ok=True)
         drawing.style()
-        picture = None
         if chosen.task == "injection":
-            plan_of = settings["coreference"]["summarization"]
-            name, parts = f"injection-{plan_of['text']}", coreference.runs.made_of(settings, chosen.seed)
-            boards = coreference.tables.boards(settings, parts, chosen.seed)
+            plan_of, parts = settings["coreference"]["summarization"], coreference.runs.made_of(settings, chosen.seed)
+            boards, name = coreference.tables.boards(settings, parts, chosen.seed), f"injection-{plan_of['text']}"
+            picture = coreference.figures.gains(coreference.tables.injected(boards, parts), plan_of["links"])
             table = coreference.tables.summed(boards, parts)
-            rows = said.arranged(coreference.tables.injected(boards, parts), plan_of["links"])
-            picture = coreference.figures.changes(rows, ["ROUGE-1"])
         elif chosen.task:
             name = f"grouped-{settings['grouping'][subjects.setting(chosen.task)]['text']}"
-            table = grouping.tables.summed(settings, chosen.task, chosen.seed)
+            table, picture = grouping.tables.summed(settings, chosen.task, chosen.seed), None
         else:
-            model = subjects.names(settings, chosen.models)[0]
-            found = Summary(settings, model, chosen.seed)
+            found = Summary(settings, model := subjects.names(settings, chosen.models)[0], chosen.seed)
             name = f"{chosen.profile}{model[len(model.partition('+')[0]) :].replace('+', '-')}"  # a sibling's is in the name
             table, picture = found.table(), found.picture()
         if picture:

@@ -313,6 +313,11 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     return figure
 
 
+def gains(frame: pd.DataFrame, by: str):
+    """`changes` in ROUGE-1 of rows with other links in the least important heads; `by` whose links are the answer's."""
+    return changes(said.arranged(frame, by), ["ROUGE-1"])
+
+
 @redrawable
 def choices(frame: pd.DataFrame):
     """What links gain in chosen heads by what these heads cost off in the plain model: a point a choice, a line a training.
