@@ -23,9 +23,9 @@
 # (*coreference links*), which is said to improve summaries of dialogues. Do the links help? Must the heads be unimportant? We
 # know the paper second-hand.
 #
-# *True* (*gold*) links come with our generated dialogues; a *resolver*'s come from our simple rules; *shuffled* ones join the
-# same mentions at random; *plain* is the same training without links. *Events* are the share of facts told with the right
-# people.
+# *True* (*gold*) links come with our generated dialogues; a *resolver*'s are guessed by our simple rules; *shuffled* ones join
+# the same mentions at random; *plain* is the same training without links. *ROUGE-1* is the overlap of words with the reference
+# summary, *events* the share of facts told with the right people. A head is *important* if the loss reacts to it.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -55,7 +55,7 @@ from helpers.measures.measured import from_one
 from helpers.measures.ranks import rank_agreement
 from helpers.methods import coreference
 from helpers.methods.coreference import figures, said, tables
-from helpers.methods.coreference.runs import MAIN, PLAIN
+from helpers.methods.coreference.runs import MAIN, PLAIN, PROBED
 from helpers.publish import claims
 from helpers.reading import folded, readable
 from helpers.runs import subjects
@@ -130,8 +130,9 @@ model = coreference.runs.opened(plain)
 importance = coreference.runs.ranking(plain, plan["probe"]).importance
 
 # %% [markdown]
-# In code, two hooks do it; for your own models there is `heads.inject(model, mapping)` ([library](../docs/library.md)). `model`
-# is a stored BART trained without links, `importance` ranks its heads, `ids` are the tokens above.
+# In code, two hooks do it; for your own models, in training too, `with heads.inject(model, {("encoder", 2, 3): M}):` does
+# (counted from 0; for batches M is a function; [library](../docs/library.md)). `model` is a stored BART trained without links,
+# `importance` ranks its heads, `ids` are the tokens above.
 
 # %% tags=["method"]
 kind, layer, head = coreference.choose(importance)[-1]  # the least important head of the last encoder layer
@@ -178,9 +179,10 @@ display(folded("More: what is in the dialogues", described))
 # ## Do some heads hardly matter?
 #
 # The method needs heads that are free for a new job. We rank heads by gradient importance: how strongly the loss reacts when a
-# head's output is scaled. Then we switch off one to all heads of every layer in a trained model, and let it write the test
-# summaries. Second-hand accounts of the paper speak of a loss of about `0.5 %`, for how many heads we do not know. Our limit
-# for three of a layer's heads is `1 %` of ROUGE-1, the overlap of words with the reference.
+# head's output is scaled, $\mathbb E\,|\partial L / \partial \xi|$ with $\xi$ the scale
+# ([notebook 06](06_do_measures_agree.ipynb)). Then we switch off one to all heads of every layer in a trained model, and let it
+# write the test summaries. Second-hand accounts of the paper speak of a loss of about `0.5 %`, for how many heads we do not
+# know. Our limit for three of a layer's heads is `1 %` of ROUGE-1.
 
 # %% jupyter={"source_hidden": true}
 settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
@@ -192,7 +194,6 @@ agreement = run.table(rank_agreement(ranked), "rank_agreement")
 run.figure(
     figures.agreement(agreement), "rank_agreement", caption="How far trainings agree on the ranking of heads.", show=False
 )
-same = run.table(tables.same_lowest(ranked, PLAIN), "same_lowest")
 run.figure(
     figures.importance_maps(ranked.rename(columns=alone), [name for name in ranked if name.startswith("seed")]),
     "importance",
@@ -216,8 +217,6 @@ if "masks" in parts:
         takeaway=said.masking(curves, allowed, settings_masked),
         resamples=repeats,
     )
-layers = len(ranked.index.droplevel("head").unique())
-display(folded("More: the ranking in other trainings", said.ranking(agreement, same, layers)))
 
 # %% [markdown]
 # ## Does coreference in these heads help?
@@ -286,7 +285,8 @@ display(folded("More: every control and metric, and what is printed", said.print
 # ## Must the heads be unimportant?
 
 # %% jupyter={"source_hidden": true}
-display(Markdown(said.which(over, own, drawn, table)))
+probed = [coreference.runs.likeness(one.rows[PROBED]) for one in trained.values() if PROBED in one.rows]
+display(Markdown(said.which(over, own, drawn, table, [*pd.concat(probed)] if probed else [], 1 / float(M.norm()))))
 
 # %% [markdown]
 # The figure sets what links change against how much the model misses these heads; a thin line joins the choices of one
@@ -297,7 +297,7 @@ single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).
 back = ""
 if {"masked, lowest", "masked, highest", "injected, highest"} <= {*table.row}:
     pairs = (tables.scores(board, [f"injected, {heads}"], f"masked, {heads}") for heads in ("lowest", "highest"))
-    back = said.given_back(*pairs, own)
+    back = said.given_back(*pairs)
 called = said.chosen(drawn)
 choices = run.table(tables.choices(boards, called, losses), "choices")
 missed, caution = said.costs(choices)
@@ -320,11 +320,12 @@ more, rises = run.table(tables.matter_more(every), "matter_more"), run.table(tab
 matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["come-to-matter"]
 apart = tables.matter_more(every, value="loss_after", mean=True) if len(more) else more
 run.table(from_one(apart), "loss_more")
-display(Markdown(said.come(apart, links, [row.side for row in matter.rows], int((more.low > 0).sum()) if len(more) else 0)))
+own_side = int((more.low > 0).sum()) if len(more) else 0
+display(Markdown(said.come(apart, rises, links, [row.side for row in matter.rows], own_side)))
 
 # %% [markdown]
-# If the links are of use, the model should miss these heads when they are taken away. We switch off one such head at a time, in
-# the plain model and in models trained with links. Heads that got shuffled links or none show what training does by itself.
+# We switch off one such head at a time, in the plain model and in models trained with links. Heads that got shuffled links or
+# none show what training does by itself.
 
 # %% jupyter={"source_hidden": true}
 run.figure(
@@ -418,7 +419,6 @@ if len(grouped):
     where = ("least important heads, " + kept.row).str.replace(".*none: ", "", regex=True)
     display(said.wide(kept.assign(row=where), "change", title, "+.1f", what="links in"))
     display(Markdown(said.layers(last, board) if pair_of_layers else ""))
-    parts_of_more += [said.matrices_of(placed)]
 others = coreference.runs.rows_of(run.settings, subjects.TRANSLATION, seed)
 if others:
     table = run.table(tables.scores(tables.Board(run.settings, others["main"])), "translation", resamples=repeats)
@@ -429,7 +429,8 @@ if others:
         resamples=repeats,
         show=False,
     )
-display(folded("More: other matrices", *parts_of_more))
+    parts_of_more += [said.syntax(table)]
+display(folded("More: mixing without links, links of syntax", *parts_of_more))
 
 # %% [markdown]
 # ## What does natural text say?
@@ -442,11 +443,12 @@ judged = {
     name: next(one for one in claims.of_run(at, name) if one.claim.id == "injection-helps") for name, at in folders.items()
 }
 chapter = layout.Chapter(folders[elsewhere] / run.name)
-stored = {name: pd.read_csv(path) for name in ("seeds", "resolvers", "before_after") if (path := chapter.table(name)).exists()}
-resolved, changed = {track: scored, elsewhere: stored.get("resolvers")}, {track: over, elsewhere: stored.get("seeds")}
-costs, least = {track: every[every.seed == seed], elsewhere: stored.get("before_after")}, claims.least_worth
-empty = {name: said.hollow(changed[name], name, one.worth, least("injection-helps", name), resolved[name], costs[name])
-         for name, one in judged.items() if one.hollow and changed[name] is not None}  # fmt: skip
+stored = {name: pd.read_csv(path) for name in ("seeds", "masking", "resolvers") if (path := chapter.table(name)).exists()}
+where = said.TEXTS | {track: said.HERE}
+given = {track: {"seeds": over, "masking": curves, "resolvers": scored}, elsewhere: stored}
+empty = {name: said.hollow(given[name]["seeds"], where[name], given[name]["masking"],
+                           claims.least_worth("injection-helps", name), given[name].get("resolvers"))
+         for name, one in judged.items() if one.hollow and "seeds" in given[name]}  # fmt: skip
 display(Markdown("\n\n".join(empty.values()) or "No run of ours was too small for the question."))
 
 # %% [markdown]
@@ -454,17 +456,17 @@ display(Markdown("\n\n".join(empty.values()) or "No run of ours was too small fo
 
 # %% jupyter={"source_hidden": true}
 ruled = {one.claim.id: one.verdict for one in claims.of_run(run.folder, run.corpus)}
-answer = said.answer(own, over, links, ruled)
+answer = said.answer(own, over, links, ruled, "natural" in empty and track != "natural")
 at_once = said.change(written, "injected at inference", ends=False)
-at_last, in_each = (said.change(single, row, ends=False) for row in (f"{MAIN}, upper layers", MAIN))
+mixed, at_last, in_each = (said.change(single, row, ends=False) for row in (said.OWN, f"{MAIN}, upper layers", MAIN))
 closing = f"""
 Before you inject links, measure the resolver on each kind of pronoun apart, since a high F1 can hide its errors. Train with
-the links; do not put them in at inference alone (change of ROUGE-1: {at_once}). Try one head of the last layer first (one
-training: {at_last}; one in each layer: {in_each}). Credit coreference only beside shuffled links; mixing after every layer
-still lacks them.
+the links; do not put them in at inference alone (change of ROUGE-1: {at_once}). Of one training each: try mixing after every
+layer first ({mixed}), then one head of the last layer ({at_last}; one in each layer: {in_each}). Credit coreference only
+beside shuffled links, which mixing still lacks.
 
-*Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. One
-training each: mixing after every layer, the quality of links, links at inference alone, layers
-alone, heads switched off, random B ([all differences](../docs/differences.md)).
+*Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. The
+figure on top, the choices of heads but random B, and mixing after the last layer have {behind}; all else has one
+([all differences](../docs/differences.md)).
 """
 verdicts.fill("injection", closing, first=answer)

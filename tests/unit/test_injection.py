@@ -161,6 +161,8 @@ def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
     assert len(set(map(tuple, draws))) > 4
     probed = coreference.runs.ranking(run, 6, LINKS).probing
     assert chosen(by="probing") == [tuple(layer.idxmax()) for _, layer in probed.groupby(level="layer")]
+    row = {"run": {"control": {"heads": plan.heads(by="probing")}}}
+    assert coreference.runs.likeness(row).tolist() == probed.groupby(level="layer").max().tolist()
 
 
 def block_by_hand(model, of, control, *splits):

@@ -202,17 +202,6 @@ def test_the_chosen_example_gains_most(board):
     )
 
 
-def test_whether_the_lowest_head_is_the_lowest_elsewhere():
-    values = {  # of "one" the lowest are 0 and 3
-        "one": [0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1], "near": [0.2, 0.1, 0.3, 0.4, 0.9, 0.8, 0.7, 0.1],
-        "far": [0.4, 0.3, 0.2, 0.1, 0.4, 0.3, 0.1, 0.2], "none": [0.3, 0.1, 0.2, 0.4, 0.1, 0.2, 0.3, 0.4],
-    }  # fmt: skip
-    heads = pd.MultiIndex.from_product([["encoder"], range(2), range(4)], names=ADDRESS)
-    table = tables.same_lowest(pd.DataFrame(values, heads), "one").set_index("row")
-    assert table["same head"].to_dict() == {"one": 1, "near": 0.5, "far": 0, "none": 0}
-    assert table["in the lower half"].to_dict() == {"one": 1, "near": 1, "far": 0.5, "none": 0}
-
-
 def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
     names = [*(f"{order}, 1 a layer" for order in coreference.ORDERS), "random 2, 1 a layer", "lowest, 3 a layer"]
     rows = {name: parts["masks"][name] for name in names}

@@ -25,9 +25,9 @@ UNITS = {"events": "events with the right people, points"}
 F1 = {"MUC": MODELS[5], "B-cubed": MODELS[2], "CEAF-e": MODELS[4], "CoNLL": MODELS[0]}
 ORDERS = {
     "lowest": {"color": MODELS[0], "marker": "o"}, "highest": {"color": MODELS[1], "marker": "s"},
-    "random": {"color": "#777777", "marker": "", "lw": 1.8},
+    "random": {"color": "#777777", "marker": "", "lw": 1.0},
 }  # fmt: skip
-CALLED = {"lowest": "least important", "highest": "most important", "random": "random, mean"}
+CALLED = {"lowest": "least important", "highest": "most important", "random": "random, each draw"}
 LIMIT = {"color": "black", "lw": 0.8, "ls": ":"}
 LINKS = LinearSegmentedColormap.from_list("links", [(0, "white"), (0.05, "#6BAED6"), (1, "#08306B")])  # 1/20 is no grey
 
@@ -125,7 +125,8 @@ def mechanism():
              (80, 5, 20, "output projection", "black"))  # fmt: skip
     for x, y, wide, text, colour in boxes:
         axis.add_patch(FancyBboxPatch((x, y - 4), wide, 8, "round,pad=0.2", fc="white", ec=colour, lw=1.2))
-        axis.text(x + wide / 2, y, text, ha="center", va="center", fontsize=8, color=colour)
+        clear = {"fc": "white", "ec": "none", "pad": 0.5}  # the cross ends at the text
+        axis.text(x + wide / 2, y, text, ha="center", va="center", fontsize=8, color=colour, bbox=clear)
     arrows = (((16.5, 24), (20, 24), grey), ((16.5, 5), (20, 5), "black"), ((36, 5), (59, 5), "black"),
               ((64, 20), (64, 9.2), blue), ((69, 5), (80, 5), "black"))  # fmt: skip
     for start, end, colour in arrows:
@@ -229,7 +230,7 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None, ti
     ----------
     frame : pandas.DataFrame
         As `helpers.methods.coreference.tables.masking` returns it: metric, order, number (heads a layer that are off; 0 is the
-        plain model), draw, value, low, high. Of random draws the mean is shown.
+        plain model), draw, value, low, high. Of random heads each draw is a line.
     metrics : sequence of str, optional
         All by default.
     title : str
@@ -248,14 +249,16 @@ def masking_curves(frame: pd.DataFrame, metrics: Sequence[str] | None = None, ti
     frame = frame.assign(panel=frame.panel.str.replace(", points", ", %"))  # values, not changes
     if unknown := set(frame.order) - set(ORDERS):
         raise StudyError(f"There is no order {min(unknown)!r} of heads: choose from {', '.join(ORDERS)}.")
-    table = frame.groupby(["panel", "order", "number"], sort=False)[["value", "low", "high"]].mean().reset_index()
-    table.loc[table.order == "random", ["low", "high"]] = np.nan
-    table = table.assign(order=table.order.replace(CALLED))
+    drawn, table = frame[frame.order == "random"], frame[frame.order != "random"].replace({"order": CALLED})
     entries = {CALLED[order]: look for order, look in ORDERS.items() if order in set(frame.order)}
     figure, axes = drawing.line_panels(
-        table, "number", "value", "order", entries, label="heads off in each layer",
+        table, "number", "value", "order", entries, label="heads off in each layer (bands: 95 % interval)",
         band=(CALLED["lowest"], CALLED["highest"]), size=(WIDTH / min(3, max(2, frame.panel.nunique())), 2.4),
     )  # fmt: skip
+    for (title, _), part in drawn.groupby(["panel", "draw"]):
+        ends = drawn[(drawn.panel == title) & ~drawn.number.isin(part.number)]  # no and all heads are the same in each draw
+        part = pd.concat([part, ends]).drop_duplicates("number").sort_values("number")
+        axes[title].plot(part.number, part.value, zorder=1.5, **ORDERS["random"])
     for place, (title, axis) in enumerate(axes.items()):
         plain = frame.value[(frame.panel == title) & (frame.number == 0)]
         if plain.empty:

@@ -31,6 +31,7 @@ from helpers.study import StudyError
 PLAIN = "plain"
 MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
 MAIN = "injected, lowest"
+PROBED = "injected, probing"
 TASKS = (subjects.SUMMARIZATION, subjects.TRANSLATION)
 
 
@@ -193,7 +194,7 @@ class Rows:
 
     def selection(self) -> dict[str, dict]:
         """Other heads: chosen by probing as in 2021, further random draws, the same heads masked."""
-        found = {"injected, probing": row(self.tuned(self.injected(by="probing")))}
+        found = {PROBED: row(self.tuned(self.injected(by="probing")))}
         found |= {"masked, highest": row(self.tuned(self.masked(order="highest")))}
         for draw in range(1, self.chosen["draws"]):
             found[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
@@ -242,9 +243,7 @@ class Rows:
     def controls(self) -> dict[str, dict]:
         """What tells coreference in underused heads from less: shuffled links, none, heads by probing; and the true links."""
         by = self.block["links"]
-        found = (
-            self.given(f"{by}+shuffled") | self.no_links() | {"injected, probing": row(self.tuned(self.injected(by="probing")))}
-        )
+        found = self.given(f"{by}+shuffled") | self.no_links() | {PROBED: row(self.tuned(self.injected(by="probing")))}
         return found | (self.given(self.truth) if self.truth != by else {})
 
     def inference(self) -> dict[str, dict]:
@@ -594,6 +593,12 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
         raise StudyError(f"Heads are not chosen by {by!r}: write importance, probing or given.")
     scores = _read(ranked_for(wanted))[by]
     return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
+
+
+def likeness(one: Mapping[str, Any]) -> pd.Series:
+    """How much like the matrix the heads of a row chosen by probing attend (`matrices.probing`), on (kind, layer, head)."""
+    wanted = one["run"]["control"]["heads"]
+    return _read(ranked_for(wanted)).probing[addresses(wanted)]
 
 
 def ranking(

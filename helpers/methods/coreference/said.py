@@ -10,13 +10,14 @@ import pandas as pd
 from IPython.display import Markdown
 
 from helpers.methods.coreference import matrices, tables
-from helpers.methods.coreference.runs import MAIN, PLAIN, shown
+from helpers.methods.coreference.runs import MAIN, PLAIN, PROBED, shown
 from helpers.reading import count, ends, interval, listed, number, readable
 
 OWN, UPPER = "layer of its own, all", "layer of its own, upper"
 HEADS = {"probing": "heads by probing", "lowest": "least important heads", "highest": "most important heads"}
+TEXTS, HERE = {"controlled": "generated dialogues", "natural": "natural dialogues (SAMSum)"}, "these dialogues"
 SAMSUM = 53  # ROUGE-1 of BART-large on SAMSum, of 100, about: what the printed gain is a share of
-ENDS = ["change", "change_low", "change_high"]
+ENDS, PERCENT = ([name, f"{name}_low", f"{name}_high"] for name in ("change", "percent"))
 
 
 def links(name: str) -> str:
@@ -75,7 +76,7 @@ def arranged(table: pd.DataFrame, by: str) -> pd.DataFrame:
 def chosen(drawn: Mapping[str, str]) -> dict[str, str]:
     """What people call choices of heads, by row; `drawn` says of random rows which heads these are, as `draws` does."""
     random = {row: f"random {text}" for row, text in drawn.items()}
-    return {MAIN: "least important", **random, "injected, probing": "by probing (2021)", "injected, highest": "most important"}
+    return {MAIN: "least important", **random, PROBED: "by probing (2021)", "injected, highest": "most important"}
 
 
 def wide(table: pd.DataFrame, value: str, caption: str, form: str = ".1f", what: str = "heads") -> Markdown:
@@ -104,29 +105,31 @@ def _gains(table: pd.DataFrame) -> pd.DataFrame:
     return table[table.metric == "ROUGE-1"].drop_duplicates("row").set_index("row")
 
 
-def answer(own: pd.DataFrame, over: pd.DataFrame, by: str, verdicts: Mapping[str, str]) -> str:
+def answer(own: pd.DataFrame, over: pd.DataFrame, by: str, verdicts: Mapping[str, str], empty: bool = False) -> str:
     """Whether links help, whether it takes the right ones, and which heads.
 
     Of `tables.against_controls` in ROUGE-1, on their control, and `tables.over_seeds`, with links `by`; `verdicts` are those
-    of the claims.
+    of the claims; `empty` is whether natural text cannot tell.
     """
-    gains, empty, gold = _gains(over), with_links(f"{by}+shuffled"), with_links("gold")
+    gains, gold, given = _gains(over), with_links("gold"), "a resolver's" if by == "rule" else links(by)
     sure, best = (gains.change_low.get(row, 0) > 0 for row in (MAIN, gold))
-    given = "a resolver's" if by == "rule" else links(by)
-    less = f": true links help, {given} less" if best and own.change_high.get(gold, 0) < 0 else ""
-    lead = f"Yes{less}" if sure else f"With true links yes, with {given} not that we could see" if best else ""
-    rows = {gold: "true ones", MAIN: given, empty: "these shuffled"}
-    most = f" In the most important heads {given} give {change(over, 'injected, highest')} ROUGE-1."
-    given = "; ".join(f"{name} {_both(over, row)}" for row, name in rows.items() if row in gains.index)
-    known = " and events" * (tables.EVENTS in {*over.metric})
-    lead = lead or "Not that we could see"
-    told = f"Links in each layer's least important head give, in points of ROUGE-1{known} against plain{_over(over)}: {given}."
-    told += most * ("injected, highest" in gains.index)
-    calls = {"resolver-links": "the resolver's advantage over shuffled links", "injection-helps": "the gain over plain"}
-    stand = [what for name, what in calls.items() if verdicts.get(name) == "seen"]
-    told += f" In ROUGE-1 {listed(stand or ['no gain'])} survive{'s' * (len(stand) < 2)} correction"
-    told += "".join(f"; {what} does not" for name, what in calls.items() if stand and verdicts.get(name) != "seen")
-    return f"**{lead}.** {told}."
+    less = f" with true links, a little with {given}" if best and own.change_high.get(gold, 0) < 0 else ""
+    lead = f"yes{less}" if sure else f"with true links yes, with {given} not that we could see" if best else ""
+    known = tables.EVENTS in {*over.metric}
+    lead = f"{'On generated' if known else 'On these'} dialogues {lead or 'not that we could see'}"
+    rows = {gold: "true", MAIN: given, with_links(f"{by}+shuffled"): "these shuffled"}
+    gains_of = "; ".join(f"{name} {_both(over, row)}" for row, name in rows.items() if row in gains.index)
+    told = f"In each layer's least important head they give, against plain{_over(over)}, in points of"
+    told += f" ROUGE-1{' and events' * known}: {gains_of}."
+    controls = {"resolver-links": "shuffled links", "injection-helps": "plain"}
+    beaten = [what for name, what in controls.items() if verdicts.get(name) == "seen"]
+    others = f", not {listed(what for what in controls.values() if what not in beaten)}," * (len(beaten) == 1)
+    told += f" After correction {given} beat {listed(beaten) if beaten else 'no control'}{others} in ROUGE-1."
+    most, random = "injected, highest", "injected, random"
+    if {most, random} <= {*gains.index}:
+        told += f" With {given}, random heads (one draw) gain {change(over, random)} ROUGE-1, the most important"
+        told += f" {change(over, most)}."
+    return f"**{lead}{'; natural ones cannot tell' * empty}.** {told}"
 
 
 def _both(table: pd.DataFrame, row: str) -> str:
@@ -138,16 +141,23 @@ def _over(over: pd.DataFrame) -> str:
     return f" over {count(int(over.seeds.max()), 'training')}" if "seeds" in over else ""
 
 
-def which(over: pd.DataFrame, own: pd.DataFrame, drawn: Mapping[str, str], once: pd.DataFrame) -> str:
-    """Whether heads must be unimportant: of `tables.over_seeds`, `own` as `answer` takes it, `draws`, `scores` of seed 1."""
+def which(
+    over: pd.DataFrame, own: pd.DataFrame, drawn: Mapping[str, str], once: pd.DataFrame, like: Sequence[float] = (),
+    even: float = 0.0,
+) -> str:  # fmt: skip
+    """Whether heads must be unimportant: of `tables.over_seeds`, `own` as `answer` takes it, `draws`, `scores` of seed 1.
+
+    `like` are cosines of probed heads with the matrix, `even` that of attention spread evenly.
+    """
     gains, most, random, told = _gains(over), "injected, highest", "injected, random", []
     if most in gains.index:
         sure, cost = gains.change_high[most] < 0, f"change ROUGE-1 by {change(over, most)}"
         lead = "They must not be" if sure else "We do not see that they must not be"
         cost = f"cost {_cost(gains.loc[most])} points{_over(over)}" if sure else cost
-        if gains.change_high.get("injected, probing", 0) < 0:
-            cost += ", in heads that attend by the matrix already (*probing*, as in 2021)"
-            cost += f" {_cost(gains.loc['injected, probing'])}"
+        if gains.change_high.get(PROBED, 0) < 0:
+            cost += f", in those most like the matrix (*probing*, as in 2021) {_cost(gains.loc[PROBED])}"
+            far = "hardly like it: " * (max(like, default=1) < 0.5)
+            cost += f" ({far}cosine {ends(like, '.2f')}, that of even attention {even:.2f})" if len(like) else ""
         told.append(f"{lead} the most important: there the same links {cost}.")
     if random in own.index:
         apart, gain, least = own.change_low[random] > 0, *(change(over, row) for row in (random, MAIN))
@@ -169,14 +179,15 @@ def _cost(row: pd.Series) -> str:
 
 def costs(table: pd.DataFrame) -> tuple[str, str]:
     """Whether links gain less in heads that the model misses more, of `tables.choices`; and which choices are the same."""
-    table, most = table.assign(rest=table.loss - table["first"]), ("injected, probing", "injected, highest")
+    table, most = table.assign(rest=table.loss - table["first"]), (PROBED, "injected, highest")
     parts = [part for _, part in table.groupby("seed") if len(part) > 2]
     each, rest = ([part[loss].corr(part.change, method="spearman") for part in parts] for loss in ("loss", "rest"))
     if not each or any(one != one for one in each):
         return "There are too few choices of heads to compare.", ""
     behind = f"each of {len(each)} trainings" if len(each) > 1 else "one training"
     lead = f"In {behind} links {'gain' if max(each) < 0 else 'do not always gain'} less in heads that the model misses more"
-    lead += f" (rank correlation {ends(each, '.1f')}; by the loss of heads above layer 1 {ends(rest, '.1f')})."
+    lead += f" (rank correlation over {ends([*map(len, parts)], '.0f')} choices {ends(each, '.1f')}; by the loss of heads above"
+    lead += f" layer 1 {ends(rest, '.1f')})."
     firsts = table.pivot(index="seed", columns="row", values="first").reindex(columns=most)
     same = int((firsts[most[0]] == firsts[most[1]]).sum())
     more = f" In {count(same, 'training')} probing chooses layer 1's most important head too: they overlap." if same else ""
@@ -200,44 +211,43 @@ def printed(over: pd.DataFrame) -> str:
     """The gain of the least important heads in % beside the printed one, and why these are not like for like."""
     main = _gains(over).loc[MAIN]
     told = f"Second-hand accounts of the paper give +{tables.PRINTED['ROUGE-1']:.1f} % of ROUGE-1, from about {SAMSUM} of 100;"
-    told += f" we have {number(main.percent, '+.1f')} %, from {number(main.value - main.change, '.0f')}"
+    told += f"{_over(over)} we have {number(main.percent, '+.1f')} %, from {number(main.value - main.change, '.0f')}"
     return f"{told}. Do not compare the two."
 
 
 def masking(curves: pd.DataFrame, allowed: float, settings: pd.DataFrame | None = None) -> str:
-    """What share of ROUGE-1 goes with some heads of every layer: of `tables.masking`.
+    """What share of the scores goes with some heads of every layer: of `tables.masking`.
 
     `allowed` is what the claim lets three least important ones cost, a share of the whole model's (less than 0); `settings`
     is `tables.masking_by_setting`, of several ways of training.
     """
-    every, limit, told = curves[curves.metric == "ROUGE-1"], 100 * allowed, []
-    part = every.drop_duplicates(["order", "number"]).set_index(["order", "number"])
-    shown = part[["percent", "percent_low", "percent_high"]].apply(lambda row: interval(*row, "+.1f"), axis=1)
-    if ("lowest", 1) in shown.index:
-        free = "no" if part.percent["lowest", 1] < limit else "yes"
-        told.append(f"One head a layer, {free}: {shown['lowest', 1]} % of ROUGE-1 without the least important.")
-    if ("lowest", 3) in shown.index:
-        known = every if settings is None else settings[settings.metric == "ROUGE-1"]
-        known = known[(known.order == "lowest") & (known.number == 3)]
-        known = part.loc[[("lowest", 3)]] if known.empty else known
-        high = 100 * known.change_high / (known.value - known.change)
-        ways = f"{ends(known.percent, '.1f')} % in {count(len(known), 'way')} of training"
-        told.append(f"Three: {ways}, beyond our limit by interval in {(high < limit).sum()}.")
+    known, told = curves if settings is None else settings, []
+    known = known[(known.order == "lowest") & (known.number == 3)]
+    names = [at for at in ("ROUGE-1", tables.EVENTS) if at in {*curves.metric}]
+    one = curves[(curves.order == "lowest") & (curves.number == 1)].drop_duplicates("metric").set_index("metric")
+    if len(one):
+        shown = [f"{interval(*one.loc[at, PERCENT], '+.1f')} % of {at}" for at in names]
+        little = "little" if one.percent["ROUGE-1"] >= 100 * allowed else "much"
+        told.append(f"One head a layer matters {little}: {', '.join(shown)}.")
+    if len(known):
+        shown = [f"{ends(known.percent[known.metric == at], '.1f')} %" for at in names]
+        first = known[known.metric == "ROUGE-1"]
+        high = first.change_high / (first.value - first.change)
+        ways = f"{listed(shown)} in {count(len(first), 'way')} of training"
+        told.append(f"Three: {ways}, past our limit by interval in {(high < allowed).sum()}.")
     return " ".join(told) or "No heads were switched off."
 
 
-def given_back(lowest: pd.DataFrame, highest: pd.DataFrame, own: pd.DataFrame) -> str:
-    """What links give over the same heads off: of `tables.scores` against the masked row, and `own` as `answer` takes it."""
+def given_back(lowest: pd.DataFrame, highest: pd.DataFrame) -> str:
+    """What links give over the same heads off: of `tables.scores` against the masked row."""
     low, high = (_gains(part).iloc[0] for part in (lowest, highest))
     most = "What important heads lose seems to be their old job: over" if 0 < low.change <= high.change else "Over"
     gains = f"{interval(*high[ENDS], '+.1f')} there and {interval(*low[ENDS], '+.1f')} in the least important"
-    more = own[ENDS].loc["masked, lowest"] if "masked, lowest" in own.index and own.seeds.max() > 1 else ()
-    several = f"; {interval(*more, '+.1f')} in these over {own.seeds.max():.0f}" if len(more) else ""
-    return f"{most} the same heads off in training links give {gains} (one training, no shuffled links there{several})."
+    return f"{most} the same heads off in training links give {gains} (one training, no shuffled links there)."
 
 
-def come(apart: pd.DataFrame, by: str, judged: Sequence[str], owns: int) -> str:
-    """Whether links make heads matter: of `tables.matter_more` by loss, and the sides of the claim's rows.
+def come(apart: pd.DataFrame, rises: pd.DataFrame, by: str, judged: Sequence[str], owns: int) -> str:
+    """Whether links make heads matter: of `tables.matter_more` by loss, `tables.rises`, and the sides of the claim's rows.
 
     `owns` is how many of these rows are for the claim by their own interval.
     """
@@ -246,13 +256,23 @@ def come(apart: pd.DataFrame, by: str, judged: Sequence[str], owns: int) -> str:
         return "No heads with shuffled links were measured."
     (mean,), parts = table[table.layer < 0].itertuples(), table[table.layer >= 0]
     each, some = parts.layer[parts.low.fillna(parts.more) > 0], sum(side == "for" for side in judged)
-    lead = "Yes, on the mean of layers" if mean.low > 0 else "Not visibly"
+    lead = "The least important do, on the mean of layers" if mean.low > 0 else "Not visibly"
     gap = interval(*(1000 * end for end in (mean.more, mean.low, mean.high)), "+.1f")
     told = (
-        f"{lead}: an injected head off costs {gap} thousandths of a nat a token more than with shuffled links (by layer, seen"
+        f"{lead}: switched off, one costs {gap} thousandths of a nat a token more than with shuffled links (by layer, seen in"
     )
-    told += f" in {_at(each)}). By importance, the claim's measure, {owns} of {count(len(judged), 'comparison')}"
-    return f"{told} are for it by their own interval, {some} after correction."
+    told += (
+        f" {_at(each)}). By importance, the claim's measure, {owns} of {count(len(judged), 'comparison')} are for it by their"
+    )
+    told += f" own interval, {some} after correction."
+    whole, rivals = rises[rises.layer == 0].set_index("row"), ("injected, random", "injected, highest")
+    if not {*rivals} <= {*whole.index}:
+        return told
+    after, before = ([interval(*whole.loc[row, [when, f"{when}_low", f"{when}_high"]], ".1f") for row in rivals]
+                     for when in ("after", "before"))  # fmt: skip
+    lead = " No rise is seen in others: with" if (whole.after <= whole.before)[[*rivals]].all() else " With"
+    told += f"{lead} links a random head costs {after[0]} (in the plain model {before[0]}), a most important one {after[1]}"
+    return f"{told} ({before[1]})."
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
@@ -261,10 +281,8 @@ def moved(rises: pd.DataFrame, by: str) -> str:
     if MAIN not in whole.index:
         return "No injected head was measured."
     before, after = (number(whole[when][MAIN], ".1f") for when in ("before", "after"))
-    told = f"One such head off raises the loss by {before} thousandths of a nat in the plain model"
-    empty, most = with_links(f"{by}+shuffled"), "injected, highest"
-    told += f" (a most important one by {number(whole.before[most], '.1f')})" if most in whole.index else ""
-    told += f", by {after} with {links(by)}"
+    told = f"One such head off raises the loss by {before} thousandths of a nat in the plain model, by {after} with {links(by)}"
+    empty = with_links(f"{by}+shuffled")
     return told + (f", by {number(whole.after[empty], '.1f')} with shuffled ones." if empty in whole.index else ".")
 
 
@@ -306,16 +324,15 @@ def mixed(alone: pd.DataFrame, over: pd.DataFrame, own: pd.DataFrame, by: str, l
     if not {OWN, MAIN, gold} <= {*part.index}:
         return "Not every layer was mixed."
     lead = "Yes" if part.change_low[OWN] > part.change_high[MAIN] else "Not visibly"
-    told = (
-        f"{lead}, after every layer (one training, no shuffled control): {change(alone, OWN)} ROUGE-1 with {links(by)}, where"
-    )
-    told += f" heads gain {change(alone, MAIN)}, with gold links {change(alone, gold)}."
+    told = f"{lead}, after every layer (one training, no shuffled control): {links(by)} then give {change(alone, OWN)} ROUGE-1,"
+    told += f" in heads {change(alone, MAIN)}; gold links in heads give {change(alone, gold)}."
+    if part.change_high[OWN] > part.change_low[gold] and links(by) != links("gold"):
+        told += " How links enter seems to count as much as their errors."
     if UPPER not in own.index or "seeds" not in over:
         return told
-    gap = own.loc[UPPER]
+    gap, what = own.loc[UPPER], upper(layers).partition(" only")[0].capitalize()
     apart = "more than" if gap.change_high < 0 else "less than" if gap.change_low > 0 else "not told apart from"
-    told += f" {upper(layers).partition(' only')[0].capitalize()} alone gives {change(over, UPPER)}{_over(over)}, {apart} heads"
-    return f"{told} (these minus it: {interval(*gap[ENDS], '+.1f')})."
+    return f"{told} {what} alone gives {change(over, UPPER)}{_over(over)}, {apart} heads."
 
 
 def setup(layers: int, heads: int, trainings: int) -> str:
@@ -362,31 +379,20 @@ def blind(quality: pd.DataFrame) -> str:
     told = (
         f"ROUGE-1 sees wrong names weakly: references with the nearest name put in still score {value} of 100, with {wrong} %"
     )
-    return f"{told} of events right; the plain model scores {plain} with {known} %."
+    return f"{told} of events right; the plain model scores {plain} with {known} % (one training)."
 
 
-def hollow(
-    over: pd.DataFrame, track: str, worth: str, least: float, found: pd.DataFrame | None = None,
-    every: pd.DataFrame | None = None,
-) -> str:  # fmt: skip
-    """Why a track says nothing of the method: its gain, what attention is worth there, how good a resolver is on natural text.
+def hollow(over: pd.DataFrame, where: str, off: pd.DataFrame, least: float, found: pd.DataFrame | None = None) -> str:
+    """Why a text says nothing of the method: the gain there, what attention is worth, how good a resolver is elsewhere.
 
-    `over` is `tables.over_seeds` there, or `scores`; `found` is `tables.resolvers`, with or without the rules on GUM; `every`
-    is `tables.before_after`, of which it says what injected heads come to cost.
+    `over` is `tables.over_seeds` there, or `scores`; `off` is `tables.masking`; `found` is `tables.resolvers`, with or without
+    the rules on GUM.
     """
     gum = found[found.against.str.startswith("GUM")] if found is not None else ()
-    seeds = count(int(over.seeds.max()) if "seeds" in over else 1, "training")
-    where = "natural" if track == "natural" else "these"
-    told = f"On {where} dialogues injection changes ROUGE-1 by {change(over, MAIN)} points ({seeds}). This says nothing of the"
-    told += f" method: all encoder attention together is worth only {worth} there, and we give a verdict only from {least:g}"
-    told += " points."
-    if every is not None and {MAIN, "injected, random"} <= {*every.row}:
-        cost = 1000 * every.groupby("row")[["loss_before", "loss_after"]].mean()
-        moves = {row: " to ".join(number(end, ".1f") for end in cost.loc[row]) for row in (MAIN, "injected, random")}
-        told += (
-            f" Yet there too an injected head comes to cost more when off: from {moves[MAIN]} thousandths of a nat, a random"
-        )
-        told += f" one from {moves['injected, random']} (one training, no shuffled links). That alone shows no use of links."
+    seeds, off = count(int(over.seeds.max()) if "seeds" in over else 1, "training"), off[off.number == off.number.max()]
+    told = f"On {where} injection changes ROUGE-1 by {change(over, MAIN)} points ({seeds}). This says nothing of the method:"
+    told += f" all encoder attention off changes it by {change(off, off.row.iloc[0])} (one training), and we give a"
+    told += f" verdict only where that costs {least:g} points."
     reach = f" Our resolver reaches an F1 of {gum.CoNLL.iloc[0]:.0f} on English" if len(gum) else ""
     return f"{told}{reach} conversations and interviews (GUM)." if reach else told
 
@@ -399,21 +405,6 @@ def draws(every: pd.DataFrame) -> dict[str, str]:
         own = f"ranks {', '.join(f'{rank:.0f}' for rank in ranks)}"
         told[row] = f"{chr(65 + letter)}: {'drawn anew by seed' if anew else own}"
     return told
-
-
-def ranking(agreement: pd.DataFrame, same: pd.DataFrame, layers: int) -> str:
-    """Whether trainings rank heads alike: of `rank_agreement` and `tables.same_lowest`, "seed N" being other weights."""
-    others = [name for name in agreement if name != PLAIN and name.startswith("seed")]
-    own = [name for name in agreement if name != PLAIN and name not in others]
-    if not own:
-        return "No other training was run from the same start."
-    alike, same = agreement.loc[PLAIN, own], same[same.row.isin(own)]
-    said = f"Trained otherwise from the same start, heads rank like the plain model's at {number(alike.min())} or more"
-    if others:
-        said += f" (from other weights at most {number(agreement.loc[PLAIN, others].max())})"
-    half, lowest = (round(layers * same[name].sum()) for name in ("in the lower half", "same head"))
-    cases = f"{half} of {layers * len(own)} cases"
-    return f"{said}; a layer's least important head stays in the less important half in {cases}, the least in {lowest}."
 
 
 def placed(table: pd.DataFrame, board: tables.Board, layers: int) -> pd.DataFrame:
@@ -430,14 +421,13 @@ def placed(table: pd.DataFrame, board: tables.Board, layers: int) -> pd.DataFram
     return table.assign(row=short, group=table.group.replace(groups), answer=table.row == MAIN)
 
 
-def matrices_of(placed: pd.DataFrame) -> str:
-    """What other matrices gain in the least important heads: of `placed`, of one training."""
-    part = placed[(placed.group == "which attend by") & ~placed.row.isin(["no links"]) & ~placed.answer]
-    gains = [f"{row} {change(part, row)}" for row in dict.fromkeys(part.row)]
-    told = (
-        f"By other matrices (one training): {listed(gains)}. Adjacent links go to the mentions before and after, previous ones"
-    )
-    return f"{told} to the one before; whole spans link all tokens of a mention, not the first alone." if gains else ""
+def syntax(table: pd.DataFrame) -> str:
+    """What links of syntax gain in a translator: of `tables.scores` in BLEU."""
+    rows = [f"injected, {heads}" for heads in ("lowest", "random", "highest")]
+    told = listed(f"{named(row)} {change(table, row, 'BLEU')}" for row in rows)
+    part = table[table.row.isin(rows)]
+    sure = "" if ((part.change_low > 0) | (part.change_high < 0)).any() else "; nothing is told from zero"
+    return f"Links of syntax in a translator (one training), BLEU: {told}{sure}."
 
 
 def layers(last: pd.DataFrame, board: tables.Board) -> str:
@@ -476,8 +466,10 @@ def errors(curve: pd.DataFrame, gap: pd.DataFrame) -> str:
         return f"{told}."
     worse = curve[curve.clusters.str.contains("corrupt")]
     alike = worse.loc[(worse.people - own.people).abs().idxmin()]
-    told += f". These have {other.people:.0f} % of *he* and *she* right; gold links as bad at them as the resolver gain"
-    return f"{told} {change(curve, alike.row, ends=False)} (a look after the fact)."
+    told += (
+        f". The corrupted links have {other.people:.0f} % of *he* and *she* right; gold links as bad at them as the resolver"
+    )
+    return f"{told} gain {change(curve, alike.row, ends=False)} (a look after the fact)."
 
 
 def at_inference(table: pd.DataFrame, off: str) -> str:

@@ -276,19 +276,6 @@ def rankings(rows: Named, probe: int) -> pd.DataFrame:
     return pd.DataFrame({name: runs.ranking(one["run"], probe).importance for name, one in rows.items()})
 
 
-def same_lowest(table: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """How often the lowest head of a layer in one column is the lowest, or among the lower half, in each other one."""
-    found = []
-    lowest = matrices.choose(table[reference])
-    for name in table:
-        ranks = table[name].groupby(level=["kind", "layer"]).rank(method="first")
-        half = table.groupby(level=["kind", "layer"])[name].transform("size") // 2
-        own = [(ranks[address] == 1, ranks[address] <= half[address]) for address in lowest]
-        same, lower = np.mean(own, axis=0)
-        found.append({"row": name, "same head": same, "in the lower half": lower})
-    return pd.DataFrame(found)
-
-
 def masking(board: Board, rows: Named) -> pd.DataFrame:
     """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
 
