@@ -20,12 +20,12 @@
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).
 #
 # The paper gives underused heads of BART's encoder a fixed matrix of attention weights that links a person's mentions
-# (*coreference links*), which is said to improve summaries of dialogues. Do the links help? Must the heads be unimportant? We
-# know the paper second-hand.
+# (*coreference links*), said to improve summaries of dialogues. Do the links help? Must the heads be unimportant? We know the
+# paper second-hand.
 #
-# *True* (*gold*) links come with our generated dialogues; a *resolver*'s are guessed by our simple rules; *shuffled* ones join
-# the same mentions at random; *plain* is the same training without links. *ROUGE-1* is the overlap of words with the reference
-# summary, *events* the share of facts told with the right people. A head is *important* if the loss reacts to it.
+# *True* (*gold*) links come with generated dialogues; a *resolver*'s are guessed by our rules; *shuffled* ones join the same
+# mentions at random; *plain* is the same training without links. *ROUGE-1* is the overlap with the reference's words, *events*
+# the share of facts told with the right people. A head is *important* if the loss reacts to it.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -279,7 +279,7 @@ if board.known_events:
     apart = [board.statistics(row)[:, -1] - board.statistics(PLAIN)[:, -1] for row in linked]  # the last column: events
     display(Markdown(said.better(*apart)))
 run.table(quality, "quality", resamples=repeats)
-display(folded("More: every control and metric, and what is printed", said.printed(over), minus))
+display(folded("More: every control, and what is printed", said.printed(over), minus))
 
 # %% [markdown]
 # ## Must the heads be unimportant?
@@ -399,7 +399,7 @@ display(Markdown(said.mixed(single, over, own, links, model.config.encoder_layer
 spots = {**parts.get("where", {})}
 spots |= {name: board.rows[name] for name in again if spots and name.startswith("layer of its own")}
 grouped = tables.by_group(board, {"heads and layers": spots, "matrices": parts.get("matrices", {})})
-parts_of_more = ["With no links mixing does nothing, since then $M H = H$."]
+parts_of_more = []
 if len(grouped):
     run.table(grouped, "where", resamples=repeats)
     upper, below = (f"{MAIN}, {part} layers" for part in ("upper", "middle"))
@@ -413,9 +413,8 @@ if len(grouped):
         resamples=repeats,
         show=False,
     )
-    kept = placed[placed.metric.isin(["ROUGE-1", tables.EVENTS])]
     title = f"Change against the model without links, {count}, one training"
-    kept = kept[kept.group != "which attend by"]
+    kept = placed[placed.group != "which attend by"]
     where = ("least important heads, " + kept.row).str.replace(".*none: ", "", regex=True)
     display(said.wide(kept.assign(row=where), "change", title, "+.1f", what="links in"))
     display(Markdown(said.layers(last, board) if pair_of_layers else ""))
@@ -430,7 +429,7 @@ if others:
         show=False,
     )
     parts_of_more += [said.syntax(table)]
-display(folded("More: mixing without links, links of syntax", *parts_of_more))
+display(folded("More: links of syntax in a translator", *parts_of_more))
 
 # %% [markdown]
 # ## What does natural text say?
@@ -466,7 +465,7 @@ layer first ({mixed}), then one head of the last layer ({at_last}; one in each l
 beside shuffled links, which mixing still lacks.
 
 *Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. The
-figure on top, the choices of heads but random B, and mixing after the last layer have {behind}; all else has one
+figure on top, the choices of heads but random B, and mixing after the last layer have {behind}; all else here has one
 ([all differences](../docs/differences.md)).
 """
 verdicts.fill("injection", closing, first=answer)

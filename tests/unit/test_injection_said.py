@@ -86,8 +86,8 @@ def test_which_heads_must_not_be_taken():
     drawn = {"injected, random": "A: ranks 3", RANDOM: "B: ranks 1"}
     assert said.which(over_seeds(**rows), own, drawn, once, [0.08, 0.16], 0.1) == (
         "They must not be the most important: there the same links cost 0.6 [0.2, 0.9] points over 5 trainings, in those"
-        " most like the matrix (*probing*, as in 2021) 0.4 [0.009, 0.8] (hardly like it: cosine 0.08 to 0.16, that of even"
-        " attention 0.10). That they must be the least important we do"
+        " that attend most like the matrix (*probing*, the authors' rule of 2021) 0.4 [0.009, 0.8] (cosine 0.08 to 0.16, that"
+        " of attention spread evenly 0.10: hardly like it). That they must be the least important we do"
         " not see: random heads (A: ranks 3 by layer, 1 the most important) gain +0.4 [0.0, +0.8], not told apart from +0.5"
         " [+0.2, +0.9]; others (B: ranks 1) change it by -0.1 [-0.4, +0.3] (one training)."
     )

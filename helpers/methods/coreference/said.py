@@ -80,10 +80,10 @@ def chosen(drawn: Mapping[str, str]) -> dict[str, str]:
 
 
 def wide(table: pd.DataFrame, value: str, caption: str, form: str = ".1f", what: str = "heads") -> Markdown:
-    """Metrics side by side but ROUGE-L, a line a row (`what` their title), `x [low, high]` of intervals."""
+    """ROUGE-1 or BLEU and events side by side, a line a row (`what` their title), `x [low, high]` of intervals."""
     ends = {"value": ("low", "high"), "change": ("change_low", "change_high")}.get(value, ())
     lines = {what: list(dict.fromkeys(table.row))}
-    for metric, part in table[table.metric != "ROUGE-L"].groupby("metric", sort=False):
+    for metric, part in table[~table.metric.isin(["ROUGE-2", "ROUGE-L"])].groupby("metric", sort=False):
         part = part.drop_duplicates("row").set_index("row").reindex(lines[what])
         lines[metric] = [unsigned(interval(*numbers, form=form)) for numbers in part[[value, *ends]].to_numpy()]
     return readable(pd.DataFrame(lines | {what: [named(row) for row in lines[what]]}), caption=caption)
@@ -155,9 +155,10 @@ def which(
         lead = "They must not be" if sure else "We do not see that they must not be"
         cost = f"cost {_cost(gains.loc[most])} points{_over(over)}" if sure else cost
         if gains.change_high.get(PROBED, 0) < 0:
-            cost += f", in those most like the matrix (*probing*, as in 2021) {_cost(gains.loc[PROBED])}"
-            far = "hardly like it: " * (max(like, default=1) < 0.5)
-            cost += f" ({far}cosine {ends(like, '.2f')}, that of even attention {even:.2f})" if len(like) else ""
+            cost += ", in those that attend most like the matrix (*probing*, the authors' rule of 2021)"
+            far = ": hardly like it" * (max(like, default=1) < 0.5)
+            cost += f" {_cost(gains.loc[PROBED])}"
+            cost += f" (cosine {ends(like, '.2f')}, that of attention spread evenly {even:.2f}{far})" if len(like) else ""
         told.append(f"{lead} the most important: there the same links {cost}.")
     if random in own.index:
         apart, gain, least = own.change_low[random] > 0, *(change(over, row) for row in (random, MAIN))
