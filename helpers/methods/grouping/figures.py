@@ -133,8 +133,10 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
                 (PS, lost[told_of.FEW], "late choice, or the method"),
             ):
                 axis.fill_between(lost.index, lost[low], top, color=looks[low]["color"], alpha=0.15, lw=0)
-                place = lost[low].iloc[:2].iloc[-1] * (1.12 if low == PS else 0.2)
-                axis.text(lost.index[:2][-1], place, text, va="top", fontsize=7)
+                at, near = lost.index[:2], (lost[low] + top).iloc[:2] / 2
+                line, far = ({"arrowstyle": "-", "lw": 0.6}, 1.6) if low == PS else (None, 0.6)  # this band may be thin
+                put = (at.to_numpy().mean(), near.mean()), (at[-1], near.iloc[-1] * far)
+                axis.annotate(text, *put, va="center", fontsize=7, arrowprops=line)
         once = [at for at, rows in both[both.panel == title].groupby("at") if rows.hollow.all() and not both.hollow.all()]
         for at in once:
             axis.axvspan(at - 0.5, at + 0.5, color="#F2F2F2", lw=0, zorder=0)
@@ -484,7 +486,8 @@ def equal_size(frame: pd.DataFrame):
     group = np.where(frame["heads"] == own["heads"], f"{own['heads']:.0f} heads", "about as many parameters, more heads")
     group = np.where(frame.row == "vanilla", "all heads", group)
     series = np.where(frame.row == PS, PS, np.where(frame.row == "vanilla", "vanilla", "control"))
-    fast = [f"speed {speed:.1f}" if np.isfinite(speed) else f"as {PS}" for speed in frame.speed]
+    alike = (frame.row != PS) & (frame["heads"] == own["heads"]) & np.isclose(frame.parameters, own.parameters)
+    fast = [f"as {PS}" if one else f"speed {speed:.1f}" for one, speed in zip(alike, frame.speed, strict=True)]
     said = [f"{row['heads']:.0f} heads, {row.parameters:.2f} M, {row.fast}" for _, row in frame.assign(fast=fast).iterrows()]
     table = frame.assign(group=group, series=series, said=said, row=frame.row.map(told_of.named), panel="")
     table = table.assign(hollow=table.seeds == 1)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
-from helpers.methods.grouping import runs
+from helpers.methods.grouping import runs, tables
 from helpers.methods.grouping.runs import GHT, GRADIENT, L0, L0_HEADS, NO_CONSTRAINT, PS, VANILLA
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
@@ -42,33 +42,36 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
     return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
 
 
-def lead(gained: pd.DataFrame, text: str) -> str:
-    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group come to on the first task."""
+def lead(gained: pd.DataFrame, text: str, strength: str = "") -> str:
+    """Of `tables.gains` of a kind of `text`: what the constraint of a `strength` and one head per group change, first task."""
     first = first_metrics(gained)
     task = first.task.iloc[0]
     alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
     pulled = f"brings {task} no gain" if alone.high <= 0 else f"helps {task}" if alone.low > 0 else f"may help {task} or not"
     pulled = f"does not bring {task} its printed gain" if 0 < alone.high < alone.printed and alone.low <= 0 else pulled
     enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
-    no = "Not here: as" if alone.low <= 0 and alone.high < alone.printed and few.high < 0 else "As"
-    changes = f"changes {task} by {interval(alone.gain, alone.low, alone.high, '+.1f')} % of BLEU"
+    no = "Not here: the" if alone.low <= 0 and alone.high < alone.printed and few.high < 0 else "The"
+    changes = f"changes BLEU by {interval(alone.gain, alone.low, alone.high, '+.1f')} %"
     one = f"costs {interval(-few.gain, -few.high, -few.low, '.1f')} %"
     one = one if few.high < 0 else f"changes it by {interval(few.gain, few.low, few.high, '+.1f')} %"
-    said = f"**{no} judged, the constraint {pulled}, and one head per group {enough}.** On {text} text the"
-    said += f" constraint {changes} ({count(int(alone.seeds), 'training')}; printed:"
+    said = f"**{no} constraint {pulled}, and one head per group {enough}.** On {text} text the"
+    said += f" constraint{f' ({strength})' * bool(strength)} {changes} ({count(int(alone.seeds), 'training')}; printed:"
     return f"{said} {number(alone.printed, '+.1f')}); one head per group {one}."
 
 
+def reached(table: pd.DataFrame, groups: int) -> str:
+    """Of `tables.pictured`: how far the judged constraint groups heads, mean of all attentions."""
+    return f"groups form to {number(_formed(table, groups)[GHT], '%')}"
+
+
 def felt(table: pd.DataFrame, groups: int, compact: pd.DataFrame | None) -> str:
-    """Of `tables.pictured`, and of `tables.compactness` if run: how far the judged constraint groups heads, and what BLEU does
-    where a heavier one does more."""
+    """Of `tables.pictured` and of `tables.compactness`, "" if not run: what BLEU does where more weight groups more."""
     parts, told = _formed(table, groups), []
     rows = pd.DataFrame() if compact is None else compact.set_index("label")
     for name in (name for name in parts if " x " in name and name in rows.index):
-        more = f"{name.partition(' x ')[2]} times the weight gives {number(parts[name], '%')}"
-        told.append(f"; {more} and {_costs(rows.loc[name, ENDS])}")
-    once = " (one training each)" if told else " (one training)"
-    return f"The judged setting gives heads {number(parts[GHT], '%')} of the grouping that it asks for{''.join(told)}{once}."
+        more = f"{name.partition(' x ')[2]} times the weight gives heads {number(parts[name], '%')} of the grouping asked for"
+        told.append(f"{more} and {_costs(rows.loc[name, ENDS])} (one training).")
+    return " ".join(told)
 
 
 def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> str:
@@ -86,25 +89,26 @@ def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> st
 
 
 def short(
-    gained: pd.DataFrame, size: pd.DataFrame | None, ladder: pd.DataFrame | None, fast: pd.DataFrame
+    gained: pd.DataFrame, size: pd.DataFrame | None, ladder: pd.DataFrame | None, fast: pd.DataFrame, width: int
 ) -> str:  # fmt: skip
-    """What to do, of `tables.gains`, `equal_size` and `ladder_over_seeds`, if these were run, and `speed`."""
+    """What to do, of `tables.gains`, `equal_size` and `ladder_over_seeds`, if these were run, and `speed` with BLEU (value)."""
     alone = first_metrics(gained)[lambda part: part.method == GHT]
     over = "over repeated trainings" if gained.seeds.min() > 1 else "in one training each"
-    none = f"Train without the constraint: as judged it gains on none of {count(len(alone), 'task')} {over}."
+    less = f"on {(alone.high < alone.printed).sum() or 'none'} the printed one is excluded"
+    none = f"Train without the constraint: a gain shows on none of {count(len(alone), 'task')} {over}; {less}."
     said = [none] if not (alone.low > 0).any() else []
-    hows = {runs.NARROWER: "For a smaller model train a narrower one", runs.FEWER: "For a faster one train fewer layers"}
+    hows = {runs.NARROWER: "For a smaller translator train a narrower one", runs.FEWER: "For a faster one train fewer layers"}
     for name in () if size is None else _rivals(size):
         pace = [interval(*row, ".1f") for row in fast.reindex([name, PS])[["ratio", "low", "high"]].to_numpy()]
         speeds = f", {pace[0]} times as fast as {VANILLA} ({PS}: {pace[1]}; quartiles)" * (name == runs.FEWER)
         said += [f"{hows[name]}: {interval(*-size.loc[name, TURNED], '.1f')} BLEU more than {PS} at about its size{speeds}."]
-    own = pd.DataFrame() if ladder is None else ladder.xs(PS, level=1)
-    own = own[own.get("against_start", pd.Series(np.nan, own.index)).notna()]
-    sure = (own.against_start_high < 0).sum() if len(own) else 0
-    if sure and (own.against_start < 0).all():
-        more = ends(-own.against_start, ".1f")
-        said += [f"If you want few heads per layer, build the model so: {more} BLEU more than {PS} at"
-                 f" {count(len(own), 'head dimension')}, at {sure} of them by an interval above zero."]  # fmt: skip
+    if len(said) > 1 and runs.LITE in fast.index:
+        pace, bleu = interval(*fast.loc[runs.LITE, ["ratio", "low", "high"]], ".1f"), number(fast.value[runs.LITE], ".1f")
+        said += [f"{runs.LITE} is smaller and faster, {pace} times, with {bleu} BLEU (one training)."]
+    late = _late(ladder, width)
+    if len(late) and (late.against_start_high < 0).all():
+        said += [f"If you want few heads per layer, build the model so: {_more(late, width)} BLEU more than {PS}"
+                 f" ({late.seeds.min():.0f} trainings, not corrected)."]  # fmt: skip
     return " ".join(said)
 
 
@@ -123,8 +127,8 @@ def tighter(compact: pd.DataFrame) -> str:
     """Of `tables.compactness`: does BLEU rise as heads group more?"""
     rows = compact[compact.strength > 0].sort_values("silhouette")
     above, tight = (rows.change_low > 0).sum(), rows.iloc[-1]
-    lead = f"{above or 'none'} of {len(rows)} settings is shown above {VANILLA}"
-    return f"{'' if above else 'No: '}{lead}, and the tightest {_costs(tight[ENDS])} (one training)."
+    lead = f"A rise shows in {above or 'none'} of {len(rows)} settings"
+    return f"{lead}{'' if above else ', a fall does'}: the tightest {_costs(tight[ENDS])} (one training)."
 
 
 def settled(share: pd.DataFrame, batches: int, most: float = 0.9) -> str:
@@ -152,14 +156,6 @@ def vote(without: pd.DataFrame | None) -> str:
     return f"{lead}: BLEU changes by {told[0]} and by {told[1]}."
 
 
-def ranked(paired: pd.DataFrame | None) -> str:
-    """Of `contest.tables.against`, the published table of notebook 6: do votes rank a trained model's heads better than lot?"""
-    if paired is None or "votes" not in paired.index or not paired.loc["votes", "random"].low > 0:
-        return ""
-    more = interval(*paired.loc["votes", "random"][["difference", "low", "high"]], ".1f")
-    return f"As a ranking of a trained translator's encoder heads, votes do beat lot, by {more} BLEU (notebook 6)."
-
-
 def price(ladder: pd.DataFrame | None, width: int) -> str:
     """Of `tables.ladder_over_seeds`, at one width of a head: what of the loss few heads lose too; "" if not run."""
     if ladder is None or not {(width, PS), (width, FEW)} <= {*ladder.index}:
@@ -178,14 +174,20 @@ def _late(ladder: pd.DataFrame | None, width: int) -> pd.DataFrame:
     return own[(own.seeds > 1) & own.against_start.notna()].sort_index(key=lambda heads: heads != width, kind="stable")
 
 
-def late_choice(ladder: pd.DataFrame | None, width: int) -> str:
-    """What GHT-PS loses beyond `price`, and what both change at the paper's head dimension if run."""
-    told, said = [], []
-    for head, row in _late(ladder, width).iterrows():
+def _more(late: pd.DataFrame, width: int) -> str:
+    """Of `_late`: how much more BLEU than GHT-PS few heads from the start have, by width."""
+    told = []
+    for head, row in late.iterrows():
         more = interval(*-row[[f"against_start{end}" for end in TURNED_ENDS]].astype(float), ".1f")
         told.append(f"{f'at head dimension {head}: ' * (head != width)}{more}")
-    if told:
-        said += [f"The rest comes from choosing late, from the method, or both: {', '.join(told)} BLEU (not corrected)."]
+    return ", ".join(told)
+
+
+def late_choice(ladder: pd.DataFrame | None, width: int) -> str:
+    """What GHT-PS loses beyond `price`, and what both change at the paper's head dimension if run."""
+    said = []
+    if told := _more(_late(ladder, width), width):
+        said += [f"The rest comes from choosing late, from the method, or both: {told} BLEU (not corrected)."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
         row, alone = ladder.loc[(PRINTED_HEAD, PS)], ladder.reindex([(PRINTED_HEAD, GHT)])[ENDS].dropna()
         both = [f"the constraint {_costs(change)}" for _, change in alone.iterrows()]
@@ -208,7 +210,7 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
 
 def rivals(size: pd.DataFrame) -> str:
     """Of `tables.equal_size`: what other choices of as many heads change; the table holds GHT-PS minus the control."""
-    chosen = [f"*{named(name)}* {interval(*-size.loc[name, TURNED], '+.1f')}" for name in (runs.RANDOM, GRADIENT)
+    chosen = [f"*{named(name)}* {interval(*-size.loc[name, TURNED], '+.1f')}" for name in (runs.RANDOM, GRADIENT, L0)
               if name in size.index]  # fmt: skip
     return f"Minus {PS}, BLEU at as many heads: {listed(chosen)}." if chosen else ""
 
@@ -220,17 +222,15 @@ def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None
     bleu = table.value if bleu is None else bleu
     how = {runs.NARROWER: "a narrower model", runs.FEWER: "a model of fewer layers"}[best]
     lost = f"{PS} has {number(bleu[PS], '.1f')} BLEU, {number(bleu[VANILLA] - bleu[PS], '.1f')} less than {VANILLA}"
-    names = [name for name in (runs.FEWER, runs.NARROWER, L0) if name in size.index]
-    beaten = [name for name in names if size.change_low[name] > 0 and size.p_holm[name] < SURE]
-    margin = listed(interval(*size.loc[name, ENDS], ".1f") for name in beaten)
-    ran = f" Of {len(names)} of the paper's rivals" if len(names) > 1 else " Here"
-    beats = f"{ran} it beats {'only ' * (len(beaten) < len(names))}{listed(beaten)}, by {margin}." if beaten else ""
-    return f"{lost}; {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} more.{beats}"
+    early = size.reindex(columns=[f"early{end}" for end in TURNED_ENDS]).loc[best]
+    alike = f", and {interval(*-early, '.1f')} more than *{FEW}*, trained for as long" if early.notna().all() else ""
+    return f"{lost}; {how} of about its size has {interval(*-size.loc[best, TURNED], '.1f')} more{alike}."
 
 
-def rivalled(rows: Iterable[str]) -> str:
-    """How those of the `rows` beside GHT-PS whose names do not tell it choose heads."""
-    told = {runs.AT_START: f"*{FEW.capitalize()}* are voted on random weights",
+def rivalled(rows: Iterable[str], width: int, whole: int) -> str:
+    """What those `rows` are whose names do not tell it; the narrower model has a `width`, not the `whole`."""
+    told = {runs.NARROWER: f"*Narrower* has a width of {width}, not {whole}", runs.LITE: f"*{runs.LITE}* half the feed-forward",
+            runs.AT_START: f"*{FEW.capitalize()}* are voted on random weights",
             L0: f"*{L0}* gates ([notebook 3](03_l0_pruning.ipynb)) here act on all attention"}  # fmt: skip
     known = "; ".join(said for name, said in told.items() if name in {*rows})
     return f"{known}." if known else ""
@@ -245,21 +245,17 @@ def late(steps: int, share: float, rows: Iterable[str]) -> str:
     return f"All {steps:,} steps train the final shape of {listed(early)}, {last}" if early else f"Of {steps:,} steps {last}"
 
 
-def elsewhere(gained: pd.DataFrame) -> str:
-    """Of the published `tables.gains` of natural text: what both change, by every test set."""
+def elsewhere(gained: pd.DataFrame, hollow: Sequence[str] = ()) -> str:
+    """Of the published `tables.gains` of natural text: what both change, and which tasks are `hollow` there."""
     first = gained[~gained.task.str.contains("ROUGE-[2L]")]
-    tasks, alone, few = first.task.str.partition(",")[0], first[first.method == GHT], first[first.method == PS]
-    lost = [f"{_TEXTS.get(task, task)} {ends(-part.gain, '.0f')} % of {part.task.iloc[0].split(', ')[1]}"
-            for task, part in few.groupby(tasks, sort=False) if (part.high < 0).all()]  # fmt: skip
-    cut = f"one head per group costs {listed(lost)}; " if lost else ""
-    gain = f"the constraint shows a gain on {(alone.low > 0).sum() or 'none'} of {count(len(alone), 'test set')}"
-    return f"On natural text {cut}{gain}."
-
-
-def hollow(tasks: Iterable[str]) -> str:
-    """Which tasks are hollow on natural text."""
-    little = listed(_TEXTS.get(task, task) for task in tasks)
-    return f" On natural text {little} get no verdict, for heads are worth too little." * (little != "none")
+    alone, few, told = first[first.method == GHT], first[first.method == PS], []
+    for task, part in few.groupby(few.task.str.partition(",")[0], sort=False):
+        one = interval(*-part[["gain", "high", "low"]].iloc[0], ".1f") if len(part) == 1 else ends(-part.gain, ".1f")
+        told.append(f"{_TEXTS.get(task, task)}{'†' * (task in hollow)} {one} %")
+    said = f"On natural text that costs {listed(told)}{' (†: too little at stake to judge)' * bool(hollow)}"
+    gains, losses = (alone.low > 0).sum(), (alone.high < 0).sum()
+    both = f"{gains or 'no'} gain{'s' * (gains > 1)} and {losses or 'no'} loss{'es' * (losses > 1)}"
+    return f"{said}; the constraint shows {both} on {count(len(alone), 'test set')}."
 
 
 def gains(gained: pd.DataFrame) -> str:
@@ -326,7 +322,7 @@ def apart(table: pd.DataFrame, groups: int) -> str:
         else ""
     )
     shares = ", ".join((f"{first} of the contrast asked for", *more)) + plain
-    return f"The constraint reaches {shares} (mean of {many} attentions, one training)."
+    return f"The constraint reaches {shares} (mean of {many} attentions, one training; the drawn one groups most)."
 
 
 def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) -> str:
@@ -374,8 +370,10 @@ def ablation(table: pd.DataFrame) -> str:
     said = f"{len(worse) or 'None'} of the {len(rows)} {noun} {needed}"
     if len(worse):
         said += f": {listed(f'*{named(row.row)}* ({row.change:+.1f} BLEU)' for row in worse.itertuples())}"
-    lost = f"{beyond or 'none'} of {len(printed)} printed losses {'is' if beyond == 1 else 'are'} in BLEU"
-    return f"{said}; {lost} larger than the interval here allows." if len(printed) else f"{said}."
+    own = table[table.row == table.model].set_index("model").value.reindex(printed.model).to_numpy()
+    parts = printed.printed / [np.mean(tables.PRINTED_ABLATION[model]) for model in printed.model]
+    lost = f"{beyond} of {len(printed)} printed losses in BLEU, {(parts < printed.change_low / own).sum()} in %"
+    return f"{said}; {lost}, are larger than the interval here allows." if len(printed) else f"{said}."
 
 
 def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
@@ -394,14 +392,19 @@ def detected(tried: Mapping[int, pd.DataFrame]) -> str:
     """Of `tables.by_groups` by heads of a layer: at which numbers of groups the constraint alone changes BLEU, after Holm
     over all of these."""
     rows = pd.concat(tried, names=["heads"]).reset_index("heads")
-    rows, said = rows[(rows.method == GHT) & (rows.panel == rows.panel.iloc[0])], []
+    rows = rows[rows.panel == rows.panel.iloc[0]]
+    half = rows[(rows.method == PS) & (2 * rows.groups == rows["heads"])]
+    costs = listed(interval(*-row[TURNED], ".1f") for _, row in half.iterrows())
+    said = [f"Keeping half of {listed(half['heads'].astype(str))} heads costs {costs} BLEU."] if len(half) else []
+    rows = rows[rows.method == GHT]
     rows, settings = rows.assign(p_holm=intervals.holm(rows.p)), count(len(rows), "number")
     for verb, sign in (("gains", 1), ("loses", -1)):
         sure = rows[(rows.p_holm < SURE) & (rows.change * sign > 0)]
         told = [f"{row['heads']} heads in {row.groups:.0f} groups, {interval(*row[ENDS], '+.1f')} BLEU (Holm's p"
                 f" {number(row.p_holm, 'p')}, one training)" for _, row in sure.iterrows()]  # fmt: skip
         said += [f"The constraint {verb} with {len(sure)} of {settings} of heads and groups: {listed(told)}."] if told else []
-    return " ".join(said) or f"With none of {settings} of heads and groups does it change BLEU detectably (one training each)."
+    none = f"With none of {settings} of heads and groups does it change BLEU detectably (one training each)."
+    return " ".join(said if len(said) > len(half[:1]) else [*said, none])
 
 
 def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
@@ -452,24 +455,14 @@ def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
         where = "with shared keys" if name == runs.GHT_FEW else where
         told.append(f"by {number(row.change, '+.2f')} {where}")
     said = "In the decoder of today the constraint changes perplexity"
-    said = f"{said} {listed(told)} (one training each).{_by_lot(table)}" if told else ""
+    said = f"{said} {listed(told)} (one training each)." if told else ""
     if not told or len(each) < 2:
-        return said
+        return f"{said} {shared(table)}".strip()
     luck = max(each) - min(each)
     large = [number(whole.change[name], "+.2f") for name in names if abs(whole.change[name]) > luck]
     out = f"only {listed(large)} stand{'s' * (len(large) == 1)} out" if large else "none of these stands out"
     differs = f"In {len(each)} trainings of the language models above the change differs by up to {number(luck, '.2f')}"
-    return f"{said} {differs}: {out}."
-
-
-def _by_lot(table: pd.DataFrame) -> str:
-    """Of `tables.today`: perplexity with one head per group where keys are shared, and with as many heads chosen otherwise."""
-    gone = table.loc["removed"] if "removed" in table.index.unique(0) else table[:0]
-    own = gone[gone.index.str.startswith(PS) & (gone.pairs < gone["heads"])]
-    other = gone[gone.index.str.startswith((runs.RANDOM, GRADIENT)) & gone["heads"].isin(own["heads"])]
-    kept = f" With shared keys one head per group leaves a perplexity of {ends(own.value, '.2f')}, as many by lot or gradient"
-    rest = f"{kept} importance, without the constraint, {ends(other.value, '.2f')}."
-    return rest if len(own) and len(other) else ""
+    return f"{said} {differs}: {out}. {shared(table)}".strip()
 
 
 def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
@@ -477,7 +470,7 @@ def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
     score, luck = ~shown.model.str.contains("perplexity"), max(each, default=0) - min(each, default=0)
     least, most = shown.change_low.where(score, -shown.change_high), shown.change_high.where(score, -shown.change_low)
     gain = (shown.row == GHT) & (least > 0) & (score | (shown.change.abs() > luck))
-    return "" if (gain | ((shown.row == PS) & (most >= 0))).any() else "No, in neither." if score.nunique() > 1 else "Not here."
+    return "" if (gain | ((shown.row == PS) & (most >= 0))).any() else "The constraint shows no gain; one head per group loses."
 
 
 def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataFrame:
@@ -500,19 +493,23 @@ def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataF
 
 
 def today(table: pd.DataFrame) -> str:
-    """Of `tables.today`: does pulling heads together prepare them to share keys, and do choices of query heads beat others?"""
-    shared = table.loc["shared"]
+    """Of `tables.today`: does the constraint prepare heads to share keys, and do choices of query heads beat others?"""
     gates, alike = (_lost(part) for part in _gates(table))
-    rest = f"L0 is worse than gradient importance (Holm) {gates} rows, L0's heads {alike}."
-    pulled = [name for name in shared.index if name.endswith(f": {runs.ALIKE}")]
-    if not pulled or runs.ALIKE not in shared.index:
-        return rest
-    row, plain = shared.loc[pulled[0]], shared.change[runs.ALIKE]
-    more = row.value - table.value["whole", pulled[0].partition(":")[0]]  # its own model has a price, too
-    how = "does not prepare" if more > plain else "prepares"
-    said = f"Pulling heads together {how} them to share keys: {number(more, '+.2f')} over its own model against"
-    chance = interval(row.chance, row.chance_low, row.chance_high, "+.3f")
-    return f"{said} {number(plain, '+.2f')} without the constraint (minus random groups {chance}). {rest}"
+    return f"{shared(table)} L0 is worse than gradient importance (Holm) {gates} rows, L0's heads {alike}.".strip()
+
+
+def shared(table: pd.DataFrame) -> str:
+    """Of `tables.today`: are the paper's groups good ones to share keys in, and does the constraint prepare heads for it?"""
+    rows = table.loc["shared"]
+    pulled = [name for name in rows.index if name.endswith(f": {runs.ALIKE}")]
+    if not pulled or runs.ALIKE not in rows.index:
+        return ""
+    plain = rows.loc[runs.ALIKE]
+    more = rows.value[pulled[0]] - table.value["whole", pulled[0].partition(":")[0]]  # its own model has a price, too
+    how = "does not prepare" if more > plain.change else "prepares"
+    chance = interval(*plain[["chance", "chance_low", "chance_high"]], "+.3f")
+    said = f"Sharing keys by the paper's groups leaves {chance} perplexity more than by random groups; the constraint"
+    return f"{said} {how} heads for it: sharing costs {number(more, '.2f')} after it, {number(plain.change, '.2f')} without."
 
 
 def _gates(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -362,7 +362,7 @@ def of_one_size(table: pd.DataFrame, several: pd.DataFrame | None = None) -> pd.
         found.loc[several.index, columns] = several[columns].to_numpy(float)
     shape = ["heads", "parameters"]
     found[shape] = found[shape].fillna(found.loc[PS, shape])
-    rows = (VANILLA, runs.NARROWER, runs.FEWER, runs.AT_START, PS, runs.RANDOM, runs.GRADIENT, runs.L0)
+    rows = (VANILLA, runs.NARROWER, runs.FEWER, runs.AT_START, PS, runs.RANDOM, runs.GRADIENT, runs.L0, runs.LITE)
     return (
         found.loc[[name for name in rows if name in found.index], [*columns, *shape, "speed"]].rename_axis("row").reset_index()
     )
