@@ -112,21 +112,21 @@ run.figure(
 # constraint is on before the vote and off after it.
 
 # %% jupyter={"source_hidden": true}
-told = f"The cell groups the heads of one attention, then they vote: the first of the encoder of {which}."
-display(Markdown(f"{told} It trains on $L_z$ alone, by the value vectors of one batch."))
+told = "The cell trains the value vectors of one attention on $L_z$ alone, on one batch, and lets its heads vote (first hidden"
+display(Markdown(f"{told} cell: `text`, `model`, `groups`, `plan`). It is the first of the encoder of {which}."))
 
 # %% tags=["method"]
-# the first hidden cell of this notebook sets text, model, groups (C) and plan (α, β, w)
 batch = text.held_out(2048, 64)[0]  # sentences that training did not see
-attention = model.get_encoder().layers[0].self_attn
-read = model(**inputs(batch), output_hidden_states=True).encoder_hidden_states[0]  # by this attention
-real = read[batch["attention_mask"].bool()].detach()  # no padding: [tokens, width]
-lot = np.random.default_rng(0).choice(attention.num_heads, groups, replace=False)  # K-means begins with heads drawn by lot
+attention, seen = model.get_encoder().layers[0].self_attn, {}
+hook = attention.v_proj.register_forward_hook(lambda module, args, out: seen.update(read=args[0]))
+model(**inputs(batch))
+hook.remove()
+real = seen["read"][batch["attention_mask"].bool()].detach()  # what heads read, no padding: [tokens, width]
 one, other = torch.combinations(torch.arange(groups)).T
 learner, last = torch.optim.Adam(attention.v_proj.parameters(), lr=0.002), 50
 for step in range(last + 1):
     e = attention.v_proj(real).double().unflatten(-1, (attention.num_heads, -1)).transpose(0, 1).flatten(1)  # a head a vector
-    mu = e[lot]
+    mu = e[np.random.default_rng(0).choice(len(e), groups, replace=False)]  # K-means begins with heads drawn by lot
     for _ in range(100):  # equation 3: heads join the nearest centre, a centre is the mean of its heads
         y = torch.cdist(e, mu).argmin(1)
         mu = torch.stack([e[y == group].mean(0) for group in range(groups)])
@@ -220,7 +220,6 @@ if run.corpus == "controlled" and path.exists():
     shown = readable(main, columns, {"gain": "+.1f"}, caption=caption)
     empty = {one.claim.id for one in claims.judge("natural") if one.hollow}
     hollow = [kind for kind in subjects.METRICS if f"constraint-{subjects.setting(kind)}" in empty]
-display(Markdown(said.scattered({kind: tables.first_scores(table) for kind, table in scored.items()})))
 display(folded(f"More: what attention is worth{', and gains on natural text' if shown else ''}", told, shown))
 
 # %% [markdown]
@@ -432,7 +431,6 @@ if start:
     late = grouping.runs.from_converged(run.settings, start, seed)
     later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
-    told += [said.converged(later, groups, run.settings["model"]["heads"])]
     more += [f"The translator trains for two further stages of {plan['converged_steps']:,} steps, after"
              f" {run.settings['training']['steps']:,}, at a learning rate of {plan['converged_rate']:g} (the models above:"
              f" {settings['learning_rate']:g}): what it loses does not compare with the loss above."]  # fmt: skip

@@ -283,10 +283,9 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     for value, how in ((row.value - plain.change + 0.1, "prepares"), (row.value - plain.change - 0.1, "does not prepare")):
         own["value"] = value
         priced = pd.concat([pulled, pd.DataFrame({("whole", "GHT, weight x 10"): own}).T.infer_objects()])
-        told = f"Pulling heads together {how} them to share keys: {row.value - value:+.2f} over its own model against"
-        assert said.today(priced).startswith(f"{told} {plain.change:+.2f} without the constraint")
-    pulled = priced
-    assert f"(minus random groups {row.chance:+.3f} [" in said.today(pulled)
+        told = f"{how} heads for it: sharing costs {row.value - value:.2f} after it, {plain.change:.2f} without. L0 is worse"
+        assert told in said.today(priced) and said.shared(priced) in said.today_constraint(priced)
+        assert said.shared(priced).startswith(f"Sharing keys by the paper's groups leaves {plain.chance:+.3f} [")
     alone = frame.loc[("whole", runs.GHT_FEW)].copy()
     alone.loc[[*said.ENDS, "change_p_holm"]] = -0.1, -0.2, -0.01, 0.01
     once = said.today_constraint(pd.concat([frame, pd.DataFrame({("whole", GHT): alone}).T]))
@@ -294,10 +293,6 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     judged = said.today_constraint(frame, [-0.08, 0.02])
     told = f"the change differs by up to 0.10: only {frame.change['whole', runs.GHT_FEW]:+.2f} stands out."
     assert judged.endswith(f"In 2 trainings of the language models above {told}")
-    lot = frame.copy()
-    lot.loc[lot["heads"].eq(6) & lot.index.get_level_values("row").str.startswith(("random", "gradient")), "heads"] = 4
-    told, more = f"leaves a perplexity of {frame.value['removed', runs.PS_FEW]:.2f}, as", f"{level(75):.2f} to {level(88):.2f}."
-    assert told in (lead := said.today_constraint(lot)) and more in lead and "by lot" not in once
     assert said.today_constraint(frame, [-0.1, 9.0]).endswith("by up to 9.10: none of these stands out.")
     assert "differs" not in said.today_constraint(frame, [-0.08])
 
@@ -307,15 +302,14 @@ def test_what_is_said_follows_the_numbers():
             ("c, BLEU", GHT, -1, -2, 1, 4), ("a, BLEU", PS, -8, -9, -7, 3), ("b, BLEU", PS, 1, -1, 2, 3)]  # fmt: skip
     gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high", "printed"]).assign(p_holm=0.01, seeds=5)
     told = said.lead(gained, "generated")
-    begin = "judged, the constraint"
-    assert told.startswith(f"**As {begin} helps a, and one head per group is not enough.** On generated text the")
-    told_of_a = "a by +1.0 [+0.5, +2.0] % of BLEU (5 trainings; printed: +3.0); one head per group costs"
-    assert told.endswith(f"{told_of_a} 8.0 [7.0, 9.0] %.")
+    assert told.startswith("**The constraint helps a, and one head per group is not enough.** On generated text the cons")
+    told_of_a = "BLEU by +1.0 [+0.5, +2.0] % (5 trainings; printed: +3.0); one head per group costs 8.0 [7.0, 9.0] %."
+    assert told.endswith(told_of_a) and "constraint (w = 1) changes" in said.lead(gained, "generated", "w = 1")
     for high, how in ((-1, "brings a no gain"), (1, "does not bring a its printed gain"), (9, "may help a or")):
         assert f"the constraint {how}" in said.lead(gained.assign(low=-2, high=high), "natural").lower()
-    assert said.lead(gained.assign(low=-2, high=-1), "natural").startswith(f"**Not here: as {begin} brings a no gain")
+    assert said.lead(gained.assign(low=-2, high=-1), "natural").startswith("**Not here: the constraint brings a no gain")
     sure = said.lead(gained[gained.task.str.startswith("a")].assign(low=4, high=5), "natural")
-    assert sure.startswith(f"**As {begin} helps a, and one head per group costs nothing.**") and "alone" not in sure
+    assert sure.startswith("**The constraint helps a, and one head per group costs nothing.**") and "alone" not in sure
     told = "The constraint alone shows a gain on 1 of the 3 tasks; one head per group loses on 1 of 2, by"
     assert said.gains(gained).startswith(told) and "loses on all 2, by" in said.gains(gained.assign(high=-1))
     columns = ["row", *said.ENDS, "p_holm", "printed"]
@@ -327,9 +321,6 @@ def test_what_is_said_follows_the_numbers():
     told = said.vote(without)
     assert told.startswith("We cannot tell the vote from lot: BLEU changes by -0.5 [-1.0, +0.2] with random heads removed")
     assert told.endswith(" with a random member of each group kept, which Holm's correction does not confirm.")
-    paired = pd.DataFrame([[2.3, 1.0, 3.6]], ["votes"], pd.MultiIndex.from_product([["random"], ["difference", "low", "high"]]))
-    assert said.ranked(paired).endswith("beat lot, by 2.3 [1.0, 3.6] BLEU (notebook 6).")
-    assert said.ranked(None) == said.ranked(paired - 1) == ""
     told = "Mostly yes: a model that has only as many heads from the first step on already loses 4.9 [4.0, 5.0] of the 7.0"
     assert said.price(steps, 16) == f"{told} BLEU." and said.price(None, 16) == said.price(steps, 8) == ""
     late = "The rest comes from choosing late, from the method, or both: 2.1 [1.0, 3.0]"
@@ -339,11 +330,13 @@ def test_what_is_said_follows_the_numbers():
     assert said.price(steps.assign(change=[-11.0, -4.9]), 16).startswith("A model that has only")
     assert said.vote(without.assign(p_holm=[0.5, 0.01, 0.1])).startswith("The vote beats 1 of 2 random choices: ")
     assert said.vote(None) == said.vote(without[2:]) == said.vote(without.assign(change=np.nan)) == ""
-    told, larger = "None of the 3 parts is shown to be needed after Holm's correction", "larger than the interval here allows."
-    assert said.ablation(without) == f"{told}; none of 1 printed losses are in BLEU {larger}"
-    assert said.ablation(without.assign(printed=[-3, -1, -9])).endswith(f"2 of 3 printed losses are in BLEU {larger}")
+    told, larger = "None of the 3 parts is shown to be needed after Holm's correction", "are larger than the interval here all"
+    without = pd.concat([without.assign(model=PS), pd.DataFrame({"row": [PS], "model": PS, "value": 50.0})])
+    assert said.ablation(without) == f"{told}; 0 of 1 printed losses in BLEU, 0 in %, {larger}ows."
+    losses = without.assign(printed=[-3, -0.8, -9, np.nan], change_low=-1)  # of 33.96: 8.8, 2.4 and 26.5 %; 1 of 50: 2 %
+    assert said.ablation(losses).endswith(f"2 of 3 printed losses in BLEU, 3 in %, {larger}ows.")
     told = "2 of the 3 parts are shown to be needed after Holm's correction: *random heads removed* (-0.5 BLEU)"
-    assert said.ablation(without.assign(p_holm=0.01)).startswith(told)
+    assert said.ablation(without.assign(p_holm=[0.01] * 3 + [np.nan])).startswith(told)
     more = pd.DataFrame({"panel": "a", "method": GHT, "groups": [2, 8], "change": 1.3, "change_low": 0.4, "change_high": 2.2,
                          "p": [0.1, 0.012]})  # fmt: skip
     told = "gains with 1 of 3 numbers of heads and groups: 16 heads in 8 groups, +1.3 [+0.4, +2.2] BLEU (Holm's p 0.036, one"
@@ -358,25 +351,19 @@ def test_what_is_said_follows_the_numbers():
     whole = pd.DataFrame({"value": [9.0, 5.0]}, [VANILLA, PS])
     assert said.sized(whole, beside.assign(p_holm=0.01)) == told
     both = pd.concat([beside, pd.DataFrame([(2, 1, 3)], [runs.L0], said.ENDS)]).assign(p_holm=0.01)
-    told += " Of 2 of the paper's rivals it beats only L0, by 2.0 [1.0, 3.0]."
-    assert said.sized(whole, both) == told
-    assert said.rivalled([VANILLA, PS]) == "" and said.rivalled([runs.AT_START]).endswith("voted on random weights.")
+    early = pd.DataFrame([(-2, -3, -1)], [runs.FEWER], ["early", "early_low", "early_high"])
+    more = ", and 2.0 [1.0, 3.0] more than *heads chosen before training*, trained for as long."
+    assert said.sized(whole, both) == told and said.sized(whole, both.join(early)) == told.removesuffix(".") + more
+    known = said.rivalled([runs.AT_START, runs.NARROWER], 112, 128)
+    assert said.rivalled([VANILLA, PS], 1, 2) == "" and known.startswith("*Narrower* has a width of 112, not 128; *Heads")
     others = pd.DataFrame([(1, 0, 2), (2, 1, 3), (5, 4, 6)], [runs.RANDOM, runs.GRADIENT, runs.L0], said.ENDS)
-    told = "as many heads: *random heads removed* -1.0 [-2.0, 0.0] and *gradient importance* -2.0 [-3.0, -1.0]."
+    told = "as many heads: *random heads removed* -1.0 [-2.0, 0.0], *gradient importance* -2.0 [-3.0, -1.0] and *L0* -5.0"
     assert told in said.rivals(pd.concat([beside, others]))
     sets = [("a, BLEU, x", PS, -18, -25, -12), ("a, BLEU, y", PS, -20, -23, -17), ("b, ROUGE-1", PS, -1, -9, 6),
             ("b, ROUGE-2", PS, -6, -7, -5), ("a, BLEU, x", GHT, 1, -1, 2), ("b, ROUGE-1", GHT, 2, 1, 3)]  # fmt: skip
     sets = pd.DataFrame(sets, columns=["task", "method", "gain", "low", "high"])
-    told = "On natural text one head per group costs a 18 to 20 % of BLEU; the constraint shows a gain on 1 of 2 test sets."
-    assert said.elsewhere(sets) == told  # the least of either test set; b may lose nothing
-    assert said.elsewhere(sets[2:]).startswith("On natural text the constraint")
-    assert "b get no" in said.hollow("b") and said.hollow("") == ""
-    single = pd.DataFrame({"gain": [-6.0, 1, 5], "gain_low": [-7.0, 0, 4], "gain_high": [-5.0, 2, 6]},
-                          [GHT, f"{GHT}, map O", f"{GHT}, seed 2"])  # fmt: skip
-    assert said.scattered({"a": single, "b": single[:2]}).endswith(
-        " -6.0 [-7.0, -5.0] and +5.0 [+4.0, +6.0] % for a (intervals over text)."
-    )
-    assert said.scattered({"a": single[1:]}) == ""
+    told = "On natural text that costs a 18.0 to 20.0 % and b 1.0 [-6.0, 9.0] %; the constraint shows 1 gain and no loss on"
+    assert said.elsewhere(sets) == f"{told} 2 test sets." and " and b† 1.0 [" in said.elsewhere(sets, ["b"])
     firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1],
                            "speed": [1.0, 1.3, 1.1]},
                           [VANILLA, PS, runs.NARROWER])  # fmt: skip
@@ -391,17 +378,14 @@ def test_what_is_said_follows_the_numbers():
     ends = {GHT: (0.1, -0.1, 0.2), NO_CONSTRAINT: (-9.0, -10, -8.0), PS: (-9.0, -10, -8.0)}
     late = pd.DataFrame.from_dict(ends, orient="index", columns=["change", "change_low", "change_high"]).rename_axis("row")
     late = late.assign(value=70.1)
-    told = "nothing that we can tell; keeping 2 of 8 heads per layer by vote changes BLEU by -9.0 with it and by -9.0"
-    assert told in said.converged(late, 2, 8)
-    assert "alone costs 0.9" in said.converged(late - 1, 2, 8)
     whole = pd.DataFrame({"change": [0.0, -0.1], "change_low": -1, "change_high": 1, "change_p_holm": 0.01, "value": 4.0},
                          pd.MultiIndex.from_tuples([("whole", VANILLA), ("whole", GHT)], names=["asked", "row"]))  # fmt: skip
     both = said.further(late, pd.concat([whole, whole.rename(index={"whole": "removed", GHT: PS})]))
     assert both.row.tolist() == [GHT, "vote without constraint", PS, GHT, PS]
     assert said.works(both) == said.works(both.assign(change_low=1), [0, 2]) == ""  # no loss; a gain in BLEU
-    assert said.further(None, None).empty and said.works(said.further(late - 1, None)) == "Not here."
+    assert said.further(None, None).empty and said.works(said.further(late - 1, None)).startswith("The constraint shows no")
     worse = both.assign(change=-0.1, change_low=[*[-0.2] * 4, 0.05], change_high=[*[-0.1] * 4, 0.2])  # the last of perplexity
-    assert said.works(worse, [0.0, 0.2]) == "No, in neither." and said.works(worse) == ""  # a gain, unless it may be luck
+    assert said.works(worse, [0.0, 0.2]).endswith("one head per group loses.") and said.works(worse) == ""  # or a gain, by luck
     titles = ["random weights", GHT, f"{GHT}, weight x 10"]
     index = pd.MultiIndex.from_product([titles, ["cross"], [0, 1]], names=["title", "kind", "layer"])
     apart = pd.DataFrame({"contrast": [0.1, 0.1, 0.5, 0.1, 0.9, 1.1]}, index)
@@ -413,31 +397,34 @@ def test_what_is_said_follows_the_numbers():
     assert said.cost(cost, cost.value + 1, " (means)").endswith("vanilla 10.0; of 1 controls of about its size"
                                                                 " fewer layers (7.0) has more (means).")  # fmt: skip
     told = "The constraint reaches 15 % of the contrast asked for, at 10 times the weight 50 %"
-    assert said.apart(apart, 2) == f"{told} (mean of 2 attentions, one training)."
+    assert said.apart(apart, 2) == f"{told} (mean of 2 attentions, one training; the drawn one groups most)."
     felt = pd.DataFrame([(f"{GHT}, weight x 10", -0.4, -1.4, 0.5)], columns=["label", *said.ENDS])
-    told = "The judged setting gives heads 15 % of the grouping that it asks for"
-    more = "; 10 times the weight gives 50 % and changes BLEU by -0.4 [-1.4, +0.5] (one training each)."
-    assert (said.felt(apart, 2, None), said.felt(apart, 2, felt)) == (f"{told} (one training).", told + more)
+    more = "10 times the weight gives heads 50 % of the grouping asked for and changes BLEU by -0.4 [-1.4, +0.5] (one"
+    assert said.felt(apart, 2, None) == "" and said.felt(apart, 2, felt) == f"{more} training)."
+    assert said.reached(apart, 2) == "groups form to 15 %"
     beside = pd.concat({VANILLA: apart.loc["random weights"]}, names=["title"])
     assert "weight 50 %; without it there is 5 % (mean" in said.apart(pd.concat([apart, beside]), 2)
     assert "weight 50 %; without it there is none (mean" in said.apart(pd.concat([apart, beside.assign(contrast=-0.01)]), 2)
     size = pd.DataFrame([(-4, -5, -3, 0.01), (-6, -7, -5, 0.01)], [runs.FEWER, runs.NARROWER], [*said.ENDS, "p_holm"])
-    fast = pd.DataFrame({"ratio": [1.3, 1.25], "low": 1.1, "high": 1.4}, [PS, runs.FEWER])
-    told = said.short(gained.assign(low=-1), size, wider, fast)
-    assert told.startswith("Train without the constraint: as judged it gains on none of 3 tasks over repeated trainings. For a")
+    fast = pd.DataFrame({"ratio": [1.3, 1.25, 1.6], "low": 1.1, "high": 1.4, "value": 75.5}, [PS, runs.FEWER, runs.LITE])
+    told = said.short(gained.assign(low=-1), size, wider, fast, 16)
+    begin = "Train without the constraint: a gain shows on none of 3 tasks over repeated trainings; on 2 the printed"
+    assert told.startswith(begin) and "faster, 1.6 [1.1, 1.4] times, with 75.5 BLEU (one" in told
     assert "train a narrower one: 6.0 [5.0, 7.0] BLEU more than GHT-PS at about its size." in told
     assert "1.2 [1.1, 1.4] times as fast as vanilla (GHT-PS: 1.3 [1.1, 1.4]; quartiles)." in told
-    assert told.endswith("2.1 BLEU more than GHT-PS at 3 head dimensions, at 3 of them by an interval above zero.")
+    assert told.endswith(
+        "2.1 [1.0, 3.0], at head dimension 8: 2.1 [1.0, 3.0] BLEU more than GHT-PS (5 trainings, not corrected)."
+    )
     open_ = steps.assign(against_start_high=0.1)
-    assert said.short(gained, None, None, fast) == said.short(gained, size.assign(p_holm=0.5), open_, fast) == ""
+    assert said.short(gained, None, None, fast, 16) == said.short(gained, size.assign(p_holm=0.5), open_, fast, 16) == ""
 
 
 def test_tightness_votes_and_scores_are_told():
     rows = [("vanilla", 0, 0.03, 0, 0, 0), ("GHT", 1, 0.2, 0.1, -1, 1), ("GHT, weight x 10", 10, 0.8, -2.7, -3.8, -1.6)]
     compact = pd.DataFrame(rows, columns=["label", "strength", "silhouette", *said.ENDS])
-    lost = "and the tightest costs 2.7 [1.6, 3.8] BLEU (one training)."
-    assert said.tighter(compact) == f"No: none of 2 settings is shown above vanilla, {lost}"
-    assert said.tighter(compact.assign(change_low=[0, 0.1, -3.8])) == f"1 of 2 settings is shown above vanilla, {lost}"
+    lost = "the tightest costs 2.7 [1.6, 3.8] BLEU (one training)."
+    assert said.tighter(compact) == f"A rise of BLEU shows in none of 2 settings, a fall does: {lost}"
+    assert said.tighter(compact.assign(change_low=[0, 0.1, -3.8])) == f"A rise of BLEU shows in 1 of 2 settings: {lost}"
     votes = pd.DataFrame({"kind": "cross", "layer": [0, 0, 0, 0, 1, 1], "group": [0, 0, 1, 1, 0, 0],
                           "share": [0.95, 0.05, 0.5, 0.5, 1.0, 0.0]})  # fmt: skip
     told = "groups of more than one head, one head wins over 90 % of"

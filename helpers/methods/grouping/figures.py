@@ -134,7 +134,9 @@ def ladder(frame: pd.DataFrame, heads: int = 8, kept: pd.DataFrame | None = None
             ):
                 axis.fill_between(lost.index, lost[low], top, color=looks[low]["color"], alpha=0.15, lw=0)
                 at, near = lost.index[:2], (lost[low] + top).iloc[:2] / 2
-                line, far = ({"arrowstyle": "-", "lw": 0.6}, 1.6) if low == PS else (None, 0.6)  # this band may be thin
+                line, far = (
+                    ({"arrowstyle": "-", "color": "black", "lw": 0.6}, 1.6) if low == PS else (None, 0.6)
+                )  # this band may be thin
                 put = (at.to_numpy().mean(), near.mean()), (at[-1], near.iloc[-1] * far)
                 axis.annotate(text, *put, va="center", fontsize=7, arrowprops=line)
         once = [at for at, rows in both[both.panel == title].groupby("at") if rows.hollow.all() and not both.hollow.all()]

@@ -127,7 +127,7 @@ def tighter(compact: pd.DataFrame) -> str:
     """Of `tables.compactness`: does BLEU rise as heads group more?"""
     rows = compact[compact.strength > 0].sort_values("silhouette")
     above, tight = (rows.change_low > 0).sum(), rows.iloc[-1]
-    lead = f"A rise shows in {above or 'none'} of {len(rows)} settings"
+    lead = f"A rise of BLEU shows in {above or 'none'} of {len(rows)} settings"
     return f"{lead}{'' if above else ', a fall does'}: the tightest {_costs(tight[ENDS])} (one training)."
 
 
@@ -254,7 +254,7 @@ def elsewhere(gained: pd.DataFrame, hollow: Sequence[str] = ()) -> str:
         told.append(f"{_TEXTS.get(task, task)}{'†' * (task in hollow)} {one} %")
     said = f"On natural text that costs {listed(told)}{' (†: too little at stake to judge)' * bool(hollow)}"
     gains, losses = (alone.low > 0).sum(), (alone.high < 0).sum()
-    both = f"{gains or 'no'} gain{'s' * (gains > 1)} and {losses or 'no'} loss{'es' * (losses > 1)}"
+    both = f"{gains or 'no'} gain{'s' * int(gains > 1)} and {losses or 'no'} loss{'es' * int(losses > 1)}"
     return f"{said}; the constraint shows {both} on {count(len(alone), 'test set')}."
 
 
@@ -266,18 +266,6 @@ def gains(gained: pd.DataFrame) -> str:
     said = f"The constraint alone shows a gain on {(alone.low > 0).sum() or 'none'} of the {count(len(alone), 'task')}"
     every = f"all {len(few)}" if less == len(few) > 1 else f"{less or 'none'} of {len(few)}"
     return f"{said}; one head per group loses on {every}, by their own intervals."
-
-
-def scattered(firsts: Mapping[str, pd.DataFrame]) -> str:
-    """Of the first scores of each task (`tables.first_scores`): where single trainings surely lose and surely gain."""
-    told = []
-    for task, table in firsts.items():
-        rows = table.filter(regex=f"^{GHT}(, seed|$)", axis=0).sort_values("gain")
-        both = [interval(*rows.iloc[at][["gain", "gain_low", "gain_high"]], "+.1f") for at in (0, -1)]
-        if rows.gain_high.iloc[0] < 0 < rows.gain_low.iloc[-1]:
-            told.append(f"{listed(both)} % for {_TEXTS.get(task, task)}")
-    worst = "Single trainings mislead: with the constraint the worst and the best change by"
-    return f"{worst} {', '.join(told)} (intervals over text)." if told else ""
 
 
 def cost(table: pd.DataFrame, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -430,18 +418,6 @@ def chosen(table: pd.DataFrame) -> str:
     more = (table.value - table.usual).round(1)
     luck = (more.drop(VANILLA) <= max(0, more[VANILLA])).all()
     return f"Choosing on held-out text brings {'no ' if luck else ''}more than luck does (one training each)."
-
-
-def converged(table: pd.DataFrame, kept: int, heads: int) -> str:
-    """Of `tables.scores` of a trained model that trains further: does keeping `kept` of `heads` heads a layer work?"""
-    flat = table.reset_index().drop_duplicates("row").set_index("row")
-    if not {GHT, PS, NO_CONSTRAINT} <= {*flat.index}:
-        return "This run has not all rows of a trained model that is grouped."
-    vote, both, alone = (flat.loc[name, ENDS] for name in (NO_CONSTRAINT, PS, GHT))
-    changed = "changes nothing that we can tell" if alone.change_low <= 0 <= alone.change_high else _costs(alone)
-    levels = f"by {number(both.change, '+.1f')} with it and by {number(vote.change, '+.1f')} without it"
-    said = f"On the trained translator the constraint alone {changed}; keeping {kept} of {heads} heads per layer by vote"
-    return f"{said} changes BLEU {levels}."
 
 
 def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
