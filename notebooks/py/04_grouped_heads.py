@@ -112,8 +112,10 @@ run.figure(
 # constraint is on before the vote and off after it.
 
 # %% jupyter={"source_hidden": true}
-told = "The cell trains the value vectors of one attention on $L_z$ alone, on one batch, and lets its heads vote (first hidden"
-display(Markdown(f"{told} cell: `text`, `model`, `groups`, `plan`). It is the first of the encoder of {which}."))
+told = (
+    "The cell trains the value vectors of one attention on $L_z$ alone, on one batch, and lets its heads vote. It is the first"
+)
+display(Markdown(f"{told} of the encoder of {which}."))
 
 # %% tags=["method"]
 batch = text.held_out(2048, 64)[0]  # sentences that training did not see
@@ -225,7 +227,7 @@ display(folded(f"More: what attention is worth{', and gains on natural text' if 
 # %% [markdown]
 # ## Does one head per group suffice? (tables 1 and 2)
 #
-# GHT-PS makes a model smaller, so it has to beat other ways to do so.
+# GHT-PS has to beat other ways to make a model smaller.
 
 # %% jupyter={"source_hidden": true}
 chosen = tables.of_table_1(translation)

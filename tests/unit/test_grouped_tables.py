@@ -320,7 +320,7 @@ def test_what_is_said_follows_the_numbers():
     steps = pd.DataFrame(ends | {"seeds": 5}, pd.MultiIndex.from_product([[16], [PS, said.FEW]], names=["head", "row"]))
     told = said.vote(without)
     assert told.startswith("We cannot tell the vote from lot: BLEU changes by -0.5 [-1.0, +0.2] with random heads removed")
-    assert told.endswith(" with a random member of each group kept, which Holm's correction does not confirm.")
+    assert told.endswith(" with a random member of each group kept (not after Holm's correction).")
     told = "Mostly yes: a model that has only as many heads from the first step on already loses 4.9 [4.0, 5.0] of the 7.0"
     assert said.price(steps, 16) == f"{told} BLEU." and said.price(None, 16) == said.price(steps, 8) == ""
     late = "The rest comes from choosing late, from the method, or both: 2.1 [1.0, 3.0]"

@@ -103,8 +103,8 @@ def short(
         speeds = f", {pace[0]} times as fast as {VANILLA} ({PS}: {pace[1]}; quartiles)" * (name == runs.FEWER)
         said += [f"{hows[name]}: {interval(*-size.loc[name, TURNED], '.1f')} BLEU more than {PS} at about its size{speeds}."]
     if len(said) > 1 and runs.LITE in fast.index:
-        pace, bleu = interval(*fast.loc[runs.LITE, ["ratio", "low", "high"]], ".1f"), number(fast.value[runs.LITE], ".1f")
-        said += [f"{runs.LITE} is smaller and faster, {pace} times, with {bleu} BLEU (one training)."]
+        times, bleu = interval(*fast.loc[runs.LITE, ["ratio", "low", "high"]], ".1f"), number(fast.value[runs.LITE], ".1f")
+        said += [f"{runs.LITE} is smaller and faster, {times} times, with {bleu} BLEU (one training)."]
     late = _late(ladder, width)
     if len(late) and (late.against_start_high < 0).all():
         said += [f"If you want few heads per layer, build the model so: {_more(late, width)} BLEU more than {PS}"
@@ -150,7 +150,7 @@ def vote(without: pd.DataFrame | None) -> str:
     drawn, told = rows.loc[[*names]], []
     below, sure = drawn.change_high < 0, (drawn.p_holm < SURE) & (drawn.change < 0)
     for row, name in names.items():
-        note = ", which Holm's correction does not confirm" if below[row] and not sure[row] else ""
+        note = " (not after Holm's correction)" if below[row] and not sure[row] else ""
         told.append(f"{interval(*drawn.loc[row, ENDS], '+.1f')} {name}{note}")
     lead = f"The vote beats {sure.sum()} of 2 random choices" if sure.any() else "We cannot tell the vote from lot"
     return f"{lead}: BLEU changes by {told[0]} and by {told[1]}."
