@@ -20,7 +20,7 @@
 # Ni et al. 2023, *Grouped Head Attention* ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)).
 #
 # While a model trains, its heads are sorted into a few groups; an extra term of the loss, the *constraint* (of weight w), pulls
-# the members of a group together and pushes the groups apart (GHT: *grouped head training*). Then one head of each group is
+# the members of a group together and pushes the groups apart (GHT). Then one head of each group is
 # kept, a *pillar of strength*, and training goes on (GHT-PS).
 # The paper reports better translations, summaries and language models from smaller models.
 # Where several things are tested, *Holm's correction* makes each test stricter.
