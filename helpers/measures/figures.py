@@ -627,51 +627,55 @@ def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
     for place, (weights, look) in enumerate(drawn.items()):
         axis.text(0.98, 0.97 - 0.09 * place, f"{names[weights]}, Spearman {rho[weights]:.2f}", ha="right", va="top",
                   transform=axis.transAxes, fontsize=8.5, color=look["color"])  # fmt: skip
-    drawing.legend(figure, {"least to largest of the models": looks["trained"] | {"alpha": 0.16, "lw": 6}, **more})
+    band = looks["trained"] | {"alpha": 0.16, "lw": 6, "solid_capstyle": "butt"}
+    drawing.legend(figure, {"least to largest of the models": band, **more})
     return figure
 
 
 @redrawable
-def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, heads: Sequence[int]):
+def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, text: str = ""):
     """How well measures rank the heads of a layer over many sentences, and how often rules name the head that one word needs.
 
     Parameters
     ----------
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.said.judged`
-        The first is drawn with its values and intervals, the others as hollow triangles.
+        The first is drawn with its values and intervals, others hollow: trainings as triangles, models together as diamonds.
     words : pandas.DataFrame
-        By rule: found, in its layer, words, see `helpers.measures.sentence.needing`.
-    heads : two ints
-        Among how many a guess chooses: all of a model, those of a layer.
+        By rule: found, in its layer, words, see `helpers.measures.sentence.needing`; other names are drawn in black.
+    text : str
+        Where the words come from.
     """
-    figure, (many, one) = plt.subplots(1, 2, figsize=(WIDTH, 3.1))
+    figure, (many, one) = plt.subplots(1, 2, figsize=(WIDTH, 3.8))
     near, ((title, own), *others) = {"textcoords": "offset points", "fontsize": 8.5}, frames.items()
+    trained, together = ([name for name, _ in others if (", training" in name) == which] for which in (True, False))
     names = {name: named(name).removeprefix("relevance, ") for name in own.index}
     looks = {names[name]: {"color": _RULE_LOOKS.get(name, "black")} for name in names}
     for y, (row, look) in enumerate(zip(own.itertuples(), looks.values(), strict=True)):
         many.errorbar(row.rho, y, xerr=[[row.rho - row.low], [row.high - row.rho]], fmt="o", **look)
         many.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 5), ha="center", **near, **look)
-        many.plot([frame.rho[row.Index] for _, frame in others], [y + 0.25] * len(others), "^", ms=5, mfc="none", **look)
+        for sign, down, group in (("^", 0.22, trained), ("D", 0.4, together)):
+            rho = [frames[name].rho[row.Index] for name in group]
+            many.plot(rho, [y + down] * len(rho), sign, ms=4.5, mfc="none", **look)
     for y, (name, *row) in enumerate(words.itertuples(name=None)):
-        look = looks[name]
+        look = looks.get(name, {"color": "black"})
         for up, part, inside in ((-0.2, row[0], look["color"]), (0.2, row[1], "none")):
             share = 100 * part / max(row[2], 1)
             one.barh(y + up, share, 0.34, fc=inside, ec=look["color"])
-            one.annotate(f"{part} of {row[2]}", (share, y + up), (8, 0), va="center", backgroundcolor="w", **near, **look)
-    for axis, level, rows in ((many, 0, names.values()), *((one, 100 / guess, words.index) for guess in heads)):
-        axis.axvline(level, **drawing.LEVEL)
+            one.annotate(f"{part} of {row[2]}", (share, y + up), (8, 0), va="center", **near, **look)
+    many.axvline(0, **drawing.LEVEL)
+    for axis, rows in ((many, names.values()), (one, words.index)):
         axis.set_yticks(range(len(rows)), rows)
         axis.set_ylim(len(rows) - 0.4, -0.7)
-    many.set(xlabel="Spearman with the loss without a head,\nwithin layers; bars 95 %")
-    one.set(xlabel="% of words that need one head\n(dotted: a guess)", xlim=(0, 1.4 * max(10, one.dataLim.x1)))
+    many.set(xlabel="Spearman with the loss without a head,\nwithin layers, by size; bars 95 %")
+    one.set(xlabel="% of words that lose a tenth without\none head", xlim=(0, 1.4 * max(10, one.dataLim.x1)))
     many.set_title("Many sentences: does it rank\nthe heads of a layer?", loc="left")
-    one.set_title("One word: is the most relevant\nhead the one it needs?", loc="left")
-    black, small = {"color": "black", "ls": ""}, listed(dict.fromkeys(name.rpartition(", ")[0] for name, _ in others))
+    one.set_title(f"One {text}word: is the most\nrelevant head the one it needs?", loc="left")
+    hollow = (black := {"color": "black", "ls": ""}) | {"mfc": "none"}
+    small = listed(dict.fromkeys(name.rpartition(", ")[0] for name in trained))
     entries = {title.rpartition(", ")[0]: black | {"marker": "o", "ls": "-"}}
-    entries |= {f"{small}, {count(len(others), 'training')}": black | {"marker": "^", "mfc": "none"}} if others else {}
-    drawing.legend(
-        figure, entries | {"of all heads": black | {"marker": "s"}, "of its layer": black | {"marker": "s", "mfc": "none"}}
-    )
+    entries |= {f"{small}, {count(len(trained), 'training')}": hollow | {"marker": "^"}} if trained else {}
+    entries |= {name: hollow | {"marker": "D"} for name in together}
+    drawing.legend(figure, entries | {"of all heads": black | {"marker": "s"}, "of its layer": hollow | {"marker": "s"}})
     return figure
 
 
@@ -748,7 +752,8 @@ def relevance_by_function(
     axis.axhline(1, **drawing.LEVEL)
     axis.set_xticks([*names], names.values())
     axis.set(ylabel="mean relevance\n/ layer's average head", xlim=(-0.6, max(names) + 0.6))
-    axis.set_title("Heads with a function minus heads without:", loc="left", pad=16)
+    said = "With minus without a function (a number: above 0 and above shuffled functions):"
+    axis.set_title(said, loc="left", pad=16)
     told = {"a layer whose most relevant head has a function": looks[1], "a layer whose most relevant head has none": looks[0]}
     drawing.legend(figure, told | {"average head": drawing.LEVEL})
     return figure

@@ -105,12 +105,6 @@ def called(measure: str) -> str:
     return named(f"{measure} step" if measure in RULES else measure).removeprefix("relevance, ")
 
 
-def conditioning(explained: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """How well divisions by a layer's sum are conditioned: `Explained.sums` by (model, rule, kind, layer)."""
-    tables = {(title, rule): found.sums() for title, by_rule in explained.items() for rule, found in by_rule.items()}
-    return pd.concat(tables, names=["model", "rule"])
-
-
 def dominance(explained: Mapping[str, Mapping[str, Any]], untrained: Mapping[str, Any], repeats: int = 1000) -> pd.DataFrame:
     """Do a few encoder heads dominate their layer? Shares of magnitudes, which are safe for signed rules too.
 

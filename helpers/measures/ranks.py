@@ -29,11 +29,6 @@ def relative(column: pd.Series) -> pd.Series:
     return column / column.groupby(level=LAYER).transform("mean")
 
 
-def strength(rho: float, low: float) -> str:
-    """A correlation above 0 in a word, with bounds at 0.4 and 0.7: strongly, moderately, weakly; else "not significantly"."""
-    return "not significantly" if not low > 0 else "strongly" if rho >= 0.7 else "moderately" if rho >= 0.4 else "weakly"
-
-
 def confidence_by_rank(trained: Mapping[str, Sequence[pd.Series]], random: Sequence[pd.Series] = ()) -> pd.DataFrame:
     """Mean rank of confidence, 1 the largest of a layer, of encoder heads by their rank of relevance.
 

@@ -13,23 +13,21 @@ import pandas as pd
 from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RAREST, RELATIONS, way
 from helpers.measures.lrp import RULES
-from helpers.measures.sentence import needing
+from helpers.measures.sentence import HALF, always, needing
 from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
 from helpers.study import layout, values
 
 
 def carried(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
-    """Of `measured.few_heads`: what part of a layer its two largest heads carry, by the default rule and by the signed ones."""
-    two, told = min(2, table.heads.max()), list[list[str]]()
-    frames = [frame[frame.heads == two] for frame in (table, natural) if frame is not None]
-    for which in (True, False):
-        means = [own[(own.rule == "alpha_beta") == which].groupby("weights").value.mean() for own in frames]
-        told.append([f"{number(x.trained, '%')} ({number(100 * x.random, '.0f')})" for x in means])
-    (own, *there), (signed, *_) = told
-    also = f"; on Europarl {told[0][1]} and {told[1][1]}" if there else ""
-    own = own.replace("(", "of a layer (random weights ")
-    return f"The {two} largest heads carry {own} by the default rule, {signed} by the signed ones{also}."
+    """Of `measured.few_heads`: what part of a layer its largest head carries, by each rule, here and on natural text."""
+    told = []
+    for frame in (one for one in (table, natural) if one is not None):
+        own = frame[frame.heads == 1].pivot(index="rule", columns="weights", values="value").loc[[*RULES]]
+        told.append([f"{number(row.trained, '%')} ({number(100 * row.random, '.0f')})" for row in own.itertuples()])
+    here = listed(f"{part} by {named(rule).removeprefix('relevance, ')}" for part, rule in zip(told[0], RULES, strict=True))
+    also = f"; on Europarl {listed(told[1])}" if told[1:] else ""
+    return f"The largest head carries {here.replace('(', 'of a layer (random weights ', 1)}{also}."
 
 
 def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
@@ -41,14 +39,17 @@ def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
-    """Relevance (default rule) and confidence in published runs of other text and size: rho, low, high by run.
+    """Relevance (default rule; of Europarl by each) and confidence in published runs elsewhere: rho, low, high by run.
 
     `root`: the folder of all tracks' figures; what is not there is left out.
     """
     found: dict[str, tuple[float, float, float]] = {}
-    tables, summed = root / "natural" / "01_relevance_and_confidence" / "tables", {"what": "relevance with confidence, encoder"}
+    table = root / "natural" / "01_relevance_and_confidence" / "tables" / "relevance_and_confidence.csv"
+    summed, whole = {"what": "relevance with confidence, encoder"}, {"kind": "encoder", "weights": "trained"}
     for name, path, where in (
-        ("Europarl", tables / "relevance_and_confidence.csv", {"kind": "encoder", "rule": "alpha_beta", "weights": "trained"}),
+        ("Europarl", table, whole | {"rule": "alpha_beta"}),
+        ("Europarl (conservative)", table, whole | {"rule": "cp", "normalised": "ratio"}),
+        ("Europarl (AttnLRP)", table, whole | {"rule": "attnlrp", "normalised": "ratio"}),
         ("documentation", root / "summaries" / "techdocs.csv", summed),
         ("Europarl at the paper's width", root / "summaries" / "gpu-quarter.csv", summed),
     ):
@@ -62,8 +63,9 @@ def of_natural(root: Path) -> dict[str, Any]:
     """What notebook 01 draws of the published run of natural text beside its own, {} where there is none.
 
     relevance, functions, confidence: Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
-    `ranks.follows_function`; bleu: with encoder attention, without, both trained on: with, heads removed; words:
-    `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few: `measured.few_heads`.
+    `ranks.follows_function`; bleu: with encoder attention, without, both trained on: with, heads removed; words_and_heads:
+    `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few_heads, dominance: as `measured` has them; gained: BLEU by
+    encoder attention from the start, of all published models of generated text.
     """
     chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
     if not (drawn := chapter.inputs("relevance_by_function")).exists():
@@ -73,7 +75,9 @@ def of_natural(root: Path) -> dict[str, Any]:
     title, first = next(iter(found["relevance"])), bleu[bleu["test set"] == bleu["test set"].iloc[0]].set_index("model").bleu
     found |= {"ranks": ranked[ranked.weights == "trained"].assign(weights="natural"), "follows": follows.iloc[0]}
     found["confidence"] = values.read(chapter.inputs("fig1_relevance_and_confidence"))["confidence"]
-    found |= {"words": pd.read_csv(chapter.table("words_and_heads")), "few": pd.read_csv(chapter.table("few_heads"))}
+    found |= {name: pd.read_csv(chapter.table(name)) for name in ("dominance", "few_heads", "words_and_heads")}
+    models = layout.Chapter(root / "controlled" / "02_head_functions").table("models_beside")
+    found["gained"] = pd.read_csv(models, index_col="model").gained
     heads = pd.read_csv(next(chapter.table("bleu").parent.glob("heads_*.csv")), index_col=["kind", "layer", "head"])
     found["rules"] = ranks.rank_agreement(heads[["alpha_beta", "attnlrp ratio", "cp ratio"]].abs())
     on = (title, f"{title}, no encoder heads", f"{title}, trained on", f"{title}, encoder heads removed, trained on")
@@ -83,8 +87,8 @@ def of_natural(root: Path) -> dict[str, Any]:
 def judged(root: Path) -> dict[str, pd.DataFrame]:
     """How measures correlate with the loss without a head, in published trainings where half of the encoder heads change it.
 
-    By "model, training n", natural text first: `ranks.correlations` within layers, by size; signed: rho with the sign; differ:
-    how many heads change the loss.
+    By "model, training n", natural text first: `ranks.correlations` within layers, by size; signed: rho with the sign;
+    differ, holm: how many heads change the loss, by single intervals and after Holm's correction.
     """
     found, names = {}, ["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]
     for tables in (root / track / "06_do_measures_agree" / "tables" for track in ("natural", "controlled")):
@@ -94,50 +98,49 @@ def judged(root: Path) -> dict[str, pd.DataFrame]:
                 row.seed > 1
             )
             heads = pd.read_csv(tables / f"head_table_{name}.csv", index_col=["kind", "layer", "head"])
-            by_size, signed = (
+            size, signed = (
                 ranks.correlations(heads[TRUTH], dict(own.items()), kinds="encoder", within_layer=True)
                 for own in (heads[names].abs(), heads[names])
             )
-            found[f"{row.model}, training {row.seed}"] = by_size.assign(signed=signed.rho, differ=row.differ)
+            found[f"{row.model}, training {row.seed}"] = size.assign(signed=signed.rho, differ=row.differ, holm=row.differ_holm)
     return found
 
 
-def guessed(words: pd.DataFrame, heads: int) -> str:
-    """Of `sentence.one_by_one`: what a guess at one of so many heads, or always the same answer, would name."""
-    need = needing(words)[0]
-    if need.empty:
+def losing_half(words: pd.DataFrame) -> str:
+    """Of `sentence.one_by_one`: how often rules name the head that costs half of a word; and LRP αβ the same one."""
+    (need, _), (half, found) = needing(words), needing(words, HALF)
+    if half.empty:
         return ""
-    same = need.needs.value_counts()
-    own = need.needs.groupby(need.needs.str.partition(" head")[0]).agg(lambda one: one.value_counts().iloc[0]).sum()
+    same, hits = need["alpha_beta, names"].value_counts(), ", ".join(f"{name} {n}" for name, n in found.found.items())
     return (
-        f"Of {len(need)} words a guess names the needed head for {len(need) / heads:.0f}; {same.index[0]}, always named, for"
-        f" {same.iloc[0]}; told the layer, its most needed head for {own} (both chosen afterwards)."
+        f"Needed heads named, of the {len(half)} words that lose half: {hits}; always the same head, chosen afterwards,"
+        f" {always(half).found.iloc[0]}. Of all {len(need)}, LRP αβ names {same.index[0]} for {same.iloc[0]}."
     )
 
 
 def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], words: pd.DataFrame) -> str:
-    """The answer of notebook 01: rho and low of relevance with confidence; `beyond`; `judged`, or this run's; `needing`."""
-    there = "".join(f"; on Europarl {number(row[0])}" for name, row in elsewhere.items() if name == "Europarl")
-    agree = f"elevance and confidence agree {ranks.strength(alike.rho, alike.low)} ({number(alike.rho)}{there})."
+    """The answer of notebook 01: rho of relevance with confidence by rule; `beyond`; `judged` and this run's; `one_by_one`."""
+    there = ends([row[0] for name, row in elsewhere.items() if name.partition(" (")[0] == "Europarl"], ".2f") * bool(elsewhere)
+    agree = f"elevance agrees with confidence at {ends(alike, '.2f')}{f' (on Europarl {there})' * bool(there)}."
     if not frames:
         return f"**R{agree[:-1]}; single removals cost too little to judge.**"
-    rho = pd.DataFrame({title: frame.rho for title, frame in frames.items()})
+    every = pd.concat(list(frames.values())).reindex(columns=["rho", "signed"])
     rules, confidence, gradient = (
-        rho.loc[rows].to_numpy().ravel() for rows in ([*RULES], ["confidence"], ["gradient, example"])
+        ends(every.loc[rows].to_numpy().ravel(), ".2f") for rows in ([*RULES], ["confidence"], ["gradient, example"])
     )
-    trainings = "all " * (len(frames) > 1) + count(len(frames), "training")
-    partly = "partly" if min(*rules, *confidence) > 0 else "not by every measure"
+    partly = "partly" if every.loc[[*RULES, "confidence"]].min().min() > 0 else "not by every measure"
     told = (
-        f"**Over many sentences, {partly}; for one word, not reliably.** In {trainings} where at least half"
-        " of the encoder heads change the loss when removed, relevance ranks a layer's heads like this loss at"
-        f" {ends(rules, '.2f')} (rank correlation, three rules), confidence at {ends(confidence, '.2f')}, *gradient"
-        f" importance* at {ends(gradient, '.2f')}. "
+        f"**Over many sentences, {partly}; for one word, not reliably.** Relevance ranks a layer's heads like the rise in"
+        f" loss without each at {rules} (rank correlation; by model, rule and sign), confidence at {confidence}, *gradient"
+        f" importance* at {gradient}. "
     )
-    if words.words.iloc[0]:
+    (need, found), (half, most) = needing(words), needing(words, HALF)
+    if len(need):
         told += (
-            f"Of {words.words.iloc[0]} {'Europarl ' * bool(there)}words that need one head it is the most relevant for"
-            f" {ends(words.found)}. "
+            f"Of {len(need)} {'Europarl ' * bool(there)}words that lose a tenth of their probability without some head, it is"
         )
+        told += f" the most relevant for {ends(found.found)}"
+        told += f"; of {len(half)} that lose half, for {ends(most.found)}. " if len(half) else ". "
     return f"{told}R{agree}"
 
 
@@ -150,36 +153,31 @@ def by_rank(confidence: pd.DataFrame) -> str:
 
 
 def worth(
-    title: str, lost: float, gained: float, natural: Sequence[float] = (), marks: pd.Series | None = None, much: float = 5
+    title: str, lost: float, never: float, natural: Sequence[float] = (), gained: Mapping[str, float] = MappingProxyType({})
 ) -> str:  # fmt: skip
-    """What encoder attention is worth, in BLEU: by removal, and by training without it (nan: not done); `of_natural`'s bleu.
-
-    marks: by phenomenon, how many points of 100 are lost by training without it; the largest is named if above `much`.
-    """
-    never = f"Trained without encoder attention, {title} is {number(gained, '.1f')} BLEU worse" if gained == gained else ""
-    there = ""
-    if never and natural and natural[0] - natural[1] > gained:
-        never += f", the Europarl model {number(natural[0] - natural[1], '.1f')}. So the text of {title} hardly needs it"
-        there = f", the Europarl model {number(natural[2] - natural[3], '.1f')}"
-        if marks is not None and marks.max() > much:
-            rest = ends(marks.drop(marks.idxmax()), ".0f")
-            never += f", except for the {marks.idxmax()} ({marks.max():.0f} points of 100; about {rest} elsewhere)"
+    """BLEU that encoder attention is worth: by removal, by training without (never; nan: not done); `of_natural`: bleu, gained."""
+    told = f"Trained without encoder attention, {title} is {number(never, '.1f')} BLEU worse" * bool(never == never)
+    there = f", the Europarl model {number(natural[2] - natural[3], '.1f')}" if natural else ""
+    if told and natural and (shallow := gained.get(f"{title}, shallow decoder", never)) > never:
+        told += (
+            f", with a decoder of one layer of two heads {number(shallow, '.1f')}; the Europarl model, whose decoder is of this"
+        )
+        told += f" size, {number(natural[0] - natural[1], '.1f')}. So a larger decoder makes up for most of it"
     return (
-        f"{never}{'. ' * bool(never)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"
-        f" BLEU{there}; the decoder was frozen and could not adapt."
+        f"{told}{'. ' * bool(told)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"
+        f" BLEU{there} (one training each); the decoder was frozen and could not adapt."
     )
 
 
-def foretold(frames: Mapping[str, pd.DataFrame], root: Path) -> str:
-    """Of `judged`: which measure is first in all trainings, if one is, and how far the loss repeats on other sentences."""
-    best = {named(frame.rho.idxmax()) for frame in frames.values()}
-    told = [f"By value {name} comes first in each; no difference was tested." for name in best if len(best) == 1]
-    if (path := root / "natural" / "06_do_measures_agree" / "tables" / "stability.csv").exists():
-        row = pd.read_csv(path).query("measure == 'leave-one-out' and kind == 'encoder'").iloc[0]
-        told.append(
-            f"On Europarl the loss on one half of the sentences ranks heads like that on the other at {number(row.rho)}."
-        )
-    return " ".join(told)
+def repeats(root: Path) -> str:
+    """How far the loss without a head repeats on other sentences, in the published run of natural text; and what it bounds."""
+    if not (path := root / "natural" / "06_do_measures_agree" / "tables" / "stability.csv").exists():
+        return ""
+    row = pd.read_csv(path).query("measure == 'leave-one-out' and kind == 'encoder'").iloc[0]
+    told = (
+        f"On Europarl the loss on one half of the sentences ranks heads like that on the other at {number(row.rho)}: no measure"
+    )
+    return f"{told} can be expected above {number(row.bound)}."
 
 
 def on_natural(figures: Path) -> str:

@@ -19,7 +19,7 @@ from helpers.measures.table import named
 from helpers.models import head_weights, inputs
 from helpers.reading import listed, number
 
-NEEDS = -math.log(0.9)  # nats: a word needs a head without which a tenth of its probability is gone
+NEEDS, HALF = -math.log(0.9), math.log(2)  # nats: a word needs a head without which a tenth of its probability is gone; half
 
 
 def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
@@ -117,11 +117,18 @@ def one_by_one(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> pd.
     return table[whole].reset_index(drop=True)
 
 
-def needing(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Of `one_by_one`: words that need one head; by rule: found, for how many it names that head; in its layer; words, all."""
-    need = table[table.cost > NEEDS]
+def needing(table: pd.DataFrame, more: float = NEEDS) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of `one_by_one`: words that lose more (nats) without a head; by rule: found, how often named; in its layer; words."""
+    need = table[table.cost > more]
     found = {named(r).removeprefix("relevance, "): [need[r].sum(), need[f"{r}, in its layer"].sum(), len(need)] for r in RULES}
     return need, pd.DataFrame(found, ["found", "in its layer", "words"]).T.sort_values("found", ascending=False, kind="stable")
+
+
+def always(need: pd.DataFrame) -> pd.DataFrame:
+    """Of `needing`: the same of the best answer that never changes, one head or one a layer, chosen afterwards."""
+    same = need.needs.value_counts()
+    found = max(same, default=0), same.groupby(lambda at: at.partition(" head")[0]).max().sum(), len(need)
+    return pd.DataFrame([found], ["always the same"], ["found", "in its layer", "words"])
 
 
 def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:

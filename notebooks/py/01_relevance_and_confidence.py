@@ -19,9 +19,10 @@
 #
 # Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head in two ways. *Relevance* is the part
 # of a predicted word's score that flows through the head. *Confidence* is the largest weight that it puts on a single token,
-# averaged over tokens. The paper finds that the two agree "to a reasonable extent". We also remove every head: did they
-# foretell the damage? Relevance follows a rule: *LRP αβ* (our *default rule*), *conservative* or *AttnLRP*. Our models
-# translate *generated* text of a small made-up world; one translates *natural* text, Europarl.
+# the end of the sentence left out, averaged over tokens. The paper finds that the two agree "to a reasonable extent". We also
+# remove every head: did they foretell the damage, and did *gradient importance*, how fast the loss changes as a head is turned
+# down? Relevance follows a rule: *LRP αβ* (our *default rule*), or *conservative* and *AttnLRP*, by which it can be negative
+# (*signed*). Our models translate *generated* text of a small made-up world; one translates *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -144,8 +145,8 @@ explained = {s.title: {rule: measured.EXPLAINED.value(s, rule=rule, first=few) f
 untrained = {rule: measured.EXPLAINED.value(first, rule=rule, first=min(few, 50), untrained=True) for rule in RULES}
 apart = (sentence["heads"] - sentence["fast"]).abs().to_numpy().max()
 beside = (
-    f"Of {sentence['of']} short sentences this is the one in which a single head carries most of a whole word. ␣ is a token"
-    " that is a space alone. The project explains all tokens of a batch at once"
+    f"In this one of {sentence['of']} short sentences one head carries more logits of a whole word than in any other. ␣ is a"
+    " space alone. The project explains all tokens of a batch at once"
     f" ([signed.py](../helpers/measures/lrp/signed.py)); in this sentence its numbers are the naive ones to {apart:.0e} logits."
 )
 display(folded("More: how the sentence was chosen", beside))
@@ -191,7 +192,7 @@ probable = pd.DataFrame({"probability": [float(p[word]) for p in probable.values
 probable.index = pd.MultiIndex.from_tuples(places, names=["layer", "head"])
 display(Markdown(example.said_without(probable, sentence)))
 needed = run.table(example.one_by_one(first), "words_and_heads", model=first.name, split="dev")
-display(Markdown(example.said_of_words(needed, natural.get("words"))))
+display(Markdown(example.said_of_words(needed, natural.get("words_and_heads"))))
 
 # %% [markdown]
 # ## Do relevance and confidence agree?
@@ -310,7 +311,7 @@ apart = readable(
     },
     {"heads": ".0f"},
     caption=f"{'All models' if len(studied) > 1 else first.title}: relevance with confidence, Spearman within layers. Beside"
-    " one random model; the interval of the difference counts that of both (MOVER)",
+    " one random model; the interval of the difference counts that of both",
 )
 beside = (
     f"{most} The paper draws it as a [map of heads](../figures/{run.corpus}/{run.name}/fig1_relevance_and_confidence.png)."
@@ -326,9 +327,8 @@ display(folded("More: a map of heads, other rules of LRP, random weights, the pa
 # %% [markdown]
 # ## Do a few heads carry a layer, whatever the rule?
 #
-# The paper does not say what LRP should do with softmax, layer norm and biases, so there are several rules. By conservative and
-# AttnLRP relevance can be negative (*signed rules*); from here on we compare heads by its size. The curves add up the heads of
-# a layer, from the largest down.
+# The paper does not say what LRP should do with softmax, layer norm and biases, so there are several rules. From here on we
+# compare heads by the size of relevance, without its sign. The curves add up the heads of a layer, from the largest down.
 
 # %% jupyter={"source_hidden": true}
 together = run.table(measured.few_heads(explained, untrained), "few_heads", split="dev", explained=few)
@@ -336,7 +336,7 @@ run.figure(
     figures.few_heads(together),
     "few_heads",
     caption="What part of a layer's relevance its largest heads carry together, by three rules, trained and random weights.",
-    takeaway=notes.carried(together, natural.get("few")),
+    takeaway=notes.carried(together, natural.get("few_heads")),
     table="few_heads",
     split="dev",
     explained=few,
@@ -407,18 +407,19 @@ kept = {
     for s in studied
 }
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
-conditioned = run.table(measured.conditioning(explained | {"random weights": untrained}), "conditioning", sentences=few)
-unsafe = conditioned.drop(index="random weights", level="model").groupby("rule")[["negative", "near_zero"]].mean().sum(axis=1)
 rules = """- *LRP αβ*, our default rule: attention is linearised in queries, keys and values; the result is rescaled, so that
   nothing is lost.
 - *AttnLRP* (Achtibat et al. 2024) linearises softmax and halves products.
 - *conservative* (Ali et al. 2022) is the rule shown above; it conserves relevance in attention only."""
 again = (
-    f"Divided per token, rankings by the signed rules correlate at {ends(again, '.2f')} with those from other sentences: a"
-    f" layer's sum is below or near zero at {ends(unsafe.drop('alpha_beta'), '%')} of tokens, and such a token can outweigh the"
-    " others. A ranking from n sentences of one half is held against that from the whole other half, median of thirty draws."
+    f"Divided per token, rankings by the signed rules correlate at {ends(again, '.2f')} with those from other sentences."
+    " A ranking from n sentences of one half is held against that from the whole other half, median of thirty draws."
     " Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py), [signed.py](../helpers/measures/lrp/signed.py)."
 )
+if natural:
+    cases = natural["dominance"]
+    meets = ((cases.largest >= 2 * cases.even) & (cases.gap >= 0)).sum()
+    again += f"\n\nBy the verdict's rule a head of Europarl carries a layer in {meets} of {len(cases)} cases (layer, rule)."
 display(folded("More: the three rules, the largest head of every layer", rules, again, largest))
 
 # %% [markdown]
@@ -448,10 +449,7 @@ hidden = gaps.index[~gaps["alpha_beta"] & gaps.drop(columns="alpha_beta").all(ax
 clearer = f" Drawn: LRP αβ; by both signed rules {listed(hidden)} is clear too." * bool(len(hidden))
 run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS)
 chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
-does, there, beyond = measured.count_roles(functions).sum(axis=1), natural.get("follows"), ""
-if there is not None and there.layers:
-    some = there.top - there.top_none
-    beyond = f" On Europarl {f'{some:.0f}' if some else 'none'} of the {there.top:.0f} most relevant heads has one."
+does, there = measured.count_roles(functions).sum(axis=1), natural.get("follows")
 kinds = {"a neighbour": does["positional"], "rare words": does["rare"], "a dependency": does[list(RELATIONS)].sum()}
 kinds = [name for name, heads_of in kinds.items() if heads_of]
 display(
@@ -466,7 +464,7 @@ run.figure(
     ),
     "relevance_by_function",
     caption="Relevance (LRP αβ) of heads with and without a function, in layers that have both.",
-    takeaway=notes.most_relevant(follows) + beyond,
+    takeaway=notes.most_relevant(follows),
     table="follows_function",
     explained=few,
 )
@@ -495,7 +493,7 @@ beside = (
     f"If chance handed out functions, {follows['top'] - chance:.1f} of {follows['top']} most relevant heads would have none;"
     f" {follows['top_none']} do.{clearer}"
 )
-if beyond:
+if there is not None and there.layers:
     beside += f" On Europarl the difference is {interval(there.difference, there.low, there.high, '.2f')}."
 display(folded("More: model by model, other rules, shuffled functions", beside, shown))
 
@@ -551,8 +549,8 @@ least = claims.least_worth("relevance-confidence", run.corpus)
 details, marks, gap = [], "", None
 if lost:
     details.append(
-        f"Where removing all encoder heads costs less than {least:g} BLEU, the ledger judges no claim about them (*hollow*)."
-        + f" By training without encoder attention ({number(gained, '.1f')} BLEU) it would judge none." * bool(gained < least)
+        f"Where removing all encoder heads costs less than {least:g} BLEU, no claim about them gets a verdict (*hollow*)."
+        + f" By training without encoder attention ({number(gained, '.1f')} BLEU) none would." * bool(gained < least)
     )
 if run.corpus == "controlled":
     counted = {name: scoring.enough(table) for name, table in accuracy.items()}
@@ -573,8 +571,7 @@ if run.corpus == "controlled":
         marks = readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met, gap paired over sentences")
         details.append("The generator marks in every reference what case, agreement, tense, word order or word sense decide.")
 if lost:
-    lacks = None if gap is None else gap["marks, gap"].dropna()
-    display(Markdown(notes.worth(first.title, lost[first.title], gained, of_natural, lacks)))
+    display(Markdown(notes.worth(first.title, lost[first.title], gained, of_natural, natural.get("gained", {}))))
 registers = {}
 for subject in studied:
     register = subject.title if run.corpus == "natural" else subject.name.partition("-")[2]
@@ -616,9 +613,9 @@ for kind in ("encoder", "decoder", "cross"):
 # ## Does relevance tell what removing a head costs?
 #
 # We now remove every head alone, without further training, and measure the loss on dev sentences. A measure of what matters
-# should rank heads as this loss does. *Gradient importance* (Michel et al. 2019) stands beside: how fast the loss would
-# change if the head were turned down, its size averaged over sentences. That takes one forward and backward pass over them.
-# *Small*: a smaller model, of which notebook 6 has three trainings.
+# should rank heads as this loss does. Gradient importance (Michel et al. 2019), its size averaged over sentences, takes one
+# forward and backward pass over them. Where few removals change the loss, no measure can do well. *Small*: a smaller model, of
+# which notebook 6 has three trainings.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
@@ -639,62 +636,47 @@ damage = ranks.confidence_by_rank({title: (relevance[title], truths[title].loss)
 run.table(damage, "loss_by_rank", split="dev", explained=few)
 real = differ.xs("encoder", level="kind")
 own = told.loc["loss, all models"].rename(index={"attnlrp ratio": "attnlrp", "cp ratio": "cp"})
-own = own.loc[["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]].assign(differ=real.differ.sum())
-frames = judged or {f"{'all models' if len(studied) > 1 else first.title}, training {seed}": own}
+own = own.loc[["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]]
+own = own.assign(differ=real.differ.sum(), holm=real.differ_holm.sum())
+frames = judged | {f"this run's {count(len(studied), 'model')}" if judged else f"{first.title}, training {seed}": own}
 enough = bool(judged) or measured.shown(differ, "encoder")
-of_words = natural.get("words", needed)
-heads_of = next(iter(frames.values())).heads.iloc[0], relevance[first.title].xs("encoder").groupby("layer").size().iloc[0]
-names = example.needing(of_words)[1]
+of_words = natural.get("words_and_heads", needed)
+need, names = example.needing(of_words)
 run.figure(
-    figures.two_questions(frames, names, [int(number) for number in heads_of]),
+    figures.two_questions(frames, pd.concat([names, example.always(need)]), "Europarl " * bool(natural)),
     "two_questions",
     caption="How well each measure ranks the heads of a layer, and how often relevance names the head that one word needs.",
-    takeaway=notes.guessed(of_words, int(heads_of[0])),
+    takeaway=notes.losing_half(of_words),
     table="truth_agreement",
     explained=few,
     show=False,
 )
 every = {
-    f"{title}, {frame.differ.iloc[0]} of {frame.heads.iloc[0]}": [
+    f"{title}, {frame.differ.iloc[0]} ({frame.holm.iloc[0]}) of {frame.heads.iloc[0]}": [
         interval(*row[["rho", "low", "high"]], form=".2f") for _, row in frame.iterrows()
     ]
     for title, frame in frames.items()
 }
 every = pd.DataFrame(every, pd.Index([named(name) for name in own.index], name="measure"))
-beside = "Spearman with the loss without a head, within layers, by size; behind each training, how many of its heads change it"
+beside = (
+    "Spearman with the loss without a head, within layers, by size; behind, how many heads change it by single intervals (and"
+    " after Holm's correction for all of them)"
+)
 display(readable(every, ["measure", *every], caption=beside))
-display(Markdown(notes.foretold(frames, published) * enough))
-
-# %% jupyter={"source_hidden": true}
-medians = [frame.loss.xs("encoder").abs().median() for frame in truths.values()]
-told = [
-    f"In this run {real.differ.sum()} of {real['heads'].sum()} heads change the loss, the median head by {ends(medians, '.4f')}"
-    f" nats, either way. Relevance correlates with it at {interval(*own.loc['alpha_beta', ['rho', 'low', 'high']])}, confidence"
-    f" at {interval(*own.loc['confidence', ['rho', 'low', 'high']])}, gradient importance at"
-    f" {interval(*own.loc['gradient, example', ['rho', 'low', 'high']])}."
-]
-if judged:
-    place, frame = next(iter(judged.items()))
-    told.append(
-        f"Notebook 6 and the ledger take signed rules with their sign: on {place.partition(',')[0]} conservative then"
-        f" correlates at {number(frame.signed['cp'])}, AttnLRP at {number(frame.signed['attnlrp'])}."
-    )
-display(folded("More: this run's models, and signed rules with their sign", *told))
+display(Markdown(notes.repeats(published)))
 
 # %% [markdown]
 # ## In short
 
 # %% jupyter={"source_hidden": true}
 large = listed(f"{name} {interval(*row)}" for name, row in elsewhere.items())
-more = f"Relevance (LRP αβ) with confidence elsewhere, one training each: {large}." if elsewhere else ""
-finder = names.index[0]
-trust = f": {finder} named the needed one for {names.found.iloc[0]:.0f} of {names.words.iloc[0]:.0f} words"
-answer = notes.answered(
-    whole[(whole.rule == "alpha_beta") & (whole.weights == "trained")].iloc[0], elsewhere, frames if enough else {}, names
-)
+more = f"Relevance (LRP αβ, unless named) with confidence elsewhere, one training each: {large}." if elsewhere else ""
+best = [example.needing(words)[1].iloc[0] for words in ([needed, of_words] if natural else [needed]) if len(words)]
+trust = listed(f"{row.name} named the needed one for {row.found} of {row.words} words" for row in best if row.words)
+answer = notes.answered(whole[whole.weights == "trained"].rho, elsewhere, frames if enough else {}, of_words)
 closing = f"""
 {answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs, remove each head in turn, a short
-pass a head. Relevance only suggests one{trust * bool(names.words.iloc[0])}. Say which rule you used.
+pass a head. Relevance only suggests one{": " * bool(trust)}{trust}. Say which rule you used.
 
 For pruning start with gradient importance, its size averaged per sentence: no rule to choose
 ([notebook 6](06_do_measures_agree.ipynb) prunes by every measure). Confidence needs attention weights alone; across layers it

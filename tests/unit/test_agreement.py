@@ -16,7 +16,6 @@ from helpers.measures.ranks import (
     rank_agreement,
     relative,
     settling,
-    strength,
     within_layer_ranks,
 )
 from helpers.study import StudyError
@@ -119,17 +118,6 @@ def test_columns_that_do_not_vary():
     assert math.isnan(found["rho"]) and math.isnan(found["low"]) and found["heads"] == 6
     alone = correlation(noise(table([1, 1]), 1), noise(table([1, 1]), 2), within_layer=True)
     assert math.isnan(alone["rho"]) and alone["heads"] == 0
-
-
-def test_correlations_in_words():
-    told = [
-        strength(0.8, 0.7),
-        strength(0.5, 0.1),
-        strength(0.2, 0.1),
-        strength(0.5, -0.1),
-        strength(float("nan"), float("nan")),
-    ]
-    assert told == ["strongly", "moderately", "weakly", "not significantly", "not significantly"]
 
 
 def roles(index, places):

@@ -182,13 +182,14 @@ def test_each_measure_ranks_heads_and_each_rule_names_the_head_of_a_word():
     rho = pd.DataFrame({"rho": [0.8, 0.3], "low": [0.6, 0.0], "high": [0.9, 0.5]}, ["alpha_beta", "cp"])
     words = table("found layer words", (3, 4, 4), (1, 2, 4)).set_index(pd.Index(["conservative", "LRP αβ"]))
     words = words.rename(columns={"layer": "in its layer"})
-    frames = {"a, training 1": rho, "b, training 1": rho - 0.1, "b, training 2": rho + 0.1}
-    left, right = whole(figures.two_questions(frames, words, (8, 2))).axes
+    frames = {"a, training 1": rho, "b, training 1": rho - 0.1, "b, training 2": rho + 0.1, "both": rho}
+    left, right = whole(figures.two_questions(frames, words)).axes
     assert ticks(left) == ["LRP αβ", "conservative"] and [text.get_text() for text in left.texts] == ["0.80", "0.30"]
     hollow = [line.get_xdata() for line in left.lines if line.get_marker() == "^"]
     assert np.ravel(hollow) == pytest.approx([0.7, 0.9, 0.2, 0.4])
+    together = [line.get_xdata() for line in left.lines if line.get_marker() == "D"]
+    assert np.ravel(together) == pytest.approx([0.8, 0.3])
     assert [bar.get_width() for bar in right.patches] == [75, 100, 25, 50]
-    assert [line.get_xdata()[0] for line in right.lines] == [12.5, 50]
 
 
 def test_figures_call_measures_what_people_do():
