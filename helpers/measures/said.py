@@ -155,7 +155,7 @@ def by_rank(confidence: pd.DataFrame) -> str:
 def worth(
     title: str, lost: float, never: float, natural: Sequence[float] = (), gained: Mapping[str, float] = MappingProxyType({})
 ) -> str:  # fmt: skip
-    """BLEU that encoder attention is worth: by removal, by training without (never; nan: not done); `of_natural`: bleu, gained."""
+    """BLEU that encoder attention is worth: by removal, by training without (never, or nan); `of_natural`'s bleu, gained."""
     told = f"Trained without encoder attention, {title} is {number(never, '.1f')} BLEU worse" * bool(never == never)
     there = f", the Europarl model {number(natural[2] - natural[3], '.1f')}" if natural else ""
     if told and natural and (shallow := gained.get(f"{title}, shallow decoder", never)) > never:

@@ -17,12 +17,12 @@
 # [← your own model](00_your_own_model.ipynb) · [notebook 2, what heads do →](02_head_functions.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head in two ways. *Relevance* is the part
-# of a predicted word's score that flows through the head. *Confidence* is the largest weight that it puts on a single token,
-# the end of the sentence left out, averaged over tokens. The paper finds that the two agree "to a reasonable extent". We also
-# remove every head: did they foretell the damage, and did *gradient importance*, how fast the loss changes as a head is turned
-# down? Relevance follows a rule: *LRP αβ* (our *default rule*), or *conservative* and *AttnLRP*, by which it can be negative
-# (*signed*). Our models translate *generated* text of a small made-up world; one translates *natural* text, Europarl.
+# Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head by *relevance*, the part of a
+# predicted word's score that flows through it, and by *confidence*, its largest weight on a single token (not the end of
+# sentence), averaged over tokens. There the two agree "to a reasonable extent". Did they foretell what removing a head costs,
+# and did *gradient importance*, how fast the loss changes with a head's output? Relevance follows a rule: *LRP αβ* (our
+# *default rule*), or *conservative* and *AttnLRP*, which can be negative (*signed*). Our models translate *generated* text of a
+# made-up world, one *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -292,12 +292,6 @@ spread = {
     for title, column in (confidence | {"random weights": random_confidence}).items()
 }
 confident = run.table(pd.DataFrame(spread).T.rename_axis("model"), "confident_heads", split="dev")
-late = [frame.sort_index().xs(("encoder", 0)) for frame in tables.values()]
-rare = sum(frame.confidence[frame.relevance.idxmax()] < frame.confidence.median() for frame in late)
-low = sum(
-    frame.confidence[frame.relevance.idxmax()] < confidence[title].xs("encoder").median()
-    for frame, title in zip(late, tables, strict=True)
-)
 apart = measured.above_random(whole)
 apart = readable(
     apart.set_index(pd.Index([measured.called(" ".join(way)) for way in apart.index], name="rule")),
@@ -316,13 +310,10 @@ apart = readable(
 beside = (
     f"{most} The paper draws it as a [map of heads](../figures/{run.corpus}/{run.name}/fig1_relevance_and_confidence.png)."
     ' The verdict asks more than the paper\'s "reasonable extent": that every rule shows the agreement, and more of it than'
-    " random weights do, since architecture alone gives some. *Summed*: relevance is summed over words before a head's share is"
-    " taken; *per token*: shares are averaged. The verdict takes shares with their sign; the last column but one does not."
-    " The paper reports one exception, a"
-    f" first layer whose most relevant head is less confident than the median: {rare} of {count(len(studied), 'model')} by the"
-    f" layer's median, {low} by the model's."
+    " random weights do, since architecture alone gives some. *Summed*: over words before a head's share is taken; *per token*:"
+    " shares are averaged. The verdict takes shares with their sign; the last column but one does not."
 )
-display(folded("More: a map of heads, other rules of LRP, random weights, the paper's exception", beside, apart))
+display(folded("More: a map of heads, other rules of LRP, random weights", beside, apart))
 
 # %% [markdown]
 # ## Do a few heads carry a layer, whatever the rule?
@@ -343,9 +334,9 @@ run.figure(
 )
 
 # %% [markdown]
-# If relevance were one quantity, the rules would rank heads alike, and each would give the same ranking on other sentences. We
-# average shares over tokens (*per token*, the paper's way), or sum relevance over tokens before dividing (*summed*). The signed
-# rules per token (grey) hardly repeat on other sentences, so we sum them. That alone can part them from the default rule.
+# If relevance were one quantity, the rules would rank heads alike, and each would give the same ranking on other sentences.
+# *Per token*, the paper's way, the signed rules (grey) hardly repeat, so theirs is *summed* over tokens before it is divided by
+# the layer's sum. That alone can part them from the default rule.
 
 # %% jupyter={"source_hidden": true}
 columns = [*measured.relevance_columns(explained[first.title]).columns, "confidence"]
@@ -446,9 +437,8 @@ each |= {
 each = pd.DataFrame(each).T.rename_axis(["model", "rule"])
 gaps = ranks.clear(each).unstack("rule").drop(index="all models", errors="ignore").astype(bool)
 hidden = gaps.index[~gaps["alpha_beta"] & gaps.drop(columns="alpha_beta").all(axis=1)]
-clearer = f" Drawn: LRP αβ; by both signed rules {listed(hidden)} is clear too." * bool(len(hidden))
+clearer = f"Drawn: LRP αβ; by both signed rules {listed(hidden)} is clear too." * bool(len(hidden))
 run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS)
-chance = sum(found.xs("encoder").map(bool).groupby("layer").mean().sum() for found in functions.values())
 does, there = measured.count_roles(functions).sum(axis=1), natural.get("follows")
 kinds = {"a neighbour": does["positional"], "rare words": does["rare"], "a dependency": does[list(RELATIONS)].sum()}
 kinds = [name for name, heads_of in kinds.items() if heads_of]
@@ -489,10 +479,7 @@ shown = readable(
     caption="In units of a layer's average head (signed rules by size without sign); heads drawn anew within layers that have"
     " both, one training of each model; the last column counts all layers",
 )
-beside = (
-    f"If chance handed out functions, {follows['top'] - chance:.1f} of {follows['top']} most relevant heads would have none;"
-    f" {follows['top_none']} do.{clearer}"
-)
+beside = clearer
 if there is not None and there.layers:
     beside += f" On Europarl the difference is {interval(there.difference, there.low, there.high, '.2f')}."
 display(folded("More: model by model, other rules, shuffled functions", beside, shown))
@@ -614,8 +601,7 @@ for kind in ("encoder", "decoder", "cross"):
 #
 # We now remove every head alone, without further training, and measure the loss on dev sentences. A measure of what matters
 # should rank heads as this loss does. Gradient importance (Michel et al. 2019), its size averaged over sentences, takes one
-# forward and backward pass over them. Where few removals change the loss, no measure can do well. *Small*: a smaller model, of
-# which notebook 6 has three trainings.
+# forward and backward pass over them. *Small*: a smaller model, of which notebook 6 has three trainings.
 
 # %% jupyter={"source_hidden": true}
 truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
@@ -638,7 +624,11 @@ real = differ.xs("encoder", level="kind")
 own = told.loc["loss, all models"].rename(index={"attnlrp ratio": "attnlrp", "cp ratio": "cp"})
 own = own.loc[["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]]
 own = own.assign(differ=real.differ.sum(), holm=real.differ_holm.sum())
-frames = judged | {f"this run's {count(len(studied), 'model')}" if judged else f"{first.title}, training {seed}": own}
+frames = judged | {
+    f"this run's {count(len(studied), 'model')}"
+    if judged
+    else f"{'all models' if len(studied) > 1 else first.title}, training {seed}": own
+}
 enough = bool(judged) or measured.shown(differ, "encoder")
 of_words = natural.get("words_and_heads", needed)
 need, names = example.needing(of_words)
@@ -663,7 +653,14 @@ beside = (
     " after Holm's correction for all of them)"
 )
 display(readable(every, ["measure", *every], caption=beside))
-display(Markdown(notes.repeats(published)))
+signed = ""
+if judged:
+    place, frame = next(iter(judged.items()))
+    signed = (
+        f"With the sign, {place.partition(',')[0]} gives {number(frame.signed['cp'])} (conservative) and"
+        f" {number(frame.signed['attnlrp'])} (AttnLRP). "
+    )
+display(Markdown(signed + notes.repeats(published)))
 
 # %% [markdown]
 # ## In short
@@ -672,11 +669,15 @@ display(Markdown(notes.repeats(published)))
 large = listed(f"{name} {interval(*row)}" for name, row in elsewhere.items())
 more = f"Relevance (LRP αβ, unless named) with confidence elsewhere, one training each: {large}." if elsewhere else ""
 best = [example.needing(words)[1].iloc[0] for words in ([needed, of_words] if natural else [needed]) if len(words)]
-trust = listed(f"{row.name} named the needed one for {row.found} of {row.words} words" for row in best if row.words)
+trust = listed(
+    f"{row.found} of {row.words} words{place * bool(natural)} ({row.name})"
+    for row, place in zip(best, (" of generated text", " of Europarl"), strict=False)
+    if row.words
+)
 answer = notes.answered(whole[whole.weights == "trained"].rho, elsewhere, frames if enough else {}, of_words)
 closing = f"""
 {answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs, remove each head in turn, a short
-pass a head. Relevance only suggests one{": " * bool(trust)}{trust}. Say which rule you used.
+pass a head. Relevance only suggests one{": the best rule found it for " * bool(trust)}{trust}. Say which rule you used.
 
 For pruning start with gradient importance, its size averaged per sentence: no rule to choose
 ([notebook 6](06_do_measures_agree.ipynb) prunes by every measure). Confidence needs attention weights alone; across layers it
