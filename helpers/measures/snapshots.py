@@ -182,9 +182,9 @@ def said_of_training(table: pd.DataFrame) -> str:
     for relation, name in CALLED.items():
         below = steps[~(table[relation] >= MARGIN - 1e-9)].max()
         early = [step for step in steps if not step <= below and 2 * step <= steps[-1]][:1]
-        stays += [f"{name} heads (from step {step:,} of {steps[-1]:,})" for step in early]
-    told = "; ".join(stays) or "none"
-    return f"of each relation the better way, above the line for half of it or longer: {told}. Others come late or hover at it."
+        stays += [f"{name} heads, from step {step:,} on" for step in early]
+    told = f"{'; '.join(stays)}; heads of no other relation" if stays else "heads of no relation"
+    return f"above the line for the last half of {steps[-1]:,} steps: {told}."
 
 
 def shown(each: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:

@@ -117,8 +117,7 @@ def test_the_last_row_is_the_trained_model(settings):
     assert row["relevance"] == pytest.approx(np.mean([part.max() for part in layers]))
     above = {"nsubj": [-0.1, 0.2, 0.0], "dobj": [0.0, 0.1, 0.2], "amod": 0.0, "advmod": [0.0, 0.02, 0.27]}
     assert snapshots.said_of_training(table.assign(**above)) == (
-        "of each relation the better way, above the line for half of it or longer: object heads (from step 2 of 6). Others come"
-        " late or hover at it."
+        "above the line for the last half of 6 steps: object heads, from step 2 on; heads of no other relation."
     )
 
 
