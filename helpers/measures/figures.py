@@ -548,7 +548,7 @@ def loss_by_layer(every: pd.DataFrame):
         axis.set(ylim=(1.45, -0.45), xlabel="loss added without it (thousandths of a nat)")
         axis.set_title(title, loc="left")
     look = {"color": "#8C8C8C", "mec": "#444444", "marker": "o", "ls": ""}
-    drawing.legend(figure, {"its interval leaves out zero": look, "its interval holds zero": look | {"mfc": "white"}})
+    drawing.legend(figure, {"its interval lies above zero": look, "it does not": look | {"mfc": "white"}})
     return figure
 
 

@@ -311,8 +311,8 @@ def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
 
 
 def lost_by_head(lost: Mapping[str, pd.DataFrame], roles: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """On (model, kind, layer, head) encoder heads of `leave_one_out` by title: loss, has (a function), sure (not 0)."""
-    rows = {t: f.assign(has=roles[t].map(bool), sure=(f.low > 0) | (f.high < 0)).loc[["encoder"]] for t, f in lost.items()}
+    """On (model, kind, layer, head) encoder heads of `leave_one_out` by title: loss, has (a function), sure (above 0)."""
+    rows = {t: f.assign(has=roles[t].map(bool), sure=f.low > 0).loc[["encoder"]] for t, f in lost.items()}
     return pd.concat(rows)[["loss", "has", "sure"]]
 
 
