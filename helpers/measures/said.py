@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -14,8 +12,10 @@ from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RAREST, RELATIONS, way
 from helpers.measures.lrp import RULES
 from helpers.measures.sentence import HALF, always, needing
+from helpers.measures.snapshots import COST
 from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
+from helpers.runs import subjects
 from helpers.study import layout, values
 
 
@@ -181,37 +181,31 @@ def repeats(root: Path) -> str:
 
 
 def on_natural(figures: Path) -> str:
-    """Of the published runs of natural text: how many encoder heads of each model have a function, and are positional.
-
-    `figures`: the folder of all tracks' figures, with `snapshots.beside` of natural text and the stored summaries.
-    """
+    """Of published runs of natural text (`snapshots.beside`, summaries): how many encoder heads of each have a function."""
     there = pd.read_csv(layout.Chapter(figures / "natural" / "02_head_functions").table("models_beside"), index_col="model")
-    rows = [(title, row["with functions"], row.heads, row["positional heads"]) for title, row in there.iterrows()]
+    columns = there[["with functions", "heads", "positional heads"]].assign(thing=there.dobj >= MARGIN)
+    rows = [*columns.itertuples(name=None)]
     for name, title in (("techdocs", "EN-RU technical documentation"), ("gpu-quarter", "EN-FR europarl at the paper's width")):
         own = pd.read_csv(figures / "summaries" / f"{name}.csv", index_col="what")
         title += f" ([{own.value['minutes']:.0f} GPU minutes](../docs/clusters.md))" * name.startswith("gpu")
-        none = own.loc["encoder heads, none"]
-        rows.append((title, none.n - none.value, none.n, own.value["encoder heads, positional"]))
-    told = [f"{name} {has:.0f} of {of:.0f}{f', {at:.0f} of them positional' * bool(at)}" for name, has, of, at in rows]
-    return f"Encoder heads with a function, one training of natural text each: {'; '.join(told)}."
+        (none, of), place = own.loc["encoder heads, none"][["value", "n"]], own.value["encoder heads, positional"]
+        rows.append((title, of - none, of, place, own.value["encoder heads, dobj"] > 0))
+    told = [f"{name} {has:.0f} of {of:.0f}{f', {at:.0f} of them positional' * bool(at)}" for name, has, of, at, _ in rows]
+    more = f"{sum(row[-1] for row in rows)} of the {len(rows)} have an object head"
+    return f"Heads with a function in trainings of natural text: {'; '.join(told)}; {more}."
 
 
-def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame, there: pd.DataFrame, texts: tuple[str, str]) -> str:
-    """Of `measured.by_training` and `snapshots.beside`: which case has a head in most trainings; and what seeds agree on.
-
-    there: the published `snapshots.beside` of other text; texts: what the two are called.
-    """
+def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame, text: str) -> str:
+    """Of `measured.by_training` and `snapshots.beside`: which case has a head in most trainings; and what seeds agree on."""
     known = {title for title, _ in each.index}
     rows = [(title, cell) for (title, _), cell in each.cases.items()]
     rows += [(title, cell) for title, cell in beside.cases.items() if title not in known]
     have = {label: [label in cell.split(", ") for _, cell in rows] for label in LABELS.values()}
     most = max(have, key=lambda label: sum(have[label]))
-    lack = [str(title).rpartition(", ")[2] for (title, _), there in zip(rows, have[most], strict=True) if not there]
+    lack = [str(title).rpartition(", ")[2] for (title, _), has in zip(rows, have[most], strict=True) if not has]
     lack = ["shorter word pieces" if name == "short pieces" else f"*{name}*" for name in lack]
     but = f" (the model with {lack[0]} has none)" if len(lack) == 1 < len(rows) else ""
-    others = [most in cell.split(", ") for cell in there.cases.fillna("")]
-    told = f"*{way(most)}* has a head in {sum(have[most]) or 'none'} of {count(len(rows), 'training')} of {texts[0]} text{but}"
-    told += f" and in {sum(others) or 'none'} of {len(others)} of {texts[1]} text" * bool(others)
+    told = f"*{way(most)}* has a head in {sum(have[most]) or 'none'} of {count(len(rows), 'training')} of {text} text{but}"
     if varies := come_and_go(each):
         told += f". {varies[0].upper()}{varies[1:]}"
         if (~each.xs(seed, level="seed").index.str.contains(", ")).sum() > 1:  # without siblings
@@ -238,34 +232,9 @@ def kept(figures: Path) -> str:
         told.append((left, *(interval(row.difference, row.low, row.high, "+.1f") for row in rows)))
     (left, gradient, syntactic, positional), (most, *there) = told
     return (
-        f"With {left:.0f} encoder heads left on generated text the first gains {gradient} BLEU over random heads, the second"
-        f" {syntactic}, positional score {positional}; on Europarl, in one training with {most:.0f} left, they gain"
-        f" {listed(there)} ([notebook 6](06_do_measures_agree.ipynb))"
-    )
-
-
-def scored(figures: Path) -> pd.DataFrame:
-    """Of published predictors (notebook 06): how scores of encoder heads go with the loss without them, within layers.
-
-    On (track, measure: positional, syntactic, confidence): rho, low, high, models.
-    """
-    found = {}
-    for track in layout.TRACKS:
-        table = pd.read_csv(layout.Chapter(figures / track / "06_do_measures_agree").table("predictors"))
-        own = table[(table.kind == "encoder") & (table.truth == "leave-one-out") & (table["heads"] == "within layers")]
-        found[track] = own.set_index("measure").loc[["positional", "syntactic", "confidence"], ["rho", "low", "high", "models"]]
-    return pd.concat(found, names=["track"])
-
-
-def by_score(table: pd.DataFrame) -> str:
-    """Of `scored`: what scores tell of the loss without a head where a test, yes or no, cannot."""
-    rho = [interval(row.rho, row.low, row.high, ".2f") for row in table.itertuples()]
-    near, far, _, place, tree, sure = rho  # generated text stands first
-    return (
-        "Scores say more than a test: on Europarl (one training) the loss without a head has, within layers, a rank correlation"
-        f" of {place} with how positional it is ({sure} with confidence, its mean largest weight), {tree} with how syntactic;"
-        f" on generated text {near} and {far}, over {ends(table.loc['controlled'].models[:2], '.0f')} models ([notebook"
-        " 6](06_do_measures_agree.ipynb))."
+        f"Chosen over all layers and trained on with {left:.0f} encoder heads, on generated text the first gains {gradient}"
+        f" BLEU over random heads, the second {syntactic}, positional score {positional}; over the tests of Europarl and news,"
+        f" in one training with {most:.0f}, they gain {listed(there)} ([notebook 6](06_do_measures_agree.ipynb))"
     )
 
 
@@ -282,19 +251,18 @@ def no_better(table: pd.DataFrame) -> str:
     )
 
 
-def matter(table: pd.DataFrame) -> str:
-    """Of `ranks.places`: whether heads with a function stand above the others of their layer, and in which models alone."""
+def matter(table: pd.DataFrame, verdict: str) -> str:
+    """Of `ranks.places`: whether heads with a function stand above the others of their layer; notebook 1's verdict by share."""
     if not table.layers.any():
         return "No layer has both heads with a function and heads without."
-    last, gaps = table.groupby(level="measure", sort=False).last(), list[str]()
+    last = table.groupby(level="measure", sort=False).last()
+    relevance, loss = (interval(row.difference, row.low, row.high, ".1f") for row in last.itertuples())
     heads = (last.functional + last.others).iloc[0] / last.layers.iloc[0]
-    for name, row in last.iterrows():
-        alone = table.xs(name, level="measure").drop(index="all models").clear
-        clear = f" (by itself clear in {listed(alone.index[alone]) if alone.any() else 'no model'})" * (len(alone) > 1)
-        places = f" of {number(heads, '.0f')} places" * (not gaps)
-        gap = interval(row.difference, row.low, row.high, ".1f")
-        gaps.append(f"{gap}{places} by {name.replace('loss', 'the loss')}{clear}")
-    return f"Heads with a function {'' if last.clear.all() else 'do not clearly '}stand higher in their layer: {listed(gaps)}."
+    return (
+        f"Heads with a function {'' if last.clear.all() else 'do not clearly '}stand higher in their layer: {relevance} of"
+        f" {number(heads, '.0f')} places by relevance (by share, in notebook 1, *{verdict}*) and {loss} by the loss without the"
+        " head."
+    )
 
 
 def most_relevant(row: Mapping[str, float]) -> str:
@@ -317,30 +285,51 @@ def matter_elsewhere(path: Path, text: str) -> str:
     return f"On {text} text ({heads}) {'they do' if last.clear.all() else 'we cannot tell'}."
 
 
-def stay(judged: Mapping[str, Any], there: Mapping[str, Any], text: str) -> str:
-    """Of the verdicts on published runs of this text and of other: whether pruning leaves heads with a function."""
-    own, other = (f"{one.number} (*{one.verdict}*)" for one in (judged["functions-stay"], there["functions-stay"]))
+def costs(figures: Path) -> pd.DataFrame:
+    """Of published runs (notebooks 01 and 02) what each encoder head costs and where it looks.
+
+    On (track, model, kind, layer, head): `measured.lost_by_head`, offset and score of `positional`, confidence.
+    """
+    found, index = {}, ["kind", "layer", "head"]
+    for track in layout.TRACKS:
+        first, own = (layout.Chapter(figures / track / name) for name in ("01_relevance_and_confidence", "02_head_functions"))
+        looks = {}
+        for path in first.table("bleu").parent.glob("heads_*.csv"):
+            name = path.stem.partition("_")[2]
+            looks[subjects.title(name)] = pd.read_csv(own.table(f"positional_{name}"), index_col=index)[
+                ["offset", "score"]
+            ].join(pd.read_csv(path, index_col=index).confidence)
+        every = values.read(own.inputs("loss_by_layer"))["every"].rename_axis(["model", *index])
+        found[track] = every.join(pd.concat(looks, names=["model"]))
+    return pd.concat(found, names=["track"])
+
+
+def dearest(table: pd.DataFrame) -> str:
+    """Of `costs`: whether the heads whose removal costs most have a function, and what they do."""
+    own, there = (table.loc[track] for track in layout.TRACKS)
+    dear, far = own[own.loss > COST], there[there.loss > COST]
+    low, rest = (part.confidence for part in (dear.xs(0, level="layer"), own.drop(index=0, level="layer")))
+    near, usual = far[far.offset.abs() == 1].score, there.drop(index=far.index).score.median()
     return (
-        f"Pruning by L0 gates ([notebook 3](03_l0_pruning.ipynb)) clearly leaves more heads with a function than chance would"
-        f" in {own}, on {text} text in {other}."
+        f"Of the {len(dear)} whose removal costs more than `{COST:g}` nats a token {functional(own)} has one, of {len(far)} of"
+        f" {len(there)} on Europarl {functional(there)}. {len(low)} of the first lie in layer 1 and spread their weight: the"
+        f" largest is {ends(low, '.2f')} on average (heads of other layers: {rest.mean():.2f}). On Europarl {len(near)} look"
+        f" most often at a neighbouring word, for {ends(100 * near, '.0f')} % of tokens (the other heads at one offset: median"
+        f" {number(usual, '%')}): like positional heads, below the bar."
     )
 
 
-def dearest(every: pd.DataFrame, there: Mapping[str, pd.DataFrame] = MappingProxyType({})) -> str:
-    """Of `measured.lost_by_head`: the layer whose heads cost most, and how many of them have a function; also of other text."""
-    told = list[str]()
-    for table in (every, *there.values()):
-        own = table.has.xs(layer := ranks.costliest(table), level="layer")
-        told.append(f"layer {layer + 1}, {'where ' * (not told)}{own.sum() or 'none'} of {count(len(own), 'head')}")
-    also = "; ".join(f"{text} text: {one}" for text, one in zip(there, told[1:], strict=True))
-    return f"Removing heads costs most in {told[0]} has a function{f' ({also})' * bool(also)}."
+def functional(every: pd.DataFrame) -> str:
+    """Of `measured.lost_by_head`: how many of the heads that cost more than `COST` have a function, and how many by chance."""
+    dear = every.has[every.loss > COST]
+    return f"{dear.sum() or 'none'} ({every.has.mean() * len(dear):.1f} by chance)"
 
 
 def surely(every: pd.DataFrame) -> str:
-    """Of `measured.lost_by_head`: how many heads with a function change the loss, and how many without, beside one layer."""
+    """Of `measured.lost_by_head`: how many heads with a function surely cost loss, and how many without, beside one layer."""
     layer = ranks.costliest(every)
     first, rest = every.xs(layer, level="layer"), every.drop(index=layer, level="layer")
-    told = f"The loss without a head has an interval that leaves out zero for {every.sure.sum()} of {len(every)} heads"
+    told = f"The loss surely rises (interval above zero) without {every.sure.sum() or 'none'} of {len(every)} heads"
     own, others = (f"{part.sum() or 'none'} of {len(part)}" for part in (rest.sure[rest.has], rest.sure[~rest.has]))
     more = f"; in other layers {own} heads with a function and {others} without" * bool(len(rest))
     return f"{told}: in layer {layer + 1} {first.sure.sum() or 'none'} of {len(first)}{more}."
@@ -351,41 +340,51 @@ _KINDS = {"syntactic": RELATIONS, "positional": ("positional",), "rare-token": (
 
 
 def answer(
-    found: pd.DataFrame, rate: str, table: pd.DataFrame, rare: pd.DataFrame, every: pd.DataFrame, scores: pd.DataFrame
+    found: pd.DataFrame, there: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, lost: Mapping[str, Any], figures: Path
 ) -> str:  # fmt: skip
     """The answer of notebook 02: which functions pass (`measured.functions_found`), and whether their heads matter.
 
-    rate: `at_rate`; table: `ranks.places`; rare: `measured.rare_table`; every: `measured.lost_by_head`; scores: `scored`.
+    there: the published cases of other text; table: `ranks.places`; rare: `measured.rare_table`; lost: `measured.lost_by_head`
+    here and, by its name, of the other text; figures: the folder with the stored summaries.
     """
     own, printed = found[~found.printed], found[found.printed & (found.function == "rare")]
-    syntax = own[own.function.isin(RELATIONS)]
+    syntax, other = (cases[cases.function.isin(RELATIONS) & ~cases.printed] for cases in (found, there))
     have = [name for name, keys in _KINDS.items() if own.passes[own.function.isin(keys)].any()]
     lack = [f"no {name} head" for name in _KINDS if name not in have]
+    if "positional" not in have:
+        wide = pd.read_csv(figures / "summaries" / "gpu-quarter.csv", index_col="what").loc["encoder heads, positional"]
+        lack[lack.index("no positional head")] += f" ({wide.value:.0f} of {wide.n:.0f} at the paper's width)"
     if "rare-token" not in have:
         paper = f", paper {number(RAREST + printed.beyond.max(), '%')}" * bool(len(printed))
         lack[-1] += f" like the paper's ({number(rare['two rarest'].max(), '%')}{paper})"
     told = "Yes" if not lack else "Only in part" if have else "No"
-    parts = [f"{listed(have)} heads"] * bool(have) + [f"in models this small {listed(lack)}"] * bool(lack)
-    loss, place = table.xs(LOSS, level="measure"), scores.loc["natural", "positional"]
-    alone, row, layer = loss.drop(index="all models").clear, loss.loc["all models"], ranks.costliest(every)
-    first = every.has.xs(layer, level="layer")
+    parts = [f"{listed(have)} heads"] * bool(have) + [listed(lack)] * bool(lack)
+    (near, far), text = (f"{(c.beyond >= -1e-9).sum()} of {len(c)}" for c in (syntax, other)), [*lost][-1]
+    paper = found.beyond[found.function.isin(RELATIONS) & found.printed]  # whole per cents
+    sure = f" (paper: {ends([(paper > 1e-9).sum(), (paper >= -1e-9).sum()], '.0f')} of {len(paper)})" * bool(len(paper))
+    loss = table.xs(LOSS, level="measure")
+    alone, row = loss.drop(index="all models").clear, loss.loc["all models"]
     gap = interval(row.difference, row.low, row.high, ".1f")
-    clear = f"; clear in {alone.sum() or 'none'} of {len(alone)} models" * (len(alone) > 1)
+    clear = f"; clear in {alone.sum() or 'none'} of {len(alone)}" * (len(alone) > 1)
     more = f" Heads with a function {'' if row.clear else 'do not clearly '}cost more when removed ({gap} places in their layer"
-    more += f"{clear}), but layer {layer + 1}, the costliest, has {first.sum() or 'none'} of {len(first)}."
+    dear, rest = (every.has[every.loss > COST] for every in lost.values())
+    few = functional(next(iter(lost.values())))
+    more += f"{clear}), but of the {len(dear)} costliest {few} has one, on {text} text {rest.sum() or 'none'} of {len(rest)}."
     return (
-        f"**{told}: {', but '.join(parts)}.** By estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases (relation,"
-        f" direction, model) are `10` points above a fixed offset (paper's rate: {rate}); {syntax.passes.sum()} pass."
-        f"{more * bool(row.layers)} On Europarl cost goes with positional score (rank correlation"
-        f" {interval(place.rho, place.low, place.high, '.2f')})."
+        f"**{told}: {', but '.join(parts)}.** By estimate {near} cases are `10` points above a fixed offset, on {text}"
+        f" text {far}{sure}.{more * bool(row.layers)}"
     )
 
 
-def found(cases: pd.DataFrame) -> str:
-    """The takeaway of the figure of `measured.functions_found`."""
-    own = cases[~cases.printed]
-    syntax = own[own.function.isin(RELATIONS)]
-    told = f"{syntax.passes.sum()} of {len(syntax)} syntactic cases pass."
+def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
+    """The takeaway of the figure of `measured.functions_found`; texts: the like text of the paper by our title, if any."""
+    own, alike = cases[~cases.printed], cases.function.isin(RELATIONS)
+    told = f"{own.passes[alike].sum()} of {alike[~cases.printed].sum()} syntactic cases pass."
+    if texts:
+        beyond = cases[alike].pivot(index="case", columns="model", values="beyond") >= -1e-9
+        paper, ours = beyond[[*texts.values()]].to_numpy(), beyond[[*texts]].to_numpy()
+        luck = (paper.sum(0) * ours.sum(0)).sum() / len(paper)
+        told += f" Of {paper.sum()} in the paper {(paper & ours).sum() or 'none'} return by estimate ({luck:.1f} by chance)."
     for key, name in (("positional", "one fixed offset"), ("rare", "rare tokens")):
         sides = list(own.side[own.function == key])
         told += f" For {name} {sides.count('for') or 'none'} of {count(len(sides), 'model')} pass"
@@ -399,13 +398,6 @@ def works(sides: Mapping[str, Iterable[str]]) -> str:
     parts = {"for": "a head passes for {}", "open": "for {} the best one is undecided", "against": "for {} even the best fails"}
     told = [said.format(listed(names)) for side, said in parts.items() if (names := [n for n in best if best[n] == side])]
     return f"{'; '.join(told).capitalize()}."
-
-
-def at_rate(table: pd.DataFrame) -> str:
-    """Of `measured.syntactic_relations`: how many cases have a head at the paper's rate, from whole per cents: "14 to 18"."""
-    first = table[table.model == table.model.iloc[0]]
-    gaps = pd.concat([first[f"printed accuracy, {x}"] - first[f"printed offset, {x}"] for x in ("WMT", "OpenSubtitles")])
-    return ends([math.ceil((gaps >= MARGIN + bound).mean() * len(table) - 1e-9) for bound in (1e-9, -1e-9)], ".0f")
 
 
 def counted(trained: pd.DataFrame, random: pd.DataFrame) -> str:
