@@ -23,8 +23,8 @@
 #
 # A translator's *encoder heads* read the source, *decoder heads* the translation, *cross-attention heads* the source
 # from the decoder. The paper gates every head of a trained model and puts a price, the *penalty*, on open gates. It reports
-# that `38` of `48` encoder heads can go for `0.15` BLEU; that heads with a function stay; and that a
-# pruned model beats its *head map*, the heads left in each layer, trained from scratch.
+# that `38` of `48` encoder heads can go for `0.15` BLEU; that heads with a *function* (they look at a neighbour, a syntactic
+# relation or a rare word) stay; and that a pruned model beats its *head map*, the heads left by layer, trained from scratch.
 #
 # We prune models of generated text (made by rules) and natural text.
 
@@ -214,8 +214,9 @@ told += " averages over gated layers, so that its `concrete_coef` is λ times th
 animated = "[as an animation](../figures/controlled/03_l0_pruning/gate_closing_animation.gif)"
 told += f" Gates start at log α = {started:g} with a temperature of {plan['temperature']:g} (all penalties {animated})."
 told += f" {subject.title}: λ = {listed(f'{price:g}' for price in traces)}; {plan['steps']} steps, learning rate"
-told += f" {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}. {said.settle(settled)}"
-display(folded("More: penalties, training, and gates that stay undecided", told))
+told += f" {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}."
+told += "".join(said.half_open(quality[titles[0]], price) for price in plan["compared"])
+display(folded("More: penalties and training", told))
 
 # %% [markdown]
 # ## How much of what attention adds is left?
@@ -223,8 +224,8 @@ display(folded("More: penalties, training, and gates that stay undecided", told)
 # A loss of BLEU means little until we know what the heads are worth. All losses are told against the *unpruned model*, which
 # keeps all heads and is trained on for as long. Two yardsticks stand at the other end. One removes all encoder heads from the
 # trained model and trains the rest on; where that costs less than our rule asks, the model is *hollow* and has no verdict. The
-# other was *trained without* encoder heads from its first step. The verdict counts from the first, the right panel on top
-# from the second, which is harder to keep.
+# other was *trained without* encoder heads from its first step. The verdict counts from the first, the answer on top from the
+# second, which is harder to keep.
 
 # %% jupyter={"source_hidden": true}
 run.table(pd.concat(of_encoder, names=["model"]), "fig7_bleu_by_heads", resamples=repeats)
@@ -236,7 +237,7 @@ run.figure(
     resamples=repeats,
     show=False,
 )
-every_text, of_first = of_models | stored | summaries, of_encoder | stored
+every_text, of_first = of_models | stored | summaries, of_encoder | stored | summaries
 run.table(l0.tables.beside_other_texts(every_text, first=of_first), "beside_other_texts")
 half = run.table(l0.tables.half_left(of_models), "half_left", resamples=repeats)
 points = l0.tables.beside_other_texts(every_text, first=of_first, alone=True)
@@ -247,20 +248,26 @@ run.figure(
     "fig7_beside_other_texts",
     caption="What pruning encoder heads costs, on generated and natural text and in the paper.",
     answers="Voita et al., figure 7",
-    takeaway=said.without(of_first),
+    takeaway=said.without(of_encoder | stored),
     resamples=repeats,
     show=False,
 )
 within = {title: l0.tables.largest_pruning(table) for title, table in quality.items()}
 run.table(pd.concat(within, names=["model"]), "largest_pruning", loss=l0.tables.LOSS, over=intervals.SENTENCES)
 least, halves = claims.least_worth("most-can-go", run.corpus), l0.tables.half_left(every_text)
-shown = {"model": "text and model", "decoder": "decoder", "heads": "heads left", "change": "BLEU minus unpruned"}
+shown = {
+    "model": "text and model (steps of training)",
+    "decoder": "decoder",
+    "heads": "heads left",
+    "change": "BLEU minus unpruned",
+}
 shown |= {"worth": "BLEU lost when all are removed", "share": "share kept of that"}
 shown |= {"never": "share kept, of BLEU lost when trained without"}
 if len(halves):
     told = said.answer(halves, run.corpus, decoders, least)
     display(readable(told, shown, caption="The first pruning with half of the encoder heads or fewer"))
-    display(folded("More: what the answer leaves out", said.besides(halves, decoders, least)))
+    beside = layout.Chapter(study.ROOT / "figures" / "controlled" / "02_head_functions").table("models_beside")
+    display(Markdown(said.besides(least, pd.read_csv(beside) if beside.exists() else None)))
 
 # %% [markdown]
 # ## Does it take gates to choose the heads?
@@ -300,7 +307,7 @@ if plan["compared"]:
         table="at_once",
         resamples=repeats,
     )
-    display(Markdown(f"{rest} {said.normalised(at_once)}"))
+    display(Markdown(f"{rest} {said.variants(at_once)}"))
 else:
     print("Not in this run: the setting pruning.compared names no penalty.")
 
@@ -399,7 +406,7 @@ if every:
         "pruned_minus_scratch",
         caption="BLEU of pruned models minus that of their head maps trained from scratch, here and in the paper.",
         answers="Voita et al., table 2",
-        takeaway=said.from_scratch(scratch, against),
+        takeaway=said.from_scratch(scratch, against, of_first),
         table="trained_minus_scratch",
         resamples=repeats,
     )
@@ -423,7 +430,8 @@ else:
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
 chance = l0.tables.retained_more_than_chance(functions)
 run.table(chance, "retained_more_than_chance", split="dev")
-stay, power = said.functions(chance)
+heads_of = (study.ROOT / "figures").glob("*/06_do_measures_agree/tables/head_table_*.csv")
+heads_of = [pd.read_csv(path) for path in sorted(heads_of) if "all-kinds" not in path.stem]
 run.figure(
     l0.figures.functions_left(chance[chance.function == "any"]),
     "fig8_functions_of_retained_heads",
@@ -433,7 +441,8 @@ run.figure(
     split="dev",
     show=False,
 )
-display(Markdown(f"{stay} {power}".strip()))
+lasting = said.outlast(table for table in heads_of if said.SURVIVAL in table)
+display(Markdown(f"{said.functions(chance)} {lasting}".strip()))
 
 # %% [markdown]
 # ## What does removal save?
@@ -482,5 +491,5 @@ training ([all differences](../docs/differences.md)).
 *Code:* [l0/gates.py](../helpers/methods/l0/gates.py), [l0/runs.py](../helpers/methods/l0/runs.py),
 [l0/tables.py](../helpers/methods/l0/tables.py), [heads/surgery.py](../helpers/heads/surgery.py).
 """
-answered, note = said.lead(halves, decoders, least, ways), said.elsewhere(judged_there, other)
+answered, note = said.lead(halves, decoders, least), said.elsewhere(judged_there, other)
 verdicts.fill("fig7_beside_other_texts", closing, first=answered, note=note)

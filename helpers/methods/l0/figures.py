@@ -491,6 +491,7 @@ def _ended(
             size = next((decoders[title] for title in sorted(decoders, key=len, reverse=True) if name.startswith(title)), "")
             behind = ", ".join(filter(None, (begin * away, size)))
             called = (rest if away else name) + (f"\n({behind})" if behind else "")
+            look = {**look, "mfc": "white"} if rows.get("hollow", pd.Series(False)).all() else look
         elif last.kept < 100:
             look = {**drawing.PRINTED, "marker": PRINTED_MARKS[name], "mec": "black"}
             axis.plot(last.kept, last.value, **look)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
-from scipy.stats import fisher_exact, hypergeom
+from scipy.stats import fisher_exact, mannwhitneyu
 
 from helpers import study
 from helpers.drawing import KIND_TITLES
@@ -17,11 +16,10 @@ from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
-from helpers.methods.l0.figures import FEW
 from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER, printed_by_kind
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
-from helpers.scores.intervals import over_runs
+from helpers.scores.intervals import holm, over_runs
 from helpers.study import layout
 
 SURVIVAL = "kept by L0"
@@ -78,11 +76,12 @@ def called(title: str, table: pd.DataFrame) -> str:
 def without(tables: Mapping[str, pd.DataFrame]) -> str:
     """Of `tables.quality` with `tables.worth` of first trainings: what is left beside models without encoder heads."""
     told = "; ".join(f"{called(title, table)}: {later}" for title, table in tables.items() if (later := never(table)))
-    return "Brackets: decoders. White: one training." + f" Right: {told}." * bool(told)
+    band = f"Band: {LOSS:g} BLEU, the paper's largest loss."
+    return f"Brackets: decoders. White: one training. {band}" + f" Right: {told}." * bool(told)
 
 
-def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Mapping[str, pd.DataFrame]) -> str:
-    """The answer: what half of the encoder heads or more cost, by decoder.
+def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> str:
+    """The answer: what is kept and lost with half of the encoder heads or fewer.
 
     Parameters
     ----------
@@ -91,70 +90,39 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float, ways: Ma
     decoders : mapping of title -> layers × heads
     least : float
         BLEU that encoder attention must be worth: with less a model is hollow and does not count.
-    ways : mapping of title -> `choices`, with left and total (heads)
     """
-    _, full, groups = _grouped(half, decoders, least)
-    if not groups:
+    full = half[half.worth >= least]
+    if full.empty:
         return "No model whose encoder heads are worth enough lost half of them."
-    names = [
-        f"{one.decoder.iloc[0]} ({'layers × heads; ' * (at == 0)}{count(len(one), 'model')})" for at, one in enumerate(groups)
-    ]
-    costs = listed(f"{ends(-one.change, '.1f')} with {name}" for one, name in zip(groups, names, strict=True))
-    pruning = f"he first pruning past half ({ends(full.gone, '%')}) of encoder heads costs"
-    told = f"T{pruning}, in BLEU, {costs}."
-    if len(groups) > 1 and _rising(groups, "change", "change"):
-        told = f"**The smaller the decoder, the more BLEU t{pruning}: {costs}.** A correlation:"
-        told += " text, encoder and training differ too."
-    lost = [(-bleu, max(one) - left) for one in PRINTED_ENCODER.values() for left, bleu in one.items() if bleu]
-    return f"{told} Printed with 6 × 8: {listed(f'{bleu:g} ({gone} of 48)' for bleu, gone in lost)}. {_chosen(ways)}".strip()
+    full = full.assign(decoder=[decoders[title] for title, _ in full.index]).reindex(
+        columns=dict.fromkeys([*half, "decoder", NEVER])
+    )
+    gone, known = ends(1 - full["heads"] / full.total, "%"), full[full[NEVER].notna()]
+    told, costs = f"The first pruning past half of the encoder heads ({gone} gone)", []
+    if len(known):
+        kept = listed(_share(row, "share from the start").removesuffix(" %") for _, row in known.iterrows())
+        told = f"**{told} keeps {kept} % of the BLEU that training with them adds.** That"
+    for size, rows in full.groupby("decoder"):
+        models, adds = (part.index.unique("model") for part in (rows, rows[rows[NEVER].notna()]))
+        adds = f"; heads of {len(adds)} add {ends(rows[NEVER], '.1f')}" * bool(len(adds))
+        shape = f"{size} {'decoders (layers × heads; ' if not costs else '('}{count(len(models), 'model')}{adds})"
+        costs.append(f"{ends(-rows.change, '.1f')}{'' if costs else ' BLEU'} with {shape}")
+    own, (loss, few, whole) = full["at printed"].dropna(), PAPER
+    models = count(own.index.unique("model").size, "model")
+    at = f" At {whole - few} of {whole} gone ours lose {ends(-own, '.1f')} ({models}), the paper {loss:g}."
+    return f"{told} costs {listed(costs)}.{at * bool(len(own))}"
 
 
-def besides(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> str:
-    """What the answer (`lead`) leaves out: other test sets, hollow models, and the cost at the paper's share of heads."""
-    first, full, groups = _grouped(half, decoders, least)
-    apart = "do not touch" if _rising(groups, "change_high", "change_low") else "overlap"
-    told = [f"Intervals of models with small and with large decoders {apart}."] * (len(groups) > 1)
-    for (title, split), row in half.drop(first.index).iterrows():
-        near = full[full.decoder != decoders[title]]
-        touching = ((near.change_low <= row.change_high) & (near.change_high >= row.change_low)).any()
-        touches = ", an interval that touches the other group's" if touching else ""
-        told.append(f"On another test set, {split}, a model with {decoders[title]} loses {_cost(row)}{touches}.")
-    own, (_, few, whole) = -full["at printed"].dropna(), PAPER
-    if len(own):
-        told.append(
-            f"At {whole - few} of {whole}, between two prunings, ours lose {ends(own, '.1f')} ({count(len(own), 'model')})."
-        )
-    for (title, _), row in first[first.worth < least].iterrows():
-        told.append(f"Not counted: {title} ({row.decoder}) loses {_cost(row)}, but is *hollow*: all its encoder heads together")
-        told.append(f"are worth {row.worth:.1f} BLEU, and our rule asks {least:g}.")
-    return " ".join(told)
-
-
-def _grouped(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> tuple[pd.DataFrame, pd.DataFrame, list]:
-    """Each model's first test set; of these, models that are not hollow; and these by decoder, the smallest first."""
-    first = half.groupby(level="model", sort=False).head(1)
-    titles = first.index.get_level_values("model")
-    first = first.assign(decoder=[decoders[title] for title in titles], gone=1 - first["heads"] / first.total)
-    full = first[first.worth >= least]
-    by = full.decoder.map(lambda size: math.prod(map(int, size.split(" × "))))
-    return first, full, [rows for _, rows in full.groupby(by)]
-
-
-def _rising(groups: Sequence[pd.DataFrame], upper: str, lower: str) -> bool:
-    """Whether in each group all of one column is below all of another column in the next group."""
-    return all(one[upper].max() < other[lower].min() for one, other in pairwise(groups))
-
-
-def _cost(row: pd.Series) -> str:
-    return interval(-row.change, -row.change_high, -row.change_low, ".2f")
-
-
-def _chosen(ways: Mapping[str, pd.DataFrame]) -> str:
-    """How gradient importance chose beside gates, if both did."""
-    name = named("gradient, example")
-    rows = [row for table in ways.values() for row in table[table.index == name].itertuples()]
-    found = [f"{interval(row.gap, row.low, row.high, '+.2f')} ({count(int(row.of), 'training')})" for row in rows]
-    return f"{name.capitalize()} instead of gates: {listed(found)} BLEU." if found else ""
+def besides(least: float, beside: pd.DataFrame | None = None) -> str:
+    """What *hollow* means; and what encoder heads add where nothing but the decoder differs, of notebook 2's models beside."""
+    told = f"*Hollow*: less than {least:g} BLEU."
+    known = beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])] if beside is not None else ()
+    if len(known) > 1:
+        gains = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
+        adds = listed(f"{interval(*gain, '.1f')} with {decoder}" for *gain, decoder in gains)
+        told += f" With nothing but the decoder changed ({known.model.iloc[0]}, never trained with encoder heads:"
+        told += f" [notebook 2](02_head_functions.ipynb)) heads add {adds}."
+    return told
 
 
 def short(ways: Mapping[str, pd.DataFrame], saved: str) -> str:
@@ -164,25 +132,24 @@ def short(ways: Mapping[str, pd.DataFrame], saved: str) -> str:
     tried = listed(f"{row.total - row.left:.0f} of {row.total:.0f}" for row in rows)
     told = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
     told += "; remove a quarter, half and three quarters of them from the same model; train each on; keep the smallest whose"
-    told += f" loss you accept{f' (tried with {tried} gone)' * cheap}. Models with a smaller decoder lost more, a correlation;"
-    told += " hollow ones do not count."
+    told += f" loss you accept{f' (tried with {tried} gone)' * cheap}. Judge it by what heads"
+    told += " add to your model: train one without."
     return f"{told} {saved}"
 
 
 def never(table: pd.DataFrame) -> str:
     """Of one training's `tables.quality` with `tables.worth`: with how many heads left a model is no better than one trained
-    without encoder heads, else what the fewest keep of the gap to it; empty where no model was trained so."""
+    without encoder heads or worse, else what the fewest keep of the gap to it; empty where no model was trained so."""
     if NEVER not in table or table[NEVER].isna().all():
         return ""
     own, share = table.xs(table.index.get_level_values("test set")[0], level="test set"), "share from the start"
     rows = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False)
-    even = rows[rows[f"{share}_low"] <= 0]
+    even, worse = (rows[rows[f"{share}_{end}"] < 0]["heads"] for end in ("low", "high"))
     if even.empty:
-        return f"with {rows['heads'].iloc[-1]:.0f} left keeps {_share(rows.iloc[-1], share)} of what heads add"
-    first, than = even.iloc[0], "trained without heads"
-    if first[f"{share}_high"] < 0:
-        return f"with {first['heads']:.0f} left worse than {than}"
-    return f"with {first['heads']:.0f} left no better than {than}"
+        return f"with {rows['heads'].iloc[-1]:.0f} left keeps {_share(rows.iloc[-1], share)}"
+    unsure = even[~even.isin(worse)]
+    told = [f"with {at.max():.0f} left {what}" for at, what in ((unsure, "not told from"), (worse, "worse than")) if len(at)]
+    return f"{', '.join(told)} trained without heads"
 
 
 def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least: float) -> pd.DataFrame:
@@ -195,8 +162,9 @@ def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least:
         alone = f" (first training, {row.get('heads_first', row['heads']):.0f} heads)" if trained else ""
         known, called = pd.notna(row.get(NEVER)), split.partition("_")[0].capitalize() if "_" in split else split
         whose = model if model.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {model}"
+        whose, steps = f"{whose}, {called}" if several or "_" in split else whose, row.schedule.partition(" ")[0]
         rows.append({
-            "model": f"{whose}, {called}" if several or "_" in split else whose,
+            "model": f"{whose} ({steps})",
             "decoder": decoders[model],
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.2f"),
@@ -214,19 +182,21 @@ def _share(row: pd.Series, name: str = "share") -> str:
     return interval(*own, ".1%" if first in others else "%")
 
 
-def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = ()) -> str:
+def from_scratch(scratch: pd.DataFrame, judged: Sequence[Any] = (), first: Mapping[str, pd.DataFrame] | None = None) -> str:
     """Of `tables.against_scratch`: how often a head map is better from scratch than pruned; `judged`: the verdict's rows, which
-    say how often that is so after Holm's correction."""
+    say how often that is so after Holm's correction; `first`: `tables.quality` with `tables.worth`, for what maps can lose."""
     if scratch.empty:
         return "No head map was trained from scratch."
-    whose, steps = listed(scratch.index.unique(0)), f"(pruned in {scratch.steps_pruned.max():,.0f} steps)"
-    told = f"Of {len(scratch)} head maps of one training of {whose} {steps}"
+    whose = scratch.index.unique(0)
+    told = f"Of {len(scratch)} head maps ({listed(whose)}, one training)"
     if not judged:
         return f"{told} {(scratch.change < 0).sum()} have more BLEU from scratch."
     lost = [interval(-row.value, -row.high, -row.low, ".1f") for row in judged if row.side == "against"]
     won, open_ = (sum(row.side == side for row in judged) for side in ("for", "open"))
-    better = f"{len(lost) or 'none'} are surely better from scratch{f' (by {listed(lost)} BLEU)' if lost else ''}"
-    return f"{told} {better}, {won or 'none'} pruned; {open_ or 'none'} undecided."
+    told += f" {len(lost) or 'none'} are surely better from scratch{f' (by {listed(lost)} BLEU)' if lost else ''},"
+    told += f" {won or 'none'} pruned; {open_ or 'none'} undecided."
+    known = [table[NEVER].iloc[0] for title, table in (first or {}).items() if title in whose and NEVER in table]
+    return told + f" Even no encoder heads cost only {ends(known, '.1f')} from scratch: little to lose." * bool(known)
 
 
 def by_kind(table: pd.DataFrame) -> str:
@@ -238,34 +208,53 @@ def by_kind(table: pd.DataFrame) -> str:
         return f"{said}. Only encoder attention starts from zero: no order follows."
     if part.any():
         last, told = (cross > decoder)[part].sum(), table[part]
-        both = [[[row[kind], row[f"{kind}_total"] - row[kind]] for kind in ("decoder", "cross")] for _, row in told.iterrows()]
-        chance = min(fisher_exact(one)[1] for one in both)
-        sure = f"too few to tell (Fisher's p ≥ {chance:.2f})" if chance >= SURE else "in one surely"
+        chance = min(_chances(told))
+        few = f"too few to tell (Fisher's p ≥ {chance:.2f}), though the verdict counts them"
+        sure = few if chance >= SURE else "in one surely"
         said += f"; cross-attention last in {last} of {len(told)} in which it or the decoder loses any: {sure}"
     return f"{said}."
 
 
-def _apart(table: pd.DataFrame) -> str:
-    return f"{ends((table.decoder - table.cross).abs(), '.0f')} of {ends(table.cross_total, '.0f')}"
+def _chances(table: pd.DataFrame) -> list[float]:
+    """Of each pruning the chance that decoder and cross-attention keep shares as different, if nothing but luck differs."""
+    kinds = ("decoder", "cross")
+    both = [[[row[kind], row[f"{kind}_total"] - row[kind]] for kind in kinds] for _, row in table.iterrows()]
+    return [fisher_exact(one)[1] for one in both]
 
 
-def functions(table: pd.DataFrame) -> tuple[str, str]:
-    """Of `tables.retained_more_than_chance`: do heads with a function stay more often than others? And could the test tell?"""
+def functions(table: pd.DataFrame) -> str:
+    """Of `tables.retained_more_than_chance`: do heads with a function stay more often than others?"""
     of_any = table[table.function == "any"]
     if of_any.empty or not of_any.had.max():
-        return "No head has a function: nothing can be said of which stay.", ""
-    of_all, of_any = of_any, of_any[of_any.had >= min(FEW, of_any.had.max())]
-    sure, above, rest = (of_any.p_holm < SURE).sum(), (of_any.stay > of_any.expected).sum(), len(of_all) - len(of_any)
-    below = (of_any.stay < of_any.expected).sum()
-    told = f"Of {len(of_any)} prunings of models with {FEW} or more such heads, {above} keep more of them than chance expects,"
-    told += f" {below} fewer, {len(of_any) - above - below} as many; significantly more in {sure or 'none'}."
-    if rest:
-        told += f" ({rest} more, of models with fewer such heads, say little and are not counted.)"
-    most = of_any[["had", "heads"]].min(axis=1)  # the most that could stay
-    could = int((hypergeom.sf(most - 1, of_any.of, of_any.had, of_any["heads"]) < SURE / len(table)).sum())
-    power = "The test can hardly tell: even if as many such heads stayed as there is room for, only"
-    power += f" {could} of these {len(of_any)} would pass it."
-    return told, power if could < len(of_any) else ""
+        return "No head has a function: nothing can be said of which stay."
+    sure, rest = (of_any.p_holm < SURE).sum(), of_any.stay - of_any.expected
+    told = f"Of {len(of_any)} prunings {(rest > 0).sum()} keep more such heads than chance expects, {(rest < 0).sum()} fewer,"
+    return f"{told} {(rest == 0).sum()} as many; significantly more in {sure or 'none'} (Holm, {len(table)} tests)."
+
+
+def outlast(tables: Iterable[pd.DataFrame]) -> str:
+    """Of head tables of trainings (kind, functions, kept by L0): does an encoder head with a function outlast one without?
+
+    The chance that it does, a tie as half (Mann and Whitney's U over all pairs), and its two-sided p.
+    """
+    found = []
+    for table in tables:
+        own = table[table.kind == "encoder"]
+        has = own.functions.notna()
+        if has.any() and not has.all():
+            test = mannwhitneyu(own[SURVIVAL][has], own[SURVIVAL][~has])
+            found.append((test.statistic / (has.sum() * (~has).sum()), test.pvalue))
+    if not found:
+        return ""
+    chances, p = map(np.array, zip(*found, strict=True))
+    above, sure = (chances > 0.5).sum(), ((np.array(holm(p)) < SURE) & (chances > 0.5)).sum()
+    told = (
+        f"One test a training, asked afterwards: in {above} of {len(found)} published trainings a head with a function tends to"
+    )
+    told += (
+        f" outlast one without (chance {ends(chances, '.2f')}; even: {0.5}), surely in {sure} (Mann and Whitney, Holm; layers"
+    )
+    return f"{told} not matched)."
 
 
 def kinds_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> str:
@@ -276,7 +265,9 @@ def kinds_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> st
     table = pd.read_csv(path)
     whose = listed(dict.fromkeys(name.partition(", ")[2] or name for name in table.model))
     more = f"more decoder heads than cross-attention heads stay in {(table.cross < table.decoder).sum()} of {len(table)}"
-    return f" On {TEXTS[corpus]} text ({whose}{f'; {brief}' * bool(brief)}) {more}, by {_apart(table)}."
+    apart = f"{ends((table.decoder - table.cross).abs(), '.0f')} of {ends(table.cross_total, '.0f')}"
+    apart += f" (Fisher's p {ends(_chances(table), '.2f')})"
+    return f" On {TEXTS[corpus]} text ({whose}{f'; {brief}' * bool(brief)}) {more}, by {apart}."
 
 
 def learned(stay: torch.Tensor, before: float, after: float, drawn: Sequence[float]) -> str:
@@ -288,17 +279,22 @@ def learned(stay: torch.Tensor, before: float, after: float, drawn: Sequence[flo
 
 
 def elsewhere(judged: Iterable[Any], corpus: str) -> str:
-    """Verdicts (`helpers.publish.claims`) on the other corpus, in their order."""
-    told = [f"**{one.verdict}** ({one.brief if one.brief == 'hollow' else one.number})" for one in judged]
-    return f"On {TEXTS[corpus]} text the same claims, in this order, are {listed(told)}." if told else ""
+    """Verdicts (`helpers.publish.claims`) on the other corpus."""
+    told = [
+        f"*{one.claim.id.replace('-', ' ')}* **{one.verdict}** ({one.brief if one.hollow else one.number})" for one in judged
+    ]
+    hollow = " *Hollow*: encoder heads are worth too little to judge." * any(one.hollow for one in judged)
+    return f"On {TEXTS[corpus]} text: {listed(told)}.{hollow}" if told else ""
 
 
-def settle(settled: pd.DataFrame) -> str:
-    """Of `tables.settled`: in how many runs that close a gate few gates are unsettled in the end."""
-    told = settled[settled.undecided.notna()]
-    none = f" ({len(settled) - len(told)} more close none and count for nothing)" if len(told) < len(settled) else ""
-    few = int((told.undecided <= told.total / 10).sum())
-    return f"Of {len(told)} runs that close a gate{none}, {few} end with at most a tenth of their gates unsettled."
+def half_open(table: pd.DataFrame, penalty: float) -> str:
+    """Of `tables.quality` at a price: what the public code's start, gates half open, changes; empty where it was not run."""
+    rows = table[np.isclose(table.penalty, penalty)].groupby("method", sort=False).head(1).set_index("method")
+    if "L0, half-open start" not in rows.index:
+        return ""
+    other, usual = rows.loc["L0, half-open start"], rows.loc["L0"]
+    told = f" The public code starts half open: with λ = {penalty:g} then {other['heads']:.0f} heads stay and not"
+    return f"{told} {usual['heads']:.0f} ({other.change:+.2f} and {usual.change:+.2f} BLEU)."
 
 
 def same(removed: pd.DataFrame) -> str:
@@ -321,76 +317,79 @@ def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
 
 
 def gone_at_once(points: pd.DataFrame, first: int | None = None) -> tuple[str, str]:
-    """Of `tables.removed_at_once`: what keeps most, beside random heads; and where others do, and which measures these beat;
+    """Of `tables.removed_at_once`: what keeps most, beside random heads and the next way; and where others do;
     `first`: how many test sentences were translated, if not all."""
     own, chance = points[(points.method != ALL) & (points.panel == points.panel.iloc[0])], named(RANDOM)
-    drawn = own[own.method == chance].groupby("heads").value.agg(["min", "max"])
+    drawn = own[own.method == chance].groupby("heads").value.agg(["min", "max", "count"])
     cells = own[own.method != chance].pivot_table("value", "heads", "method").sort_index(ascending=False)
     if drawn.empty or cells.empty:
         return "There is nothing to compare: random heads alone, or none, were removed at once.", ""
     best, drawn = cells.idxmax(axis=1), drawn.reindex(cells.index)
-    name = best.value_counts().index[0]
-    at = best.index[best == name][(best == name).sum() // 2]
-    told = f"Heads chosen by *{name}* keep most BLEU at {(best == name).sum()} of {len(best)} numbers of heads: with {at} left"
-    told += f" {number(cells[name][at], '.1f')}" + (f" ({first} test sentences)" if first else "")
-    told += f", random heads {ends(drawn.loc[at], '.1f')}"
-    rows, rest = own.set_index(["method", "heads"]), []
-    for left, other in best[best != name].items():
-        both = [rows.loc[(way, left)] for way in (other, name)]
-        alike = "cannot be told from it" if both[0].low <= both[1].high else "keeps more"
-        said = " against ".join(interval(row.value, row.low, row.high, ".1f") for row in both)
-        rest.append(f"With {left} left *{other}* {alike} ({said}).")
-    for way, values in cells.items():
-        over, under = (listed(values.index[beats]) for beats in (values > drawn["max"], values < drawn["min"]))
-        if under != "none":
-            rest.append(f"{way.capitalize()} beats every random draw with {over} left and none with {under}.")
-    return f"{told}.", " ".join(rest)
+    name, rows, rest = best.value_counts().index[0], own.set_index(["method", "heads"]), []
+    at, sure = best.index[best == name][(best == name).sum() // 2], []
+    for left, values in cells.iterrows():
+        (first_way, leads), (_, other) = ((way, rows.loc[(way, left)]) for way in values.nlargest(2).index)
+        sure += [left] * bool(first_way == name and leads.low > other.high)
+        if first_way != name:
+            both = leads, rows.loc[(name, left)]
+            alike = "keeps more" if both[0].low > both[1].high else "cannot be told from it"
+            said = " against ".join(interval(row.value, row.low, row.high, ".1f") for row in both)
+            rest.append(f"With {left} left *{first_way}* {alike} ({said}).")
+    told = (
+        f"Heads chosen by *{name}* keep most BLEU at {(best == name).sum()} of {len(best)} numbers of heads, clear of the next"
+    )
+    told += (
+        f" interval at {len(sure)}{f' ({listed(sure)} left)' * bool(sure)}. With {at} left: {number(cells[name][at], '.1f')}"
+    )
+    told += f" ({first} test sentences)" * bool(first) + f", random heads {ends(drawn.loc[at, ['min', 'max']], '.1f')}"
+    return f"{told} ({drawn['count'][at]:.0f} draws).", " ".join(rest)
 
 
-def normalised(points: pd.DataFrame) -> str:
-    """Of `tables.removed_at_once`: what normalising gradient importance within each layer changes; empty where it was not."""
+def variants(points: pd.DataFrame) -> str:
+    """Of `tables.removed_at_once`: what other kinds of gradient importance keep, by token and normalised within each layer."""
     own = points[points.panel == points.panel.iloc[0]].pivot_table("value", "heads", "method")
-    name, other = (named(f"gradient, example{by}") for by in ("", ", by layer"))
-    if not {name, other} <= {*own}:
-        return ""
-    change = (own[other] - own[name]).dropna()
-    told = f"Michel et al. also normalise importance within each layer; that keeps less BLEU at {(change < 0).sum()} of"
-    return f"{told} {len(change)} numbers of heads (from {change.min():+.1f} to {change.max():+.1f}), so we do not."
+    name, told = named("gradient, example"), []
+    for other, way in {
+        "gradient, token": "by token",
+        "gradient, example, by layer": "normalised by layer (Michel et al.)",
+    }.items():
+        if {name, named(other)} <= {*own}:
+            change = (own[named(other)] - own[name]).dropna()
+            told.append(f"{way} at {(change > 0).sum()} of {len(change)} ({change.min():+.1f} to {change.max():+.1f})")
+    return f"Not drawn: importance keeps more BLEU {listed(told)}." if told else ""
 
 
 def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Of `tables.trained_on` of one model's trainings: BLEU of each way to choose heads minus that of L0's heads.
+    """Of `tables.trained_on` of one model's trainings: BLEU of each way to choose heads minus that of L0 itself.
 
     Returns
     -------
     pandas.DataFrame
-        By way, best first: gap, with low and high (paired over trainings, nan of one); wins (trainings in which it is above
-        every random draw) of how many. Empty where there is nothing to compare.
+        By way, best first: gap, with low and high (paired over trainings, nan of one), of how many trainings. Empty where there
+        is nothing to compare.
     """
     parts = [table.bleu.groupby(lambda place: chosen(place[0]), sort=False).mean() for table in tables]
-    bleu, maps = pd.concat(parts, axis=1, join="inner"), [named(NAMES["map"]), named(NAMES["l0"])]
+    bleu, maps = pd.concat(parts, axis=1, join="inner"), [named(NAMES["l0"]), named(NAMES["map"])]
     drawn, own = bleu[bleu.index.str.startswith(named(RANDOM))], bleu.reindex(maps).dropna()
     others = bleu.drop([*drawn.index, *own.index])
-    columns = ["gap", "low", "high", "wins", "of"]
+    columns = ["gap", "low", "high", "of"]
     if drawn.empty or own.empty:
         return pd.DataFrame(columns=columns)
-    gaps, wins = others.sub(own.iloc[0]), (others > drawn.max()).sum(axis=1)
     several = len(tables) > 1
     rows = {
-        name: (*(over_runs(row)[:3] if several else (row.mean(), float("nan"), float("nan"))), wins[name], len(tables))
-        for name, row in gaps.iterrows()
+        name: (*(over_runs(row)[:3] if several else (row.mean(), float("nan"), float("nan"))), len(tables))
+        for name, row in others.sub(own.iloc[0]).iterrows()
     }
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).sort_values("gap", ascending=False)
 
 
 def further(found: pd.DataFrame) -> str:
-    """Of `choices`: how gradient importance stands to L0's heads."""
-    if (name := named("gradient, example")) not in found.index:
-        return ""
+    """Of `choices`: how gradient importance stands to L0."""
+    if (name := named("gradient, example")) not in found.index or found.of[name] < 2:
+        return ""  # of one training there is no interval
     row = found.loc[name]
-    over = f"over {row.of:.0f} trainings" if row.of > 1 else "in this one training"
     gap = interval(row.gap, row.low, row.high, "+.2f")
-    return f"Trained on alike, heads chosen by *{name}* differ from L0's by {gap} BLEU {over}."
+    return f"*{name.capitalize()}* minus L0, gates and training at once: {gap} BLEU over {row.of:.0f} trainings."
 
 
 def pooled(part: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

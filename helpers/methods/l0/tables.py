@@ -336,21 +336,16 @@ def curve_points(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Of each model the L0 run that keeps most heads among those with at most half of them: rows of `quality`, by model.
 
-    Models without such a run are left out; a test set is a row of its own. fewer: the next smaller number of heads, if any;
-    at printed: change at the paper's share of heads (10 of 48), between two runs on a line, nan beyond the last.
+    Models without such a run are left out; a test set is a row of its own. at printed: change at the paper's share of heads (10
+    of 48), between two runs on a line, nan beyond the last.
     """
     found = pd.concat(tables, names=["model"])
-    found = found[found.method == NAMES["l0"]]
-    share, groups = (
-        min(PRINTED_ENCODER["WMT"]) / max(PRINTED_ENCODER["WMT"]),
-        found.sort_values("heads", kind="stable").groupby(level=[0, 2]),
-    )
+    found, share = found[found.method == NAMES["l0"]], min(PRINTED_ENCODER["WMT"]) / max(PRINTED_ENCODER["WMT"])
+    groups = found.sort_values("heads", kind="stable").groupby(level=[0, 2])
     printed = {at: np.interp(share * own.total.iloc[0], own.heads, own.change, left=np.nan) for at, own in groups}
     found = found.assign(**{"at printed": [printed[model, split] for model, _, split in found.index]})
     found = found[found.heads <= found.total / 2]
-    best = found.groupby(["model", "test set"], sort=False).heads.idxmax()
-    later = found.sort_values("heads", ascending=False, kind="stable").groupby(["model", "test set"])[["heads", "change"]]
-    return found.assign(**later.shift(-1).set_axis(["fewer", "fewer_change"], axis=1)).loc[best].reset_index("run")
+    return found.loc[found.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
 
 
 def beside_other_texts(
@@ -398,18 +393,21 @@ def beside_other_texts(
 
 def summarised(path: Path, text: str) -> pd.DataFrame:
     """Pruning of encoder heads in a published summary (`helpers.publish.summary`) as `beside_other_texts` and
-    `largest_pruning` take it, on one text's test set; worth is of heads removed from the trained model."""
+    `largest_pruning` take it, on one text's test set; shares have no intervals."""
     told = pd.read_csv(path, index_col="what")
-    left = told.value.filter(regex="^encoder heads left, ")
+    left, without = told.value.filter(regex="^encoder heads left, "), f"BLEU without encoder attention, {{}}, {text}_test"
+    worth = told.value[f"worth of encoder attention, removed, {text}_test"]
+    never = told.value[without.format("removed")] + worth - told.value.get(without.format("from the start"), np.nan)
     rows = {}
     for name, heads_left in left.rename(lambda what: what.partition(", ")[2]).items():
         method = {"control": NAMES["none"], "floor": NAMES["floor"]}.get(name, NAMES["l0"])
         row = {"method": method, "encoder": heads_left, "heads": heads_left, "total": left.max()}
         own = told.reindex([f"BLEU minus control, {name}, {text}_test"]).iloc[0][["value", "low", "high"]].fillna(0)
         row |= dict(zip(("change", "change_low", "change_high"), own, strict=True))
-        rows[name, text] = row | {"worth": told.value[f"worth of encoder attention, removed, {text}_test"]}
+        rows[name, text] = row | {"worth": worth, "worth from the start": never, "schedule": f"{told.value['steps']:,.0f}"}
     table = pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]))
-    return table.assign(share=1 + table.change / table.worth)
+    shares = {"share": 1 + table.change / worth, "share from the start": 1 + table.change / never}
+    return table.assign(**shares, **{f"{name}_{end}": np.nan for name in WORTH[3:] for end in ("low", "high")})
 
 
 def _never(table: pd.DataFrame, split: str, series: str, changed: str) -> list[pd.DataFrame]:
