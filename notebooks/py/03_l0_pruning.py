@@ -352,8 +352,7 @@ for penalty in plan["compared"]:
         if len(found):
             caption = f"{title.partition(', ')[0].capitalize()} text, {part['heads'].iloc[0]:.0f} heads left, one training"
             beside.append(readable(said.pooled(part, [part]), shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption))
-    told = "How alike measures rank heads: [notebook 6](06_do_measures_agree.ipynb)."
-    display(folded(f"More: the same on {said.TEXTS[other]} text", *beside, told))
+    display(folded(f"More: the same on {said.TEXTS[other]} text", *beside))
 
 # %% [markdown]
 # ## Do encoder heads go before cross-attention?
@@ -390,7 +389,7 @@ if every:
 # ## Is pruning better than training the small model from scratch?
 #
 # For each pruning of our first model we also train the same head map from random weights, for as many steps in all. In the
-# paper pruning is always better: the trained model hands something down that the map does not hold.
+# paper pruning is always better.
 
 # %% jupyter={"source_hidden": true}
 against: tuple | list = ()
@@ -423,8 +422,7 @@ else:
 # %% [markdown]
 # ## Do heads with a function stay longest?
 #
-# A head has a function if it passed the tests of [notebook 2](02_head_functions.ipynb). If pruning kept such heads, more of
-# them would stay than of as many random heads.
+# A head has a function if it passed the tests of [notebook 2](02_head_functions.ipynb).
 
 # %% jupyter={"source_hidden": true}
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}

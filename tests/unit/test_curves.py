@@ -203,7 +203,7 @@ def test_what_is_said_follows_the_numbers():
     ways = {"EN-RU": ways["EN-RU"].assign(total=48)}
     half = half.assign(change_low=[-0.3, -3.0], change_high=[-0.1, -1.0])
     begin = "he first pruning past half of the encoder heads (56 to 79 % gone)"
-    end = " At 38 of 48 gone ours lose 0.9 (1 model), the paper 0.15."
+    end = " At 38 of 48 gone ours lose 0.9 (1 model, interpolated), the paper 0.15."
     costs = "costs 2.1 BLEU with 1 × 2 decoders (layers × heads; 1 model) and 0.2 with 2 × 8 (1 model"
     assert said.lead(half, sizes, 5) == f"T{begin} {costs}).{end}"
     told = f"**T{begin} keeps 50.0 [50.0, 50.0] % of the BLEU that training with them adds.** That {costs}"
@@ -212,7 +212,7 @@ def test_what_is_said_follows_the_numbers():
     assert "2 × 8" not in said.lead(half.assign(worth=[4.3, 20.0]), sizes, 5) and said.lead(half, sizes, 50).startswith("No m")
     gained = {"model": "m", "encoder": ["6", "6", "3"], "decoder": ["a", "b", "c"], "gained": [1.0, 9.0, 3.0]}
     gained = pd.DataFrame(gained | {"gained, low": 0.5, "gained, high": 10.0})
-    assert said.besides(5, gained).endswith("heads add 1.0 [0.5, 10.0] with a and 9.0 [0.5, 10.0] with b.")
+    assert said.besides(5, gained).endswith("heads adds 1.0 [0.5, 10.0] with a and 9.0 [0.5, 10.0] with b.")
     assert said.besides(5, gained[1:]) == said.besides(5) and "less than 5 BLEU" in said.besides(5)
     assert said.decoder_in("europarl", "europarl-deep-decoder") == "3 × 8" != said.decoder_in("europarl", "europarl")
     kept = {("encoder", 0): [0], ("decoder", 0): [0, 1], ("decoder", 1): [0, 1]}

@@ -189,8 +189,8 @@ def pruned_minus_scratch(points: pd.DataFrame):
     axes[""].set_xlim(84, 8)
     axes[""].set_ylim(top=max(1.4, axes[""].get_ylim()[1]))
     low, high = axes[""].get_ylim()
-    axes[""].text(83, high, "above 0: pruning better (paper)", va="top", fontsize=8)
-    axes[""].text(83, low + 0.02 * (high - low), "below 0: from scratch better (here)", va="bottom", fontsize=8)
+    axes[""].text(83, high, "above 0: pruning better", va="top", fontsize=8)
+    axes[""].text(83, low + 0.02 * (high - low), "below 0: from scratch better", va="bottom", fontsize=8)
     return figure
 
 

@@ -98,7 +98,7 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> str:
         columns=dict.fromkeys([*half, "decoder", NEVER])
     )
     gone, known = ends(1 - full["heads"] / full.total, "%"), full[full[NEVER].notna()]
-    told, costs = f"The first pruning past half of the encoder heads ({gone} gone)", []
+    told, costs = f"The first pruning past half of the encoder heads ({gone} gone)", list[str]()
     if len(known):
         kept = listed(_share(row, "share from the start").removesuffix(" %") for _, row in known.iterrows())
         told = f"**{told} keeps {kept} % of the BLEU that training with them adds.** That"
@@ -109,19 +109,18 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> str:
         costs.append(f"{ends(-rows.change, '.1f')}{'' if costs else ' BLEU'} with {shape}")
     own, (loss, few, whole) = full["at printed"].dropna(), PAPER
     models = count(own.index.unique("model").size, "model")
-    at = f" At {whole - few} of {whole} gone ours lose {ends(-own, '.1f')} ({models}), the paper {loss:g}."
+    at = f" At {whole - few} of {whole} gone ours lose {ends(-own, '.1f')} ({models}, interpolated), the paper {loss:g}."
     return f"{told} costs {listed(costs)}.{at * bool(len(own))}"
 
 
 def besides(least: float, beside: pd.DataFrame | None = None) -> str:
     """What *hollow* means; and what encoder heads add where nothing but the decoder differs, of notebook 2's models beside."""
     told = f"*Hollow*: less than {least:g} BLEU."
-    known = beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])] if beside is not None else ()
-    if len(known) > 1:
+    if beside is not None and len(known := beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])]) > 1:
         gains = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
-        adds = listed(f"{interval(*gain, '.1f')} with {decoder}" for *gain, decoder in gains)
-        told += f" With nothing but the decoder changed ({known.model.iloc[0]}, never trained with encoder heads:"
-        told += f" [notebook 2](02_head_functions.ipynb)) heads add {adds}."
+        adds = listed(f"{interval(gain, low, high, '.1f')} with {decoder}" for gain, low, high, decoder in gains)
+        told += f" With nothing but the decoder changed ({known.model.iloc[0]}, [notebook 2](02_head_functions.ipynb)) training"
+        told += f" with encoder heads adds {adds}."
     return told
 
 
@@ -248,13 +247,10 @@ def outlast(tables: Iterable[pd.DataFrame]) -> str:
         return ""
     chances, p = map(np.array, zip(*found, strict=True))
     above, sure = (chances > 0.5).sum(), ((np.array(holm(p)) < SURE) & (chances > 0.5)).sum()
-    told = (
-        f"One test a training, asked afterwards: in {above} of {len(found)} published trainings a head with a function tends to"
-    )
-    told += (
-        f" outlast one without (chance {ends(chances, '.2f')}; even: {0.5}), surely in {sure} (Mann and Whitney, Holm; layers"
-    )
-    return f"{told} not matched)."
+    told = f"One test a training, asked afterwards: in {above} of {len(found)} published trainings"
+    told += " ([notebook 6](06_do_measures_agree.ipynb)) a head with a function tends to outlast one without"
+    told += f" (chance {ends(chances, '.2f')}; even: {0.5}), surely in {sure} (Mann and Whitney, Holm; layers not matched)."
+    return told
 
 
 def kinds_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> str:
