@@ -54,7 +54,7 @@ HEART = (
     ("coreference in four heads per layer", "coreference_injection", STEP, "training step, full link, 4 heads a layer", ""),
 )  # fmt: skip
 
-UNIT, TRAINED = "gradient, example", "L0 (trained)"  # of costs; a whole training with gates
+UNIT, MAP = "gradient, example", "L0's heads"  # of costs; what a whole training with gates keeps
 SLOW = "alpha_beta"
 SENTENCES = 8  # on which operations are counted: middle-sized ones, in seconds
 PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it what in a table
@@ -63,10 +63,11 @@ PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it wha
     "attnlrp": ("relevance, attnlrp", "relevance of every target token, AttnLRP"),
     "alpha_beta": ("relevance, alpha_beta", "relevance of every target token, LRP αβ"),
     "votes": ("", "votes"), "L1 gates": ("", "L1 gates"),
-    "leave-one-out": ("", "loss without the head"), TRAINED: ("", "L0, a whole training"),
+    "leave-one-out": ("", "loss without the head"), MAP: ("", "L0's heads, a whole training"),
 }  # fmt: skip
 ENDS, LEAD = ["cost", "cost_low", "cost_high"], ["lead", "lead_low", "lead_high"]
-TOGETHER = ("confidence", "positional", "syntactic")  # read other text than the contest's; of one pass the first two
+SLIM = {"controlled": "ru-news", "natural": "fr-europarl"}  # models of which few heads are left
+TOGETHER = ("confidence", "positional", "syntactic")  # of one reading
 ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encoder heads left -> its name in docs/measured.toml
     ("encoder pass", "removed"): "base_encoder_pass", ("encoder pass", "ceiling"): "base_encoder_ceiling",
     ("generation", "removed"): "base_generation", ("generation", "ceiling"): "base_generation_ceiling",
@@ -252,8 +253,8 @@ def additions(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> pd.Data
 def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
     """What measures took on the text and models of the contest of notebook 06, each timed once a training, one after the other.
 
-    On the same batches in the same process; confidence, positions and syntax read other text there and are left out; of L0 what
-    its run took. Nothing is made for it. Parameters as of `wall_times`.
+    In the same process; confidence, positions, syntax and votes read all dev sentences there, others the first few; of L0's
+    heads what its run took. Nothing is made for it. Parameters as of `wall_times`.
 
     Returns
     -------
@@ -264,8 +265,8 @@ def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.Da
     machines: dict[str, None] = {}
     for job, table, gated in _contests(settings, names, seed):
         took = pd.Series(study.read_json(table.results / "seconds.json"))
-        took[TRAINED] = _made(l0.runs.run(gated))
-        rows[job["name"], job["seed"]] = took.drop([*TOGETHER], errors="ignore").reindex([*PRICED])
+        took[MAP] = _made(l0.runs.run(gated))
+        rows[job["name"], job["seed"]] = took.reindex([*PRICED])
         machines[_made(table, "hardware")] = None
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=[*PRICED], dtype=float)
     frame = frame.loc[[row for row in frame.index if row[0] == frame.index[0][0]]] if len(frame) else frame
@@ -282,7 +283,7 @@ def _contests(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> I
 
 
 def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd.DataFrame:
-    """What each measure costs, in units of gradient importance on the same text.
+    """What each measure costs as the contest chose by it, in units of gradient importance there.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd
     -------
     pandas.DataFrame
         On measure (`PRICED`): what, cost, cost_low, cost_high (median, least and most, of trainings or of lengths), seconds
-        (median of trainings), short and long (cost at the shortest length and at the last up to 64
+        (median of trainings), short and long (cost on the same text, at the last two lengths up to 64
         tokens), times, captum and model (as `heart`), over (what cost_low and cost_high are over).
     """
     times = points[points.axis == "length"].pivot(index="what", columns="at", values="value")
@@ -308,7 +309,7 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd
             each, over = heart.loc[what, ["cost", "cost_low", "cost_high"]], "quartiles"
         row = {"what": what.removesuffix(", syntax"), "cost": each.median(), "cost_low": each.min(), "cost_high": each.max()}
         row |= {"seconds": known[measure].median() if measure in known else np.nan}
-        row |= dict(zip(("short", "long"), grown.loc[of, :64].iloc[[0, -1]] if of else (np.nan, np.nan), strict=True))
+        row |= dict(zip(("short", "long"), grown.loc[of, :64].iloc[[-2, -1]] if of else (np.nan, np.nan), strict=True))
         more = {name: heart[name].get(what, np.nan) for name in ("times", "captum", "model")}
         rows[measure] = row | more | {"over": over}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure").dropna(subset="cost")
@@ -344,11 +345,12 @@ def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     pandas.DataFrame
         model, criterion, test set, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first
         model); above: whether BLEU minus that of random heads, paired by training, lies above zero; lead, lead_low, lead_high:
-        BLEU of gradient importance minus its own, paired likewise (95 %, t; nan of one training).
+        BLEU of gradient importance minus its own, paired likewise (95 %, t; nan of one training); price: what choosing by it
+        took, in gradient importances (mean over models).
     """
     tables = _tables(folder, track, size)
     if tables is None:
-        names = ("model", "criterion", "test set", "heads", "value", "low", "high", "seeds", "above", *LEAD)
+        names = ("model", "criterion", "test set", "heads", "value", "low", "high", "seeds", "above", *LEAD, "price")
         return pd.DataFrame(columns=[*names])
     found = pd.read_csv(tables / "contest.csv")
     found, path = found[found.model == found.model.iloc[0]], tables / "contest_paired.csv"
@@ -357,13 +359,32 @@ def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     each = pd.read_csv(tables / "removed_and_trained_on.csv")
     each = each[each.model == found.model.iloc[0]].pivot_table("bleu", "seed", "criterion")  # means of draws and test sets
     ahead = {name: intervals.paired(each[UNIT], each[name])[:3] for name in each if UNIT in each}
-    return found.assign(above=low > 0).join(pd.DataFrame.from_dict(ahead, "index", columns=LEAD), on="criterion")
+    spent = pd.read_csv(tables / "predictors.csv").drop_duplicates("measure").set_index("measure").cost
+    return found.assign(above=low > 0, price=found.criterion.map(spent)).join(
+        pd.DataFrame.from_dict(ahead, "index", columns=LEAD), on="criterion"
+    )
 
 
 def at_once(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     """What removing heads at once changes in the loss (nats, against random heads), beside `contested`."""
     path = (_tables(folder, track, size) or study.ROOT) / "removed_at_once_beside_random.csv"
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["model", "criterion", "heads", "change"])
+
+
+def slim(left: int = 10) -> pd.DataFrame:
+    """Of the published encoder prunings of notebook 03 those by L0 that leave nearest to so many heads, on either text.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of the first test set: encoder (heads left), change, change_low, change_high (BLEU), text (the model).
+    """
+    rows = []
+    for track, name in SLIM.items():
+        table = pd.read_csv(study.ROOT / "figures" / track / "03_l0_pruning" / "tables" / f"encoder_{name}.csv")
+        nearest = (table.encoder[table.method == "L0"] - left).abs().idxmin()
+        rows.append(table.loc[[nearest]].assign(text=subjects.title(name)))
+    return pd.concat(rows)
 
 
 def _tables(folder: Path | None, track: str, size: str) -> Path | None:
@@ -411,24 +432,21 @@ def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
     step = torch.enable_grad()(lambda: torch.autograd.grad(models.cross_entropy(model, batch, 0.0), weights))
     ways: dict[str, tuple[str, float, Any]] = {
         UNIT: ("1 + 1", 1.0, lambda: worth.importance(model, [batch], norm=None)),
-        "confidence": ("1 + 0", 0.5, lambda: worth.mean_loss(model, [batch])),
         "leave-one-out": (removed, (1 + heads) / 2, lambda: worth.leave_one_out(model, [batch], repeats=1)),
-        TRAINED: (f"{reads:.0f} × (1 + 2)", 1.5 * reads, step),
+        MAP: (f"{reads:.0f} × (1 + 2)", 1.5 * reads, step),
     }
     for rule in lrp.RULES:
         ways[rule] = f"1 + {targets}", (1 + targets) / 2, partial(lrp.explain, model, [batch], rule)
     found = {name: (*told, models.flops(model, call)) for name, (*told, call) in ways.items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["passes", "theory", "counted"])
     table["counted"] /= table.counted[UNIT]
-    table.loc[TRAINED, "counted"] *= reads
+    table.loc[MAP, "counted"] *= reads
     return table.rename_axis("measure")
 
 
 def beside(counted: pd.DataFrame, priced: pd.DataFrame) -> pd.DataFrame:
-    """`counted` with the measured costs of `priced`, cheapest first; another benchmark's are marked."""
-    table = counted.join(priced[["what", "cost", "cost_low", "cost_high", "over"]], how="inner").sort_values("cost")
-    alone = (table.over != "trainings") & (table.over == "trainings").any()
-    return table.assign(what=table["what"] + np.where(alone, " (measured on random weights)", ""))
+    """`counted` with the measured costs of `priced`, cheapest first."""
+    return counted.join(priced[["what", *ENDS]], how="inner").sort_values("cost")
 
 
 def between(said: str) -> tuple[float, float]:

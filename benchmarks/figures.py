@@ -88,18 +88,18 @@ RANDOM: dict[str, dict[str, Any]] = {
 
 
 @redrawable
-def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
+def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model", title: str = ""):
     """What pruning by a measure changes against what choosing by it costs (logarithmic), with random heads as a band.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         As `benchmarks.costs.pruning` returns it.
-    unit : str
-        Of what pruning changes.
+    unit, title : str
+        Of what pruning changes; of which models.
     """
     drawing.need(frame, "measure", "cost", "value", "low", "high", "above", once=("measure",))
-    rows = frame.dropna(subset="cost").sort_values("cost").reset_index(drop=True)
+    rows = frame.dropna(subset="cost").sort_values(["cost", "value"], ascending=[True, False]).reset_index(drop=True)
     twins = rows.groupby("cost").cumcount() - (rows.groupby("cost").cost.transform("size") - 1) / 2  # side by side
     figure = plt.figure(figsize=(WIDTH, 3.1))
     axis: Any = figure.subplots(subplot_kw={"xscale": "log"})
@@ -107,17 +107,17 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
     for row in frame[frame.measure == "random"].itertuples():
         axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
         axis.axhline(row.value, color="#777777", lw=0.8, zorder=0)
-        axis.text(0.5, row.value, "random heads", transform=axis.get_yaxis_transform(), ha="center", va="bottom", **grey)
+        axis.text(0.02, row.value, "random heads", transform=axis.get_yaxis_transform(), va="bottom", **grey)
     axis.axhline(0, **drawing.LEVEL)
     step, before = (rows.high.max() - rows.low.min()) / 15, 0.0
     taken: list[tuple[float, float, float]] = []  # of labels: where they begin, end and stand
     for row, cost in zip(rows.itertuples(), rows.cost * 1.16**twins, strict=True):
         look, ends = RANDOM["above" if row.above else "not"], [[row.value - row.low], [row.high - row.value]]
         axis.errorbar(cost, row.value, yerr=ends, ls="", ms=5.5, elinewidth=0.9, mew=0.8, **look)
-        name = row.measure.removeprefix("relevance, ").replace(" (trained)", ", with\ntraining on")
+        name = row.measure.removeprefix("relevance, ").replace("L0's heads", "L0's heads:\na training")
         words: dict[str, Any] = {"fontsize": 7.5, "color": look["color"], "weight": "bold" if row.cost == 1 else "normal"}
         if not row.above:  # beside its long line, away from the one before
-            side = -1 if row.cost < 1 or row.cost > 2 * before else 1
+            side = -1 if twins[row.Index] < 0 or row.cost > 2 * before else 1
             at = (row.cost * 1.16 ** -abs(twins[row.Index]) if side < 0 else cost, row.value)
             look = {"textcoords": "offset points", "ha": "right" if side < 0 else "left", "va": "center"}
             axis.annotate(name, at, (6 * side, 0), **look, **words)
@@ -132,7 +132,7 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model"):
         before = row.cost
     alike = " and ".join(rows.measure[twins != 0])
     label = "cost of choosing heads, in gradient importances" + (f" ({alike}: the same)" if alike else "")
-    axis.set(xlabel=label, ylabel=f"{unit} (95 %)")
+    axis.set(xlabel=label, ylabel=f"{unit} (95 %)", title=title)
     axis.set_xlim(rows.cost.min() / 3, rows.cost.max() * 2)
     axis.xaxis.set_major_formatter(FuncFormatter(_short))
     axis.xaxis.set_minor_formatter(NullFormatter())

@@ -6,18 +6,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from benchmarks import removed_heads
-from benchmarks.costs import HEART, LEAD, OVERHEADS, SLOW, TOGETHER, TRAINED, UNIT, numbers
+from benchmarks.costs import HEART, LEAD, OVERHEADS, SLOW, TOGETHER, UNIT, numbers
 from helpers.measures import lrp
 from helpers.measures.table import named as called
 from helpers.reading import count, ends, interval, listed, number, readable
 
 TIMED = (
-    "Measures were timed once in every training of the contest, one after the other in one process, on the same batches. Votes "
-    "and L1 gates read as much text as they need. Confidence and positions read other text there: their cost is that of the "
-    "growth benchmark over all lengths.\n\n"
+    "Measures were timed once in every training of the contest, one after the other in one process. Confidence, positional and "
+    "syntactic come of one reading. L1 gates read as much text as their training needs. L0's time is that of its own run, "
+    "evaluations included; clocks of such runs differ severalfold: rather trust its passes.\n\n"
     "All other times are of models with random weights. Every way runs once in every repeat, in random order. Nothing is timed "
     "before the study's way and the obvious way, the one that people write down first, gave the same numbers. *Relevance*: one "
     "target token at a time, each with a forward pass of its own. *Gradient importance*: batches of one. *Loss without the "
@@ -47,50 +48,70 @@ def told_apart(steps: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     hidden: list[str] = []
     for what, rows in every.groupby("what", sort=False):
         clear = rows.low > rows.noise
-        said = f"{what} adds {ends(rows.value - 1, '%')}{', on some models within noise' * (not clear.all())}"
-        (told if clear.any() else hidden).append(said if clear.any() else what)
-    told += [f"{listed(hidden)} cannot be told from timing noise"] if hidden else []
+        said = f"{what} adds {ends(rows.value - 1, '%')}{', on some models within noise' * bool(clear.any() > clear.all())}"
+        (told if clear.any() else hidden).append(said)
+    told += [f"{listed(hidden)}, nowhere clear of noise by this rule"] if hidden else []
     return f"On all models timed ({'; '.join(every.index.unique('group'))}): {'; '.join(told)}."
 
 
 def cheapest(table: pd.DataFrame, trainings: int, text: str) -> str:
     """Which measure to prune by, in bold and in a sentence: the cheapest of `pruning` whose interval clears random heads."""
     rows = table.set_index("measure")
-    good = rows[rows.above & rows.cost.notna() & (rows.index != TRAINED)].sort_values("cost")
+    good = rows[rows.above & rows.cost.notna()].sort_values("cost")
     if good.empty:
         return f"**We cannot tell.** In our contest on {text} no measure's interval against random heads excludes zero."
     told = "One forward and one backward pass is" if good.index[0] == UNIT else f"As much as {called(good.index[0])} is"
     name, made = called(good.index[0]), count(int(trainings), "training")
-    said = f"{name[0].upper()}{name[1:]} is the cheapest measure whose heads beat random ones"
+    said = f"{name[0].upper()}{name[1:]} is the cheapest choice, as run, whose heads beat random"
     return f"**{told} enough.** {said} ({text}, {made}; 95 % interval, not corrected)."
 
 
+def alone(priced: pd.DataFrame, sentences: int, every: int) -> str:
+    """Of `priced`: what measures by forward passes alone took, which read all `every` sentences, the unit the first ones."""
+    if "seconds" not in priced or not priced.seconds.get("votes", np.nan) > 0:
+        return ""
+    took = ends(priced.cost[["confidence", "votes"]], ".1f")
+    told = f"Confidence, positional and votes, forward passes alone, read {number(every)} sentences, not {sentences}, and took"
+    return f"{told} {took} times as long."
+
+
+def setting(ranked: pd.DataFrame) -> str:
+    """Of `contested`: model, trainings and how many encoder heads are left, as a title."""
+    left = f"{number(ranked['heads'].mean(), '.0f')} encoder heads left (mean)"
+    return f"{ranked.model.iloc[0]}, {count(int(ranked.seeds.iloc[0]), 'training')}, {left}"
+
+
 def elsewhere(there: pd.DataFrame) -> str:
-    """Of `contested` on natural text: what measures of half the passes and the unit gained over random heads; "" if unknown."""
+    """Of `contested` on natural text: what the unit, confidence and positional gained over random heads, and the price."""
     values = there.pivot(index="test set", columns="criterion", values="value")
     if not {"random", UNIT, *(half := TOGETHER[:2])} <= {*values}:
         return ""
-    gains = [f"{called(name)} {ends(values[name] - values['random'], '+.1f')}" for name in (*half, UNIT)]
-    made = f"{there.model.iloc[0]}, {count(int(there.seeds.iloc[0]), 'training')}, {count(len(values), 'test set')}"
-    return f"On natural text ({made}; not tested) BLEU above random heads is: {listed(gains)}."
+    own, *gains = (ends(values[name] - values["random"], "+.1f") for name in (UNIT, *half))
+    said = f"On {there.model.iloc[0]} ({count(int(there.seeds.iloc[0]), 'training')}, {count(len(values), 'test set')}; not"
+    more = listed(f"{called(name)} {gain}" for name, gain in zip(half, gains, strict=True))
+    price = number(there.price[there.criterion == half[0]].iloc[0], ".0f")
+    return f"{said} tested) it gains {own} BLEU over random heads, {more} at {price} times the price."
 
 
-def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], there: pd.DataFrame) -> str:
-    """The last words: what to do if one trains on, if not, and for speed; of `pruning`, `contested` and `at_once` by text.
+def closing(
+    table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], slim: pd.DataFrame, speed: str
+) -> str:
+    """The last words: what to do if one trains on, if not, and for speed; of `pruning`, `contested`, `at_once` by text, `slim`.
 
     Parameters
     ----------
-    there : pandas.DataFrame
-        As `contested`, of natural text; empty if there is none.
+    speed : str
+        How many times as fast generation is with few encoder heads left, and how many.
     """
     rows, lines = table.set_index("measure"), []
     known = {text: part.pivot(index=["model", "heads"], columns="criterion", values="change") for text, part in shots.items()}
-    known = {text: part for text, part in known.items() if {UNIT, "L1 gates", *TOGETHER[:2]} <= {*part}}
-    if {UNIT, TRAINED} <= {*rows.index}:
-        dear = [_rule(name) for name in rows.index[rows.cost > rows.cost[TRAINED] / 10].drop(TRAINED)]
-        said = f"Only {listed(dear)} cost a tenth of L0's training or more. " if dear else ""
-        places = listed(_place(one) for one in (ranked, there) if len(one))
-        lines.append(f"*You train on.* {said}By mean BLEU gradient importance is {places}.")
+    known = {text: part[part.any(axis=1)] for text, part in known.items() if {UNIT, "L1 gates", *TOGETHER[:2]} <= {*part}}
+    if UNIT in rows.index and not (rows.lead_high[rows.cost > rows.cost[UNIT]] < 0).any():
+        made = f"{ranked.model.iloc[0]}, {count(int(ranked.seeds.iloc[0]), 'training')}"
+        said = (
+            f"Choose by gradient importance: nothing dearer is shown to choose better ({made}); only L0 itself, which chooses"
+        )
+        lines.append(f"*You train on.* {said} while it trains on, needs no time for it.")
     if "L1 gates" in rows.index and known:
         less = [
             f"{(part[UNIT] < part[[*TOGETHER[:2]]].min(axis=1)).sum()} of {len(part)} on {text}" for text, part in known.items()
@@ -99,24 +120,18 @@ def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.Da
         said = f"Removal by gradient importance costs less loss than by confidence and positional in {listed(less)}"
         said = f"{said}; by L1 gates, at {number(rows.cost['L1 gates'], '.2g')} times the price, less still in {still}"
         lines.append(f"*You do not train on.* {said} (cases: models by heads left; means, not tested).")
-    said = "Cut out encoder heads, or for generation and a smaller cache heads of every kind; gates only mask them"
+    kept = [f"{interval(*one, '+.1f')}" for one in slim[["change", "change_low", "change_high"]].to_numpy()]
+    said = f"Cut heads out. {speed}. L0 with {listed(slim.encoder)} left changes BLEU by {listed(kept)} ({listed(slim.text)})"
+    said += ", fewer layers: notebook 4"
     lines.append(f"*You want speed.* {said}.")
     return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {LIMITS}"
 
 
-def _place(ranked: pd.DataFrame) -> str:
-    """Where gradient importance stands among all choices of `contested`, of its first test set; over how many trainings."""
-    values = ranked[ranked.criterion != "random"].drop_duplicates("criterion").set_index("criterion").value
-    made = f"{ranked.model.iloc[0]} ({count(int(ranked.seeds.iloc[0]), 'training')})"
-    return f"number {(values > values[UNIT]).sum() + 1} of {len(values)} on {made}"
-
-
-def times_as_long(priced: pd.DataFrame, counted: pd.DataFrame) -> tuple[str, str]:
-    """What relevance costs beside gradient importance, by passes (`counted`) and our clock (`priced`); by ordinary code."""
-    rules = priced.index.intersection([*lrp.RULES])
-    dear, by = priced.loc[rules], counted.loc[rules[0]]
-    made, other = f"sentences of {by.passes.split(' + ')[1]} tokens", dear.captum.dropna()
-    price = f"Relevance takes {number(by.theory, '.3g')} times its passes ({made}) and {ends(dear.cost, '.0f')} times its time."
+def times_as_long(priced: pd.DataFrame) -> tuple[str, str]:
+    """Of `priced`: what relevance costs beside gradient importance by our clock, and by ordinary code beside ours."""
+    dear = priced.loc[priced.index.intersection([*lrp.RULES])]
+    other = dear.captum.dropna().sort_values()
+    price = f"Relevance took {ends(dear.cost, '.0f')} times as long."
     said = f"At {dear.model.iloc[0].rpartition(', ')[2]} ordinary code, one token after another, takes"
     said = f"{said} {ends(dear.times, '.0f')} times as long as ours"
     said += f", the library Captum {ends(other, '.0f')} ({listed(map(_rule, other.index))})" if len(other) else ""
@@ -128,17 +143,18 @@ def _rule(name: str) -> str:
     return called(name).removeprefix("relevance, ")
 
 
-def better(table: pd.DataFrame) -> str:
-    """Of `pruning`: gradient importance beside what is dearer, and beside what takes half the passes (paired by training)."""
+def better(table: pd.DataFrame, sentences: int) -> str:
+    """Of `pruning`: gradient importance, chosen on so many sentences, beside what is dearer (paired by training)."""
     rows = table.dropna(subset="cost").set_index("measure")
     if UNIT not in rows.index:
         return ""
-    less, dear = rows[rows.cost < rows.cost[UNIT]], rows[rows.cost > rows.cost[UNIT]]
+    dear = rows[rows.cost > rows.cost[UNIT]]
     more = dear[dear.lead_high < 0]
-    said = f"Of {count(len(dear), 'dearer measure')} {_listed(more) if len(more) else 'none'} is shown to choose better than"
-    said += f" {called(UNIT)} (paired by training, not corrected)"
-    said += f". Its BLEU minus that of half the passes: {_listed(less)}" if len(less) else ""
-    return f"{said}."
+    said = f"Of {count(len(dear), 'dearer choice')} {_listed(more) if len(more) else 'none'} is shown to be better than"
+    said += (
+        f" {called(UNIT)} (paired by training, not corrected). A sentence costs confidence, positional and votes less; how they"
+    )
+    return f"{said} choose on {sentences} was not measured."
 
 
 def worse(table: pd.DataFrame) -> str:
@@ -154,17 +170,18 @@ def _listed(rows: pd.DataFrame) -> str:
     return listed(f"{_rule(name)} ({interval(value, low, high, '+.1f')})" for name, value, low, high in each)
 
 
-def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int) -> str:
-    """What measures cost as a table in Markdown; of `priced` (on so many sentences), and the points of `growth`."""
-    at = points["at"][points.axis == "length"]
+def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int, every: int) -> str:
+    """What measures cost as a table in Markdown; of `priced` (on so many sentences, or all), and the points of `growth`."""
+    at = sorted({*points["at"][(points.axis == "length") & (points["at"] <= 64)]})
     columns = {"what": "what", "cost": "times gradient importance"}
-    columns |= {"short": f"at {at.min():.0f} tokens", "long": f"at {at[at <= 64].max():.0f} tokens"}
+    columns |= {"short": f"at {at[-2]:.0f} tokens", "long": f"at {at[-1]:.0f} tokens"}
     columns |= {"times": "obvious way / ours", "captum": "Captum / ours"}
     forms = dict.fromkeys(("cost", "times"), ".3g") | dict.fromkeys(("short", "long", "captum"), ".2g")
-    told = f"What measures cost: on the contest's {sentences} sentences, L0's in all (brackets: least to most of trainings, of"
-    told += " confidence of lengths); then by length of sentences, in batches of two. Last columns: other benchmarks"
-    told += f" ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}); the *obvious way* is"
-    return readable(priced.reset_index(drop=True), columns, forms, caption=f"{told} what people write down first").data
+    told = f"What measures cost in the contest: on {sentences} sentences, confidence, positions and votes on {number(every)}"
+    told += " (brackets: least to most of trainings); then on equal text by length, in batches of two. Last columns: other"
+    told += f" benchmarks ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}); the"
+    told += " *obvious way* is what people write down first"
+    return readable(priced.reset_index(drop=True), columns, forms, caption=told).data
 
 
 def understood(table: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
@@ -179,20 +196,27 @@ def understood(table: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     return f"{'; '.join(said)}. Running forward makes signed rules {saved}; other savings were not timed."
 
 
-def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, every: str) -> str:
-    """What cut and masked heads save: ends by (call, form), as of `ONCE`, where as many are left as `case` and `every` say."""
+def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, every: str) -> tuple[pd.DataFrame, str]:
+    """What cut and masked heads save: ends by (call, form), as of `ONCE`, where as many are left as `case` and `every` say.
+
+    Returns
+    -------
+    pandas.DataFrame, str
+        what, removed, ceiling (ends); and of which batches they are.
+    """
     known, setting = {of: ends(papers[of], ".2f") for of in papers}, dict[str, Any](removed_heads.SETTINGS["base"])
     one, both = (" of ".join(re.findall(r"\d+", of)[:2]) for of in (case, every))
-    cut, made, kinds = (
-        f"{known[call, f'removed{more}']} times as fast (by operations {known[call, f'ceiling{more}']})"
-        for call, more in (("encoder pass", ""), ("generation", ""), ("generation", ", all kinds"))
-    )
-    said = (
-        f"With {one} encoder heads left an encoder pass is {cut}, generation {made}; with {both} of every kind left generation"
-    )
-    said = f"{said} is {kinds}; masked, all are {known['generation', 'masked']} times as fast. Over batches of"
-    more = f"{listed(setting['lengths'])} tokens, in the encoder also {removed_heads.LONG}"
-    return f"{said} {listed(setting['batches'])} sentences of {more}."
+    rows = [
+        (f"{call} with {left} left", known[call, f"removed{more}"], known[call, f"ceiling{more}"])
+        for call, left, more in (
+            ("encoder pass", f"{one} encoder heads", ""),
+            ("generation", f"{one} encoder heads", ""),
+            ("generation", f"{both} heads of every kind", ", all kinds"),
+        )
+    ]
+    said = f"Masked heads save nothing ({known['generation', 'masked']} times as fast). Ends are over batches of"
+    said = f"{said} {listed(setting['batches'])} sentences of {listed(setting['lengths'])} tokens, in the encoder also"
+    return pd.DataFrame(rows, columns=["what", "removed", "ceiling"]), f"{said} {removed_heads.LONG}."
 
 
 def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:

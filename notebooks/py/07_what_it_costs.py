@@ -17,12 +17,15 @@
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md)
 #
-# Voita et al. (2019) explain one target token after another (*relevance*, a head's share in the prediction, section 4) or train
-# again (L0 gates, section 6). Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does
-# that cost, and is dearer better?
+# Voita et al. (2019) choose heads by *relevance*, a head's share in the prediction, one target token after another, or train
+# again (L0 gates). Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does that cost,
+# and is dearer better?
 #
-# The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on what the head puts out
-# (Michel et al. 2019). Quality: in notebook 6 each measure chose encoder heads to remove before training on.
+# The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on what the head puts out.
+# Quality is that of notebook 6, the *contest*: each measure chose encoder heads to remove, then the model trained on.
+# *Confidence* is a head's mean largest attention weight; *positional* counts looks at one offset, *votes* how often a head
+# stands for its group; *L1 gates* are trained alone, under a price on their size; *LRP αβ*, *AttnLRP* and *conservative* are
+# rules of relevance.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -64,7 +67,7 @@ exponents, points = costs.growth(found["growth"])
 size, text = found["growth"]["size"].iloc[0], {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
 contest = costs.contested(run.folder, run.corpus, size)
 there = costs.contested(None, "natural", size if run.corpus == "controlled" else "")
-names = subjects.names(run.settings, models) if len(contest) else []
+few, every, names = run.settings["relevance"], run.settings["dev"], subjects.names(run.settings, models) if len(contest) else []
 took = costs.spent(run.settings, names, seed)
 priced = run.table(costs.priced(heart, points, took), "measures")
 key, by_cost = "costs_and_pruning", costs.pruning(priced, contest if len(took) else contest[:0])
@@ -73,23 +76,21 @@ if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
     best = said.cheapest(by_cost, contest.seeds.iloc[0], text)
     run.figure(
-        figures.pruning(by_cost.assign(measure=by_cost.measure.map(named))),
+        figures.pruning(by_cost.assign(measure=by_cost.measure.map(named)), title=said.setting(contest)),
         key,
-        caption="What choosing encoder heads by a measure costs, and what training on without the others then changes in BLEU,"
-        " over trainings. Syntax was not timed.",
-        takeaway=said.better(by_cost),
+        caption="What choosing encoder heads by a measure took in the contest, each on the text that it read, and what training"
+        " on without the others then changes in BLEU, over trainings.",
+        takeaway=said.better(by_cost, few),
         show=False,
     )
 
 # %% [markdown]
 # ## How many passes does a measure take?
 #
-# A *forward pass* runs the model over the text, and a *backward pass* carries slopes from the loss back to the heads. Both
-# multiply the same matrices, so they cost about the same. Gradient importance needs one of each. Relevance needs a backward
-# pass for every target token, since each token is explained by itself. Its rule *LRP αβ* keeps parts for and against a
-# prediction apart; in two *signed* rules they cancel: *AttnLRP*, and *conservative*, which holds attention weights constant.
-# *Confidence* is the mean largest attention weight; *positional* counts looks at one offset, *votes* the groups a head stands
-# for; *L1 gates* are trained under a price on their size.
+# A *forward pass* runs the model over the text, and a *backward pass* carries slopes from the loss back: slopes of heads alone,
+# not of weights, take about as many multiplications as the way forward. Gradient importance needs one of each. Relevance needs
+# a backward pass for every target token, since each token is explained by itself. Its rule *LRP αβ* keeps parts for and against
+# a prediction apart; in two *signed* rules they cancel: *AttnLRP*, and *conservative*, which holds attention weights constant.
 #
 # Torch counts the multiplications. The cell below computes gradient importance on a few sentences with the stored translation
 # model, and relevance by the study's own code.
@@ -135,7 +136,7 @@ print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.
 # derivative runs forward from those heads instead of backward from every token.
 #
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
-# clock on the whole text of the contest; it takes a backward pass as one forward pass. The loss without a head takes one pass
+# clock on the contest's text; it takes a backward pass as one forward pass. The loss without a head takes one pass
 # with all heads and one without each. Of L0 it counts readings of that text; its backward pass also reaches the weights and
 # counts twice. It trains the encoder alone, so torch counts less.
 
@@ -145,7 +146,7 @@ table = costs.beside(counted, priced)
 columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
 columns |= {"counted": "by counted operations", "cost": "measured"}
 display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
-price, ordinary = said.times_as_long(priced, counted)
+price, ordinary = said.times_as_long(priced)
 display(Markdown(f"> {said.understood(table, found)} {ordinary}"))
 
 # %% [markdown]
@@ -223,7 +224,8 @@ run.figure(
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
 papers = {case: costs.between(pages.measured(name, "value")) for case, name in costs.ONCE.items()}
 run.table(costs.ranges(papers), "removed_at_the_papers_size", over=intervals.ROUNDS)
-told = said.removing(papers, *(pages.measured(name, "what") for name in ("base_encoder_pass", "base_all_generation")))
+cut, told = said.removing(papers, *(pages.measured(name, "what") for name in ("base_encoder_pass", "base_all_generation")))
+display(readable(cut, {"what": "times as fast", "removed": "measured", "ceiling": "by operations"}))
 display(Markdown(f"> {told}"))
 
 # %% [markdown]
@@ -270,13 +272,14 @@ display(Markdown(f"> {said.told_apart(steps, found)}"))
 # %% jupyter={"source_hidden": true}
 run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 machine = said.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
-told = [said.details(priced, points, run.settings["relevance"]), said.worse(by_cost)]
+told = [said.details(priced, points, few, every), said.worse(by_cost)]
 known = {text: (run.folder, run.corpus)} | ({"natural text": (None, "natural")} if run.corpus == "controlled" else {})
 shots = {of: costs.at_once(*place, size) for of, place in known.items()}
+speed = f"{cut['what'].iloc[1].capitalize()} is {cut.removed.iloc[1]} times as fast"
 answer.fill(
     key if len(by_cost) else "growth",
-    said.closing(by_cost, contest, shots, there),
-    " ".join(filter(None, [best, price, said.elsewhere(there)])),
+    said.closing(by_cost, contest, shots, costs.slim(), speed),
+    " ".join(filter(None, [best, said.alone(priced, few, every), price, said.elsewhere(there)])),
     "\n\n".join([*told, machine, said.absent(costs.remarks(found))]),
 )
 
