@@ -18,7 +18,7 @@ from helpers.reading import count, ends, interval, listed, number, readable
 TIMED = (
     "Measures were timed once in every training of the contest, one after the other in one process. Confidence, positional and "
     "syntactic come of one reading. L1 gates read as much text as their training needs. L0's time is that of its own run, "
-    "evaluations included; clocks of such runs differ severalfold: rather trust its passes.\n\n"
+    "evaluations included; such clocks differ severalfold: rather trust its passes.\n\n"
     "All other times are of models with random weights. Every way runs once in every repeat, in random order. Nothing is timed "
     "before the study's way and the obvious way, the one that people write down first, gave the same numbers. *Relevance*: one "
     "target token at a time, each with a forward pass of its own. *Gradient importance*: batches of one. *Loss without the "
@@ -214,7 +214,7 @@ def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, e
             ("generation", f"{both} heads of every kind", ", all kinds"),
         )
     ]
-    said = f"Masked heads save nothing ({known['generation', 'masked']} times as fast). Ends are over batches of"
+    said = f"Masked heads save nothing ({known['generation', 'masked']} times as fast). Batches are of"
     said = f"{said} {listed(setting['batches'])} sentences of {listed(setting['lengths'])} tokens, in the encoder also"
     return pd.DataFrame(rows, columns=["what", "removed", "ceiling"]), f"{said} {removed_heads.LONG}."
 

@@ -23,7 +23,8 @@
 # 2305.14380](https://arxiv.org/abs/2305.14380)) by *votes* for a group's head; Liu & Chen 2023 ([arXiv
 # 2312.09541](https://arxiv.org/abs/2312.09541)) by *gradient importance*: how steeply the loss moves as a gate closes.
 #
-# Here every head gets every measure; heads are removed by each, and the model trains on.
+# Here every head gets every measure (formulas are folded below the first table). In the *contest* heads are removed by each,
+# and the model trains on.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -129,8 +130,8 @@ print(said.costliest(tables[first]))
 # ## Do measures agree within a layer?
 #
 # Each measure ranks the encoder heads of a layer. A cell correlates the ranks of two measures, all layers pooled, mean over
-# models. *Output norm* is the mean length of what a head writes. The loss without the head is left out where too few heads
-# have any effect.
+# models. *Output norm* is the mean length of what a head writes; nothing is pruned by it. The loss without the head is left
+# out where too few heads have any effect.
 
 # %% jupyter={"source_hidden": true}
 few = run.settings["relevance"]
@@ -160,8 +161,8 @@ display(folded("More: relevance by its three rules, and what is not drawn", said
 # %% [markdown]
 # ## Is importance a property of the head?
 #
-# If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words.
-# Heads of the same number should not agree.
+# If so, a measure agrees with itself on other sentences, and on the head of another training that looks at the same words
+# (measures of just that, as *confidence*, are left out). Heads of the same number should not agree.
 
 # %% jupyter={"source_hidden": true}
 matched = contest.tables.matches(studied, run.settings["comparison"]["matched"])
@@ -228,6 +229,7 @@ run.figure(
     caption="How well each measure predicts the loss without a head.",
     takeaway=said.predictors(predictors),
 )
+display(Markdown(said.felt(tables, differ)))
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
 sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well where it comes
 from one half of them and the loss from the other (the figure is of all sentences). {contest.tables.owed_to_sharing(shared)}"""
@@ -258,10 +260,11 @@ display(Markdown(more))
 # ## The figure on top: models that train on after pruning
 #
 # Every choice leaves as many heads as L0 does at one price. *L0's heads, cut at once* train on like the others; *L0, while it
-# trains* and *gradient, step by step* choose as they train.
+# trains* and *gradient, step by step* choose as they train. *Confidence*, *positional*, *syntactic* and *votes* read all dev
+# sentences, *L1 gates* training text, the others the first dev sentences alone.
 
 # %% jupyter={"source_hidden": true}
-advice, take, ranked, more = "", "", None, []
+advice, ranked, more = "", None, []
 if contests:
     whole = run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     whole = whole.reset_index(["model", "seed"]).reset_index(drop=True)
@@ -272,7 +275,6 @@ if contests:
     advice = said.advice(ranked, whole, prices(run))
     shares = contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
-    take = said.recommended(ranked, whole, shares)
     drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole, run.settings["pruning"]["steps"])
     run.figure(
         figures.ranking(*drawn, said.by_layer(ranked, whole), list(shares.mean())),
@@ -283,7 +285,6 @@ if contests:
         resamples=repeats,
         show=False,
     )
-    display(Markdown(f"{said.layers(ranked, whole, paired, shares)} {said.turned(each, ranked, whole)}".strip()))
     more = [said.beyond_random(ranked, whole), said.ahead(ranked, whole)]
     display(folded("More: every choice against random heads and against the best", *more))
 if swept:
@@ -303,7 +304,9 @@ at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, 
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
 texts, needed = {"controlled": "generated", "natural": "natural"}, ("contest", "contest_against_l0")
 there = [pd.read_csv(path) for name in needed if (path := committed.table(name)).exists()]
-order = said.elsewhere(ranked, *there, texts[other]) if ranked is not None and len(there) == len(needed) else ""
+whole_there = ranked is not None and len(there) == len(needed)
+order = said.elsewhere(ranked, *there, texts[other]) if whole_there else ""
+take = said.recommended(ranked, whole, shares, there[0] if whole_there else None) if contests else ""
 if natural and committed.table("agreement").exists():
     pairs = pd.read_csv(committed.table("agreement"))
     natural += f" Two measures agree by {said.median(said.drawn(pairs))} within a layer. {said.rules(pairs)}"

@@ -17,15 +17,13 @@
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md)
 #
-# Voita et al. (2019) choose heads by *relevance*, a head's share in the prediction, one target token after another, or train
-# again (L0 gates). Ni et al. (2023) add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does that cost,
-# and is dearer better?
+# Voita et al. (2019) choose heads by *relevance*, a head's share in the prediction, or train again (L0 gates). Ni et al. (2023)
+# add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does that cost, and is dearer better?
 #
 # The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on what the head puts out.
-# Quality is that of notebook 6, the *contest*: each measure chose encoder heads to remove, then the model trained on.
-# *Confidence* is a head's mean largest attention weight; *positional* counts looks at one offset, *votes* how often a head
-# stands for its group; *L1 gates* are trained alone, under a price on their size; *LRP αβ*, *AttnLRP* and *conservative* are
-# rules of relevance.
+# Quality is that of notebook 6's *contest*: each measure chose encoder heads to remove, then the model trained on. *Confidence*
+# is the mean largest attention weight; *positional* counts looks at one offset, *votes* the groups that a head stands for;
+# *L1 gates* are trained alone, at a price.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
@@ -131,14 +129,12 @@ print(f"one backward pass is {backward / forward:.2f} forward passes; relevance 
 print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.1f} in the study's code (AttnLRP)")
 
 # %% [markdown]
-# AttnLRP costs less than its passes. A target's slope starts at its own logit, without a product with the vocabulary, and stays
-# at its own position down to the decoder's last self-attention. In low layers, where tokens outnumber the heads below, the
-# derivative runs forward from those heads instead of backward from every token.
+# AttnLRP costs less than its passes: a target's slope stays at its own position down to the decoder's last self-attention,
+# and in low layers the derivative runs forward from the few heads below instead of backward from every token.
 #
-# The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside the
-# clock on the contest's text; it takes a backward pass as one forward pass. The loss without a head takes one pass
-# with all heads and one without each. Of L0 it counts readings of that text; its backward pass also reaches the weights and
-# counts twice. It trains the encoder alone, so torch counts less.
+# The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside
+# the clock on the contest's first dev sentences. The loss without a head takes one pass with all heads and one without each.
+# Of L0 it counts readings of that text; its backward pass also reaches the weights and counts twice, in the encoder alone.
 
 # %% jupyter={"source_hidden": true}
 counted = run.table(costs.counted(model, batch, reads), "passes")
@@ -195,9 +191,9 @@ for figure, name, caption in (
 # %% [markdown]
 # ## On long sentences relevance grows with about the square
 #
-# If relevance needs a backward pass for every token, and every pass runs over all tokens, its time should grow with the square
-# of the length. Attention adds to that; the shortcut of signed rules takes from it. The figure times two sentences of growing
-# length. Behind a name stands the exponent of the last doubling: at two, twice the length costs four times as much.
+# A backward pass for every token, each over all tokens, should take time that grows with the square of the length. Attention
+# adds to that; the shortcut of signed rules takes from it. The figure times two sentences of growing length. Behind a name
+# stands the exponent of the last doubling: at two, twice the length costs four times as much.
 
 # %% jupyter={"source_hidden": true}
 counts = costs.counted_growth(points, size)
@@ -216,9 +212,8 @@ run.figure(
 # %% [markdown]
 # ## What do removed heads save?
 #
-# A closed gate takes a head out of the result, but the machine still computes it. Time is saved only when the head's rows and
-# columns are cut out of the weights. We cut encoder heads from models of the papers' size until ten of forty-eight are left, as
-# Voita et al. do. The weights are random: this asks for time alone, not whether so many can go.
+# A closed gate takes a head out of the result, but the machine still computes it. Time is saved only when its rows and columns
+# are cut out of the weights, here of models of the papers' size. The weights are random: this asks for time alone.
 
 # %% jupyter={"source_hidden": true}
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
@@ -229,9 +224,8 @@ display(readable(cut, {"what": "times as fast", "removed": "measured", "ceiling"
 display(Markdown(f"> {told}"))
 
 # %% [markdown]
-# Heads of the decoder save something else: memory. While a model generates, it keeps the keys and values of every head of the
-# decoder, and these go with the head. Here heads of all kinds go, evenly over the layers, of an encoder-decoder and a
-# Llama-style decoder.
+# Heads of the decoder save memory too: while a model generates, it keeps their keys and values (the *cache*). Here heads of all
+# kinds go, evenly over the layers, of an encoder-decoder and a Llama-style decoder.
 
 # %% jupyter={"source_hidden": true}
 pruned = run.table(costs.pruned(found["pruned_models"]), "pruned", over=intervals.ROUNDS)
@@ -255,10 +249,10 @@ folded("More: how heads were removed, and noise", said.REMOVED, said.unpruned(la
 # %% [markdown]
 # ## What do gates, groups and coreference add to training?
 #
-# L0 puts a gate on every head. The group constraint of Ni et al. makes heads of a group alike in their values (V) or in their
-# attention maps (A). Liu & Chen's coreference is fed to one head or to four heads of every layer. The table says how much
-# longer a training step takes (medians; brackets: quartiles), beside the plain step timed a second time. An addition is told
-# from noise where its lower quartile is above the upper one of that plain step.
+# L0 puts a gate on every head. The group constraint of Ni et al. makes heads of a group alike in their values (V) or attention
+# maps (A). Liu & Chen's coreference is fed to one or four heads of every layer. The table says how much longer a training step
+# takes (medians; brackets: quartiles), beside the plain step timed once more. An addition is clear of noise where its lower
+# quartile is above the upper one of that plain step.
 
 # %% jupyter={"source_hidden": true}
 steps = costs.additions(heart, found)

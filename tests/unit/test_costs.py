@@ -224,7 +224,7 @@ def test_removed_heads_save_a_share_of_the_time():
     cut, told = said.removing(papers, "a pass with 9 of 48 encoder heads left, 6 + 6 layers", "with 16 of 48 of each kind")
     assert cut.iloc[0].tolist() == ["encoder pass with 9 of 48 encoder heads left", "1.50 to 1.75", "0.98 to 1.04"]
     assert cut["what"].iloc[2] == "generation with 16 of 48 heads of every kind left"
-    assert told.endswith("batches of 1, 8 and 64 sentences of 16 and 64 tokens, in the encoder also 128.")
+    assert told.endswith("atches are of 1, 8 and 64 sentences of 16 and 64 tokens, in the encoder also 128.")
     assert costs.ranges(papers).groupby("form").size()["masked"] == 1
 
 

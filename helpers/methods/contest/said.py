@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import comb
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.measures.lrp import RULES
+from helpers.measures.ranks import correlation
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import CLOSES, DECODER, ESTIMATES, SURVIVAL, UNIT
-from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED, nested
+from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED, distinct, nested
 from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, count, ends, interval, listed, number
 from helpers.scores import intervals
@@ -25,8 +25,7 @@ BESIDE = (  # in files alone: twins of others, what few models have, and what do
     "cp", *ESTIMATES, "gradient, token", "rare", "probing", "alignment", "first token"
 )  # fmt: skip
 TWINS = (ESTIMATES[0], "gradient, token")  # of these what stands beside the loss without the head
-STABLE = ("alpha_beta", "attnlrp", "gradient, example", "output norm", TRUTH, "confidence", "positional", SURVIVAL)  # drawn
-BEST = 5  # of a contest, which are looked for in another
+STABLE = ("alpha_beta", "attnlrp", UNIT, "output norm", TRUTH, SURVIVAL)  # drawn: heads are not matched by these
 FEW = 3  # models, below which an interval over models says nothing
 MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
 VALUES = ["value", "low", "high"]
@@ -138,14 +137,30 @@ def telling(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def predictors(table: pd.DataFrame) -> str:
-    """Of `tables.predictors`: the measure that goes best with the loss without a head, for each kind that can tell."""
-    told: dict[str, list[str]] = {}
-    for kind, part in telling(table).dropna(subset="rho").groupby("kind", sort=False):
-        best = part.loc[part.rho.idxmax()]
-        value = interval(best.rho, best.low, best.high, ".2f") + ", which holds zero" * bool(best.low <= 0 <= best.high)
-        told.setdefault(f"*{named(best.measure)}*", []).append(f"{KIND_TITLES[kind]} heads {value}")
-    closest = listed(f"{name} ({'; '.join(values)})" for name, values in told.items())
-    return f"Of the measures drawn, closest to the {named(TRUTH)} is {closest}. Differences are not tested."
+    """Of `tables.predictors`: how gradient importance, confidence and the signed gradient go with the loss without a head."""
+    told, part = [], telling(table).dropna(subset="rho")
+    for name in (UNIT, "confidence", ESTIMATES[0]):
+        rows = part[part.measure == name]
+        each = [f"{interval(*row, '.2f')}" for row in rows[["rho", "low", "high"]].to_numpy()]
+        told += [f"*{named(name)}* {listed(each)}"] if len(each) else []
+    return f"Rank correlation in {listed(KIND_TITLES[kind] for kind in part.kind.unique())} heads: {'; '.join(told)}."
+
+
+def felt(tables: Mapping[Any, pd.DataFrame], differ: pd.DataFrame | None) -> str:
+    """Of head tables and `effects`: the same of encoder heads in trainings where half of them or more change the loss."""
+    rho: dict[str, list[float]] = {UNIT: [], "confidence": []}
+    models = []
+    for (model, seed), table in distinct(tables).items() if differ is not None else ():
+        at = spoken(model), seed, "encoder"
+        if at in differ.index and differ.shown[at] and {TRUTH, *rho} <= {*table}:
+            models.append(at[0])
+            for name, values in rho.items():
+                values.append(correlation(table[TRUTH], table[name], "encoder", within_layer=True, repeats=1)["rho"])
+    if not models:
+        return ""
+    told = listed(f"*{named(name)}* {ends(pd.Series(values), '.2f')}" for name, values in rho.items())
+    made = f"{listed(dict.fromkeys(models))}, {count(len(models), 'training')}"
+    return f"Encoder heads, where half of them or more change the loss ({made}): {told}. Differences are not tested."
 
 
 def stability(table: pd.DataFrame) -> str:
@@ -180,19 +195,25 @@ def steady(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_once(each: pd.DataFrame) -> tuple[str, str]:
-    """Of `tables.each_training`: whether gradient importance costs less than random heads; how many do better, and by layer."""
+    """Of `tables.each_training`: whether gradient importance costs less than random heads; which do better, and by layer."""
     change = each.groupby(["model", "criterion", "seed"], sort=False).change.mean()
     mean, worst = change.groupby(level=[0, 1], sort=False).mean().unstack(0), change.groupby(level=1).max()
     less = [f"*{named(name)}*" for name in DRAWN if worst[worst.index == name].lt(0).all() and name in worst and name != UNIT]
-    some = "In every setting and training" if worst[UNIT] < 0 else "Not in every training"
-    said = f"{some} removal by *{named(UNIT)}* costs less than random heads; "
-    said += f"{listed(less)} always {'do' if len(less) > 1 else 'does'}." if less else "no other drawn always does."
-    more = ""
+    some = "in every setting and training" if worst[UNIT] < 0 else "not in every training"
+    said = f"As a mean over numbers of heads, removal by *{named(UNIT)}* costs less than random heads {some}"
+    said += f"; so {'do' if len(less) > 1 else 'does'} {listed(less)}, where measured" * bool(less)
+    said += "."
+    won = (each.change < 0).groupby(each.criterion).agg(["sum", "size"])
+    told = [f"*{named(name)}* {won['sum'][name]} of {won['size'][name]}" for name in DRAWN if f"*{named(name)}*" in less]
+    more = f"In single cuts: *{named(UNIT)}* {won['sum'][UNIT]} of {won['size'][UNIT]}, {listed(told)}. " if told else ""
     rest = mean.drop([name for name in mean.index if name == UNIT or name.endswith(", by layer")])
     for model in mean.columns[(rest < mean.loc[UNIT]).sum() > rest.notna().sum() / 2]:
         before, of = (rest[model] < mean.at[UNIT, model]).sum(), count(len(change[model].index.unique("seed")), "training")
         more += f"In {_settings(each.model)[model]} ({of}) {before} of {rest[model].count()} others cost less than"
         more += f" *{named(UNIT)}*. "
+    if "L1 gates" in mean.index:
+        ahead = mean.loc["L1 gates"] < mean.loc[UNIT]
+        more += f"*L1 gates* cost less than it in {ahead.sum()} of {len(ahead)} settings. "
     if BY_LAYER in mean.index:
         kept, every = mean.loc[BY_LAYER] / mean.loc[UNIT], mean.columns.str.endswith(EVERY)
         parts = {"one kind": kept[~every].dropna(), "all kinds": kept[every].dropna()}
@@ -299,10 +320,12 @@ def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     own, alike = _first(ranked, drawn), hollow(ranked.set_index("criterion"), paired)
     alone = own.groupby("criterion").seed.transform("nunique") == 1
     own = own.assign(**{end: own[end].where(alone & (own.criterion != RANDOM)) for end in ("low", "high")})  # over sentences
-    left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, trained on"
+    left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, then trained on"
     trained = f", {count(own.seed.nunique(), 'training')}"
     own = own.assign(
-        model=left + "\n" + own.model + ", " + own["test set"] + trained, hollow=own.criterion.isin(alike), value=own.change
+        model=left + "\n" + own.model + ", " + own["test set"].replace("test", "test set") + trained,
+        hollow=own.criterion.isin(alike),
+        value=own.change,
     )
     return own.assign(criterion=own.criterion.map(_called))[["criterion", "model", *VALUES, "hollow"]]
 
@@ -313,48 +336,6 @@ def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame, steps: int) -> str:
     plain = (own.bleu - own.change).groupby(own["test set"], sort=False).mean()
     said = listed(number(value, ".1f") for value in plain)
     return f"BLEU minus that of the unpruned model ({said}); both train {number(steps)} more steps"
-
-
-def layers(ranked: pd.DataFrame, drawn: pd.DataFrame, paired: pd.DataFrame, shares: pd.DataFrame) -> str:
-    """What tells the criteria of a contest's first model apart: who keeps nothing of the layer where most of the loss is.
-
-    `shares` are `tables.shares` of its trainings, empty where there are none.
-    """
-    here, rivals = _rivals(ranked)
-    at, kept, nothing = _nothing(ranked, drawn, shares)
-    if not nothing:
-        return ""
-    alike, mean = hollow(here, paired), kept.mean().round(1)
-    who = listed(f"*{_called(name)}*" for name in nothing) if len(nothing) <= FEW else f"{len(nothing)} rankings"
-    said = f"{who} keep{'s' * (len(nothing) == 1)} no head of layer {at + 1}, which the loss needs most;"
-    said += f" *{_called(rivals.index[0])}* keeps {ends(kept.get_group(rivals.index[0]), '.0f')}."
-    as_few = [name for name in rivals.index if name not in alike and RANDOM in mean and mean[name] <= mean[RANDOM]]
-    for name in as_few[:1]:
-        said += f" Layers alone do not decide: *{_called(name)}* keeps {number(mean[name], '.1f')} there, as random"
-        said += f" draws do ({number(mean[RANDOM], '.1f')}), and changes BLEU by {number(here.value[name], '+.1f')}, they by"
-        said += f" {number(here.value[RANDOM], '+.1f')}."
-    return said
-
-
-def turned(each: pd.DataFrame, ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Which choices are ahead of random heads in every training while nothing is trained, and behind them after it.
-
-    Parameters
-    ----------
-    each : pandas.DataFrame
-        `tables.each_training` of heads removed at once.
-    """
-    own = _first(ranked, drawn).merge(ranked[["model", "test set"]].head(1))
-    level = own[own.criterion == RANDOM].groupby("seed").change.mean()
-    both = own.merge(each, on=["model", "seed", "criterion", "heads"], suffixes=("", " at once"))
-    both = both.assign(after=both.change - both.seed.map(level)).set_index("criterion")
-    lost = (both["change at once"] < 0) & (both.after < 0)
-    names = [name for name in both.index.unique() if lost[[name]].all()]
-    if not names:
-        return ""
-    said = f"With as many heads and no training, {listed(f'*{_called(name)}*' for name in names)} cost"
-    said += f" {ends(-both['change at once'][both.index.isin(names)], '.2f')} nats less than random heads, in each training;"
-    return f"{said} after training on, they are behind them in each."
 
 
 def _nothing(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> tuple[int, Any, list[str]]:
@@ -416,10 +397,12 @@ def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
         return ""
     best = rivals.index[0]
     found = _ahead(ranked, drawn, [(best, name) for name in here.index.drop([best, RANDOM], errors="ignore")])
+    apart = found.value[found.p_holm >= LEVEL].sort_values(ascending=False)  # by how much, and yet not told
     found = found[found.index.isin(here.index[here.value > here.value.get(RANDOM, -np.inf)])]
     sure = [f"*{_called(str(name))}*" for name in found.index[found.p_holm < LEVEL]]
     said = f"BLEU of *{_called(best)}* minus that of others above random heads (told from it after Holm's correction:"
-    return f"{said} {listed(sure)}): {_told(found, '+.2f')}."
+    few = [f"; not even *{_called(str(name))}*, {number(value, '+.1f')}" for name, value in apart.head(1).items()]
+    return f"{said} {listed(sure)}{''.join(few)}): {_told(found, '+.2f')}."
 
 
 def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = None) -> str:
@@ -448,12 +431,12 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     said += f" *{_called(pick)}* by {interval(*beyond.loc[pick, VALUES], '+.1f')} BLEU."
     if len(sure) > 1:
         apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
-        told = apart.p_holm[sure.drop(pick)] < LEVEL
-        said += f" {told.sum() or 'None'} of the other {len(told)} is told from it" + ", and it" * (len(known) > 1)
+        told = (apart.p_holm < LEVEL)[sure.drop(pick)] & (apart["value"] < 0)[sure.drop(pick)]
+        said += f" {told.sum() or 'None'} of the other {len(told)} is shown to be better" + ", and it" * (len(known) > 1)
         if len(known) > 1:
             rest = known.drop(pick).sort_values()
             first, last = (f"{number(rest[name])} (*{_called(str(name))}*)" for name in rest.index[[0, -1]])
-            said += f" is the cheapest: the others take {first} to {last} times as long, where timed (notebook 7)"
+            said += f" is the cheapest as run: the others took {first} to {last} times as long, where timed (notebook 7)"
         said += "."
     return said
 
@@ -470,39 +453,48 @@ def _units(ranked: pd.DataFrame, drawn: pd.DataFrame, beyond: pd.DataFrame) -> s
 
 def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
     """What of a contest carries over to other text: of that `tables.over_seeds` and `tables.against_l0`."""
-    (here, rivals), (there, _) = _rivals(ranked), _rivals(other)
-    best = [name for name in here.index.drop(RANDOM, errors="ignore") if name in there.index][:BEST]
-    if len(best) < BEST or rivals.index[0] not in there.index:
+    (_, rivals), (there, _) = _rivals(ranked), _rivals(other)
+    if rivals.empty or (first := rivals.index[0]) not in there.index:
         return ""
-    own = other[other.model.eq(there.model.iloc[0]) & (other.criterion != RANDOM)]
-    place = own.set_index("criterion").groupby("test set", sort=False).value.rank(ascending=False)
-    place = pd.DataFrame({"test set": own["test set"].to_numpy(), "place": place.to_numpy()}, place.index)
-    most = {name: int(rows.place[best].max()) for name, rows in place.groupby("test set", sort=False)}
-    chosen, first = there.index.drop(RANDOM, errors="ignore"), rivals.index[0]
-    luck = listed(number(comb(last, BEST) / comb(len(chosen), BEST), ".1%") for last in most.values())
     said = f"On {text} text ({there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')},"
-    said += (
-        f" {number(there['heads'].iloc[0], '.0f')} encoder heads left) the {BEST} best of {len(chosen)} choices here are among"
-    )
-    said += f" {listed(f'the {last} best on {name}' for name, last in most.items())} (by chance: {luck})."
-    tested = tested.merge(there[["model", "test set"]].drop_duplicates()).set_index("criterion")
-    said += f" *{_called(first)}* is number {chosen.get_loc(first) + 1} on {there['test set'].iloc[0]},"
-    said += f" {interval(*tested.loc[first, VALUES], '+.1f')} BLEU beside L0."
-    worse = [f"*{_called(str(name))}*" for name in tested.index[(tested.p_holm < LEVEL) & (tested["value"] < 0)]]
-    return said + f" Worse than L0 there after Holm's correction: {listed(worse)}." * bool(worse)
+    said += f" {number(there['heads'].iloc[0], '.0f')} encoder heads left)"
+    tested = tested[tested.model == there.model.iloc[0]].set_index("criterion")
+    beside = [f"{interval(*row, '+.1f')} on {at}" for *row, at in tested.loc[[first], [*VALUES, "test set"]].to_numpy()]
+    said += f" *{_called(first)}* is {listed(beside)} BLEU beside L0."
+    worse = tested[(tested.p_holm < LEVEL) & (tested["value"] < 0)]
+    told = [
+        f"on {at} {listed(f'*{_called(str(name))}*' for name in worse.index[worse['test set'] == at])}"
+        for at in tested["test set"].unique()
+    ]
+    return f"{said} Worse than L0 after Holm's correction are {listed(told)}."
 
 
-def recommended(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> str:
-    """Of a contest what to prune by, and which measures keep nothing of the layer where most of the loss is and come last."""
+def recommended(ranked: pd.DataFrame, own: pd.DataFrame, shares: pd.DataFrame, other: pd.DataFrame | None) -> str:
+    """Of a contest what to prune by, and who keeps nothing of the layer where most of the loss is, here and elsewhere.
+
+    Parameters
+    ----------
+    other : pandas.DataFrame or None
+        `tables.over_seeds` of a contest on other text.
+    """
     _, rivals = _rivals(ranked)
-    at, _, nothing = _nothing(ranked, drawn, shares)
+    at, kept, nothing = _nothing(ranked, own, shares)
     if UNIT not in rivals.index[:1] or not nothing or {*nothing} != {*rivals.index[-len(nothing) :]}:
         return ""
+    gains = []
+    for part in (ranked, other):
+        if part is not None and len(part):
+            bleu = part[part.model == part.model.iloc[0]].pivot(index="test set", columns="criterion", values="value")
+            told = listed(ends(bleu[name] - bleu[RANDOM], "+.1f") for name in nothing if name in bleu)
+            gains.append(f"{told} in {part.model.iloc[0]}")
     said = "**To prune**, rank the heads of an encoder by gradient importance, then train on: in the contest nothing dearer is"
-    said += " shown to choose better. Do not rank over all layers by"
-    said += f" {' or '.join(f'*{_called(name)}*' for name in nothing[::-1])}: here"
-    keep, come = ("they keep", "come") if len(nothing) > 1 else ("it keeps", "comes")
-    return f"{said} {keep} no head of layer {at + 1} and {come} last."
+    said += (
+        f" shown to choose better. {listed(f'*{_called(name)}*' for name in nothing)} keep{'s' * (len(nothing) == 1)} no head"
+    )
+    said += (
+        f" of layer {at + 1} here, which the loss needs most (gradient importance: {ends(kept.get_group(UNIT), '.0f')}); BLEU"
+    )
+    return f"{said} above random heads is {listed(gains)} (not tested)."
 
 
 def answer(agreement: pd.DataFrame, everywhere: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
@@ -515,8 +507,11 @@ def answer(agreement: pd.DataFrame, everywhere: pd.DataFrame, advice: str = "", 
     """
     part, said = agreement[agreement.kind == _main(agreement)], []
     if len(part):
-        said.append(f"**On {text} text measures {_how(part.rho.median())}.** Two measures of {KIND_TITLES[part.kind.iloc[0]]}")
-        said.append(f"heads have a median rank correlation of {median(agreement)} within a layer,")
+        of = f"{len({*part.one, *part.other})} measures of {KIND_TITLES[part.kind.iloc[0]]}"
+        said.append(
+            f"**On {text} text measures {_how(part.rho.median())}.** Two of {of} heads have a median rank correlation of"
+        )
+        said.append(f"{median(agreement)} ({ends(part.rho, '.2f')}) within a layer,")
         said.append(f"{median(everywhere)} over all layers.")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
@@ -547,7 +542,8 @@ def bounds(table: pd.DataFrame) -> str:
     """Of `tables.reliability`: what bounds the correlation of each measure with anything, least first, high ones together."""
     part = table[table.kind == _main(table)].dropna(subset="bound").sort_values("bound")
     low, rest = part[part.bound < HIGH], part[part.bound >= HIGH]
-    told = [f"{named(row.measure)} {row.bound:.2f}" for row in low.itertuples()]
+    least = np.sqrt(low[["bound", "reliability_low", "reliability_high"]].clip(lower=0).pow([2, 1, 1]))
+    told = [f"{named(name)} {interval(*row, '.2f')}" for name, row in zip(low.measure, least.to_numpy(), strict=True)]
     told += [f"the others measured on halves {ends(rest.bound, '.2f')}"] if len(rest) else []
     kind = KIND_TITLES[_main(table)]
     return f"Bounds on any correlation with a measure of {kind} heads: {'; '.join(told)}." if told else ""
