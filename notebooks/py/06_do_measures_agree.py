@@ -142,7 +142,7 @@ if own:
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
-everywhere = run.table(contest.tables.agreement(tables, differ, within=False), "agreement_all_layers")
+run.table(contest.tables.agreement(tables, differ, within=False), "agreement_all_layers")
 in_words = said.drawn(agreement)
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 main = next(kind for kind in KINDS if kind in {*in_words.kind})
@@ -154,8 +154,7 @@ run.figure(
     show=bool(contests),
 )
 why = """The claim takes LRP αβ alone, the default: both others keep the sign of what they sum. Of each family of measures
-one is drawn; all of them, and decoder and cross heads, are in the file `agreement`. Relevance and confidence correlate
-otherwise than in notebook 1, because the models are others."""
+one is drawn; all of them, and decoder and cross heads, are in the file `agreement`."""
 display(folded("More: relevance by its three rules, and what is not drawn", said.rules(agreement), why))
 
 # %% [markdown]
@@ -231,8 +230,8 @@ run.figure(
 )
 display(Markdown(said.felt(tables, differ)))
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
-sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well where it comes
-from one half of them and the loss from the other (the figure is of all sentences). {contest.tables.owed_to_sharing(shared)}"""
+sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well from one half to
+the loss on the other. {contest.tables.owed_to_sharing(shared)}"""
 display(folded("More: is it shared sentences alone", sharing))
 
 # %% [markdown]
@@ -311,7 +310,7 @@ if natural and committed.table("agreement").exists():
     pairs = pd.read_csv(committed.table("agreement"))
     natural += f" Two measures agree by {said.median(said.drawn(pairs))} within a layer. {said.rules(pairs)}"
 of = "your" if text else texts[run.corpus]
-first = said.answer(said.drawn(agreement), said.drawn(everywhere), advice, of)
+first = said.answer(said.drawn(agreement), advice, of)
 closing = f"""
 {take}
 

@@ -182,7 +182,7 @@ def likeness(table: pd.DataFrame) -> str:
     table = table.reset_index("kind")
     table = table[table.kind == _main(table)]
     said = f"Matched heads look alike by a cosine of {ends(table.cosine, '.2f')} ({ends(table.chance, '.2f')} with random"
-    return f"{said} weights). Where it is low, a low correlation of ranks says as much of the matching as of the measure."
+    return f"{said} weights)."
 
 
 def steady(table: pd.DataFrame) -> pd.DataFrame:
@@ -205,7 +205,11 @@ def at_once(each: pd.DataFrame) -> tuple[str, str]:
     said += "."
     won = (each.change < 0).groupby(each.criterion).agg(["sum", "size"])
     told = [f"*{named(name)}* {won['sum'][name]} of {won['size'][name]}" for name in DRAWN if f"*{named(name)}*" in less]
-    more = f"In single cuts: *{named(UNIT)}* {won['sum'][UNIT]} of {won['size'][UNIT]}, {listed(told)}. " if told else ""
+    more = (
+        f"Single cuts where it costs less: *{named(UNIT)}* {won['sum'][UNIT]} of {won['size'][UNIT]}, {listed(told)}. "
+        if told
+        else ""
+    )
     rest = mean.drop([name for name in mean.index if name == UNIT or name.endswith(", by layer")])
     for model in mean.columns[(rest < mean.loc[UNIT]).sum() > rest.notna().sum() / 2]:
         before, of = (rest[model] < mean.at[UNIT, model]).sum(), count(len(change[model].index.unique("seed")), "training")
@@ -423,7 +427,7 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     sure = beyond.index[(beyond["value"] > 0) & (beyond.p_holm < LEVEL)]
     if not len(sure):
         return f"No measure is shown to choose better than chance; the best by value is *{_called(best)}*."
-    known = pd.Series(dtype=float) if costs is None else costs.reindex(sure).dropna()
+    known = pd.Series(dtype=float) if costs is None else costs.drop(TRAINED, errors="ignore").reindex(sure).dropna()
     pick = str(known.idxmin()) if len(known) else str(sure[0])
     said = f"**To prune, rank by {_called(pick)}.** In {here.model.iloc[0]} ({count(int(here.seeds[pick]), 'training')})"
     said += f" {len(sure)} of {len(beyond)} choices beat random heads after Holm's correction"
@@ -432,11 +436,11 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     if len(sure) > 1:
         apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
         told = (apart.p_holm < LEVEL)[sure.drop(pick)] & (apart["value"] < 0)[sure.drop(pick)]
-        said += f" {told.sum() or 'None'} of the other {len(told)} is shown to be better" + ", and it" * (len(known) > 1)
+        said += f" {told.sum() or 'None'} of the other {len(told)} is shown to be better"
         if len(known) > 1:
             rest = known.drop(pick).sort_values()
             first, last = (f"{number(rest[name])} (*{_called(str(name))}*)" for name in rest.index[[0, -1]])
-            said += f" is the cheapest as run: the others took {first} to {last} times as long, where timed (notebook 7)"
+            said += f"; as run, they took {first} to {last} times as long, where timed (notebook 7)"
         said += "."
     return said
 
@@ -459,14 +463,14 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, t
     said = f"On {text} text ({there.model.iloc[0]}, {count(int(there.seeds[TRAINED]), 'training')},"
     said += f" {number(there['heads'].iloc[0], '.0f')} encoder heads left)"
     tested = tested[tested.model == there.model.iloc[0]].set_index("criterion")
-    beside = [f"{interval(*row, '+.1f')} on {at}" for *row, at in tested.loc[[first], [*VALUES, "test set"]].to_numpy()]
-    said += f" *{_called(first)}* is {listed(beside)} BLEU beside L0."
+    beside = [f"{interval(*row, '+.1f')} BLEU on {at}" for *row, at in tested.loc[[first], [*VALUES, "test set"]].to_numpy()]
+    said += f" *{_called(first)}* is {listed(beside)} beside L0."
     worse = tested[(tested.p_holm < LEVEL) & (tested["value"] < 0)]
     told = [
         f"on {at} {listed(f'*{_called(str(name))}*' for name in worse.index[worse['test set'] == at])}"
         for at in tested["test set"].unique()
     ]
-    return f"{said} Worse than L0 after Holm's correction are {listed(told)}."
+    return f"{said} After Holm's correction there are worse than L0 {listed(told)}."
 
 
 def recommended(ranked: pd.DataFrame, own: pd.DataFrame, shares: pd.DataFrame, other: pd.DataFrame | None) -> str:
@@ -497,22 +501,13 @@ def recommended(ranked: pd.DataFrame, own: pd.DataFrame, shares: pd.DataFrame, o
     return f"{said} above random heads is {listed(gains)} (not tested)."
 
 
-def answer(agreement: pd.DataFrame, everywhere: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
-    """The question of the notebook answered: within layers, over all layers, and which measure to prune by.
-
-    Parameters
-    ----------
-    agreement, everywhere : pandas.DataFrame
-        `tables.agreement` of what is `drawn`, within layers and over all.
-    """
+def answer(agreement: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
+    """The question of the notebook answered: of `tables.agreement` what is `drawn`, and which measure to prune by."""
     part, said = agreement[agreement.kind == _main(agreement)], []
     if len(part):
-        of = f"{len({*part.one, *part.other})} measures of {KIND_TITLES[part.kind.iloc[0]]}"
-        said.append(
-            f"**On {text} text measures {_how(part.rho.median())}.** Two of {of} heads have a median rank correlation of"
-        )
-        said.append(f"{median(agreement)} ({ends(part.rho, '.2f')}) within a layer,")
-        said.append(f"{median(everywhere)} over all layers.")
+        said.append(f"**On {text} text measures {_how(part.rho.median())}.** Two of {len({*part.one, *part.other})} rank")
+        said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads of a layer alike by {median(agreement)} in the median")
+        said.append(f"({ends(part.rho, '.2f')}).")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
