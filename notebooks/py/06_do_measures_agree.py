@@ -230,8 +230,8 @@ run.figure(
 )
 display(Markdown(said.felt(tables, differ)))
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
-sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict less well from one half to
-the loss on the other. {contest.tables.owed_to_sharing(shared)}"""
+sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict the loss
+on the other half less well. {contest.tables.owed_to_sharing(shared)}"""
 display(folded("More: is it shared sentences alone", sharing))
 
 # %% [markdown]

@@ -353,11 +353,7 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     )
     assert said_of.recommended(ranked, emptied, shares, None) == said_of.recommended(ranked, whole, shares[:0], None) == ""
     drawn = said_of.beside_random(ranked, contest.tables.against(parts), whole, 8)
-    assert (
-        len(drawn) == 12
-        and drawn.low.isna().all()
-        and drawn.model.iloc[0].startswith("2 of 8 encoder heads left, then trained")
-    )
+    assert len(drawn) == 12 and drawn.low.isna().all() and drawn.model.iloc[0].startswith("2 of 8 heads left, then trained")
     alone = said_of.beside_random(ranked, contest.tables.against(parts), whole[whole.seed == 1])
     assert alone.low.notna().sum() == 4  # one training has an interval over sentences, single draws have none
     assert said_of.unpruned(ranked, whole, 2000).endswith("unpruned model (50.0); both train 2,000 more steps")
@@ -372,7 +368,7 @@ def test_what_carries_over_to_other_text():
     tested = tested.assign(p_holm=np.where(tested.criterion == "votes", 0.01, 0.5))
     assert said_of.elsewhere(ranked, ranked, tested, "other") == (
         "On other text (a, 1 training, 3 encoder heads left) *gradient importance* is -2.0 [-3.0, -1.0] BLEU on test beside L0."
-        " After Holm's correction there are worse than L0 on test *votes*."
+        " Worse than L0 after Holm's correction: on test *votes*."
     )
     assert said_of.elsewhere(ranked, ranked[ranked.criterion != said_of.UNIT], tested, "other") == ""
 
@@ -394,7 +390,8 @@ def test_what_is_drawn_of_heads_removed_at_once():
     assert said_of.at_once(pd.DataFrame(rows, columns=each.columns)) == (
         "As a mean over numbers of heads, removal by *gradient importance* costs less than random heads in every setting and"
         " training; so do *gradient importance, by layer* and *L1 gates*, where measured.",
-        "Single cuts where it costs less: *gradient importance* 3 of 3, *gradient importance, by layer* 3 of 3 and *L1 gates* 3 of 3. "
+        "Single cuts where it costs less: *gradient importance* 3 of 3, *gradient importance, by layer* "
+        "3 of 3 and *L1 gates* 3 of 3. "
         "In b: encoder heads (1 training) 2 of 2 others cost less than *gradient importance*. *L1 gates* cost less than it in"
         " 2 of 3 settings. *By layer* keeps of its gain on"
         " random heads 100 % where heads of one kind go and 25 % where heads of all kinds go. Differences are not tested.",

@@ -150,9 +150,9 @@ def felt(tables: Mapping[Any, pd.DataFrame], differ: pd.DataFrame | None) -> str
     """Of head tables and `effects`: the same of encoder heads in trainings where half of them or more change the loss."""
     rho: dict[str, list[float]] = {UNIT: [], "confidence": []}
     models = []
-    for (model, seed), table in distinct(tables).items() if differ is not None else ():
+    for (model, seed), table in distinct(tables).items():
         at = spoken(model), seed, "encoder"
-        if at in differ.index and differ.shown[at] and {TRUTH, *rho} <= {*table}:
+        if differ is not None and at in differ.index and differ.shown[at] and {TRUTH, *rho} <= {*table}:
             models.append(at[0])
             for name, values in rho.items():
                 values.append(correlation(table[TRUTH], table[name], "encoder", within_layer=True, repeats=1)["rho"])
@@ -324,7 +324,7 @@ def beside_random(ranked: pd.DataFrame, paired: pd.DataFrame, drawn: pd.DataFram
     own, alike = _first(ranked, drawn), hollow(ranked.set_index("criterion"), paired)
     alone = own.groupby("criterion").seed.transform("nunique") == 1
     own = own.assign(**{end: own[end].where(alone & (own.criterion != RANDOM)) for end in ("low", "high")})  # over sentences
-    left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} encoder heads left, then trained on"
+    left = f"{ends(own['heads'], '.0f')}{f' of {of}' * bool(of)} heads left, then trained on"
     trained = f", {count(own.seed.nunique(), 'training')}"
     own = own.assign(
         model=left + "\n" + own.model + ", " + own["test set"].replace("test", "test set") + trained,
@@ -470,7 +470,7 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, t
         f"on {at} {listed(f'*{_called(str(name))}*' for name in worse.index[worse['test set'] == at])}"
         for at in tested["test set"].unique()
     ]
-    return f"{said} After Holm's correction there are worse than L0 {listed(told)}."
+    return f"{said} Worse than L0 after Holm's correction: {'; '.join(told)}."
 
 
 def recommended(ranked: pd.DataFrame, own: pd.DataFrame, shares: pd.DataFrame, other: pd.DataFrame | None) -> str:
