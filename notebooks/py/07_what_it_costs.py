@@ -17,13 +17,13 @@
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md)
 #
-# Voita et al. (2019) choose heads by *relevance*, a head's share in the prediction, or train again (L0 gates). Ni et al. (2023)
-# add a term to the loss; Liu & Chen (2023) feed coreference to heads. What does that cost, and is dearer better?
+# Voita et al. (2019) rank heads by *relevance*, their share in the prediction, or train again (L0 gates). Ni et al. (2023) add
+# a loss term; Liu & Chen (2023) feed coreference to heads. What does that cost? Is dearer better?
 #
-# The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on what the head puts out.
-# Quality is that of notebook 6's *contest*: each measure chose encoder heads to remove, then the model trained on. *Confidence*
-# is the mean largest attention weight; *positional* counts looks at one offset, *votes* the groups that a head stands for;
-# *L1 gates* are trained alone, at a price.
+# The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on its output.
+# Quality is of notebook 6's *contest*: each measure chose encoder heads to remove, then the model trained on. *Confidence* is
+# the mean largest attention weight; *positional* counts looks at one offset, *votes* groups a head stands for; *L1 gates* alone are
+# trained, at a price.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown

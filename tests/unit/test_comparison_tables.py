@@ -275,8 +275,7 @@ def test_every_criterion_against_l0_is_one_family():
     _, advice, ahead = told(costs, random=[-1.0, 1.0], f=9.0, a=8.5, b=8.5)
     assert "*a* +0.50 [+0.50, +0.50]" in ahead and "correction: none" not in ahead and "L0" not in ahead  # that is no better
     assert advice.startswith("**To prune, rank by a.** In EN-RU news (2 trainings) 3 of 4 choices") and advice.endswith(
-        "1 of the other 2 is shown to be better; as run, they took 2.00 (*f*) to 3.25 (*b*) times as long, where timed"
-        " (notebook 7)."
+        "1 of the other 2 is shown better; as run, they took 2.00 (*f*) to 3.25 (*b*) times as long, where timed (notebook 7)."
     )
     assert told(random=0.0, cp=0.0)[1].startswith("No measure is shown to choose better than chance; the best")
     alone = {ONE: one}  # no interval over one training
@@ -303,8 +302,8 @@ def test_the_answer_is_of_what_is_within_and_over_all_layers():
                           "shown": True})  # fmt: skip
     part = said_of.drawn(pairs)  # one rule of relevance is not drawn
     assert said_of.answer(part, "A.", "natural") == (
-        "**On natural text measures agree well.** Two of 3 rank encoder self heads of a layer alike by 0.71 in the median"
-        " (0.50 to 0.92). A."
+        "**On natural text measures agree well.** Two of 3 rank encoder self heads of a layer alike by 0.71 (median;"
+        " 0.50 to 0.92). A."
     )
     assert said_of.answer(pairs[:0]).startswith("This run prunes no model")
     models = {("a", 1): 0, ("a", 2): 0, ("b" + contest.tables.EVERY, 1): 0}

@@ -436,7 +436,7 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     if len(sure) > 1:
         apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
         told = (apart.p_holm < LEVEL)[sure.drop(pick)] & (apart["value"] < 0)[sure.drop(pick)]
-        said += f" {told.sum() or 'None'} of the other {len(told)} is shown to be better"
+        said += f" {told.sum() or 'None'} of the other {len(told)} is shown better"
         if len(known) > 1:
             rest = known.drop(pick).sort_values()
             first, last = (f"{number(rest[name])} (*{_called(str(name))}*)" for name in rest.index[[0, -1]])
@@ -506,8 +506,8 @@ def answer(agreement: pd.DataFrame, advice: str = "", text: str = "generated") -
     part, said = agreement[agreement.kind == _main(agreement)], []
     if len(part):
         said.append(f"**On {text} text measures {_how(part.rho.median())}.** Two of {len({*part.one, *part.other})} rank")
-        said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads of a layer alike by {median(agreement)} in the median")
-        said.append(f"({ends(part.rho, '.2f')}).")
+        said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads of a layer alike by {median(agreement)} (median;")
+        said.append(f"{ends(part.rho, '.2f')}).")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
