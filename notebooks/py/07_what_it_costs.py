@@ -22,8 +22,8 @@
 #
 # The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on its output.
 # Quality is of notebook 6's *contest*: each measure chose encoder heads to remove, then the model trained on. *Confidence* is
-# the mean largest attention weight; *positional* counts looks at one offset, *votes* groups a head stands for; *L1 gates* alone are
-# trained, at a price.
+# the mean largest attention weight; *positional* counts looks at one offset, *votes* groups a head stands for; *L1 gates*
+# alone are trained, at a price.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
