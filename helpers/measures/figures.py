@@ -271,47 +271,35 @@ def sorted_heads(single: pd.DataFrame, out: int, sure: pd.Series):
 
 
 @redrawable
-def one_by_one(frame: pd.DataFrame, marked: int):
-    """What heads cost off together beside the sum of what each costs alone, against how many are off.
+def one_by_one(frame: pd.DataFrame, marked: int, choices: Sequence[str]):
+    """What heads cost off together by two choices, beside the sum of what each costs alone, against how many are off.
 
     Parameters
     ----------
     frame : pandas.DataFrame on heads (off)
-        alone and together (nats a target token), each with "_low" and "_high".
+        alone, together and other (nats a target token), each with "_low" and "_high".
     marked : int
-        A number of heads at which the two are written.
+        A number of heads at which the three are written.
+    choices : names of the one that is other, and of the one that is together and alone
     """
-    names, alone = {"together": "all off together", "alone": "sum of each off alone"}, 1000 * frame.alone
-    figure, axis = plt.subplots(figsize=(WIDTH - 0.6, 2.8))
-    for (name, said), colour in zip(names.items(), (_CHOICES[1]["color"], "#6B6B6B"), strict=True):
+    looks: dict[str, Any] = dict(zip(("other", "together"), _CHOICES, strict=False))
+    looks["alone"] = {"color": "#6B6B6B", "marker": ".", "ls": "--"}
+    figure, axis = plt.subplots(figsize=(WIDTH - 0.6, 3.1))
+    for (name, look), off, side in zip(looks.items(), ((7, -5), (-7, 6), (6, -11)), ("left", "right", "left"), strict=True):
         y, low, high = (1000 * frame[f"{name}{end}"] for end in ("", "_low", "_high"))
-        axis.fill_between(frame.index, low, high, color=colour, alpha=0.2, lw=0)
-        axis.plot(frame.index, y, color=colour, marker="o", ms=3, lw=1.3, ls="-" if name == "together" else "--")
-        axis.annotate(said, (frame.index[-1], y.iloc[-1]), (6, 0), textcoords="offset points", color=colour, va="center")
+        axis.fill_between(frame.index, low, high, color=look["color"], alpha=0.2, lw=0)
+        axis.plot(frame.index, y, ms=4, lw=1.3, **look)
         if marked in frame.index:
-            off = (-6, 7) if name == "together" else (6, -11)
-            times = f" (× {y[marked] / alone[marked]:,.0f})" * bool(name == "together" and alone[marked] > 0)
-            axis.annotate(f"{y[marked]:,.0f}{times}", (marked, y[marked]), off, textcoords="offset points", color=colour,
-                          ha="right" if name == "together" else "left", fontweight="bold")  # fmt: skip
-    if marked in frame.index:
-        axis.vlines(marked, *sorted(1000 * frame.loc[marked, list(names)]), color="grey", lw=1, ls=":")
-    _millinats(axis, "y", frame[[*names]].stack().clip(lower=0.0011))
+            axis.annotate(f"{y[marked]:,.0f}", (marked, y[marked]), off, textcoords="offset points", color=look["color"],
+                          ha=side, fontweight="bold")  # fmt: skip
+    _millinats(axis, "y", frame[[*looks]].stack().clip(lower=0.0011))
     axis.set_ylim(1, None)
-    axis.set(xlabel="heads off, cheapest first", ylabel="rise of the loss\n(millinats per token)")
+    axis.set(xlabel="heads off, least first", ylabel="rise of the loss\n(millinats per token)")
     axis.set_xlim(0, frame.index[-1])
-    return figure
-
-
-@redrawable
-def on_top(costs: pd.DataFrame):
-    """What the same heads cost in different company: a bar a row of rise, low, high (nats a target token)."""
-    figure, axis = plt.subplots(figsize=(WIDTH - 1.2, 0.34 * len(costs) + 0.6))
-    rise, low, high = (1000 * costs[name] for name in ("rise", "low", "high"))
-    axis.barh(range(len(costs)), rise, xerr=[rise - low, high - rise], color=["#D5D5D5", "#D5D5D5", "#8A8A8A"])
-    for place, (value, end) in enumerate(zip(rise, high, strict=True)):
-        axis.annotate(f"{value:,.0f}", (max(end, 0), place), (5, 0), textcoords="offset points", va="center", fontweight="bold")
-    axis.set_yticks(range(len(costs)), costs.index)
-    axis.set(xlabel="rise of the loss (millinats per token)", ylim=(len(costs) - 0.5, -0.5))
+    own, its = choices
+    drawing.legend(
+        figure, dict(zip((f"{own}, at once", f"{its}, at once", f"{its}, summed one by one"), looks.values(), strict=True))
+    )
     return figure
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from helpers import heads
 from helpers.corpora import tokens
-from helpers.measures.removal import RANDOM, Address, at_once, drawn, least
+from helpers.measures.removal import RANDOM, at_once, drawn, least
 from helpers.measures.worth import losses_of_examples, rises_of_examples
 from helpers.runs import training
 from helpers.scores import scoring
@@ -104,7 +104,7 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def one_by_one(
-    model, batches: Iterable[Mapping[str, Any]], worth: pd.Series, points: int = 20, repeats: int = 1000
+    model, batches: Iterable[Mapping[str, Any]], worth: pd.Series, other: pd.Series, points: int = 20, repeats: int = 1000
 ) -> pd.DataFrame:
     """What heads cost off all at once, the least important first, beside the sum of what each costs off alone; on one text.
 
@@ -112,8 +112,8 @@ def one_by_one(
     ----------
     batches
         As of `beside_random`.
-    worth : pandas.Series
-        One choice.
+    worth, other : pandas.Series
+        A choice, and one that stands beside it.
     points : int
         How many numbers of heads, evenly spread up to all.
     repeats : int
@@ -122,41 +122,30 @@ def one_by_one(
     Returns
     -------
     pandas.DataFrame
-        On heads (off): alone and together, nats a target token, each with low and high (95 % interval, "alone_low" ...).
+        On heads (off): alone, together and other (of that choice, together), nats a target token, and times (together over
+        alone), each with low and high (95 % interval, "alone_low" ...).
 
     Raises
     ------
     StudyError
         As `beside_random`.
     """
-    _choices(model, worth, ())
-    held, order, rows = list(batches), least(worth, len(worth)), {}
+    _choices(model, {"worth": worth, "other": other}, ())
+    held, order, its, rows = list(batches), least(worth, len(worth)), least(other, len(other)), {}
     (whole, tokens), (alone, _) = losses_of_examples(model, held), rises_of_examples(model, held)
     for count in sorted({round(len(worth) * part / points) for part in range(1, points + 1)} - {0}):
-        with heads.gate(model, dict.fromkeys(order[:count], 0.0)):
-            rises = {"alone": alone[order[:count]].sum(axis=1), "together": losses_of_examples(model, held)[0] - whole}
+        rises = {"alone": alone[order[:count]].sum(axis=1)}
+        for name, closed in (("together", order), ("other", its)):
+            with heads.gate(model, dict.fromkeys(closed[:count], 0.0)):
+                rises[name] = losses_of_examples(model, held)[0] - whole
+        over = {name: (np.asarray(rise), tokens) for name, rise in rises.items()}
+        over["times"] = over["together"][0], over["alone"][0]
         rows[count] = {
             f"{name}{end}": float(value)
-            for name, rise in rises.items()
-            for end, value in zip(("", "_low", "_high"), scoring.ratio_interval(np.asarray(rise), tokens, repeats), strict=True)
+            for name, parts in over.items()
+            for end, value in zip(("", "_low", "_high"), scoring.ratio_interval(*parts, repeats), strict=True)
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
-
-
-def on_top(model, batches: Iterable[Mapping[str, Any]], some: Sequence[Address], others: Sequence[Address]) -> pd.DataFrame:
-    """What some heads cost off one by one (the sum), together, and together on top of others that are off: rise, low, high."""
-    held = list(batches)
-    whole, tokens = losses_of_examples(model, held)
-
-    def rise(*closed: Address) -> np.ndarray:
-        with heads.gate(model, dict.fromkeys(closed, 0.0)):
-            return losses_of_examples(model, held)[0] - whole
-
-    alone = np.sum([rise(head) for head in some], axis=0)
-    rises = {"each off alone, summed": alone, "off together, nothing else off": rise(*some)}
-    rises[f"on top of the other {len(others)}"] = rise(*some, *others) - rise(*others)
-    rows = [[float(end) for end in scoring.ratio_interval(own, tokens)] for own in rises.values()]
-    return pd.DataFrame(rows, pd.Index(rises, name="off"), ["rise", "low", "high"])
 
 
 _STRANGER = """

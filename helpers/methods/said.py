@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from helpers import study
 from helpers.measures import measured
-from helpers.measures.removal import RANDOM, Address, least
+from helpers.measures.removal import RANDOM, least
 from helpers.measures.table import TRUTH
 from helpers.methods.contest.runs import DECODER
 from helpers.methods.contest.tables import EVERY
@@ -40,12 +41,12 @@ def together(row: pd.Series) -> str:
 
 def _times(row: pd.Series) -> str:
     """How many times the sum heads cost at once; nothing where the sum may be zero or the two the same."""
-    told = f"{row.together / row.alone:,.0f} times the sum of their single costs"
-    return told * bool(row.alone_low > 0 and row.together_low > row.alone_high)
+    told = f"{interval(row.times, row.times_low, row.times_high, ',.0f')} times the sum of their single costs"
+    return told * bool(row.alone_low > 0 and row.times_low > 1)
 
 
-def _thousandths(row: pd.Series, *names: str) -> str:
-    value, low, high = 1000 * row[[*names]].astype(float)
+def _thousandths(row: Any, *names: str) -> str:
+    value, low, high = (1000 * float(getattr(row, name)) for name in names)
     return interval(value, low, high, ",.0f")
 
 
@@ -57,66 +58,68 @@ def nearest(won: pd.DataFrame) -> pd.DataFrame:
 def beside(won: pd.DataFrame) -> str:
     """Of the same what each choice costs, and how many random draws cost more."""
     rows = nearest(won)
-    parts = [
-        f"*{row.choice}* {_thousandths(row, 'own', 'own_low', 'own_high')}, below {row.beaten} of {row.draws} (p {row.p:.3f})"
-        for _, row in rows.iterrows()
-    ]
     like = " of the same types" * (rows.method.iloc[0] == ALIKE)
-    return f"With {won['heads'].max()} off, beside random heads{like}, in {UNIT}: {'; '.join(parts)}."
+    parts = [
+        f"*{row.choice}* {_thousandths(row, 'own', 'own_low', 'own_high')}, random heads{like * (not place)}"
+        f" {number(1000 * row.rise, ',.0f')} ({'mean; dearer in ' * (not place)}{row.beaten} of {row.draws})"
+        for place, row in enumerate(rows.itertuples())
+    ]
+    return f"With {won['heads'].max()} off, in {UNIT}: {'; '.join(parts)}."
 
 
 def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: pd.DataFrame | None = None) -> str:
     """Which heads are missed, and what many cost at once: of `needed`, `together`, `nearest` and, if any, `removal.quality`."""
     times, (own, other) = _times(row) or "no more than the sum of their single costs that we can tell", nearest(won).own
-    at_once = f"Yet off at once, the {row.name} heads that cost least alone cost {times}."
-    told = f"**{needed(single)}** {at_once} By *{won.choice.iloc[0]}* as many cost {number(own / other, '%')} as much."
-    told = told if results is None else f"{price(results)} {needed(single)} {at_once}"
-    return f"{told} So try both choices beside random heads before you cut."
+    told = f" By *{won.choice.iloc[0]}* as many cost {number(own / other, '%')} as much." if results is None else ""
+    cost = "" if results is None else f" {price(results)}"
+    at_once = f" Off at once, the {row.name} cheapest alone cost {times}."
+    return f"**{needed(single)}**{cost}{at_once}{told} So try both choices beside random heads before you cut."
 
 
 def price(results: pd.DataFrame) -> str:
-    """Of `removal.quality`: what a quarter and half of the heads cost by the first choice, and half by the second."""
-    (total, quarter, half, *_), (first, second, *_) = results["heads"].unique(), results.method.unique()
-    rows = results[results.method != ALIKE].set_index(["heads", "method"])
-    lost = [rows.loc[place] for place in ((quarter, first), (half, first), (half, second))]
-    least, own, other = (interval(-row.change, -row["change high"], -row["change low"], ".1f") for row in lost)
-    free = lost[0]["change low"] <= 0 <= lost[0]["change high"]
-    cost = f"no BLEU that we can tell ({least})" if free else f"{least} BLEU"
-    told = f"**Cutting {total - quarter} of {total} heads by *{first}* costs {cost}, cutting {total - half} costs {own}.**"
-    return f"{told} By *{second}*, {total - half} cost {other}."
+    """Of `removal.quality`: what each choice costs, the more heads the dearer."""
+    (total, *left), (first, second, *_) = results["heads"].unique(), results.method.unique()
+    lost = results[results.method != ALIKE].set_index(["method", "heads"])
+    lost = pd.DataFrame({"cost": -lost.change, "low": -lost["change high"], "high": -lost["change low"]})
+    own, other = ([_at(lost.loc[name, heads]) for heads in left] for name in (first, second))
+    cost = f"no BLEU that we can tell ({own[0]})" if lost.low[first, left[0]] <= 0 else f"{own[0]} BLEU"
+    more = [f"{total - heads} cost {told}" for heads, told in zip(left[1:], own[1:], strict=True)]
+    return f"Cutting {total - left[0]} of {total} by *{first}* costs {cost}, {listed(more)}; by *{second}* {listed(other)}."
 
 
-def idle(choices: Mapping[str, pd.Series], off: int, single: pd.DataFrame) -> list[Address]:
-    """Heads that by the second of two choices of `off` go, though the first keeps them, and alone cost nothing we can tell."""
-    own, its = (set(least(column, off)) for column in choices.values())
-    return sorted(head for head in its - own if single.low[head] <= 0 <= single.high[head])
+def _at(row: Any) -> str:
+    value, low, high = row
+    return interval(value, low, high, ".1f")
 
 
-def on_top(costs: pd.DataFrame, some: Sequence[Address]) -> str:
-    """Of `removal.on_top` of `some`: what heads cost off one by one, with nothing else off, and on top of others."""
-    single, alone, top = (_thousandths(row, "rise", "low", "high") for _, row in costs.iterrows())
-    noise = " (noise helped them look idle)" * bool(costs.low.iloc[0] > 0)
-    told = f"{_heads(set(some))} cost {single} millinats one by one{noise}, {alone} together, {top} {costs.index[2]}."
-    told += " Costs depend on what else is off." * bool(costs.low.iloc[2] > costs.high.iloc[1])
-    return told[:1].upper() + told[1:]
+def traded(choices: Mapping[str, pd.Series], row: pd.Series, single: pd.Series) -> str:
+    """Of a row of `removal.one_by_one` of the second of two choices: what heads cost that one alone takes, and the choices."""
+    (name, one), (other, two) = choices.items()
+    own, its = {*least(one, row.name)}, {*least(two, row.name)}
+    if own == its:
+        return f"The choices of {row.name} are the same heads."
+    alone = [number(1000 * single[sorted(part)].sum(), ".0f") for part in (its - own, own - its)]
+    costs = [_thousandths(row, of, f"{of}_low", f"{of}_high") for of in ("together", "other")]
+    told = f"The choices of {row.name} share {count(len(own & its), 'head')}. One by one, on the text of the choice, the"
+    told += f" {len(its - own)} that only *{other}* takes cost {alone[0]} {UNIT}, the {len(own - its)} that only *{name}* takes"
+    told += f" {alone[1]}. With them {row.name} off at once cost {costs[0]} and {costs[1]} on test text"
+    return f"{told}{': what a head costs depends on what else is off' * bool(row.together_low > row.other_high)}."
 
 
-def traded(choices: Mapping[str, pd.Series], off: int) -> str:
-    """In how many heads two choices of `off` differ, and how alike their measures rank; what the first alone cuts."""
-    (name, one), (_, other) = choices.items()
-    own, its, kinds = {*least(one, off)}, {*least(other, off)}, one.index.get_level_values("kind")
-    told = f"The two choices of {off} differ in {count(len(own - its), 'head')}: Spearman's correlation of the measures is"
-    told += f" {number(one.corr(other, 'spearman'), '.2f')} over all heads"
-    if len(cut := {kind for kind, *_ in own}) == 1 < kinds.nunique():
-        (kind,), left = cut, kinds.isin(cut).sum() - off
-        told += f", {number(one[kind].corr(other[kind], 'spearman'), '.2f')} over {kind} heads"
-        told += f". By *{name}* {off} {kind} heads go, so this check only asks which {left} to keep"
-    return f"{told}."
-
-
-def _heads(some: set[tuple[str, int, int]]) -> str:
-    places = {of: [f"{layer + 1}.{head + 1}" for kind, layer, head in sorted(some) if kind == of] for of, *_ in sorted(some)}
-    return " and ".join(f"{kind} {listed(own)}" for kind, own in places.items())
+def typed(choices: Mapping[str, pd.Series], won: pd.DataFrame) -> str:
+    """Of which type most heads of two choices are, and how much of their gain on random heads any heads of their types have."""
+    rows, off = nearest(won), won["heads"].max()
+    if rows.method.iloc[0] != ALIKE:
+        return ""
+    kinds = [[kind for kind, *_ in least(column, off)] for column in choices.values()]
+    most = pd.Series(kinds[0]).mode()[0]
+    drawn = won[(won.method == RANDOM) & (won["heads"] == off)].rise.iloc[0]
+    gained = listed([number(share, "%") for share in (drawn - rows.rise) / (drawn - rows.own)])
+    told = f"Of the choices of {off}, {listed([str(part.count(most)) for part in kinds])} are {most} heads. Random heads of any"
+    told += (
+        f" type cost {number(1000 * drawn, ',.0f')}: of what the choices gain on them, any heads of these types gain {gained}."
+    )
+    return told
 
 
 def reference(run: study.Run) -> Path | None:
@@ -129,15 +132,17 @@ def reference(run: study.Run) -> Path | None:
 
 
 def elsewhere(folder: Path | None) -> str:
-    """Of notebook 6, where it is known: what gradient importance costs beside its kin, where heads of all types go."""
+    """Of notebook 6, where it is known: what gradient importance keeps of its gain if its layer's norm divides it."""
     if not folder:
         return ""
-    every = _changes(folder, "removed_at_once").filter(like=EVERY, axis=0)
-    layered, less = every[f"{GRADIENT}, by layer"], every.lt(every[GRADIENT], axis=0).sum()
-    told = f"In {len(every)} other cuts of heads of all types (notebook 6), gradient importance divided by its layer's norm, as"
-    told += f" in Michel et al., costs {ends(layered / every[GRADIENT], '.0f')} times as much as ours, in"
-    told += f" {(layered >= every[RANDOM]).sum()} no less than random heads. Cheaper, not tested: the gradient per token in"
-    return f"{told} {less['gradient, token']}, L1 gates (trained under a price on their size) in {less['L1 gates']}."
+    change = _changes(folder, "removed_at_once")
+    gain = change.sub(change[RANDOM], axis=0).groupby(level=[0, 1]).mean().groupby(level=0).mean()
+    kept, every = gain[f"{GRADIENT}, by layer"] / gain[GRADIENT], gain.index.str.endswith(EVERY)
+    told = (
+        f"Divided by its layer's norm, as in Michel et al., gradient importance keeps {ends(kept[every], '%')} of its gain on"
+    )
+    told += f" random heads where heads of all types go, {ends(kept[~every], '%')} where heads of one type go (notebook 6,"
+    return f"{told} {len(kept)} settings)."
 
 
 def prices(run: study.Run) -> pd.Series | None:
@@ -146,10 +151,13 @@ def prices(run: study.Run) -> pd.Series | None:
     return pd.read_csv(path, index_col="measure").cost if path and path.exists() else None
 
 
-def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str) -> str:
-    """What to do with any model: of `nearest`, and of what notebook 6 says, where it is known."""
-    own, other = nearest(won).own
-    rank = f"With {won['heads'].max()} heads off its choice costs {number(own / other, '%')} of the other's here"
+def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str, results: pd.DataFrame | None = None) -> str:
+    """What to do with any model: of `nearest`, `removal.quality`, and of what notebook 6 says, where it is known."""
+    share = pd.Series(own / other for own, other in [nearest(won).own])
+    if results is not None:
+        losses = results[results.method != ALIKE].pivot_table("loss", "heads", "method")[[*results.method.unique()[:2]]]
+        share = (losses.iloc[:-1] - losses.iloc[-1]).apply(lambda costs: costs.iloc[0] / costs.iloc[1], axis=1)
+    rank = f"In loss its choice costs {ends(share, '%')} of the other's in {count(len(share), 'cut')} here"
     made = {"controlled": " It reads generated text.", "natural": " It reads natural text."}.get(corpus, "")
     (more, limits), train = (_cuts(folder, model), _trained_on(folder, model)) if folder else (("", ""), "")
     return (
@@ -164,13 +172,11 @@ def _cuts(folder: Path, model: str) -> tuple[str, str]:
     cut, europarl = (_changes(at, "removed_at_once") for at in (folder, folder.parent / "natural"))
     share = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0]
     every = share.filter(like=EVERY)
-    told = f", {ends(every, '%')} in {len(every)} cuts of heads of all types in notebook 6"
-    if (own := (f"{model}{EVERY}", 1)) in share:
-        told += f" (this training {ends(share[own], '%')})"
-    told += f", {ends(europarl[GRADIENT] / europarl[TRUTH], '%')} in {len(europarl)} cuts of encoder heads on Europarl"
+    told = f", {ends(every, '%')} in {len(every)} cuts of {count(len(every.groupby(level=[0, 1])), 'training')} (notebook 6), "
+    told += f"{ends(europarl[GRADIENT] / europarl[TRUTH], '%')} in {count(len(europarl), 'cut')} of encoder heads on Europarl"
     others = {DECODER: "cuts of a decoder-only model", f"{model}, small": "of encoder heads of a smaller model"}
-    won = [f"{(share[at] < 1).sum()} of {len(share[at])} {called}" for at, called in others.items() if at in share]
-    return told, f" The gradient costs less in {listed(won)}." * bool(won)
+    won = [f"{(share[at] > 1).sum()} of {len(share[at])} {called}" for at, called in others.items() if at in share]
+    return told, f" The gradient costs more in {listed(won)}." * bool(won)
 
 
 def _trained_on(folder: Path, model: str) -> str:
@@ -178,11 +184,13 @@ def _trained_on(folder: Path, model: str) -> str:
     after, both = _changes(folder, "removed_and_trained_on"), [GRADIENT, TRUTH]
     if model not in after.index:
         return ""
-    places = folder, folder.parent / "natural"
-    gains = (pd.read_csv(_table(at, "contest_paired"), header=[0, 1], index_col=0)[RANDOM].loc[both] for at in places)
-    own, europarl = ([interval(gain, least, most, ".1f") for gain, least, most, _ in table.to_numpy()] for table in gains)
-    told = f"\n3. If the model trains on, encoder heads chosen by the gradient beat random heads by {own[0]} BLEU, by the loss"
-    return f"{told} {own[1]} ({count(len(after.loc[model]), 'training')}; Europarl, one: {listed(europarl)})."
+    own, its = (pd.read_csv(_table(folder, "contest_paired"), header=[0, 1], index_col=0)[RANDOM].loc[both]).to_numpy()
+    (gain, other), few = (_at(row[:3]) for row in (own, its)), count(len(after.loc[model]), "training")
+    europarl = pd.read_csv(_table(folder.parent / "natural", "contest"))
+    europarl = europarl.drop_duplicates("criterion").set_index("criterion").value
+    told = f"\n3. If the model trains on, the gradient's encoder heads beat random ones by {gain} BLEU, the loss's"
+    told += f" {'are not told from them' if its[1] <= 0 else 'do so'} ({other}; {few}). On Europarl (one) both beat them, by"
+    return f"{told} {listed([number(europarl[name] - europarl[RANDOM], '.1f') for name in both])}."
 
 
 def _changes(folder: Path, table: str) -> pd.DataFrame:
@@ -194,9 +202,13 @@ def _table(folder: Path, name: str) -> Path:
     return layout.Chapter(folder / "06_do_measures_agree").table(name)
 
 
-def at_half(results: pd.DataFrame, sentences: int) -> str:
-    """Of `removal.quality` on so many sentences: what random heads of the same types cost where half are off."""
-    total, _, left, *_ = results["heads"].unique()
-    lost = -results.change[(results["heads"] == left) & (results.method == ALIKE)]
-    told = f"With {total - left} off, {count(lost.size, 'random draw')} cost {number(lost.mean(), '.1f')} BLEU on average,"
-    return f"{told} {number(lost.min(), '.1f')} at best ({sentences:,} sentences)."
+def draws(results: pd.DataFrame, sentences: int) -> str:
+    """Of `removal.quality` on so many sentences: what the best random draw costs, and where no choice is surely better."""
+    total, *left = results["heads"].unique()
+    rows = [results[results["heads"] == heads] for heads in left]
+    best = [-part.change[part.method == ALIKE].max() for part in rows]
+    surely = [-part["change low"][part.method != ALIKE].max() for part in rows]
+    of = count(int((rows[0].method == ALIKE).sum()), "random draw")
+    vain = [str(total - heads) for heads, own, other in zip(left, surely, best, strict=True) if own >= other]
+    told = f"The best of {of} costs {listed([number(cost, '.1f') for cost in best])} BLEU ({sentences:,} sentences)."
+    return told + f" With {listed(vain)} off, no choice is surely better." * bool(vain)

@@ -125,7 +125,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
     chapter = layout.Chapter(folder / path.stem)
     figures = sorted(chapter.folder.glob("*.png"))
     assert figures
-    assert {figure.stem for figure in figures} >= {*named(notebook, "figure")} - {"on_top"}  # drawn where a gap is clear
+    assert {figure.stem for figure in figures} >= {*named(notebook, "figure")}
     shown = sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
     assert 0 < shown <= len(figures)
     for figure in figures:
@@ -135,7 +135,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
         assert facts["figure"] == figure.stem and facts["caption"]
         assert "table" not in facts or chapter.table(facts["table"]).exists()
     tables = layout.tables(folder)
-    assert {table.stem for table in tables} >= {*named(notebook, "table")} - {"on_top"}
+    assert {table.stem for table in tables} >= {*named(notebook, "table")}
     for table in tables:
         rows = list(csv.reader(table.open(encoding="utf-8")))
         assert len(rows) > 1

@@ -227,19 +227,13 @@ def test_heads_off_alone_are_sorted_and_those_that_go_are_shaded():
     assert axis.patches[0].get_extents().transformed(axis.transData.inverted()).x1 == pytest.approx(2.5)
 
 
-def test_together_and_alone_are_named_at_their_ends():
-    frame = pd.DataFrame({"alone": [0.001, 0.004], "together": [0.002, 0.1]}, pd.Index([2, 4], name="heads"))
+def test_choices_at_once_and_one_by_one_are_written_where_they_are_marked():
+    frame = pd.DataFrame({"alone": [0.001, 0.004], "together": [0.002, 0.1], "other": [0.002, 0.05]}, pd.Index([2, 4]))
     frame = frame.assign(**{f"{name}{end}": frame[name] for name in frame for end in ("_low", "_high")})
-    axis = whole(figures.one_by_one(frame, 4)).axes[0]
-    assert {text.get_text() for text in axis.texts} == {"all off together", "sum of each off alone", "100 (× 25)", "4"}
-    assert axis.get_ylim()[0] == 1
-
-
-def test_the_same_heads_cost_more_in_other_company():
-    costs = pd.DataFrame({"rise": [0.004, 0.129], "low": [0.002, 0.1], "high": [0.006, 0.15]}, ["alone", "on top"])
-    axis = whole(figures.on_top(costs)).axes[0]
-    assert ticks(axis) == ["alone", "on top"] and [text.get_text() for text in axis.texts] == ["4", "129"]
-    assert [bar.get_width() for bar in axis.patches] == pytest.approx([4, 129])
+    figure = whole(figures.one_by_one(frame, 4, ["a", "b"]))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["50", "100", "4"] and figure.axes[0].get_ylim()[0] == 1
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == ["a, at once", "b, at once", "b, summed one by one"]
 
 
 def test_choices_are_drawn_beside_draws():

@@ -122,29 +122,18 @@ def test_how_many_draws_are_beaten(own, beaten):
 def test_heads_off_together_beside_the_sum_of_each_off_alone():
     model, batch = tiny_model("t5"), tiny_batch("t5")
     single = leave_one_out(model, [batch], repeats=1).loss
-    found = removal.one_by_one(model, [batch], -single, points=4, repeats=50)
+    found = removal.one_by_one(model, [batch], -single, single, points=4, repeats=50)
     total, order = len(single), least(-single, len(single))
     assert list(found.index) == [round(total * part / 4) for part in (1, 2, 3, 4)]
     for count, row in found.iterrows():
-        with heads.gate(model, dict.fromkeys(order[:count], 0.0)):
-            without = mean_loss(model, [batch])
-        assert row.together == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6)
+        for name, taken in (("together", order), ("other", least(single, total))):
+            with heads.gate(model, dict.fromkeys(taken[:count], 0.0)):
+                without = mean_loss(model, [batch])
+            assert row[name] == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6)
+        assert row.times == pytest.approx(row.together / row.alone, rel=1e-3) and row.times_low <= row.times <= row.times_high
         assert row.alone == pytest.approx(single[order[:count]].sum(), abs=1e-6)
     assert (found.together_low <= found.together_high).all() and (found.alone_low < found.alone_high).any()
-    assert list(removal.one_by_one(model, [batch], single, points=1000, repeats=2).index) == list(range(1, total + 1))
-
-
-def test_heads_cost_more_on_top_of_others():
-    model, batch = tiny_model("t5"), tiny_batch("t5")
-    some, others = [("encoder", 0, 0), ("cross", 0, 1)], [("decoder", 0, 0), ("encoder", 1, 1)]
-    found, rises = removal.on_top(model, [batch], some, others), []
-    for closed in ([], some[:1], some[1:], some, others, [*some, *others]):
-        with heads.gate(model, dict.fromkeys(closed, 0.0)):
-            rises.append(mean_loss(model, [batch]) - (rises[0] if rises else 0))
-    _, one, two, both, rest, every = rises
-    assert found.rise.tolist() == pytest.approx([one + two, both, every - rest], abs=1e-6)
-    assert (found.low <= found.rise).all() and (found.rise <= found.high).all()
-    assert found.index[2] == "on top of the other 2"
+    assert list(removal.one_by_one(model, [batch], single, single, points=1000, repeats=2).index) == list(range(1, total + 1))
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):
