@@ -82,7 +82,7 @@ else:
     dev, explained = removal.batches(subject, "dev", 2 * few), removal.batches(subject, "dev", few)
     unseen = removal.batches(subject, subject.tests[0], 2 * few)
 model = subject.model
-print(f"{subject.title} ({type(model).__name__}): {shaped(model)}.")
+print(f"{subject.title}: {shaped(model)}.")
 if not (text or pretrained):
     trained = run.settings["training"]["steps"]
     to = {"ru": "Russian", "de": "German", "fr": "French"}[name.partition("-")[0]]
@@ -163,15 +163,15 @@ HTML(f"<details><summary>All {total} heads, with more measures: a click on a col
 # Here the losses of the map on top are sorted, with their 95 % intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
-unsure = (single.low <= 0) & (single.high >= 0)
+unsure = single.low <= 0
 run.figure(
     figures.head_map(
         {column: table[column] for column in ("leave-one-out", "gradient, example")}, unsure, measured.corrected(single)
     ),
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
-    takeaway=f"Grey: {unsure.sum()} of {total} heads, whose effect we cannot tell from zero. White dot: sure, corrected for"
-    " many tests.",
+    takeaway=f"Grey: {unsure.sum()} of {total} heads without which the loss does not rise that we can tell. White dot: sure,"
+    " corrected for many tests.",
     table="head_table",
     sentences=few,
     show=False,
@@ -199,58 +199,41 @@ run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head with the largest loss without it.",
-    takeaway=f"Without this head the loss rises by {number(1000 * worth.max(), '.0f')} {UNIT} (what heads do: notebook 2).",
+    takeaway=f"Over all text its largest weight is {number(table.confidence[kind, layer, head], '.2f')} on average (what heads"
+    " do: notebook 2).",
 )
 
 # %% [markdown]
 # ## Do heads cost the same together as one by one?
 #
 # Two heads that stand in for each other both look idle, until both are gone. So we switch heads off one after the other, those
-# that cost least first, and keep them off. Beside that stands the sum of what each costs alone. Both are measured on test text,
-# which the order was not chosen on. Bands are 95 % intervals over sentences.
+# that cost least first by each choice, and keep them off. Beside that stands the sum of what each costs alone. All are measured
+# on test text, which no order was chosen on. Bands are 95 % intervals over sentences.
 
 # %%
 # unseen: sentences of the test text
-curve = removal.one_by_one(model, unseen, worth, repeats=run.settings["bootstrap"])
+choices = {"gradient importance": table["gradient, example"], "loss without the head": worth}
+curve = removal.one_by_one(model, unseen, worth, table["gradient, example"], repeats=run.settings["bootstrap"])
 
 # %% jupyter={"source_hidden": true}
 run.table(curve, "one_by_one", over=intervals.SENTENCES)
 half = curve.loc[total // 2] if total // 2 in curve.index else curve.iloc[len(curve) // 2]
 run.figure(
-    figures.one_by_one(curve, int(half.name)),
+    figures.one_by_one(curve, int(half.name), [*choices]),
     "one_by_one",
-    caption="What heads cost off all at once, beside the sum of what each costs off alone.",
+    caption="What heads cost off all at once by two choices, beside the sum of what each costs off alone.",
     takeaway=said.together(half),
     table="one_by_one",
 )
-
-# %% [markdown]
-# Why? Of these heads the next figure takes those (written layer.head) that gradient importance would keep and whose interval
-# holds zero. What do they cost in other company?
-
-# %% jupyter={"source_hidden": true}
-off = int(half.name)
-some = said.idle({"gradient": table["gradient, example"], "loss": worth}, off, single)
-if some and half.together_low > half.alone_high:
-    company = removal.on_top(model, unseen, some, [head for head in least(worth, off) if head not in some])
-    run.table(company, "on_top", over=intervals.SENTENCES)
-    run.figure(
-        figures.on_top(company),
-        "on_top",
-        caption="What the same heads cost off alone, off together, and on top of other heads.",
-        takeaway=said.on_top(company, some),
-        table="on_top",
-    )
+Markdown(said.traded(choices, half, single.loss))
 
 # %% [markdown]
 # ## Is the choice better than random heads?
 #
 # A choice must beat as many heads drawn at random. But if a model can spare one type of attention, any heads of it beat heads
-# drawn from everywhere. Therefore we also draw as many heads of each type as the choice took. Each kind of draw is made twenty
-# times, so the smallest possible p (one-sided, as if the choice were one more draw) is `1/21`.
+# drawn from everywhere. So we also draw as many of each type as the choice took, each kind of draw twenty times.
 
 # %%
-choices = {"gradient importance": table["gradient, example"], "loss without the head": worth}
 beside = removal.beside_random(model, unseen, choices)
 
 # %% jupyter={"source_hidden": true}
@@ -264,7 +247,7 @@ run.figure(
     table="beside_random",
 )
 best = said.nearest(won).set_index("choice").own.idxmin()
-Markdown(f"{said.traded(choices, won['heads'].max())}\n\n{said.elsewhere(published)}")
+Markdown(f"{said.typed(choices, won)}\n\n{said.elsewhere(published)}")
 
 # %% [markdown]
 # ## What does cutting cost in translation quality?
@@ -282,7 +265,7 @@ if not text:
         figures.left_of_it(results, total, (removal.ALIKE,)),
         "removed",
         caption="BLEU lost when heads are cut by two choices, beside random heads.",
-        takeaway=said.at_half(results, 2 * few),
+        takeaway=said.draws(results, 2 * few),
         table="removed",
         split=split,
         beam=beam,
@@ -297,24 +280,40 @@ else:
 # the weights. The saved folder brings the one short file that transformers needs (`trust_remote_code=True`).
 #
 # ```python
-# from helpers import heads, measures, models
+# from helpers import models
 # from helpers.corpora import tokens
-# from helpers.methods import removal
 # from helpers.records import Pair
 #
 # model, tokenizer = models.load("Helsinki-NLP/opus-mt-en-de")                # a Hub name or a folder
-# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]        # yours: a ranking needs several hundred
-# others = [Pair("she reads a book .", "sie liest ein buch .")]               # and other text, to check the choice on
+# pairs = [Pair("the old doctor sleeps .", "der alte arzt schläft .")]        # yours: several hundred
+# others = [Pair("she reads a book .", "sie liest ein buch .")]               # other text, for the check
 # source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
 # batches, other_batches = (                                                  # or a Hugging Face collator's, with labels
 #     tokens.Batches(tokens.encode(part, source, target), source.pad) for part in (pairs, others)
 # )
+# ```
 #
-# table = measures.head_table(model, batches)
+# This is for Marian, BART, mBART, Pegasus and T5. For GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi and GPT-NeoX, which continue
+# texts:
+#
+# ```python
+# from helpers.runs import passages
+#
+# read = passages.of_file("openai-community/gpt2", "text.txt", many=500, few=500)
+# model, tokenizer, batches, other_batches = read.model, read.tokenizer, read.dev, read.test
+# ```
+#
+# Then for both ([exceptions](../docs/matrix.md)):
+#
+# ```python
+# from helpers import heads, measures
+# from helpers.methods import removal
+#
+# table = measures.head_table(model, batches, names=["gradient, example", "leave-one-out"])
 # choices = {"gradient importance": table["gradient, example"], "loss without the head": table["leave-one-out"]}
-# beside = removal.beside_random(model, other_batches, choices, [20 / len(table)])
-# print(removal.against_random(beside).to_string())                           # costs, draws beaten, p
-# choice = choices["gradient importance"].nsmallest(20).index                 # or the other, if it won
+# won = removal.against_random(removal.beside_random(model, other_batches, choices, [1 / 4]))
+# print(won.to_string())
+# choice = choices[won.choice[won.own.idxmin()]].nsmallest(len(table) // 4).index
 # with heads.gate(model, dict.fromkeys(choice, 0.0)):                         # look ...
 #     model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))
 # heads.remove(model, choice)                                                 # ... and cut
@@ -322,13 +321,12 @@ else:
 # tokenizer.save_pretrained("pruned")
 #
 # from transformers import AutoModelForSeq2SeqLM                              # anywhere, without this project
-# model = AutoModelForSeq2SeqLM.from_pretrained("pruned", trust_remote_code=True)
+# model = AutoModelForSeq2SeqLM.from_pretrained("pruned", trust_remote_code=True)  # or AutoModelForCausalLM
 # ```
 #
-# This runs on Marian, BART, mBART, Pegasus and T5, and on models that continue texts: GPT-2, OPT, Llama, Mistral, Qwen, Gemma,
-# Phi and GPT-NeoX ([exceptions](../docs/matrix.md)). The whole notebook runs on yours too: a translation model from
-# English to Russian, German or French with your sentence pairs (`de-SET`: language, and a folder SET in FOLDER,
-# [as here](../data/README.md)), or a model that continues texts with a text file:
+# The whole notebook runs on yours too: a translation model from English to Russian, German or French with your sentence pairs
+# (`de-SET`: language, and a folder SET in FOLDER, [as here](../data/README.md)), or a model that continues texts with a text
+# file:
 #
 # ```
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME \
@@ -368,7 +366,7 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-closing = said.in_short(won, published, subject.title, "" if text else run.corpus)
+closing = said.in_short(won, published, subject.title, "" if text else run.corpus, results)
 answer.fill("head_map", closing, said.headline(single, half, won, results), readable(rows.reset_index(drop=True), by_type).data)
 
 # %% [markdown]

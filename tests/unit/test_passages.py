@@ -1,6 +1,8 @@
 """A model that continues texts with a text file: passages, batches, a head's attention; docs/library.md's ten lines."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -9,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from helpers.heads import load
+from helpers.heads import index, load
 from helpers.runs import passages
 from helpers.study import ROOT, StudyError
 from tests.unit.tiny_models import VOCABULARY, tiny_model
@@ -74,3 +76,20 @@ def test_the_ten_lines_run_as_the_page_shows_them(folder, tmp_path, monkeypatch)
     made = scope["model"].generate(**prompt, num_beams=4, max_new_tokens=20)[0]
     assert scope["tokenizer"].decode(made) == done.stdout.strip() and len(made) > 4
     assert not torch.equal(made, load(folder / "model").generate(**prompt, num_beams=4, max_new_tokens=20)[0])
+
+
+@pytest.mark.parametrize("family", ["marian", "gpt2"])
+def test_the_recipe_of_notebook_00_runs_as_printed(family, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    tiny_model(family).save_pretrained("model")
+    page = (ROOT / "notebooks" / "py" / "00_your_own_model.py").read_text(encoding="utf-8")
+    pairs, text, both = (re.sub("^# ?", "", code, flags=re.M) for code in re.findall("```python\n(.*?)# ```", page, re.S))
+    own = re.sub('"[^" ]*/[^" ]*"', '"model"', (pairs if family == "marian" else text) + both)
+    scope = {}
+    exec(own if family == "marian" else own.replace("AutoModelForSeq2SeqLM", "AutoModelForCausalLM"), scope)
+    total = len(scope["table"])
+    assert set(scope["table"]) == {"gradient, example", "leave-one-out"} and scope["table"].notna().all(axis=None)
+    assert len(index(load("pruned"))) == total - total // 4 and type(scope["model"]).__module__ != "transformers"
+    prompt = scope["tokenizer"]("w2 w3", return_tensors="pt")
+    assert scope["model"].generate(**prompt, max_new_tokens=4).shape[1] > 1
