@@ -72,7 +72,7 @@ def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: p
     times, (own, other) = _times(row) or "no more than the sum of their single costs that we can tell", nearest(won).own
     told = f" By *{won.choice.iloc[0]}* as many cost {number(own / other, '%')} as much." if results is None else ""
     cost = "" if results is None else f" {price(results)}"
-    at_once = f" Off at once, the {row.name} cheapest alone cost {times}."
+    at_once = f" Off at once, the {row.name} that cost least alone cost {times}."
     return f"**{needed(single)}**{cost}{at_once}{told} So try both choices beside random heads before you cut."
 
 
@@ -189,7 +189,7 @@ def _trained_on(folder: Path, model: str) -> str:
     europarl = pd.read_csv(_table(folder.parent / "natural", "contest"))
     europarl = europarl.drop_duplicates("criterion").set_index("criterion").value
     told = f"\n3. If the model trains on, the gradient's encoder heads beat random ones by {gain} BLEU, the loss's"
-    told += f" {'are not told from them' if its[1] <= 0 else 'do so'} ({other}; {few}). On Europarl (one) both beat them, by"
+    told += f" {'are not told from them' if its[1] <= 0 else 'do so'} ({other}; {few}). On Europarl (one training) both do, by"
     return f"{told} {listed([number(europarl[name] - europarl[RANDOM], '.1f') for name in both])}."
 
 

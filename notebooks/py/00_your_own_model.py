@@ -199,15 +199,15 @@ run.figure(
     figures.attention([example]),
     "attention",
     caption="Attention of the head with the largest loss without it.",
-    takeaway=f"Over all text its largest weight is {number(table.confidence[kind, layer, head], '.2f')} on average (what heads"
-    " do: notebook 2).",
+    takeaway=f"Its largest weight averages {number(table.confidence[kind, layer, head], '.2f')} over dev text (what heads do:"
+    " notebook 2).",
 )
 
 # %% [markdown]
 # ## Do heads cost the same together as one by one?
 #
 # Two heads that stand in for each other both look idle, until both are gone. So we switch heads off one after the other, those
-# that cost least first by each choice, and keep them off. Beside that stands the sum of what each costs alone. All are measured
+# of least value first, by each choice, and keep them off. Beside that stands the sum of what each costs alone. All are measured
 # on test text, which no order was chosen on. Bands are 95 % intervals over sentences.
 
 # %%
