@@ -72,8 +72,8 @@ def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: p
     times, (own, other) = _times(row) or "no more than the sum of their single costs that we can tell", nearest(won).own
     told = f" By *{won.choice.iloc[0]}* as many cost {number(own / other, '%')} as much." if results is None else ""
     cost = "" if results is None else f" {price(results)}"
-    at_once = f" Off at once, the {row.name} that cost least alone cost {times}."
-    return f"**{needed(single)}**{cost}{at_once}{told} So try both choices beside random heads before you cut."
+    at_once = f" Together, the {row.name} that cost least alone cost {times}."
+    return f"**{needed(single)}**{cost}{at_once}{told} So check choices beside random heads before you cut."
 
 
 def price(results: pd.DataFrame) -> str:

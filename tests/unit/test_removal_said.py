@@ -53,9 +53,9 @@ def test_choices_stand_beside_random_heads_of_the_same_types():
 
 def test_the_headline_is_the_price_where_it_is_known(single):
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
-    check = " So try both choices beside random heads before you cut."
+    check = " So check choices beside random heads before you cut."
     times, missed = (
-        " Off at once, the 4 that cost least alone cost 5 [4, 10] times the sum of their single costs.",
+        " Together, the 4 that cost least alone cost 5 [4, 10] times the sum of their single costs.",
         said.needed(single),
     )
     assert said.headline(single, ROW, table) == f"**{missed}**{times} By *gradient* as many cost 33 % as much.{check}"
@@ -142,8 +142,8 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
         f"{first}50 % of the other's in 3 cuts here, 50 to 150 % in 2 cuts of 2 trainings (notebook 6), 150 % in 1 cut of"
         f" encoder heads on Europarl{second}\n3. If the model trains on, the gradient's encoder heads beat random ones by 2.0"
         " [1.0, 3.0] BLEU, the loss's are not told from them (1.0 [-1.0, 3.0]; 2 trainings). On Europarl (one training) both"
-        " do, by 0.5 and 0.7.\n\n*Limits.* One model, one training: another gives other heads. The gradient costs more in 1 of 1"
-        " cuts of a decoder-only model."
+        " do, by 0.5 and 0.7.\n\n*Limits.* One model, one training: another gives other heads. The gradient costs more in 1 of"
+        " 1 cuts of a decoder-only model."
     )
     assert said.elsewhere(here) == (
         "Divided by its layer's norm, as in Michel et al., gradient importance keeps 50 % of its gain on random heads where"
