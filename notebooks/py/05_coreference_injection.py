@@ -131,8 +131,8 @@ importance = coreference.runs.ranking(plain, plan["probe"]).importance
 
 # %% [markdown]
 # In code, two hooks do it; for your own models, in training too, `with heads.inject(model, {("encoder", 2, 3): M}):` does
-# (counted from zero; for batches M is a function; [library](../docs/library.md)). `model` is a stored BART trained without links,
-# `importance` ranks its heads, `ids` are the tokens above.
+# (counted from zero; for batches M is a function; [library](../docs/library.md)). `model` is a stored BART trained without
+# links, `importance` ranks its heads, `ids` are the tokens above.
 
 # %% tags=["method"]
 kind, layer, head = coreference.choose(importance)[-1]  # the least important head of the last encoder layer
