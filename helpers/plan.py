@@ -274,7 +274,11 @@ def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
 def foretold(notebooks: Mapping[str, Sequence[Need]], costs: Sequence[Row], chain: float, cores: int, run: Path) -> str:
     """In words what will happen, how long it takes, where results will lie and how to stop."""
     wall = max(sum(row.seconds or 0.0 for row in costs) / cores, chain)
-    first = f"first {_sum(costs)}: {_minutes(wall)} minutes or more on {cores} core{'s' * (cores > 1)}" if costs else "nothing is missing"
+    first = (
+        f"first {_sum(costs)}: {_minutes(wall)} minutes or more on {cores} core{'s' * (cores > 1)}"
+        if costs
+        else "nothing is missing"
+    )
     last = math.ceil(len(notebooks) / cores) * A_NOTEBOOK
     return "\n".join([
         counted(need for needs in notebooks.values() for need in needs),
