@@ -132,13 +132,13 @@ def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str
     partly = "partly" if every.loc[[*RULES, "confidence"]].min().min() > 0 else "not by every measure"
     told = (
         f"**Over many sentences, {partly}; for one word, not reliably.** Relevance ranks a layer's heads like the rise in"
-        f" loss without each at {rules} (rank correlation; by model, rule and sign), confidence at {confidence}, *gradient"
+        f" loss without each at {rules} (rank correlation; by model, rule, sign), confidence at {confidence}, *gradient"
         f" importance* at {gradient}. "
     )
     (need, found), (half, most) = needing(words), needing(words, HALF)
     if len(need):
         told += (
-            f"Of {len(need)} {'Europarl ' * bool(there)}words that lose a tenth of their probability without some head, it is"
+            f"Of {len(need)} {'Europarl ' * bool(there)}words that lose a tenth of probability without a head, it is"
         )
         told += f" the most relevant for {ends(found.found)}"
         told += f"; of {len(half)} that lose half, for {ends(most.found)}. " if len(half) else ". "

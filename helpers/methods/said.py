@@ -73,7 +73,7 @@ def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: p
     told = f" By *{won.choice.iloc[0]}* as many cost {number(own / other, '%')} as much." if results is None else ""
     cost = "" if results is None else f" {price(results)}"
     at_once = f" Together, the {row.name} that cost least alone cost {times}."
-    return f"**{needed(single)}**{cost}{at_once}{told} So check choices beside random heads before you cut."
+    return f"**{needed(single)}**{cost}{at_once}{told} So check before you cut."
 
 
 def price(results: pd.DataFrame) -> str:

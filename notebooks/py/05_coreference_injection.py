@@ -179,7 +179,7 @@ display(folded("More: what is in the dialogues", described))
 # ## Do some heads hardly matter?
 #
 # The method needs heads that are free for a new job. We rank heads by gradient importance: how strongly the loss reacts when a
-# head's output is scaled, $\mathbb E\,|\partial L / \partial \xi|$ with $\xi$ the scale
+# head's output is scaled, $\mathbb{E}\,|\partial L / \partial \xi|$ with $\xi$ the scale
 # ([notebook 06](06_do_measures_agree.ipynb)). Then we switch off one to all heads of every layer in a trained model, and let it
 # write the test summaries. Second-hand accounts of the paper speak of a loss of about `0.5 %`, for how many heads we do not
 # know. Our limit for three of a layer's heads is `1 %` of ROUGE-1.

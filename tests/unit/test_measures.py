@@ -729,7 +729,7 @@ def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
     alike, there = pd.Series([0.56, 0.4]), {"Europarl": (0.75, 0.5, 0.9), "Europarl (AttnLRP)": (0.08, -0.2, 0.3)}
     told = said.answered(alike, there, frames, words)
     assert (
-        "at 0.30 to 0.60 (rank correlation; by model, rule and sign), confidence at 0.60 to 0.70" in told
+        "at 0.30 to 0.60 (rank correlation; by model, rule, sign), confidence at 0.60 to 0.70" in told
         and "at 0.80 to 0.90." in told
     )
     assert " at 0.10 to 0.60 (rank" in said.answered(alike, there, frames | {"c": rho.assign(signed=rho.rho - 0.2)}, words)

@@ -53,7 +53,7 @@ def test_choices_stand_beside_random_heads_of_the_same_types():
 
 def test_the_headline_is_the_price_where_it_is_known(single):
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
-    check = " So check choices beside random heads before you cut."
+    check = " So check before you cut."
     times, missed = (
         " Together, the 4 that cost least alone cost 5 [4, 10] times the sum of their single costs.",
         said.needed(single),

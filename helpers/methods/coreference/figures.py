@@ -316,6 +316,7 @@ def changes(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
     return figure
 
 
+@redrawable
 def gains(frame: pd.DataFrame, by: str):
     """`changes` in ROUGE-1 of rows with other links in the least important heads; `by` whose links are the answer's."""
     return changes(said.arranged(frame, by), ["ROUGE-1"])
