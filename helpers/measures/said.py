@@ -137,9 +137,7 @@ def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str
     )
     (need, found), (half, most) = needing(words), needing(words, HALF)
     if len(need):
-        told += (
-            f"Of {len(need)} {'Europarl ' * bool(there)}words that lose a tenth of probability without a head, it is"
-        )
+        told += f"Of {len(need)} {'Europarl ' * bool(there)}words that lose a tenth of probability without a head, it is"
         told += f" the most relevant for {ends(found.found)}"
         told += f"; of {len(half)} that lose half, for {ends(most.found)}. " if len(half) else ". "
     return f"{told}R{agree}"
