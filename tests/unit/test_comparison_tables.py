@@ -288,6 +288,21 @@ def test_every_criterion_against_l0_is_one_family():
     assert advice == "One training decides no contest; the best by value is *gradient importance*."  # no random heads
 
 
+def test_choices_told_from_random_draws_are_counted_by_trainings_too():
+    parts = {}
+    for seed, own in ((1, 3.9), (2, 4.1)):  # trainings differ little, draws much: t of one degree of freedom is not enough
+        drawn = np.linspace(-4.5, 4.5, 8)
+        parts["EN-RU news", seed] = contested(
+            **{"L0 (trained)": own - 4, "random": drawn, "f": own} | dict.fromkeys("abc", own - 4)
+        )
+    ranked, drawn = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.stacked(parts)
+    told = said_of.advice(ranked, drawn)
+    assert (
+        "1 of 5 choices beat random heads after Holm's correction (units: 16 random choices; with trainings as units none)"
+        in told
+    )
+
+
 def test_an_interval_over_draws_is_never_narrower_than_the_draws_allow():
     close = pd.Series([1.0, 5.0, 2.0, 4.0], pd.Index([1, 1, 2, 2], name="seed"))  # means of both seeds are three
     assert contest.tables.nested(close)[1:3] == pytest.approx(ttest_1samp(close, 0).confidence_interval())
