@@ -127,8 +127,7 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     return figure
 
 
-_OFFSETS = {-1: ("one back", MODELS[0]), 1: ("one ahead", MODELS[1])}
-_FAR = ("another offset", "#C9C9C9")
+_STEPS = {0: ("another offset", "#C9C9C9", "o"), -1: ("one back", MODELS[0], "<"), 1: ("one ahead", MODELS[1], ">")}
 
 
 @redrawable
@@ -155,13 +154,15 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
                         start + at + 0.06, 100 * own[column].iloc[0], "best one", fontsize=7, color="#777777", va="center"
                     )
                 places = start + at + np.linspace(0, 0.22 if look else 0.54, len(own))
-                known = own.offset if name == "positional" else pd.Series(COLOURS["rare"], own.index)
-                colours = [_OFFSETS.get(x, _FAR)[1] if name == "positional" else x for x in known]
-                axis.scatter(places, 100 * own[column], lw=0.6 if look else 0.4,
-                             **(look or {"color": colours, "ec": "white", "s": 20}))  # fmt: skip
+                if look:
+                    axis.scatter(places, 100 * own[column], lw=0.6, **look)
+                    continue
+                step = own.offset.where(own.offset.abs() == 1, 0) if name == "positional" else 0 * own[column]
+                for of, (_, colour, mark) in _STEPS.items():
+                    shade, these = COLOURS["rare"] if name == "rare" else colour, (step == of).to_numpy()
+                    axis.scatter(places[these], 100 * own[column][these], color=shade, marker=mark, ec="white", s=22, lw=0.4)
                 for layer, across in pd.Series(places).groupby(own.index.get_level_values("layer")).mean().items():
-                    if not look:
-                        axis.text(across, -2, f"{layer + 1}", ha="center", va="top", fontsize=7, color="#555555")
+                    axis.text(across, -2, f"{layer + 1}", ha="center", va="top", fontsize=7, color="#555555")
             if name == "rare" and model in printed:
                 least, high = printed[model] <= needed, 100 * printed[model]  # the paper says only that it is more
                 axis.plot(at - 0.37, high + 6 * least, **(drawing.PRINTED | {"marker": "^"} if least else drawing.PRINTED))
@@ -174,8 +175,7 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
         axis.tick_params(axis="x", length=0, pad=11)
     axes[-1].set_xticks(range(len(frames)), [title.replace(": ", ":\n") for title in frames])
     axes[0].tick_params(labelbottom=False)
-    dot = {"ls": "", "marker": "o"}
-    entries = {name: dot | {"color": colour} for name, colour in (*_OFFSETS.values(), _FAR)}
+    entries = {name: {"ls": "", "marker": mark, "color": colour} for name, colour, mark in _STEPS.values()}
     drawing.legend(figure, entries | {"heads with random weights": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}})
     return figure
 

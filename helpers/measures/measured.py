@@ -34,6 +34,7 @@ from helpers.measures.functions import (
 )  # fmt: skip
 from helpers.measures.lrp import RULES, BySentence, conservation, explain
 from helpers.measures.ranks import correlation, correlations
+from helpers.measures.ranks import places as ranked
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.sentence import ONE_SENTENCE, single
 from helpers.measures.table import named
@@ -316,35 +317,40 @@ def lost_by_head(lost: Mapping[str, pd.DataFrame], roles: Mapping[str, pd.Series
     return pd.concat(rows)[["loss", "has", "sure"]]
 
 
-def by_training(found: Mapping[str, Mapping], again: Mapping[tuple[str, int], pd.DataFrame], seed: int) -> pd.DataFrame:
+def by_training(
+    found: Mapping[str, Mapping], again: Mapping[tuple[str, int], pd.DataFrame], seed: int, lost: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
     """What encoder heads do in every training, by estimate on all dev sentences: how far counts depend on the seed.
 
     Parameters
     ----------
     found : mapping of title -> what `measure` found of the models of this seed
     again : mapping of (title, seed) -> head table of a further training (`helpers.measures.table.head_table`)
+    lost : mapping of title -> `leave_one_out` of the models of this seed
 
     Returns
     -------
     pandas.DataFrame
         On (model, seed): heads, with functions (how many), cases (of `LABELS`, those with a head ten points above the offset
-        baseline, listed), positional and rare (shares of the best head).
+        baseline, listed), positional and rare (shares of the best head); difference, low, high (of `ranks.places` by loss).
     """
-    rows: dict[tuple[str, int], tuple[list[list[str]], float, float]] = {}
+    rows: dict[tuple[str, int], tuple[pd.Series, pd.Series, float, float]] = {}
     for title, frames in found.items():
-        does = roles(*(frames[name] for name in FUNCTIONAL)).xs("encoder", level="kind")
+        does = roles(*(frames[name] for name in FUNCTIONAL)).loc[["encoder"]].map(lambda cell: [label for _, label in cell])
         best = frames["positional"].score.xs("encoder", level="kind").max(), frames["rare"].two_rarest.max()
-        rows[title, seed] = [[label for _, label in cell] for cell in does], *best
+        rows[title, seed] = does, lost[title].loss, *best
     for place, table in again.items():
-        own = table.xs("encoder", level="kind")
+        own = table.loc[["encoder"]]
         does = own.functions.fillna("").map(lambda cell: cell.split("; ") if cell else [])
-        rows.setdefault(place, (does.tolist(), own.positional.max(), own.rare.max()))
+        rows.setdefault(place, (does, own["leave-one-out"], own.positional.max(), own.rare.max()))
     titles = [title for title, _ in rows]
     rows = {place: rows[place] for place in sorted(rows, key=lambda place: (titles.index(place[0]), place[1]))}
     index = pd.MultiIndex.from_tuples(rows, names=["model", "seed"])
     told = [(len(does), sum(map(bool, does)), ", ".join(label for label in LABELS.values() if any(label in x for x in does)),
-             *best) for does, *best in rows.values()]  # fmt: skip
-    return pd.DataFrame(told, index, ["heads", "with functions", "cases", "positional", "rare"])
+             *best) for does, _, *best in rows.values()]  # fmt: skip
+    does, loss = ({str(place): row[at] for place, row in rows.items()} for at in (0, 1))
+    gaps = ranked({"loss": loss}, does).iloc[:-1].set_index(index)[["difference", "low", "high"]]
+    return pd.DataFrame(told, index, ["heads", "with functions", "cases", "positional", "rare"]).join(gaps)
 
 
 def held_numbers(
@@ -471,9 +477,9 @@ def functions_found(
         A row each: function; case (for people); model; beyond (share minus what is asked); side; printed (of the paper, of
         which `model` is the text, without a side); least (whether it says only that much is reached); passes (side "for").
     """
-    rows = [("positional", "one fixed offset", *row, False, False)
+    rows = [("positional", "positional", *row, False, False)
             for row in zip(best.index, best.score - POSITIONAL, sides["positional"], strict=True)]  # fmt: skip
-    rows += [("positional", "one fixed offset", text, 0.0, "", True, True) for text in texts[:1]]
+    rows += [("positional", "positional", text, 0.0, "", True, True) for text in texts]
     for key, label in LABELS.items():
         own = (relations.relation == key[0]) & (relations.direction == key[1])
         beyond = (relations["above offset"] - MARGIN)[own]

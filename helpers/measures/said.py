@@ -13,7 +13,6 @@ from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RAREST, RELATIONS, way
 from helpers.measures.lrp import RULES
 from helpers.measures.sentence import HALF, always, needing
-from helpers.measures.snapshots import COST
 from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
@@ -179,18 +178,26 @@ def repeats(root: Path) -> str:
     return f"{told} can be expected above {number(row.bound)}."
 
 
-def on_natural(figures: Path) -> str:
-    """Of published runs of natural text (`snapshots.beside`, summaries): how many encoder heads of each have a function."""
+def natural(figures: Path) -> pd.DataFrame:
+    """Of published runs of natural text, the paper's width last: encoder heads, those with functions; relations with a head."""
     there = pd.read_csv(layout.Chapter(figures / "natural" / "02_head_functions").table("models_beside"), index_col="model")
-    columns = there[["with functions", "heads", "positional heads"]].assign(thing=there.dobj >= MARGIN)
-    rows = [*columns.itertuples(name=None)]
+    found = there[["with functions", "heads", "positional heads"]].join(there[[*RELATIONS]] >= MARGIN)
     for name, title in (("techdocs", "EN-RU technical documentation"), ("gpu-quarter", "EN-FR europarl at the paper's width")):
         own = pd.read_csv(figures / "summaries" / f"{name}.csv", index_col="what")
         title += f" ([{own.value['minutes']:.0f} GPU minutes](../docs/clusters.md))" * name.startswith("gpu")
         (none, of), place = own.loc["encoder heads, none"][["value", "n"]], own.value["encoder heads, positional"]
-        rows.append((title, of - none, of, place, own.value["encoder heads, dobj"] > 0))
-    told = [f"{name} {has:.0f} of {of:.0f}{f', {at:.0f} of them positional' * bool(at)}" for name, has, of, at, _ in rows]
-    more = f"{sum(row[-1] for row in rows)} of the {len(rows)} have an object head"
+        found.loc[title] = [of - none, of, place, *(own.value[f"encoder heads, {relation}"] > 0 for relation in RELATIONS)]
+    return found
+
+
+def on_natural(figures: Path) -> str:
+    """Of `natural`: how many encoder heads of each training have a function."""
+    rows = natural(figures)
+    told = [
+        f"{name} {has:.0f} of {of:.0f}{f', {at:.0f} of them positional' * bool(at)}"
+        for name, has, of, at, *_ in rows.itertuples()
+    ]
+    more = f"{rows.dobj.sum()} of the {len(rows)} have an object head"
     return f"Heads with a function in trainings of natural text: {'; '.join(told)}; {more}."
 
 
@@ -205,19 +212,17 @@ def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame, text: str) -> str
     lack = ["shorter word pieces" if name == "short pieces" else f"*{name}*" for name in lack]
     but = f" (the model with {lack[0]} has none)" if len(lack) == 1 < len(rows) else ""
     told = f"*{way(most)}* has a head in {sum(have[most]) or 'none'} of {count(len(rows), 'training')} of {text} text{but}"
-    if varies := come_and_go(each):
-        told += f". {varies[0].upper()}{varies[1:]}"
-        if (~each.xs(seed, level="seed").index.str.contains(", ")).sum() > 1:  # without siblings
-            told += ". So we cannot tell whether languages and registers differ"
-    return f"{told}."
-
-
-def come_and_go(each: pd.DataFrame) -> str:
-    """Of `measured.by_training` on how many cases the seeds of the first model agree; "" where they agree on all."""
     sets = [frozenset(filter(None, cell.split(", "))) for cell in each.cases[each.index[0][0]]]
     always, some = len(frozenset.intersection(*sets)), len(frozenset.union(*sets))
-    told = f"of {count(some, 'case')} above the line in some seed of {each.index[0][0]}, {always or 'none'}"
-    return f"{told} {'are' if always > 1 else 'is'} in all {len(sets)}" * (always < some)
+    if always < some:
+        told += f". Of {count(some, 'case')} above the line in some seed of {each.index[0][0]}, {always or 'none'}"
+        told += f" {'are' if always > 1 else 'is'} in all {len(sets)}"
+        if (~each.xs(seed, level="seed").index.str.contains(", ")).sum() > 1:  # without siblings
+            told += ". So we cannot tell whether languages and registers differ"
+    higher = (
+        f"{(each.difference > 0).sum()} of {count(len(each), 'training')} below (interval above zero: {(each.low > 0).sum()})"
+    )
+    return f"{told}. Heads with a function cost more than the others of their layer in {higher}."
 
 
 def kept(figures: Path) -> str:
@@ -250,17 +255,17 @@ def no_better(table: pd.DataFrame) -> str:
     )
 
 
-def matter(table: pd.DataFrame, verdict: str) -> str:
-    """Of `ranks.places`: whether heads with a function stand above the others of their layer; notebook 1's verdict by share."""
+def matter(table: pd.DataFrame, elsewhere: pd.DataFrame, text: str) -> str:
+    """Of `ranks.places`, and of those of other text: whether heads with a function stand above the others of their layer."""
     if not table.layers.any():
         return "No layer has both heads with a function and heads without."
     last = table.groupby(level="measure", sort=False).last()
     relevance, loss = (interval(row.difference, row.low, row.high, ".1f") for row in last.itertuples())
-    heads = (last.functional + last.others).iloc[0] / last.layers.iloc[0]
+    heads, there = (last.functional + last.others).iloc[0] / last.layers.iloc[0], elsewhere.loc[LOSS, "all models"]
+    other = f"on {text} text {interval(there.difference, there.low, there.high, '.1f')}, {count(int(there.functional), 'head')}"
     return (
         f"Heads with a function {'' if last.clear.all() else 'do not clearly '}stand higher in their layer: {relevance} of"
-        f" {number(heads, '.0f')} places by relevance (by share, in notebook 1, *{verdict}*) and {loss} by the loss without the"
-        " head."
+        f" {number(heads, '.0f')} places by relevance and {loss} by cost ({other})."
     )
 
 
@@ -276,52 +281,42 @@ def most_relevant(row: Mapping[str, float]) -> str:
     )
 
 
-def matter_elsewhere(path: Path, text: str) -> str:
-    """Of a published table of `ranks.places` on other text, all models: whether the same can be told there."""
-    if not path.exists() or not (last := pd.read_csv(path).groupby("measure").last()).layers.any():
-        return ""
-    heads = count(int(last.functional.iloc[0]), "head")
-    return f"On {text} text ({heads}) {'they do' if last.clear.all() else 'we cannot tell'}."
-
-
 def costs(figures: Path) -> pd.DataFrame:
-    """Of published runs (notebooks 01 and 02) what each encoder head costs and where it looks.
+    """Of published runs (notebooks 01 and 02) what each encoder head costs: `measured.lost_by_head`, and its confidence.
 
-    On (track, model, kind, layer, head): `measured.lost_by_head`, offset and score of `positional`, confidence.
+    On (track, model, kind, layer, head).
     """
     found, index = {}, ["kind", "layer", "head"]
     for track in layout.TRACKS:
         first, own = (layout.Chapter(figures / track / name) for name in ("01_relevance_and_confidence", "02_head_functions"))
-        looks = {}
-        for path in first.table("bleu").parent.glob("heads_*.csv"):
-            name = path.stem.partition("_")[2]
-            looks[subjects.title(name)] = pd.read_csv(own.table(f"positional_{name}"), index_col=index)[
-                ["offset", "score"]
-            ].join(pd.read_csv(path, index_col=index).confidence)
+        heads = {subjects.title(path.stem.partition("_")[2]): pd.read_csv(path, index_col=index).confidence
+                 for path in first.table("bleu").parent.glob("heads_*.csv")}  # fmt: skip
         every = values.read(own.inputs("loss_by_layer"))["every"].rename_axis(["model", *index])
-        found[track] = every.join(pd.concat(looks, names=["model"]))
+        found[track] = every.join(pd.concat(heads, names=["model"]))
     return pd.concat(found, names=["track"])
 
 
 def dearest(table: pd.DataFrame) -> str:
-    """Of `costs`: whether the heads whose removal costs most have a function, and what they do."""
+    """Of `costs`: whether the costliest heads have a function, in the costliest layer and outside it."""
     own, there = (table.loc[track] for track in layout.TRACKS)
-    dear, far = own[own.loss > COST], there[there.loss > COST]
-    low, rest = (part.confidence for part in (dear.xs(0, level="layer"), own.drop(index=0, level="layer")))
-    near, usual = far[far.offset.abs() == 1].score, there.drop(index=far.index).score.median()
+    layer = ranks.costliest(own)
+    dear, first = own.nlargest(FEW, "loss").has.xs(layer, level="layer"), own.xs(layer, level="layer").confidence
+    rest, far = (part.drop(index=layer, level="layer") for part in (own, there))
+    models = rest.nlargest(FEW, "loss").has.groupby(level="model").sum().reindex(own.index.unique("model"), fill_value=0)
+    by_model = listed(f"{name} {has or 'none'}" for name, has in models.items())
     return (
-        f"Of the {len(dear)} whose removal costs more than `{COST:g}` nats a token {functional(own)} has one, of {len(far)} of"
-        f" {len(there)} on Europarl {functional(there)}. {len(low)} of the first lie in layer 1 and spread their weight: the"
-        f" largest is {ends(low, '.2f')} on average (heads of other layers: {rest.mean():.2f}). On Europarl {len(near)} look"
-        f" most often at a neighbouring word, for {ends(100 * near, '.0f')} % of tokens (the other heads at one offset: median"
-        f" {number(usual, '%')}): like positional heads, below the bar."
+        f"Of the {FEW} costliest heads {len(dear)} lie in layer {layer + 1}, {dear.sum() or 'none'} of them with one. All heads"
+        f" there spread their weight: the largest is {ends(first, '.2f')} on average (other layers: mean"
+        f" {rest.confidence.mean():.2f}), and the tests read only the largest. In the other layers {functional(rest)} of the"
+        f" {FEW} costliest have one: {by_model}. On Europarl {functional(far)}, and of"
+        f" those of all layers {functional(there)}."
     )
 
 
 def functional(every: pd.DataFrame) -> str:
-    """Of `measured.lost_by_head`: how many of the heads that cost more than `COST` have a function, and how many by chance."""
-    dear = every.has[every.loss > COST]
-    return f"{dear.sum() or 'none'} ({every.has.mean() * len(dear):.1f} by chance)"
+    """Of `measured.lost_by_head`: how many of the `FEW` costliest heads have a function, and how many by chance."""
+    dear = every.nlargest(FEW, "loss")
+    return f"{dear.has.sum() or 'none'} ({every.has.mean() * len(dear):.1f} by chance)"
 
 
 def surely(every: pd.DataFrame) -> str:
@@ -334,44 +329,46 @@ def surely(every: pd.DataFrame) -> str:
     return f"{told}: in layer {layer + 1} {first.sure.sum() or 'none'} of {len(first)}{more}."
 
 
-LOSS = "loss without the head"
+LOSS, FEW = "loss without the head", 8  # costliest heads of which it is told how many have a function: as many as a layer has
 _KINDS = {"syntactic": RELATIONS, "positional": ("positional",), "rare-token": ("rare",)}
 
 
 def answer(
-    found: pd.DataFrame, there: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, lost: Mapping[str, Any], figures: Path
+    found: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, lost: Mapping[str, pd.DataFrame], figures: Path
 ) -> str:  # fmt: skip
     """The answer of notebook 02: which functions pass (`measured.functions_found`), and whether their heads matter.
 
-    there: the published cases of other text; table: `ranks.places`; rare: `measured.rare_table`; lost: `measured.lost_by_head`
-    here and, by its name, of the other text; figures: the folder with the stored summaries.
+    table: `ranks.places`; rare: `measured.rare_table`; lost: `measured.lost_by_head` here and, by its name, of the other text;
+    figures: of all tracks, published.
     """
     own, printed = found[~found.printed], found[found.printed & (found.function == "rare")]
-    syntax, other = (cases[cases.function.isin(RELATIONS) & ~cases.printed] for cases in (found, there))
+    syntax = own[own.function.isin(RELATIONS)]
     have = [name for name, keys in _KINDS.items() if own.passes[own.function.isin(keys)].any()]
     lack = [f"no {name} head" for name in _KINDS if name not in have]
+    wide = natural(figures)
     if "positional" not in have:
-        wide = pd.read_csv(figures / "summaries" / "gpu-quarter.csv", index_col="what").loc["encoder heads, positional"]
-        lack[lack.index("no positional head")] += f" ({wide.value:.0f} of {wide.n:.0f} at the paper's width)"
+        place, of = wide.iloc[-1][["positional heads", "heads"]]
+        lack[lack.index("no positional head")] += f" (Europarl at the paper's width: {place:.0f} of {of:.0f})"
     if "rare-token" not in have:
         paper = f", paper {number(RAREST + printed.beyond.max(), '%')}" * bool(len(printed))
-        lack[-1] += f" like the paper's ({number(rare['two rarest'].max(), '%')}{paper})"
+        lack[-1] += f" ({number(rare['two rarest'].max(), '%')}{paper})"
     told = "Yes" if not lack else "Only in part" if have else "No"
     parts = [f"{listed(have)} heads"] * bool(have) + [listed(lack)] * bool(lack)
-    (near, far), text = (f"{(c.beyond >= -1e-9).sum()} of {len(c)}" for c in (syntax, other)), [*lost][-1]
     paper = found.beyond[found.function.isin(RELATIONS) & found.printed]  # whole per cents
     sure = f" (paper: {ends([(paper > 1e-9).sum(), (paper >= -1e-9).sum()], '.0f')} of {len(paper)})" * bool(len(paper))
-    loss = table.xs(LOSS, level="measure")
-    alone, row = loss.drop(index="all models").clear, loss.loc["all models"]
-    gap = interval(row.difference, row.low, row.high, ".1f")
-    clear = f"; clear in {alone.sum() or 'none'} of {len(alone)}" * (len(alone) > 1)
-    more = f" Heads with a function {'' if row.clear else 'do not clearly '}cost more when removed ({gap} places in their layer"
-    dear, rest = (every.has[every.loss > COST] for every in lost.values())
-    few = functional(next(iter(lost.values())))
-    more += f"{clear}), but of the {len(dear)} costliest {few} has one, on {text} text {rest.sum() or 'none'} of {len(rest)}."
+    (text, every), (other, far) = lost.items()
+    row, layer = table.loc[LOSS, "all models"], ranks.costliest(every)
+    first, (rest, far) = every.has.xs(layer, level="layer"), (part.drop(index=layer, level="layer") for part in (every, far))
+    more = (
+        f" **Do they matter? On {text} text, outside layer {layer + 1}, {'yes' if row.clear else 'we cannot tell'}:**"
+        f" {functional(rest)} of the {len(rest[:FEW])} costliest have a function, on {other} text"
+        f" {functional(far).replace(' by chance', '')}; in layer {layer + 1}, the costliest, {first.sum() or 'none'} of"
+        f" {len(first)}."
+    )
     return (
-        f"**{told}: {', but '.join(parts)}.** By estimate {near} cases are `10` points above a fixed offset, on {text}"
-        f" text {far}{sure}.{more * bool(row.layers)}"
+        f"**{told}: {', but '.join(parts)}.** By estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases are above the"
+        f" bar{sure}; in {count(len(wide), 'model')} of natural text {ends(wide[[*RELATIONS]].sum(axis=1), '.0f')} of"
+        f" {len(RELATIONS)} relations have heads.{more * bool(row.layers)}"
     )
 
 
@@ -384,7 +381,7 @@ def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
         paper, ours = beyond[[*texts.values()]].to_numpy(), beyond[[*texts]].to_numpy()
         luck = (paper.sum(0) * ours.sum(0)).sum() / len(paper)
         told += f" Of {paper.sum()} in the paper {(paper & ours).sum() or 'none'} return by estimate ({luck:.1f} by chance)."
-    for key, name in (("positional", "one fixed offset"), ("rare", "rare tokens")):
+    for key, name in (("positional", "one offset"), ("rare", "rare tokens")):
         sides = list(own.side[own.function == key])
         told += f" For {name} {sides.count('for') or 'none'} of {count(len(sides), 'model')} pass"
         told += f", {sides.count('open')} undecided." if "open" in sides else "."
@@ -422,7 +419,7 @@ def others(
         parts = [f"{n} {words[n > 1]}" for side, words in _VERDICTS.items() if (n := own.count(side))]
         there, chance = ([frames[name].loc["encoder"][score].max() for frames in x.values()] for x in (elsewhere, luck))
         reached = interval(row[column], row.low, row.high, "%") if "open" in own else number(row[column], "%")
-        text = next(iter(elsewhere), "").partition(":")[0]
+        text = next(iter(elsewhere), "").rpartition(": ")[2]
         more = f"{text}: {number(max(there), '%')}; " if max(there, default=0) > row[column] else ""
         most = number(max([table["best at random"].max(), *chance]), "%")
         told.append(f"{what}: {listed(parts) or 'no verdict'}; the best head reaches {reached} ({more}random weights: {most}).")
@@ -432,12 +429,9 @@ def others(
 _VERDICTS = {"for": ("passes", "pass"), "against": ("fails", "fail"), "open": ("is undecided", "are undecided")}
 
 
-CLAIMS = {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
-
-
-def elsewhere(judged: Mapping[str, Any], text: str, which: str, names: Mapping[str, str] = CLAIMS) -> str:
+def elsewhere(judged: Mapping[str, Any], text: str, which: str) -> str:
     """Of the verdicts on a published run of other text (`which` models), by claim: number and verdict of each in a line."""
-    told = []
+    told, names = [], {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
     for key, one in ((key, judged[key]) for key in names if judged[key].number):
         near = sum(row.side == "open" and row.value >= row.threshold for row in one.rows) if key == "syntax" else 0
         told.append(f"{names[key]} {one.number}{f' significantly, {near} more by estimate' * bool(near)} (*{one.verdict}*)")

@@ -103,11 +103,10 @@ def test_every_head_has_a_dot_at_its_most_frequent_offset_and_at_rare_tokens():
     one = {name: frame[:1] for name, frame in both[1].items()}
     figure = whole(figures.offsets_and_rare({"a": both[0], "b": both[1]}, {"a": both[1], "b": one}, {"a": 0.83}))
     above, below = figure.axes
-    dots, crosses = above.collections[:2]  # of the first model
-    assert dots.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score)
+    far, back, ahead, crosses = above.collections[:4]  # of the first model
+    assert far.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score[1:3]) and not len(ahead.get_offsets())
+    assert back.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score[::3])
     assert crosses.get_offsets()[:, 1].tolist() == pytest.approx(100 * random.score)
-    back, itself, far, again = map(to_rgb, dots.get_facecolors()[:, :3])
-    assert back == again == to_rgb(drawing.MODELS[0]) and itself == far == to_rgb("#C9C9C9")
     assert below.collections[0].get_offsets()[:, 1].tolist() == pytest.approx(50 * trained.score)
     told = [text.get_text().replace("\n", " ") for text in below.texts]
     assert told.count("1") == 2 and {"paper: 83 %", "best one", "needed: 50 %", "layer"} <= {*told}
