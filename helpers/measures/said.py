@@ -262,7 +262,7 @@ def matter(table: pd.DataFrame, elsewhere: pd.DataFrame, text: str) -> str:
     last = table.groupby(level="measure", sort=False).last()
     relevance, loss = (interval(row.difference, row.low, row.high, ".1f") for row in last.itertuples())
     heads, there = (last.functional + last.others).iloc[0] / last.layers.iloc[0], elsewhere.loc[LOSS, "all models"]
-    other = f"on {text} text {interval(there.difference, there.low, there.high, '.1f')}, {count(int(there.functional), 'head')}"
+    other = f"on {text} {interval(there.difference, there.low, there.high, '.1f')}, {count(int(there.functional), 'head')}"
     return (
         f"Heads with a function {'' if last.clear.all() else 'do not clearly '}stand higher in their layer: {relevance} of"
         f" {number(heads, '.0f')} places by relevance and {loss} by cost ({other})."
@@ -305,11 +305,11 @@ def dearest(table: pd.DataFrame) -> str:
     models = rest.nlargest(FEW, "loss").has.groupby(level="model").sum().reindex(own.index.unique("model"), fill_value=0)
     by_model = listed(f"{name} {has or 'none'}" for name, has in models.items())
     return (
-        f"Of the {FEW} costliest heads {len(dear)} lie in layer {layer + 1}, {dear.sum() or 'none'} of them with one. All heads"
-        f" there spread their weight: the largest is {ends(first, '.2f')} on average (other layers: mean"
+        f"Of the {FEW} costliest heads {len(dear)} lie in layer {layer + 1}, {dear.sum() or 'none'} of them with a function. All"
+        f" heads there spread their weight: the largest is {ends(first, '.2f')} on average (other layers: mean"
         f" {rest.confidence.mean():.2f}), and the tests read only the largest. In the other layers {functional(rest)} of the"
         f" {FEW} costliest have one: {by_model}. On Europarl {functional(far)}, and of"
-        f" those of all layers {functional(there)}."
+        f" the costliest of all layers {functional(there)}."
     )
 
 
@@ -360,10 +360,10 @@ def answer(
     row, layer = table.loc[LOSS, "all models"], ranks.costliest(every)
     first, (rest, far) = every.has.xs(layer, level="layer"), (part.drop(index=layer, level="layer") for part in (every, far))
     more = (
-        f" **Do they matter? On {text} text, outside layer {layer + 1}, {'yes' if row.clear else 'we cannot tell'}:**"
-        f" {functional(rest)} of the {len(rest[:FEW])} costliest have a function, on {other} text"
+        f" **Do they matter? On {text}, outside layer {layer + 1}, {'yes' if row.clear else 'we cannot tell'}:**"
+        f" {functional(rest)} of the {len(rest[:FEW])} costliest have a function, on {other}"
         f" {functional(far).replace(' by chance', '')}; in layer {layer + 1}, the costliest, {first.sum() or 'none'} of"
-        f" {len(first)}."
+        f" {len(first)} heads."
     )
     return (
         f"**{told}: {', but '.join(parts)}.** By estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases are above the"

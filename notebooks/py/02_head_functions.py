@@ -19,13 +19,12 @@
 #
 # Voita et al. 2019, section 5 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
-# The paper finds encoder heads of a translation model with a plain job, a *function*. *Positional* heads look at a neighbouring
-# word. *Syntactic* heads look along a dependency (object to verb), `10` points more often right than a *fixed offset* (always
-# two words back). One first-layer head looks at the *rarest tokens*. Heads that matter most have a function.
+# In the paper translation encoders have heads with a *function*. *Positional* heads look at a neighbouring word. *Syntactic*
+# heads look along a dependency (object to verb), `10` points more often right than a *fixed offset* (two words back). One head
+# looks at the *rarest tokens*. Heads that matter most have a function.
 #
-# Which come back, and do they matter? A head *passes* if it is significantly (`5 %`, Holm) above the bar of its test. *By
-# estimate*: its value is above the bar, surely or not. A *case* is one relation, direction and model. A head *costs* as much
-# as the loss rises if it alone is removed.
+# Which come back, and do they matter? A head above its test's bar has a function *by estimate*, and *passes* if significantly
+# (`5 %`, Holm). A *case*: one relation, direction, model. A head *costs* what the loss rises without it.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -264,9 +263,10 @@ run.figure(
     takeaway=said.surely(every),
     split="dev",
 )
+there_called = "Europarl" if other == "natural" else f"{called} text"
 there = pd.read_csv(published.table("heads_that_matter"), index_col=["measure", "model"])
 display(
-    Markdown(said.matter(matter, there, called)),
+    Markdown(said.matter(matter, there, there_called)),
     folded(
         "More: how places are compared",
         "A place is a rank within a layer, the difference one of means, in layers that have both. The interval draws heads anew"
@@ -325,6 +325,6 @@ closing = f"""
 of functions are over sentences, of places over heads, of BLEU over trainings. The models are far smaller than the paper's,
 which are trained on millions of natural pairs ([all differences](../docs/differences.md)).
 """
-lost = {text: every, called: values.read(published.inputs("loss_by_layer"))["every"]}
+lost = {f"{text} text": every, there_called: values.read(published.inputs("loss_by_layer"))["every"]}
 answer = said.answer(cases, matter, rare, lost, study.ROOT / "figures")
 verdicts.fill("functions_found", closing, first=answer, more=details)

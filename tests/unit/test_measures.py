@@ -455,9 +455,9 @@ def test_functions_are_found_where_the_best_head_passes():
     asked = MATTER, reached, lost, study.ROOT / "figures"
     assert said.answer(found, *asked) == (
         "**Only in part: syntactic heads, but no positional head (Europarl at the paper's width: 1 of 48) and no rare-token"
-        " head (45 %, paper 50 %).** By estimate 2 of 2 cases are above the bar (paper: 1 of 1); in 4 models of natural text 0 to"
-        " 3 of 4 relations have heads. **Do they matter? On x text, outside layer 1, yes:** 2 (2.0 by chance) of the 3 costliest"
-        " have a function, on y text 3 (3.0); in layer 1, the costliest, none of 3."
+        " head (45 %, paper 50 %).** By estimate 2 of 2 cases are above the bar (paper: 1 of 1); in 4 models of natural text 0"
+        " to 3 of 4 relations have heads. **Do they matter? On x, outside layer 1, yes:** 2 (2.0 by chance) of the 3 costliest"
+        " have a function, on y 3 (3.0); in layer 1, the costliest, none of 3 heads."
     )
     syntax = pd.DataFrame({"function": "dobj", "beyond": [0.0, -0.1, 0.2, 0.1, 0.2, -0.1], "case": [*"abcabc"]})
     syntax = syntax.assign(model=["WMT"] * 3 + ["m"] * 3, printed=[True] * 3 + [False] * 3, side="", passes=False)
@@ -519,7 +519,7 @@ def test_whether_languages_are_alike_waits_for_seeds_that_agree():
 
 def test_heads_that_matter_rank_higher_in_their_layer():
     assert said.matter(MATTER, MATTER + 1, "y").endswith(
-        "1.5 [0.5, 3.0] of 8 places by relevance and 1.2 [0.5, 3.0] by cost (on y text 2.2 [1.5, 4.0], 5 heads)."
+        "1.5 [0.5, 3.0] of 8 places by relevance and 1.2 [0.5, 3.0] by cost (on y 2.2 [1.5, 4.0], 5 heads)."
     )
     assert said.matter(MATTER.assign(clear=False), MATTER, "").startswith("Heads with a function do not clearly stand higher")
     assert said.matter(MATTER.assign(layers=0), MATTER, "") == "No layer has both heads with a function and heads without."
@@ -535,7 +535,7 @@ def test_heads_that_matter_rank_higher_in_their_layer():
     assert said.surely(every.loc[:, :, [0]]).endswith("in layer 1 3 of 3.")
     looks = every.assign(confidence=[0.1, 0.2, 0.3, 0.5, 0.6, 1.0]).rename_axis(EVERY.index.names)
     told = said.dearest(pd.concat({"controlled": looks, "natural": looks}, names=["track"]))
-    assert "3 lie in layer 1, none of them with one. All heads there" in told and told.endswith("2 (2.0 by chance).")
+    assert "3 lie in layer 1, none of them with a function. All heads there" in told and told.endswith("2 (2.0 by chance).")
     assert "0.10 to 0.30 on average (other layers: mean 0.70)" in told and "have one: a 2. On Europarl 2 (2.0 by" in told
     assert len(said.costs(study.ROOT / "figures").loc["natural"].dropna()) == 48
     first, other = figures.loss_by_layer(every).axes
