@@ -305,8 +305,8 @@ def dearest(table: pd.DataFrame) -> str:
     models = rest.nlargest(FEW, "loss").has.groupby(level="model").sum().reindex(own.index.unique("model"), fill_value=0)
     by_model = listed(f"{name} {has or 'none'}" for name, has in models.items())
     return (
-        f"Of the {FEW} costliest heads {len(dear)} lie in layer {layer + 1}, {dear.sum() or 'none'} of them with a function. All"
-        f" heads there spread their weight: the largest is {ends(first, '.2f')} on average (other layers: mean"
+        f"Of the {FEW} costliest heads {len(dear)} lie in layer {layer + 1}, {dear.sum() or 'none'} of them with a function."
+        f" All heads there spread their weight: the largest is {ends(first, '.2f')} on average (other layers: mean"
         f" {rest.confidence.mean():.2f}), and the tests read only the largest. In the other layers {functional(rest)} of the"
         f" {FEW} costliest have one: {by_model}. On Europarl {functional(far)}, and of"
         f" the costliest of all layers {functional(there)}."

@@ -19,8 +19,8 @@
 #
 # Voita et al. 2019, section 5 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
-# In the paper translation encoders have heads with a *function*. *Positional* heads look at a neighbouring word. *Syntactic*
-# heads look along a dependency (object to verb), `10` points more often right than a *fixed offset* (two words back). One head
+# In the paper some encoder heads have a plain job, a *function*. *Positional* heads look at a neighbouring word. *Syntactic*
+# heads look along a dependency (object to verb), `10` points more often right than a *fixed offset* (two words back). One
 # looks at the *rarest tokens*. Heads that matter most have a function.
 #
 # Which come back, and do they matter? A head above its test's bar has a function *by estimate*, and *passes* if significantly
