@@ -93,9 +93,9 @@ figures: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.gallery
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" $(if $(SEEDS),--seeds $(SEEDS))
-PUBLISHED ?= laptop europarl techdocs
+PUBLISHED ?= laptop europarl techdocs novels natural
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
-##                 europarl techdocs": of these profiles, all but laptop with HEADS_DATA_ROOT); pages that count them are made anew
+##                 europarl": of these profiles, all but laptop with HEADS_DATA_ROOT); pages that count them are made anew
 publish: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
 	$(BIN)/python -m helpers.publish.pages
