@@ -66,7 +66,6 @@ PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it wha
     "leave-one-out": ("", "loss without the head"), MAP: ("", "L0's heads, a whole training"),
 }  # fmt: skip
 ENDS, LEAD = ["cost", "cost_low", "cost_high"], ["lead", "lead_low", "lead_high"]
-SLIM = {"controlled": "ru-news", "natural": "fr-europarl"}  # models of which few heads are left
 TOGETHER = ("confidence", "positional", "syntactic")  # of one reading
 ONCE = {  # (call, form) of models of the papers' size, ten of forty-eight encoder heads left -> its name in docs/measured.toml
     ("encoder pass", "removed"): "base_encoder_pass", ("encoder pass", "ceiling"): "base_encoder_ceiling",
@@ -237,17 +236,22 @@ def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("what")
 
 
-def additions(heart: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The rows of `heart` that are about a training step, with how much longer it takes as cost, cost_low and cost_high.
+def additions(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """How much longer a training step takes with what the study adds (`HEART`), on every model timed.
 
-    Beside it, as again, again_low and again_high, the plain step of the same benchmark and model timed once more.
+    Returns
+    -------
+    pandas.DataFrame
+        what, model, cost, cost_low, cost_high (share of the plain step), again, again_low, again_high (the plain step of the
+        same benchmark and model timed once more); ends are quartiles.
     """
-    steps = heart[heart.plain == STEP]
-    noise = numbers(found, OVERHEADS, "ratio")
-    noise = noise[noise["what"].str.endswith("once more (noise)")].drop_duplicates("benchmark", keep="last")
-    noise = noise.set_index("benchmark").loc[[name for what, name, *_ in HEART if what in steps.index]].set_index(steps.index)
-    again = {"again": noise.value - 1, "again_low": noise.low - 1, "again_high": noise.high - 1}
-    return steps.assign(**(steps[ENDS] - 1), **again)
+    own = {row: what for what, _, plain, row, _ in HEART if plain == STEP}
+    every = numbers(found, OVERHEADS, "ratio").set_index(["benchmark", "group"])
+    shares = every[["value", "low", "high"]] - 1
+    again = shares.set_axis(["again", "again_low", "again_high"], axis=1)[every["what"].str.endswith("once more (noise)")]
+    table = shares.set_axis(ENDS, axis=1).assign(what=every["what"].map(own)).dropna(subset="what").join(again)
+    table = table.reset_index().rename(columns={"group": "model"}).drop(columns="benchmark")
+    return table.sort_values("what", key=lambda names: names.map([*own.values()].index), kind="stable", ignore_index=True)
 
 
 def spent(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> pd.DataFrame:
@@ -282,8 +286,8 @@ def _contests(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> I
             yield job, table, job["sweep"]["runs"][f"L0 {settings['pruning']['compared'][0]:g}"]
 
 
-def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd.DataFrame:
-    """What each measure costs as the contest chose by it, in units of gradient importance there.
+def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame, share: float = 1.0) -> pd.DataFrame:
+    """What each measure costs on the same text, in units of gradient importance there.
 
     Parameters
     ----------
@@ -291,25 +295,26 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame) -> pd
         Of `growth`.
     spent : pandas.DataFrame
         As `spent`: a measure that is not in it is told by `points`, the loss without the head by `heart`.
+    share : float
+        What the few sentences are of all: measures by forward passes alone read all, and are counted at this share.
 
     Returns
     -------
     pandas.DataFrame
         On measure (`PRICED`): what, cost, cost_low, cost_high (median, least and most, of trainings or of lengths), seconds
-        (median of trainings), short and long (cost on the same text, at the last two lengths up to 64
-        tokens), times, captum and model (as `heart`), over (what cost_low and cost_high are over).
+        (median of trainings), times, captum and model (as `heart`), over (what cost_low and cost_high are over).
     """
     times = points[points.axis == "length"].pivot(index="what", columns="at", values="value")
     grown = times / times.loc[PRICED[UNIT][0]]
     known, rows = spent.dropna(axis=1) if len(spent) else pd.DataFrame(), {}
     for measure, (of, what) in PRICED.items():
-        each = known[measure] / known[UNIT] if measure in known else grown.loc[of] if of else pd.Series(dtype=float)
+        part = share if measure in ("confidence", "votes") else 1.0
+        each = part * known[measure] / known[UNIT] if measure in known else grown.loc[of] if of else pd.Series(dtype=float)
         over = "trainings" if measure in known else "lengths of sentences"
         if not of and measure not in known and what in heart.index:
             each, over = heart.loc[what, ["cost", "cost_low", "cost_high"]], "quartiles"
         row = {"what": what.removesuffix(", syntax"), "cost": each.median(), "cost_low": each.min(), "cost_high": each.max()}
-        row |= {"seconds": known[measure].median() if measure in known else np.nan}
-        row |= dict(zip(("short", "long"), grown.loc[of, :64].iloc[[-2, -1]] if of else (np.nan, np.nan), strict=True))
+        row |= {"seconds": part * known[measure].median() if measure in known else np.nan}
         more = {name: heart[name].get(what, np.nan) for name in ("times", "captum", "model")}
         rows[measure] = row | more | {"over": over}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure").dropna(subset="cost")
@@ -326,14 +331,14 @@ def pruning(priced: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        measure, cost, cost_low, cost_high (as `priced`; none of random heads and syntax), value, low, high (BLEU against the
-        unpruned model), above, lead, lead_low, lead_high (as `contested`).
+        measure, cost, cost_low, cost_high, seconds (as `priced`; none of random heads and syntax), value, low, high (BLEU
+        against the unpruned model), above, lead, lead_low, lead_high (as `contested`).
     """
-    costs = priced[ENDS].reindex([*priced.index, *TOGETHER[1:], "random"])
+    costs = priced[known := [*ENDS, "seconds"]].reindex([*priced.index, *TOGETHER[1:], "random"])
     if "confidence" in priced.index:
-        costs.loc[[*TOGETHER[:2]]] = priced.loc["confidence", ENDS].to_numpy()
+        costs.loc[[*TOGETHER[:2]]] = priced.loc["confidence", known].to_numpy()
     table = ranked[ranked.criterion.isin(costs.index)].drop_duplicates("criterion").rename(columns={"criterion": "measure"})
-    columns = ["measure", *ENDS, "value", "low", "high", "above", *LEAD]
+    columns = ["measure", *known, "value", "low", "high", "above", *LEAD]
     return table.join(costs, on="measure")[columns].reset_index(drop=True)
 
 
@@ -346,7 +351,7 @@ def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
         model, criterion, test set, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first
         model); above: whether BLEU minus that of random heads, paired by training, lies above zero; lead, lead_low, lead_high:
         BLEU of gradient importance minus its own, paired likewise (95 %, t; nan of one training); price: what choosing by it
-        took, in gradient importances (mean over models).
+        takes on the same text, in gradient importances (mean over models).
     """
     tables = _tables(folder, track, size)
     if tables is None:
@@ -360,6 +365,8 @@ def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     each = each[each.model == found.model.iloc[0]].pivot_table("bleu", "seed", "criterion")  # means of draws and test sets
     ahead = {name: intervals.paired(each[UNIT], each[name])[:3] for name in each if UNIT in each}
     spent = pd.read_csv(tables / "predictors.csv").drop_duplicates("measure").set_index("measure").cost
+    said = study.read_json(tables.parent / "sidecars" / "run.json")["settings"]
+    spent[spent.index.isin([*TOGETHER, "votes"])] *= said["relevance"] / said["dev"]  # which read all
     return found.assign(above=low > 0, price=found.criterion.map(spent)).join(
         pd.DataFrame.from_dict(ahead, "index", columns=LEAD), on="criterion"
     )
@@ -371,20 +378,19 @@ def at_once(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["model", "criterion", "heads", "change"])
 
 
-def slim(left: int = 10) -> pd.DataFrame:
-    """Of the published encoder prunings of notebook 03 those by L0 that leave nearest to so many heads, on either text.
+def steady(folder: Path | None, track: str, size: str) -> pd.DataFrame:
+    """Of confidence and positional: rho, low and high between halves of the few sentences, and models; beside `contested`."""
+    path = (_tables(folder, track, size) or study.ROOT) / "stability.csv"
+    known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["measure", "kind", "compared", "models"])
+    known = known[(known.kind == "encoder") & (known.compared == "other sentences, same model")].set_index("measure")
+    return known.loc[known.index.intersection(TOGETHER[:2])]
 
-    Returns
-    -------
-    pandas.DataFrame
-        Rows of the first test set: encoder (heads left), change, change_low, change_high (BLEU), text (the model).
-    """
-    rows = []
-    for track, name in SLIM.items():
-        table = pd.read_csv(study.ROOT / "figures" / track / "03_l0_pruning" / "tables" / f"encoder_{name}.csv")
-        nearest = (table.encoder[table.method == "L0"] - left).abs().idxmin()
-        rows.append(table.loc[[nearest]].assign(text=subjects.title(name)))
-    return pd.concat(rows)
+
+def smaller() -> pd.DataFrame:
+    """Published translators of about equal size of notebook 04: BLEU (value), ratio (times as fast as the whole), seeds."""
+    tables = study.ROOT / "figures" / "controlled" / "04_grouped_heads" / "tables"
+    speed = pd.read_csv(tables / "speed.csv", index_col="row").ratio
+    return pd.read_csv(tables / "equal_size.csv", index_col="control")[["value", "seeds"]].join(speed)
 
 
 def _tables(folder: Path | None, track: str, size: str) -> Path | None:

@@ -89,57 +89,42 @@ RANDOM: dict[str, dict[str, Any]] = {
 
 @redrawable
 def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model", title: str = ""):
-    """What pruning by a measure changes against what choosing by it costs (logarithmic), with random heads as a band.
+    """What choosing by a measure costs (logarithmic) beside what pruning by it changes, a row a measure; random heads: a band.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `benchmarks.costs.pruning` returns it.
+        As `benchmarks.costs.pruning` returns it; seconds (optional) stand beside the costs.
     unit, title : str
         Of what pruning changes; of which models.
     """
     drawing.need(frame, "measure", "cost", "value", "low", "high", "above", once=("measure",))
-    rows = frame.dropna(subset="cost").sort_values(["cost", "value"], ascending=[True, False]).reset_index(drop=True)
-    twins = rows.groupby("cost").cumcount() - (rows.groupby("cost").cost.transform("size") - 1) / 2  # side by side
-    figure = plt.figure(figsize=(WIDTH, 3.1))
-    axis: Any = figure.subplots(subplot_kw={"xscale": "log"})
+    rows = frame.dropna(subset="cost").sort_values(["cost", "value"], ascending=[False, True]).reset_index(drop=True)
+    figure, (price, change) = plt.subplots(1, 2, sharey=True, figsize=(WIDTH, 0.23 * len(rows) + 1.2), width_ratios=(1, 1.3))
     grey: dict[str, Any] = {"fontsize": 7.5, "color": "#555555"}
     for row in frame[frame.measure == "random"].itertuples():
-        axis.axhspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
-        axis.axhline(row.value, color="#777777", lw=0.8, zorder=0)
-        axis.text(0.02, row.value, "random heads", transform=axis.get_yaxis_transform(), va="bottom", **grey)
-    axis.axhline(0, **drawing.LEVEL)
-    step, before = (rows.high.max() - rows.low.min()) / 15, 0.0
-    taken: list[tuple[float, float, float]] = []  # of labels: where they begin, end and stand
-    for row, cost in zip(rows.itertuples(), rows.cost * 1.16**twins, strict=True):
-        look, ends = RANDOM["above" if row.above else "not"], [[row.value - row.low], [row.high - row.value]]
-        axis.errorbar(cost, row.value, yerr=ends, ls="", ms=5.5, elinewidth=0.9, mew=0.8, **look)
-        name = row.measure.removeprefix("relevance, ").replace("L0's heads", "L0's heads:\na training")
-        words: dict[str, Any] = {"fontsize": 7.5, "color": look["color"], "weight": "bold" if row.cost == 1 else "normal"}
-        if not row.above:  # beside its long line, away from the one before
-            side = -1 if twins[row.Index] < 0 or row.cost > 2 * before else 1
-            at = (row.cost * 1.16 ** -abs(twins[row.Index]) if side < 0 else cost, row.value)
-            look = {"textcoords": "offset points", "ha": "right" if side < 0 else "left", "va": "center"}
-            axis.annotate(name, at, (6 * side, 0), **look, **words)
-        else:
-            half = 0.021 * max(map(len, name.split("\n"))) + 0.03  # decades
-            height, place = max(row.high, 0) + step / 3, math.log10(cost)
-            while any(place - half < end and place + half > begin and abs(height - high) < step for begin, end, high in taken):
-                height += step / 3
-            taken.append((place - half, place + half, height))
-            axis.plot([cost, cost], [row.high, height], color="#BBBBBB", lw=0.6, zorder=0)
-            axis.text(cost, height, name, ha="center", va="bottom", **words)
-        before = row.cost
-    alike = " and ".join(rows.measure[twins != 0])
-    label = "cost of choosing heads, in gradient importances" + (f" ({alike}: the same)" if alike else "")
-    axis.set(xlabel=label, ylabel=f"{unit} (95 %)", title=title)
-    axis.set_xlim(rows.cost.min() / 3, rows.cost.max() * 2)
-    axis.xaxis.set_major_formatter(FuncFormatter(_short))
-    axis.xaxis.set_minor_formatter(NullFormatter())
-    shown = {"beats random heads": RANDOM["above"] | {"ls": ""}, "not shown to": RANDOM["not"] | {"ls": ""}}
-    axis.legend(
-        handles=[plt.Line2D([], [], **{"ms": 5, **look}, label=name) for name, look in shown.items()], loc="lower center"
-    )
+        change.axvspan(row.low, row.high, color="#777777", alpha=0.13, lw=0, zorder=0)
+        change.axvline(row.value, color="#777777", lw=0.8, zorder=0)
+        change.text(row.value, 1, "random heads", transform=change.get_xaxis_transform(), ha="center", va="bottom", **grey)
+    change.axvline(0, **drawing.LEVEL)
+    for row in rows.itertuples():
+        look = RANDOM["above" if row.above else "not"] | {"ls": "", "ms": 5.5, "mew": 0.8}
+        price.plot(row.cost, row.Index, **look)
+        if (took := getattr(row, "seconds", math.nan)) == took:
+            seconds = f"{took:.1f} s" if took < 10 else f"{took:.0f} s"
+            price.annotate(seconds, (row.cost, row.Index), (7, 0), textcoords="offset points", va="center", **grey)
+        ends = [[row.value - row.low], [row.high - row.value]]
+        change.errorbar(row.value, row.Index, xerr=ends, elinewidth=0.9, **look)
+    price.set(xscale="log", xlabel="price, in gradient importances", yticks=rows.index, yticklabels=rows.measure)
+    price.set_xlim(rows.cost.min() / 1.6, rows.cost.max() * 6)
+    price.xaxis.set_major_formatter(FuncFormatter(_short))
+    price.xaxis.set_minor_formatter(NullFormatter())
+    price.set_ylim(-0.6, len(rows) - 0.4)
+    change.set(xlabel=f"{unit} (95 %)")
+    figure.suptitle(title, fontsize=8.5)
+    drawing.legend(figure, {"beats random heads": RANDOM["above"], "not shown to": RANDOM["not"]})
+    for handle in figure.legends[0].legend_handles:
+        handle.set_linestyle("")
     return figure
 
 

@@ -6,19 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from benchmarks import removed_heads
-from benchmarks.costs import HEART, LEAD, OVERHEADS, SLOW, TOGETHER, UNIT, numbers
+from benchmarks.costs import LEAD, MAP, SLOW, TOGETHER, UNIT, numbers
 from helpers.measures import lrp
 from helpers.measures.table import named as called
 from helpers.reading import count, ends, interval, listed, number, readable
 
 TIMED = (
-    "Measures were timed once in every training of the contest, one after the other in one process. Confidence, positional and "
-    "syntactic come of one reading. L1 gates read as much text as their training needs. L0's time is that of its own run, "
-    "evaluations included; such clocks differ severalfold: rather trust its passes.\n\n"
+    "Measures were timed once in every training of the contest, in one process; one reading gives confidence and positional. "
+    "L0's time is that of its own run, evaluations included; such clocks differ severalfold: rather trust its passes.\n\n"
     "All other times are of models with random weights. Every way runs once in every repeat, in random order. Nothing is timed "
     "before the study's way and the obvious way, the one that people write down first, gave the same numbers. *Relevance*: one "
     "target token at a time, each with a forward pass of its own. *Gradient importance*: batches of one. *Loss without the "
@@ -29,7 +27,7 @@ REMOVED = (
     "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
     "with its last query head. What is saved beyond operations is caches, threads and noise."
 )
-LIMITS = "Most times are of small models with random weights on two cores."
+LIMITS = "Small models, most with random weights, on two cores."
 
 
 def absent(remarks: pd.DataFrame) -> str:
@@ -38,41 +36,34 @@ def absent(remarks: pd.DataFrame) -> str:
     return f"Not compared: {listed(dict.fromkeys(gone))}, for this environment lacks their dependencies." if len(gone) else ""
 
 
-def told_apart(steps: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
-    """Of what `additions` lists, on all models timed: what adds how much, and what timing noise (its upper quartile) hides."""
-    every = numbers(found, OVERHEADS, "ratio").set_index(["benchmark", "group"])
-    noise = every.high[every["what"].str.endswith("once more (noise)")]
-    every = every.assign(what=every["what"].map({own: what for what, *_, own, _ in HEART if what in steps.index}))
-    every = every.dropna(subset="what").join(noise.rename("noise"))
-    told: list[str] = []
-    hidden: list[str] = []
-    for what, rows in every.groupby("what", sort=False):
-        clear = rows.low > rows.noise
-        said = f"{what} adds {ends(rows.value - 1, '%')}{', on some models within noise' * bool(clear.any() > clear.all())}"
-        (told if clear.any() else hidden).append(said)
-    told += [f"{listed(hidden)}, nowhere clear of noise by this rule"] if hidden else []
-    return f"On all models timed ({'; '.join(every.index.unique('group'))}): {'; '.join(told)}."
+def told_apart(steps: pd.DataFrame) -> str:
+    """Of what `additions` lists: what is clear of timing noise (its upper quartile) on every model, and the rest's most."""
+    clear = (steps.cost_low > steps.again_high).groupby(steps["what"], sort=False).all()
+    told = [f"{name} ({ends(steps.cost[steps['what'] == name], '%')})" for name in clear.index[clear]]
+    rest = steps.cost[steps["what"].isin(clear.index[~clear])]
+    said = f"Clear of noise on every model timed: {listed(told)}."
+    return f"{said} The rest adds at most {number(rest.max(), '%')}, on some model within noise." if len(rest) else said
 
 
-def cheapest(table: pd.DataFrame, trainings: int, text: str) -> str:
-    """Which measure to prune by, in bold and in a sentence: the cheapest of `pruning` whose interval clears random heads."""
-    rows = table.set_index("measure")
-    good = rows[rows.above & rows.cost.notna()].sort_values("cost")
+def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, priced: pd.DataFrame) -> str:
+    """Which measure to prune by, in bold and in sentences: of `pruning`, `contested` and `priced`."""
+    rows = table.dropna(subset="cost").set_index("measure").sort_values("cost")
+    made = f"{ranked.model.iloc[0]} ({count(int(ranked.seeds.iloc[0]), 'training')}; 95 %, not corrected)"
+    good = rows[rows.above]
     if good.empty:
-        return f"**We cannot tell.** In our contest on {text} no measure's interval against random heads excludes zero."
-    told = "One forward and one backward pass is" if good.index[0] == UNIT else f"As much as {called(good.index[0])} is"
-    name, made = called(good.index[0]), count(int(trainings), "training")
-    said = f"{name[0].upper()}{name[1:]} is the cheapest choice, as run, whose heads beat random"
-    return f"**{told} enough.** {said} ({text}, {made}; 95 % interval, not corrected)."
-
-
-def alone(priced: pd.DataFrame, sentences: int, every: int) -> str:
-    """Of `priced`: what measures by forward passes alone took, which read all `every` sentences, the unit the first ones."""
-    if "seconds" not in priced or not priced.seconds.get("votes", np.nan) > 0:
-        return ""
-    took = ends(priced.cost[["confidence", "votes"]], ".1f")
-    told = f"Confidence, positional and votes, forward passes alone, read {number(every)} sentences, not {sentences}, and took"
-    return f"{told} {took} times as long."
+        return f"**We cannot tell.** On {made} no measure's interval against random heads excludes zero."
+    if UNIT not in good.index:
+        return f"**As much as {called(good.index[0])} is enough.** On {made} no cheaper choice is shown to beat random heads."
+    dear, cheap = rows[rows.cost > rows.cost[UNIT]], rows[rows.cost < rows.cost[UNIT]]
+    better = dear[dear.lead_high < 0]
+    said = f"On {made} it beats random heads after {number(priced.seconds[UNIT], '.1f')} seconds"
+    said += f"; L0 trains {number(priced.seconds[MAP], '.0f')}" if MAP in priced.index else ""
+    said += f". Of {count(len(dear), 'choice')} at {ends(dear.cost, '.0f')} times its price"
+    lines = [f"{said} {_listed(better) if len(better) else 'none'} is shown better."]
+    if len(cheap):
+        beat = f"only {listed(map(called, cheap.index[cheap.above]))}" if cheap.above.any() else "none"
+        lines.append(f"Of forward passes alone, {ends(cheap.cost, '.1f')} times its price, {beat} is shown to beat random.")
+    return f"**Gradient importance (one forward, one backward pass) is enough.** {' '.join(lines)}"
 
 
 def setting(ranked: pd.DataFrame) -> str:
@@ -87,55 +78,60 @@ def elsewhere(there: pd.DataFrame) -> str:
     if not {"random", UNIT, *(half := TOGETHER[:2])} <= {*values}:
         return ""
     own, *gains = (ends(values[name] - values["random"], "+.1f") for name in (UNIT, *half))
-    said = f"On {there.model.iloc[0]} ({count(int(there.seeds.iloc[0]), 'training')}, {count(len(values), 'test set')}; not"
     more = listed(f"{called(name)} {gain}" for name, gain in zip(half, gains, strict=True))
-    price = number(there.price[there.criterion == half[0]].iloc[0], ".0f")
-    return f"{said} tested) it gains {own} BLEU over random heads, {more} at {price} times the price."
+    price = number(there.price[there.criterion == half[0]].iloc[0], ".1f")
+    said = f"On {there.model.iloc[0]} ({count(int(there.seeds.iloc[0]), 'training')}, {count(len(values), 'test set')},"
+    return f"{said} untested) it gains {own} BLEU over random, {more} at {price} times its price."
 
 
 def closing(
-    table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], slim: pd.DataFrame, speed: str
+    table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], small: pd.DataFrame, speed: str
 ) -> str:
-    """The last words: what to do if one trains on, if not, and for speed; of `pruning`, `contested`, `at_once` by text, `slim`.
+    """The last words: what to do if one trains on, if not, and for speed.
 
     Parameters
     ----------
+    table, ranked, shots, small
+        As `pruning`, `contested`, `at_once` by text, and `smaller` return them.
     speed : str
         How many times as fast generation is with few encoder heads left, and how many.
     """
-    rows, lines = table.set_index("measure"), []
+    rows, lines, half = table.set_index("measure"), [], [*TOGETHER[:2]]
     known = {text: part.pivot(index=["model", "heads"], columns="criterion", values="change") for text, part in shots.items()}
-    known = {text: part[part.any(axis=1)] for text, part in known.items() if {UNIT, "L1 gates", *TOGETHER[:2]} <= {*part}}
+    dear = ("L1 gates", "leave-one-out")
+    known = {text: part[part.any(axis=1)] for text, part in known.items() if {UNIT, *dear, *half} <= {*part}}
     if UNIT in rows.index and not (rows.lead_high[rows.cost > rows.cost[UNIT]] < 0).any():
         made = f"{ranked.model.iloc[0]}, {count(int(ranked.seeds.iloc[0]), 'training')}"
-        said = (
-            f"Choose by gradient importance: nothing dearer is shown to choose better ({made}); only L0 itself, which chooses"
+        said = f"Choose by gradient importance: nothing dearer is shown better ({made}), and training on takes as"
+        lines.append(f"*You train on.* {said} many steps as L0.")
+    if {*dear} <= {*rows.index} and known:
+        ahead = {text: part[half].min(axis=1) - part[UNIT] for text, part in known.items()}
+        less = listed(f"{(lead > 0).sum()} of {len(lead)} on {text}" for text, lead in ahead.items())
+        still = listed(
+            f"{listed((part[name] < part[UNIT]).sum() for part in known.values())} by {called(name)}"
+            f" ({number(rows.cost[name], '.0f')} times)"
+            for name in dear
         )
-        lines.append(f"*You train on.* {said} while it trains on, needs no time for it.")
-    if "L1 gates" in rows.index and known:
-        less = [
-            f"{(part[UNIT] < part[[*TOGETHER[:2]]].min(axis=1)).sum()} of {len(part)} on {text}" for text, part in known.items()
-        ]
-        still = listed((part["L1 gates"] < part[UNIT]).sum() for part in known.values())
-        said = f"Removal by gradient importance costs less loss than by confidence and positional in {listed(less)}"
-        said = f"{said}; by L1 gates, at {number(rows.cost['L1 gates'], '.2g')} times the price, less still in {still}"
-        lines.append(f"*You do not train on.* {said} (cases: models by heads left; means, not tested).")
-    kept = [f"{interval(*one, '+.1f')}" for one in slim[["change", "change_low", "change_high"]].to_numpy()]
-    said = f"Cut heads out. {speed}. L0 with {listed(slim.encoder)} left changes BLEU by {listed(kept)} ({listed(slim.text)})"
-    said += ", fewer layers: notebook 4"
-    lines.append(f"*You want speed.* {said}.")
+        said = f"Gradient importance costs less loss than confidence and positional in {less} (there by"
+        said += f" {ends([*ahead.values()][-1], '.3f')} nats; cases: models by heads left; means, untested). Dearer is not"
+        lines.append(f"*You do not train on.* {said} surely better: less still in {still}.")
+    fewer, cut = (small.loc[name] for name in ("fewer layers", "gradient importance"))
+    said = (
+        f"Train fewer layers ({fewer.value:.1f} BLEU, {fewer.ratio:.1f} times as fast as the whole); as small without heads, by"
+    )
+    said += f" gradient importance: {cut.value:.1f} and {cut.ratio:.1f} (notebook 4, {fewer.seeds:.0f} trainings)"
+    lines.append(f"*You want speed.* {said}. {speed}.")
     return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {LIMITS}"
 
 
-def times_as_long(priced: pd.DataFrame) -> tuple[str, str]:
-    """Of `priced`: what relevance costs beside gradient importance by our clock, and by ordinary code beside ours."""
+def ordinary(priced: pd.DataFrame) -> str:
+    """Of `priced`: what relevance costs by ordinary code beside ours."""
     dear = priced.loc[priced.index.intersection([*lrp.RULES])]
     other = dear.captum.dropna().sort_values()
-    price = f"Relevance took {ends(dear.cost, '.0f')} times as long."
     said = f"At {dear.model.iloc[0].rpartition(', ')[2]} ordinary code, one token after another, takes"
     said = f"{said} {ends(dear.times, '.0f')} times as long as ours"
     said += f", the library Captum {ends(other, '.0f')} ({listed(map(_rule, other.index))})" if len(other) else ""
-    return price, f"{said}."
+    return f"{said}."
 
 
 def _rule(name: str) -> str:
@@ -143,25 +139,24 @@ def _rule(name: str) -> str:
     return called(name).removeprefix("relevance, ")
 
 
-def better(table: pd.DataFrame, sentences: int) -> str:
-    """Of `pruning`: gradient importance, chosen on so many sentences, beside what is dearer (paired by training)."""
-    rows = table.dropna(subset="cost").set_index("measure")
-    if UNIT not in rows.index:
+def steady(halves: pd.DataFrame, sentences: int, every: int) -> str:
+    """Of `costs.steady`: how alike halves of the few sentences order heads by measures that read all in the contest."""
+    if halves.empty:
         return ""
-    dear = rows[rows.cost > rows.cost[UNIT]]
-    more = dear[dear.lead_high < 0]
-    said = f"Of {count(len(dear), 'dearer choice')} {_listed(more) if len(more) else 'none'} is shown to be better than"
-    said += (
-        f" {called(UNIT)} (paired by training, not corrected). A sentence costs confidence, positional and votes less; how they"
+    rho = listed(interval(*row, ".2f") for row in halves[["rho", "low", "high"]].to_numpy())
+    said = f"Prices are for {sentences} sentences; {', '.join(halves.index)} and votes chose on {number(every)}. Halves of"
+    said = (
+        f"{said} {sentences // 2} order heads alike by the first two (rank correlation {rho}, {halves.models.iloc[0]} models)"
     )
-    return f"{said} choose on {sentences} was not measured."
+    return f"{said}; votes on fewer: not measured."
 
 
 def worse(table: pd.DataFrame) -> str:
-    """Of `pruning`: what is dearer than gradient importance and chose worse; "" if nothing is."""
-    rows = table.set_index("measure")
-    dear = rows[(rows.cost > rows.cost.get(UNIT)) & (rows.lead_low > 0)] if UNIT in rows.index else rows[:0]
-    return f"Dearer and worse, by how much BLEU (paired by training, not corrected): {_listed(dear)}." if len(dear) else ""
+    """Of `pruning`: what chose worse than gradient importance, whatever its price; "" if nothing did."""
+    rows = table.dropna(subset="cost").set_index("measure")
+    bad = rows[rows.lead_low > 0]
+    said = "Worse than gradient importance, whatever the price, by how much BLEU (paired by training, not corrected)"
+    return f"{said}: {_listed(bad)}." if len(bad) else ""
 
 
 def _listed(rows: pd.DataFrame) -> str:
@@ -170,18 +165,17 @@ def _listed(rows: pd.DataFrame) -> str:
     return listed(f"{_rule(name)} ({interval(value, low, high, '+.1f')})" for name, value, low, high in each)
 
 
-def details(priced: pd.DataFrame, points: pd.DataFrame, sentences: int, every: int) -> str:
-    """What measures cost as a table in Markdown; of `priced` (on so many sentences, or all), and the points of `growth`."""
-    at = sorted({*points["at"][(points.axis == "length") & (points["at"] <= 64)]})
-    columns = {"what": "what", "cost": "times gradient importance"}
-    columns |= {"short": f"at {at[-2]:.0f} tokens", "long": f"at {at[-1]:.0f} tokens"}
+def details(priced: pd.DataFrame, sentences: int) -> str:
+    """What measures cost as a table in Markdown; of `priced`, on so many sentences."""
+    columns = {"what": "what", "seconds": "seconds", "cost": "times gradient importance"}
     columns |= {"times": "obvious way / ours", "captum": "Captum / ours"}
-    forms = dict.fromkeys(("cost", "times"), ".3g") | dict.fromkeys(("short", "long", "captum"), ".2g")
-    told = f"What measures cost in the contest: on {sentences} sentences, confidence, positions and votes on {number(every)}"
-    told += " (brackets: least to most of trainings); then on equal text by length, in batches of two. Last columns: other"
-    told += f" benchmarks ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}); the"
-    told += " *obvious way* is what people write down first"
-    return readable(priced.reset_index(drop=True), columns, forms, caption=told).data
+    forms = dict.fromkeys(("seconds", "cost", "times"), ".3g") | {"captum": ".2g"}
+    told = (
+        f"What measures cost in the contest on {sentences} sentences (brackets: least to most of trainings; of L1 gates and L0"
+    )
+    told += " their training). Last columns: other benchmarks"
+    told += f" ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}); the *obvious way* is"
+    return readable(priced.reset_index(drop=True), columns, forms, caption=f"{told} what people write down first").data
 
 
 def understood(table: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
@@ -193,7 +187,7 @@ def understood(table: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
     turned = numbers(found, "relevance_speed", "ratio")
     turned = turned[turned["what"].str.endswith("both over reverse")]
     saved = f"{ends(turned.value, '.1f')} times as fast ({turned.group.iloc[0].rpartition(', ')[2]}, random weights)"
-    return f"{'; '.join(said)}. Running forward makes signed rules {saved}; other savings were not timed."
+    return f"{'; '.join(said)}. Running forward makes signed rules {saved}."
 
 
 def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, every: str) -> tuple[pd.DataFrame, str]:

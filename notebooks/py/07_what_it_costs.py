@@ -20,20 +20,20 @@
 # Voita et al. (2019) rank heads by *relevance*, their share in the prediction, or train again (L0 gates). Ni et al. (2023) add
 # a loss term; Liu & Chen (2023) feed coreference to heads. What does that cost? Is dearer better?
 #
-# The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on its output.
+# Prices are in times of *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on its output.
 # Quality is of notebook 6's *contest*: each measure chose encoder heads to remove, then the model trained on. *Confidence* is
 # the mean largest attention weight; *positional* counts looks at one offset, *votes* groups a head stands for; *L1 gates*
-# alone are trained, at a price.
+# are trained while the model's weights stand still.
 
 # %% tags=["parameters"]
-profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose wall times are shown
+profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose seconds are shown
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
-models = ""  # of the run whose wall times are shown; empty: the corpus's own
+models = ""  # of the run whose seconds are shown; empty: the corpus's own
 pretrained = ""  # of no use here; kept for the notebooks' common face
 data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
 parser = "spacy"  # as pretrained
 seed = 1
-overrides = ""  # settings of the run whose wall times are shown, NAME=VALUE separated by spaces
+overrides = ""  # settings of the run whose seconds are shown, NAME=VALUE separated by spaces
 output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 
 # %%
@@ -62,23 +62,23 @@ answer = claims.Box(run)
 # %% jupyter={"source_hidden": true}
 heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
 exponents, points = costs.growth(found["growth"])
-size, text = found["growth"]["size"].iloc[0], {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
+size = found["growth"]["size"].iloc[0]
 contest = costs.contested(run.folder, run.corpus, size)
 there = costs.contested(None, "natural", size if run.corpus == "controlled" else "")
 few, every, names = run.settings["relevance"], run.settings["dev"], subjects.names(run.settings, models) if len(contest) else []
 took = costs.spent(run.settings, names, seed)
-priced = run.table(costs.priced(heart, points, took), "measures")
+priced = run.table(costs.priced(heart, points, took, few / every), "measures")
 key, by_cost = "costs_and_pruning", costs.pruning(priced, contest if len(took) else contest[:0])
 best = "**From one pass to one for every token.** The unit is gradient importance."
 if len(by_cost):
     run.table(by_cost, key, over=intervals.TEXTS)
-    best = said.cheapest(by_cost, contest.seeds.iloc[0], text)
+    best = said.cheapest(by_cost, contest, priced)
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named)), title=said.setting(contest)),
         key,
-        caption="What choosing encoder heads by a measure took in the contest, each on the text that it read, and what training"
-        " on without the others then changes in BLEU, over trainings.",
-        takeaway=said.better(by_cost, few),
+        caption="What choosing encoder heads by a measure takes on the same text, and what training on without the others then"
+        " changes in BLEU, over trainings.",
+        takeaway=said.steady(costs.steady(run.folder, run.corpus, size), few, every),
         show=False,
     )
 
@@ -91,7 +91,8 @@ if len(by_cost):
 # a prediction apart; in two *signed* rules they cancel: *AttnLRP*, and *conservative*, which holds attention weights constant.
 #
 # Torch counts the multiplications. The cell below computes gradient importance on a few sentences with the stored translation
-# model, and relevance by the study's own code.
+# model. Then it shows how to save passes: above the decoder's last self-attention a gate reaches the target at its own position
+# alone, so one pass gives the slopes of all targets.
 
 # %% tags=["method"]
 import torch
@@ -105,9 +106,10 @@ encoder, decoder = model.get_encoder().layers, model.get_decoder().layers
 blocks = [layer.self_attn for layer in [*encoder, *decoder]] + [layer.encoder_attn for layer in decoder]
 
 
-def gate(block):  # head h puts out xi_h · o_h; an open gate, xi_h = 1, changes nothing
-    xi = torch.ones(len(batch["labels"]), 1, block.num_heads, 1, device=model.device, requires_grad=True)
-    return xi, block.out_proj.register_forward_pre_hook(lambda _, o: (o[0].unflatten(-1, (len(xi[0, 0]), -1)) * xi).flatten(-2))
+def gate(block):  # head h puts out xi_h · o_h at each position; an open gate, xi_h = 1, changes nothing
+    places = batch["input_ids" if block in blocks[: len(encoder)] else "labels"].shape
+    xi = torch.ones(*places, block.num_heads, 1, device=model.device, requires_grad=True)
+    return xi, block.out_proj.register_forward_pre_hook(lambda _, o: (o[0].unflatten(-1, (xi.shape[2], -1)) * xi).flatten(-2))
 
 
 def operations(call):
@@ -117,20 +119,20 @@ def operations(call):
 
 gates, hooks = zip(*map(gate, blocks), strict=True)
 logits, forward = operations(lambda: model(**batch, use_cache=False).logits)
-loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(), reduction="sum")
-slopes, backward = operations(lambda: torch.autograd.grad(loss, gates))  # d loss / d xi
+losses = torch.nn.functional.cross_entropy(logits.mT, batch["labels"], reduction="none")  # of each target token
+slopes, backward = operations(lambda: torch.autograd.grad(losses.sum(), gates, retain_graph=True))  # d loss / d xi
+each = [torch.autograd.grad(loss.sum(), gates[-1], retain_graph=True)[0].sum(1) for loss in losses.T]  # a pass a target
+torch.testing.assert_close(torch.stack(each, 1), slopes[-1])  # the last heads' slopes: one pass gives all targets'
 [hook.remove() for hook in hooks]
-sizes = torch.cat([slope.abs().mean(0).flatten() for slope in slopes]).double()  # of an example, then the mean over examples
+sizes = torch.cat([slope.sum(1).abs().mean(0).flatten() for slope in slopes]).double()  # over positions, then examples
 study_s = torch.tensor(worth.importance(model, [batch], norm=None).to_numpy())
 torch.testing.assert_close(sizes.cpu(), study_s, rtol=1e-3, atol=1e-6)
-tokens, unit = batch["labels"].shape[1], forward + backward  # relevance explains one target token after another
 ours = flops(model, lambda: lrp.explain(model, [batch], "attnlrp"))  # also counts products in place, which are missed above
-print(f"one backward pass is {backward / forward:.2f} forward passes; relevance of {tokens} tokens, in gradient importances:")
-print(f"{(forward + tokens * backward) / unit:.1f} by its passes, {ours / unit:.1f} in the study's code (AttnLRP)")
+print(f"one backward pass is {backward / forward:.2f} forward passes; relevance of {len(each)} tokens in gradient importances:")
+print(f"{(1 + len(each)) / 2:.1f} by its passes, {ours / (forward + backward):.1f} in the study's code (AttnLRP)")
 
 # %% [markdown]
-# AttnLRP costs less than its passes: a target's slope stays at its own position down to the decoder's last self-attention,
-# and in low layers the derivative runs forward from the few heads below instead of backward from every token.
+# The study's code also saves in low layers: there the derivative runs forward from the few heads below.
 #
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside
 # the clock on the contest's first dev sentences. The loss without a head takes one pass with all heads and one without each.
@@ -142,8 +144,7 @@ table = costs.beside(counted, priced)
 columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
 columns |= {"counted": "by counted operations", "cost": "measured"}
 display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
-price, ordinary = said.times_as_long(priced)
-display(Markdown(f"> {said.understood(table, found)} {ordinary}"))
+display(Markdown(f"> {said.understood(table, found)} {said.ordinary(priced)}"))
 
 # %% [markdown]
 # The loss without a head costs less than its passes: layers below the head are computed once. Relevance by LRP αβ costs more
@@ -191,9 +192,8 @@ for figure, name, caption in (
 # %% [markdown]
 # ## On long sentences relevance grows with about the square
 #
-# A backward pass for every token, each over all tokens, should take time that grows with the square of the length. Attention
-# adds to that; the shortcut of signed rules takes from it. The figure times two sentences of growing length. Behind a name
-# stands the exponent of the last doubling: at two, twice the length costs four times as much.
+# A backward pass for every token, each over all tokens, should take time that grows with the square of the length, but the
+# savings above hide some of it. The figure times two sentences of growing length.
 
 # %% jupyter={"source_hidden": true}
 counts = costs.counted_growth(points, size)
@@ -255,10 +255,10 @@ folded("More: how heads were removed, and noise", said.REMOVED, said.unpruned(la
 # quartile is above the upper one of that plain step.
 
 # %% jupyter={"source_hidden": true}
-steps = costs.additions(heart, found)
-columns = {"what": "added to training", "cost": "longer step", "again": "plain step once more"}
+steps = costs.additions(found)
+columns = {"what": "added to training", "model": "model", "cost": "longer step", "again": "plain step once more"}
 display(readable(steps, columns, {"cost": "+%", "again": "+%"}))
-display(Markdown(f"> {said.told_apart(steps, found)}"))
+display(Markdown(f"> {said.told_apart(steps)}"))
 
 # %% [markdown]
 # ## In short
@@ -266,14 +266,15 @@ display(Markdown(f"> {said.told_apart(steps, found)}"))
 # %% jupyter={"source_hidden": true}
 run.table(costs.recorded(profile, run.settings, models, seed, run.folder), "wall_times")
 machine = said.machines(facts, took, pages.measured("base_encoder_pass", "hardware"))
-told = [said.details(priced, points, few, every), said.worse(by_cost)]
+told = [said.details(priced, few), said.worse(by_cost)]
+text = {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
 known = {text: (run.folder, run.corpus)} | ({"natural text": (None, "natural")} if run.corpus == "controlled" else {})
 shots = {of: costs.at_once(*place, size) for of, place in known.items()}
-speed = f"{cut['what'].iloc[1].capitalize()} is {cut.removed.iloc[1]} times as fast"
+speed = f"{cut['what'].iloc[1].capitalize()} is only {cut.removed.iloc[1]} times as fast"
 answer.fill(
     key if len(by_cost) else "growth",
-    said.closing(by_cost, contest, shots, costs.slim(), speed),
-    " ".join(filter(None, [best, said.alone(priced, few, every), price, said.elsewhere(there)])),
+    said.closing(by_cost, contest, shots, costs.smaller(), speed),
+    " ".join(filter(None, [best, said.elsewhere(there)])),
     "\n\n".join([*told, machine, said.absent(costs.remarks(found))]),
 )
 
