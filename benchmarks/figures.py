@@ -122,9 +122,7 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model", ti
     price.set_ylim(-0.6, len(rows) - 0.4)
     change.set(xlabel=f"{unit} (95 %)")
     figure.suptitle(title, fontsize=8.5)
-    drawing.legend(figure, {"beats random heads": RANDOM["above"], "not shown to": RANDOM["not"]})
-    for handle in figure.legends[0].legend_handles:
-        handle.set_linestyle("")
+    drawing.legend(figure, {"beats random heads": RANDOM["above"], "not shown to": RANDOM["not"]}, ls="")
     return figure
 
 

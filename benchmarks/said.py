@@ -18,14 +18,13 @@ TIMED = (
     "Measures were timed once in every training of the contest, in one process; one reading gives confidence and positional. "
     "L0's time is that of its own run, evaluations included; such clocks differ severalfold: rather trust its passes.\n\n"
     "All other times are of models with random weights. Every way runs once in every repeat, in random order. Nothing is timed "
-    "before the study's way and the obvious way, the one that people write down first, gave the same numbers. *Relevance*: one "
-    "target token at a time, each with a forward pass of its own. *Gradient importance*: batches of one. *Loss without the "
-    "head*: the whole model for every head. *Confidence, positions*: attention maps on disk. Only Captum is somebody else's "
-    "code."
+    "before the study's way and the obvious way gave the same numbers. *Relevance*: one target token at a time, each with a "
+    "forward pass of its own. *Gradient importance*: batches of one. *Loss without the head*: the whole model for every head. "
+    "*Confidence, positions*: attention maps on disk."
 )
 REMOVED = (
     "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
-    "with its last query head. What is saved beyond operations is caches, threads and noise."
+    "with its last query head."
 )
 LIMITS = "Small models, most with random weights, on two cores."
 
@@ -143,7 +142,7 @@ def steady(halves: pd.DataFrame, sentences: int, every: int) -> str:
     """Of `costs.steady`: how alike halves of the few sentences order heads by measures that read all in the contest."""
     if halves.empty:
         return ""
-    rho = listed(interval(*row, ".2f") for row in halves[["rho", "low", "high"]].to_numpy())
+    rho = listed(interval(*row, form=".2f") for row in halves[["rho", "low", "high"]].to_numpy())
     said = f"Prices are for {sentences} sentences; {', '.join(halves.index)} and votes chose on {number(every)}. Halves of"
     said = (
         f"{said} {sentences // 2} order heads alike by the first two (rank correlation {rho}, {halves.models.iloc[0]} models)"
@@ -219,7 +218,7 @@ def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:
     times = points[points.axis == "length"].pivot(index="what", columns="at", values="value").filter(like="relevance", axis=0)
     late, early = times[last] / times[last / 2], (times[near] / times[near / 2]).drop(f"relevance, {SLOW}")
     passes = counts[near][early.index]
-    why = ["the shortcut above"] * int(passes.max() < 4) + ["overhead"] * int(early.max() < passes.min())
+    why = ["the savings above"] * int(passes.max() < 4) + ["overhead"] * int(early.max() < passes.min())
     end = f": {listed(why)} hide{'s' * (len(why) == 1)} the square" if why else ""
     said = f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(late, '.1f')} times as long. From {near / 2:.0f} to"
     said = f"{said} {near:.0f}, signed rules take {ends(early, '.1f')} times as long, counted {ends(passes, '.1f')}"

@@ -17,13 +17,13 @@
 # [← notebook 6, do the measures agree](06_do_measures_agree.ipynb) · [all claims](../docs/results.md) ·
 # [figures](../figures/README.md)
 #
-# Voita et al. (2019) rank heads by *relevance*, their share in the prediction, or train again (L0 gates). Ni et al. (2023) add
-# a loss term; Liu & Chen (2023) feed coreference to heads. What does that cost? Is dearer better?
+# Voita et al. (2019) rank heads by *relevance*, their share in the prediction, or train again (L0 gates); Ni et al. (2023) add
+# a loss term, Liu & Chen (2023) feed coreference. What does that cost? Is dearer better?
 #
 # Prices are in times of *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on its output.
 # Quality is of notebook 6's *contest*: each measure chose encoder heads to remove, then the model trained on. *Confidence* is
 # the mean largest attention weight; *positional* counts looks at one offset, *votes* groups a head stands for; *L1 gates*
-# are trained while the model's weights stand still.
+# are trained alone.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose seconds are shown
@@ -96,7 +96,6 @@ if len(by_cost):
 
 # %% tags=["method"]
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from helpers.measures import lrp, worth
 from helpers.models import flops
@@ -112,24 +111,20 @@ def gate(block):  # head h puts out xi_h · o_h at each position; an open gate, 
     return xi, block.out_proj.register_forward_pre_hook(lambda _, o: (o[0].unflatten(-1, (xi.shape[2], -1)) * xi).flatten(-2))
 
 
-def operations(call):
-    with FlopCounterMode(display=False) as counter:
-        return call(), counter.get_total_flops()
-
-
 gates, hooks = zip(*map(gate, blocks), strict=True)
-logits, forward = operations(lambda: model(**batch, use_cache=False).logits)
+logits = model(**batch, use_cache=False).logits
 losses = torch.nn.functional.cross_entropy(logits.mT, batch["labels"], reduction="none")  # of each target token
-slopes, backward = operations(lambda: torch.autograd.grad(losses.sum(), gates, retain_graph=True))  # d loss / d xi
+slopes = torch.autograd.grad(losses.sum(), gates, retain_graph=True)  # d loss / d xi
 each = [torch.autograd.grad(loss.sum(), gates[-1], retain_graph=True)[0].sum(1) for loss in losses.T]  # a pass a target
 torch.testing.assert_close(torch.stack(each, 1), slopes[-1])  # the last heads' slopes: one pass gives all targets'
 [hook.remove() for hook in hooks]
-sizes = torch.cat([slope.sum(1).abs().mean(0).flatten() for slope in slopes]).double()  # over positions, then examples
-study_s = torch.tensor(worth.importance(model, [batch], norm=None).to_numpy())
-torch.testing.assert_close(sizes.cpu(), study_s, rtol=1e-3, atol=1e-6)
-ours = flops(model, lambda: lrp.explain(model, [batch], "attnlrp"))  # also counts products in place, which are missed above
-print(f"one backward pass is {backward / forward:.2f} forward passes; relevance of {len(each)} tokens in gradient importances:")
-print(f"{(1 + len(each)) / 2:.1f} by its passes, {ours / (forward + backward):.1f} in the study's code (AttnLRP)")
+sizes = torch.cat([slope.sum(1).abs().mean(0).flatten() for slope in slopes]).double().cpu()  # over positions, then examples
+torch.testing.assert_close(sizes, torch.tensor(worth.importance(model, [batch], norm=None).to_numpy()), rtol=1e-3, atol=1e-6)
+forward = flops(model, lambda: model(**batch, use_cache=False))
+both = flops(model, lambda: worth.importance(model, [batch], norm=None))
+ours = flops(model, lambda: lrp.explain(model, [batch], "attnlrp"))
+print(f"gradient importance is {both / forward:.2f} forward passes; relevance of {len(each)} tokens, in gradient importances:")
+print(f"{(1 + len(each)) / 2:.1f} by its passes, {ours / both:.1f} in the study's code (AttnLRP)")
 
 # %% [markdown]
 # The study's code also saves in low layers: there the derivative runs forward from the few heads below.
@@ -213,7 +208,7 @@ run.figure(
 # ## What do removed heads save?
 #
 # A closed gate takes a head out of the result, but the machine still computes it. Time is saved only when its rows and columns
-# are cut out of the weights, here of models of the papers' size. The weights are random: this asks for time alone.
+# are cut out of the weights, here of models of the papers' size with random weights.
 
 # %% jupyter={"source_hidden": true}
 saved = run.table(costs.savings(found["removed_heads"]), "removed", over=intervals.ROUNDS)
@@ -249,10 +244,9 @@ folded("More: how heads were removed, and noise", said.REMOVED, said.unpruned(la
 # %% [markdown]
 # ## What do gates, groups and coreference add to training?
 #
-# L0 puts a gate on every head. The group constraint of Ni et al. makes heads of a group alike in their values (V) or attention
-# maps (A). Liu & Chen's coreference is fed to one or four heads of every layer. The table says how much longer a training step
-# takes (medians; brackets: quartiles), beside the plain step timed once more. An addition is clear of noise where its lower
-# quartile is above the upper one of that plain step.
+# L0 puts a gate on every head, Ni et al. make heads of a group alike in their values (V) or attention maps (A), and Liu & Chen
+# feed coreference to heads. The table says how much longer a training step takes (medians; brackets: quartiles), beside the
+# plain step timed once more. An addition is clear of noise where its lower quartile is above the upper one of that plain step.
 
 # %% jupyter={"source_hidden": true}
 steps = costs.additions(found)
@@ -270,7 +264,7 @@ told = [said.details(priced, few), said.worse(by_cost)]
 text = {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
 known = {text: (run.folder, run.corpus)} | ({"natural text": (None, "natural")} if run.corpus == "controlled" else {})
 shots = {of: costs.at_once(*place, size) for of, place in known.items()}
-speed = f"{cut['what'].iloc[1].capitalize()} is only {cut.removed.iloc[1]} times as fast"
+speed = f"{cut['what'].iloc[1].capitalize()} is {cut.removed.iloc[1]} times as fast"
 answer.fill(
     key if len(by_cost) else "growth",
     said.closing(by_cost, contest, shots, costs.smaller(), speed),
