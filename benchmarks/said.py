@@ -142,7 +142,7 @@ def steady(halves: pd.DataFrame, sentences: int, every: int) -> str:
     """Of `costs.steady`: how alike halves of the few sentences order heads by measures that read all in the contest."""
     if halves.empty:
         return ""
-    rho = listed(interval(*row, form=".2f") for row in halves[["rho", "low", "high"]].to_numpy())
+    rho = listed(interval(rho, low, high, ".2f") for rho, low, high in halves[["rho", "low", "high"]].to_numpy())
     said = f"Prices are for {sentences} sentences; {', '.join(halves.index)} and votes chose on {number(every)}. Halves of"
     said = (
         f"{said} {sentences // 2} order heads alike by the first two (rank correlation {rho}, {halves.models.iloc[0]} models)"
