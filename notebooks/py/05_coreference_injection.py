@@ -19,13 +19,13 @@
 #
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).
 #
-# The paper gives underused heads of BART's encoder a fixed matrix of attention weights that links a person's mentions
-# (*coreference links*), said to improve summaries of dialogues. Do the links help? Must the heads be unimportant? We know the
-# paper second-hand.
+# The paper gives underused heads of BART's encoder a fixed matrix of attention that links a person's mentions (*coreference
+# links*), said to improve summaries of dialogues. Do the links help? Must the heads be unimportant? We know the paper
+# second-hand.
 #
-# *True* (*gold*) links come with generated dialogues; a *resolver*'s are guessed by our rules; *shuffled* ones join the same
-# mentions at random; *plain* is the same training without links. *ROUGE-1* is the overlap with the reference's words, *events*
-# the share of facts told with the right people. A head is *important* if the loss reacts to it.
+# *Gold* links come with generated dialogues; a *resolver*'s are guessed by our rules; *shuffled* ones join the same mentions at
+# random. *Plain* is the same training without injection. *ROUGE-1* is the overlap with the reference's words, *events* the
+# share of facts told with the right people. A head is *important* if the loss (in nats) reacts to it.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -131,8 +131,8 @@ importance = coreference.runs.ranking(plain, plan["probe"]).importance
 
 # %% [markdown]
 # In code, two hooks do it; for your own models, in training too, `with heads.inject(model, {("encoder", 2, 3): M}):` does
-# (counted from zero; for batches M is a function; [library](../docs/library.md)). `model` is a stored BART trained without
-# links, `importance` ranks its heads, `ids` are the tokens above.
+# (counted from zero; for batches M is a function; [library](../docs/library.md)). `model` is the plain BART, `importance` ranks
+# its heads, `ids` are the tokens above.
 
 # %% tags=["method"]
 kind, layer, head = coreference.choose(importance)[-1]  # the least important head of the last encoder layer
@@ -172,7 +172,8 @@ described = readable(
     {"words": ".0f", "linked words, %": ".0f"},
     caption="What is in the dialogues (means)",
 )
-display(Markdown(said.setup(model.config.encoder_layers, model.config.encoder_attention_heads, len(trained))))
+shape, sizes = (model.config.encoder_layers, model.config.encoder_attention_heads, model.config.d_model), plan["summarization"]
+display(Markdown(said.setup(shape, sizes["train"], sizes["further"], len(trained))))
 display(folded("More: what is in the dialogues", described))
 
 # %% [markdown]
@@ -289,26 +290,20 @@ probed = [coreference.runs.likeness(one.rows[PROBED]) for one in trained.values(
 display(Markdown(said.which(over, own, drawn, table, [*pd.concat(probed)] if probed else [], 1 / float(M.norm()))))
 
 # %% [markdown]
-# The figure sets what links change against how much the model misses these heads; a thin line joins the choices of one
+# A look after the fact: what links change against how much the model misses these heads. A thin line joins the choices of one
 # training.
 
 # %% jupyter={"source_hidden": true}
 single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
-back = ""
-if {"masked, lowest", "masked, highest", "injected, highest"} <= {*table.row}:
-    pairs = (tables.scores(board, [f"injected, {heads}"], f"masked, {heads}") for heads in ("lowest", "highest"))
-    back = said.given_back(*pairs)
 called = said.chosen(drawn)
 choices = run.table(tables.choices(boards, called, losses), "choices")
-missed, caution = said.costs(choices)
 run.figure(
     figures.choices(choices.replace({"row": called})),
     "which_heads",
     caption=f"What resolver links change in each choice of heads, by what these heads cost when off, {count}, {behind}.",
     table="choices",
-    takeaway=missed,
+    takeaway=said.costs(choices),
 )
-display(Markdown(f"{back} {caution}"))
 display(folded("More: the least important heads minus each other choice", rivals))
 
 # %% [markdown]
@@ -321,11 +316,10 @@ matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["c
 apart = tables.matter_more(every, value="loss_after", mean=True) if len(more) else more
 run.table(from_one(apart), "loss_more")
 own_side = int((more.low > 0).sum()) if len(more) else 0
-display(Markdown(said.come(apart, rises, links, [row.side for row in matter.rows], own_side)))
+display(Markdown(said.come(apart, every, links, [row.side for row in matter.rows], own_side)))
 
 # %% [markdown]
-# We switch off one such head at a time, in the plain model and in models trained with links. Heads that got shuffled links or
-# none show what training does by itself.
+# Heads that got shuffled links or none show what training does by itself.
 
 # %% jupyter={"source_hidden": true}
 run.figure(
@@ -393,18 +387,16 @@ display(Markdown(said.mixed(single, over, own, links, model.config.encoder_layer
 
 # %% [markdown]
 # Links need not take a head away. The authors' code of 2021 ([Liu, Shi & Chen](https://arxiv.org/abs/2106.08556)) mixes the
-# output H of an encoder layer over the links, after upper layers only: it becomes $0.7\,H + 0.3\,M H$.
+# output H of an encoder layer over the links, after upper layers only: it becomes $0.7\,H + 0.3\,M H$. There M is *adjacent*, a
+# mention links to its neighbours only; in our mixing it is full, as above. *Previous* links go to the mention before; *whole
+# spans* join all words of a mention, else its first.
 
 # %% jupyter={"source_hidden": true}
 spots = {**parts.get("where", {})}
 spots |= {name: board.rows[name] for name in again if spots and name.startswith("layer of its own")}
 grouped = tables.by_group(board, {"heads and layers": spots, "matrices": parts.get("matrices", {})})
-parts_of_more = []
 if len(grouped):
     run.table(grouped, "where", resamples=repeats)
-    upper, below = (f"{MAIN}, {part} layers" for part in ("upper", "middle"))
-    pair_of_layers = [upper] if {upper, below} <= {*board.rows} else []
-    last = tables.scores(board, pair_of_layers, below) if pair_of_layers else grouped[:0]
     placed = said.placed(grouped, board, model.config.encoder_layers)
     run.figure(
         figures.changes(placed, ["ROUGE-1", *board.metrics[3:]], title=once),
@@ -413,11 +405,10 @@ if len(grouped):
         resamples=repeats,
         show=False,
     )
-    title = f"Change against the model without links, {count}, one training"
-    kept = placed[placed.group != "which attend by"]
-    where = ("least important heads, " + kept.row).str.replace(".*none: ", "", regex=True)
-    display(said.wide(kept.assign(row=where), "change", title, "+.1f", what="links in"))
-    display(Markdown(said.layers(last, board) if pair_of_layers else ""))
+    title = f"Change against plain, {count}, one training"
+    kept = placed[(placed.group != "which attend by") | placed.row.str.contains("adjacent|previous|spans")]
+    display(said.wide(kept, "change", title, "+.1f", what="least important heads in"))
+    display(Markdown(said.layers(board) if f"{MAIN}, middle layers" in board.rows else ""))
 others = coreference.runs.rows_of(run.settings, subjects.TRANSLATION, seed)
 if others:
     table = run.table(tables.scores(tables.Board(run.settings, others["main"])), "translation", resamples=repeats)
@@ -428,8 +419,6 @@ if others:
         resamples=repeats,
         show=False,
     )
-    parts_of_more += [said.syntax(table)]
-display(folded("More: links of syntax in a translator", *parts_of_more))
 
 # %% [markdown]
 # ## What does natural text say?
@@ -442,27 +431,30 @@ judged = {
     name: next(one for one in claims.of_run(at, name) if one.claim.id == "injection-helps") for name, at in folders.items()
 }
 chapter = layout.Chapter(folders[elsewhere] / run.name)
-stored = {name: pd.read_csv(path) for name in ("seeds", "masking", "resolvers") if (path := chapter.table(name)).exists()}
+stored = {name: pd.read_csv(path) for name in ("seeds", "masking") if (path := chapter.table(name)).exists()}
 where = said.TEXTS | {track: said.HERE}
-given = {track: {"seeds": over, "masking": curves, "resolvers": scored}, elsewhere: stored}
+given = {track: {"seeds": over, "masking": curves}, elsewhere: stored}
 empty = {name: said.hollow(given[name]["seeds"], where[name], given[name]["masking"],
-                           claims.least_worth("injection-helps", name), given[name].get("resolvers"))
+                           claims.least_worth("injection-helps", name))
          for name, one in judged.items() if one.hollow and "seeds" in given[name]}  # fmt: skip
-display(Markdown("\n\n".join(empty.values()) or "No run of ours was too small for the question."))
+more = (
+    " Spoken role-play (CRD3) says as little; on SAMSum random heads come to matter too ([natural text](../docs/natural.md))."
+)
+display(Markdown("\n\n".join(empty.values()) + more if empty else "No run of ours was too small for the question."))
 
 # %% [markdown]
 # ## What to do now
 
 # %% jupyter={"source_hidden": true}
 ruled = {one.claim.id: one.verdict for one in claims.of_run(run.folder, run.corpus)}
-answer = said.answer(own, over, links, ruled, "natural" in empty and track != "natural")
+answer = said.answer(own, over, links, rises, ruled, "natural" in empty and track != "natural")
 at_once = said.change(written, "injected at inference", ends=False)
 mixed, at_last, in_each = (said.change(single, row, ends=False) for row in (said.OWN, f"{MAIN}, upper layers", MAIN))
 closing = f"""
 Before you inject links, measure the resolver on each kind of pronoun apart, since a high F1 can hide its errors. Train with
-the links; do not put them in at inference alone (change of ROUGE-1: {at_once}). Of one training each: try mixing after every
-layer first ({mixed}), then one head of the last layer ({at_last}; one in each layer: {in_each}). Credit coreference only
-beside shuffled links, which mixing still lacks.
+the links; do not put them in at inference alone (change of ROUGE-1: {at_once}). Credit coreference only beside shuffled links.
+In one training a head in the last layer ({at_last}) and one in each ({in_each}) are not told apart; mixing after every layer
+gains more ({mixed}), but lacks shuffled links: run these first.
 
 *Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. The
 figure on top, the choices of heads but random B, and mixing after the last layer have {behind}; all else here has one

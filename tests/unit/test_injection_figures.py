@@ -84,15 +84,15 @@ def test_the_loss_without_a_head_in_the_plain_model_and_with_links():
     assert [text.get_text() for text in found[1].texts if text.get_text()] == ["−0.5", "6.0", "2.0"]
 
 
-def test_choices_of_heads_stand_by_what_they_cost_a_line_a_training_with_arrows_in_the_first():
-    frame = table("row seed loss change off", ("a", 1, 2.0, 0.8, 0.1), ("b", 1, 70.0, -0.4, NAN), ("a", 2, 1.0, 0.5, 0.2))
-    (axis,) = whole(figures.choices(frame)).axes
-    (arrow,) = (text for text in axis.texts if hasattr(text, "arrow_patch"))
-    assert (arrow.xy, arrow.xyann) == ((2.0, 0.8), (2.0, 0.1))
+def test_choices_of_heads_stand_by_what_they_cost_a_numbered_line_a_training():
+    frame = table("row seed loss change", ("a", 1, 2.0, 0.8), ("b", 1, 70.0, -0.4), ("a", 2, 1.0, 0.5))
+    figure = whole(figures.choices(frame))
+    (axis,) = figure.axes
+    assert {text.get_text(): text.xy for text in axis.texts} == {"1": (70.0, -0.4), "2": (1.0, 0.5)}
     dots = {tuple(dot) for line in axis.lines for dot in zip(*line.get_data(), strict=True)}
     assert [[2.0, 70.0], [0.8, -0.4]] in [np.array(line.get_data()).tolist() for line in axis.lines]
-    assert {(2.0, 0.8), (70.0, -0.4), (1.0, 0.5)} <= dots and (1.0, 0.2) not in dots
-    assert whole(figures.choices(frame.assign(off=NAN))).axes
+    assert {(2.0, 0.8), (70.0, -0.4), (1.0, 0.5)} <= dots
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b (training 1)"]
 
 
 def test_the_answer_has_a_colour_of_its_own():

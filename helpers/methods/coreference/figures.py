@@ -329,30 +329,26 @@ def choices(frame: pd.DataFrame):
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `helpers.methods.coreference.tables.choices` returns it: row, seed, loss, change, off. In the first training an arrow
-        leads from the same heads off in training, where they were, to the heads with links. A choice made in one training of
-        several is a large open mark.
+        As `helpers.methods.coreference.tables.choices` returns it: row, seed, loss, change. A line ends with its training's
+        number. A choice made in one training of several is a large open mark.
     """
-    drawing.need(frame, "row", "seed", "loss", "change", "off", once=("row", "seed"))
-    looks = {row: look | {"ls": "", "ms": 6} for row, look in drawing.looks(dict.fromkeys(frame.row)).items()}
-    for row in (row for row, part in frame.groupby("row") if len(part) < frame.seed.nunique()):
+    drawing.need(frame, "row", "seed", "loss", "change", once=("row", "seed"))
+    once = {row for row, part in frame.groupby("row") if len(part) < frame.seed.nunique()}
+    names = frame.row.where(~frame.row.isin(once), frame.row + " (training " + frame.seed.astype(str) + ")")
+    looks = {row: look | {"ls": "", "ms": 6} for row, look in drawing.looks(dict.fromkeys(names)).items()}
+    for row in set(names) - set(frame.row):
         looks[row] |= {"ms": 10, "mfc": "none", "mec": looks[row]["color"], "mew": 1.4}
-    off = frame[(frame.seed == frame.seed.iloc[0]) & frame.off.notna()]
-    grey = {"color": "#777777", "marker": "s", "ls": ""}
     figure, axes = drawing.line_panels(
-        frame.assign(panel=""), "loss", "change", "row", looks, size=(5.6, 3.3),
+        frame.assign(panel="", row=names), "loss", "change", "row", looks, size=(5.6, 3.3),
         unit="ROUGE-1 with links,\nchange against plain",
         label="rise of the loss in the plain model, each chosen head off alone, added up,\n0.001 nats a token",
-        more={"heads off in training, then with links (one training)": grey} if len(off) else None,
     )  # fmt: skip
     (axis,) = axes.values()
     axis.axhline(0, **drawing.LEVEL)
-    axis.plot(off.loss, off.off, **grey)
-    for _, part in frame.sort_values("loss").groupby("seed"):
+    for seed, part in frame.sort_values("loss").groupby("seed"):
         axis.plot(part.loss, part.change, color="#B0B0B0", lw=0.7, zorder=0)
-    for one in off.itertuples():
-        arrow = {"arrowstyle": "-|>", "color": grey["color"], "lw": 1.2}
-        axis.annotate("", (one.loss, one.change), (one.loss, one.off), arrowprops=arrow)
+        look = {"fontsize": 8, "va": "center", "bbox": {"fc": "white", "ec": "none", "pad": 0.5}}
+        axis.annotate(str(seed), (part.loss.iloc[-1], part.change.iloc[-1]), (7, 0), textcoords="offset points", **look)
     return figure
 
 
@@ -376,7 +372,7 @@ def before_after(frame: pd.DataFrame):
     table = table.assign(panel=("layer " + table.layer.astype(str)).where(table.layer > 0, "mean of layers"))
     table = table.sort_values("layer", key=lambda layers: layers.where(layers > 0, np.inf), kind="stable")
     figure, _ = drawing.dot_panels(table.drop(columns="group", errors="ignore"), looks, sharex=True, told=False)
-    figure.supxlabel("rise of the loss with one such head off, 0.001 nats a token", fontsize=8.5)
+    figure.supxlabel("rise of the loss with one such head off, 0.001 nats a token, 95 % interval", fontsize=8.5)
     return figure
 
 
@@ -404,7 +400,7 @@ def quality(frame: pd.DataFrame, metrics: Sequence[str] | None = None, title: st
         drawing.lines(axis, part, "conll", "change", "line", {line: look | {"ls": ""} for line, look in looks.items()})
         axis.axhline(0, **drawing.LEVEL)
         axis.set(xlim=(min(part.conll.min(), 34) - 16, 124), xticks=range(40, 101, 20), title=name)
-        axis.set(xlabel="CoNLL F1 of the clusters, %", ylabel="change against\nthe plain model" if left(axis) else "")
+        axis.set(xlabel="CoNLL F1 of the clusters, %", ylabel="change against plain,\n95 % interval" if left(axis) else "")
         for base, rows in part[part.joined].sort_values("conll").groupby("base"):
             ends = pd.concat([rows, part[part.clusters == base]])
             axis.plot(ends.conll, ends.change, lw=1.2, color=looks["corrupted"]["color"], zorder=1)

@@ -192,18 +192,16 @@ def choices(boards: Mapping[int, Board], names: Iterable[str], alone: Mapping[st
     -------
     pandas.DataFrame
         row, seed; loss (rises of the loss with each of these heads off alone, added up, thousandths of a nat a token), first
-        (the part of the first layer's); change and off (of the first metric: with links, with the same heads off in training).
+        (the part of the first layer's); change (of the first metric, with links).
     """
     found = []
     for (seed, board), frame in zip(boards.items(), alone.values(), strict=True):
         plain = board.statistics(runs.PLAIN)[:, 0].mean()
         for name in (name for name in names if name in board.rows):
             heads = runs.addresses(board.rows[name]["run"]["control"]["heads"])
-            rows = {"change": name, "off": name.replace("injected", "masked")}
-            got = {to: board.statistics(row)[:, 0].mean() - plain for to, row in rows.items() if row in board.rows}
-            lost = 1000 * frame.loss[heads]
+            lost, change = 1000 * frame.loss[heads], board.statistics(name)[:, 0].mean() - plain
             first = lost[lost.index.get_level_values("layer") == 0].sum()
-            found.append({"row": name, "seed": seed, "loss": lost.sum(), "first": first, "change": np.nan, "off": np.nan} | got)
+            found.append({"row": name, "seed": seed, "loss": lost.sum(), "first": first, "change": change})
     return pd.DataFrame(found)
 
 
