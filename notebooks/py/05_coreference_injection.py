@@ -407,6 +407,7 @@ if len(grouped):
     )
     title = f"Change against plain, {count}, one training"
     kept = placed[(placed.group != "which attend by") | placed.row.str.contains("adjacent|previous|spans")]
+    kept = kept.assign(row=kept.row.where(kept.group != "which attend by", "each layer, " + kept.row))
     display(said.wide(kept, "change", title, "+.1f", what="least important heads in"))
     display(Markdown(said.layers(board) if f"{MAIN}, middle layers" in board.rows else ""))
 others = coreference.runs.rows_of(run.settings, subjects.TRANSLATION, seed)

@@ -261,8 +261,8 @@ def test_heads_come_to_matter_by_the_loss_without_them():
         "The least important do, on the mean of layers: switched off, one costs +5.0 [+2.0, +10.0] thousandths of a nat a token"
         " more than with shuffled links (by layer, seen in layer 2). By importance, the claim's measure (norm 1 over a layer's"
         " heads), they change by +0.25 [+0.25, +0.25], with shuffled links by +0.25 [+0.25, +0.25]; by layer 2 of 3 comparisons"
-        " with shuffled or no links are for it by their own interval, 1 after correction. Random heads change by 0.0 [0.0, 0.0]"
-        " in loss and +0.25 [+0.25, +0.25] in importance (no shuffled links there)."
+        " with shuffled or no links are for it by their own interval, 1 after correction. A random head's cost changes by 0.0"
+        " [0.0, 0.0], its importance by +0.25 [+0.25, +0.25] (no shuffled links there)."
     )
     assert said.come(shuffled.assign(low=-1.0), every, "rule", [], 0).startswith("Not visibly:")
     assert said.come(apart, every, "rule", [], 0) == said.come(apart[:0].drop(columns="low"), every, "rule", [], 0)

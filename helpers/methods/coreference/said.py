@@ -148,7 +148,7 @@ def _both(table: pd.DataFrame, row: str, unit: str = " {}") -> str:
 
 
 def _ends(row: pd.Series, name: str, form: str = ".1f") -> str:
-    return interval(*row[[name, f"{name}_low", f"{name}_high"]], form)
+    return interval(*row[[name, f"{name}_low", f"{name}_high"]], form=form)
 
 
 def _over(over: pd.DataFrame, form: str = " over {}") -> str:
@@ -275,7 +275,7 @@ def come(apart: pd.DataFrame, every: pd.DataFrame, by: str, judged: Sequence[str
     if "injected, random" not in gained.index:
         return told
     loss, random = (_ends(gained.loc["injected, random"], *one) for one in (("loss", "+.1f"), ("importance", "+.2f")))
-    return f"{told} Random heads change by {loss} in loss and {random} in importance (no shuffled links there)."
+    return f"{told} A random head's cost changes by {loss}, its importance by {random} (no shuffled links there)."
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
