@@ -121,13 +121,10 @@ def answer(
     lead = f"yes{less}" if sure else f"with gold links yes, with {given} not that we could see" if best else ""
     known, whole = tables.EVENTS in {*over.metric}, rises[rises.layer == 0].set_index("row")
     lead = f"{'On generated' if known else 'On these'} dialogues {lead or 'not that we could see'}"
-    cost = (_ends(whole.loc[row], "after") for row in (MAIN, with_links(f"{by}+shuffled")) if row in whole.index)
-    cost = " thousandths of a nat a token (shuffled links: ".join(cost)
-    told = (
-        f"With {given.removesuffix(' links')}, one least important head off raises the loss by {cost}), and over plain"
-        if cost.count("[") > 1
-        else "Over plain"
-    )
+    rise = [_ends(whole.loc[row], "after") for row in (MAIN, with_links(f"{by}+shuffled")) if row in whole.index]
+    lost = f"With {given.removesuffix(' links')}, one least important head off raises the loss by"
+    lost += f" {' thousandths of a nat a token (shuffled links: '.join(rise)}), and over plain"
+    told = lost if len(rise) > 1 else "Over plain"
     told += f" summaries gain {_both(over, MAIN)}"
     told += f"; gold links {_both(over, gold, '')}" if gold in gains.index else ""
     controls = {"resolver-links": "shuffled links", "injection-helps": "plain"}
