@@ -601,7 +601,7 @@ def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
         What `helpers.measures.ranks.confidence_by_rank` returns; weights may be "natural" too, a model of natural text.
     rho : mapping of weights ("trained", "natural", "random") -> rank correlation of the two, which stands at the top
     """
-    looks = {"natural": {"color": MODELS[1]}, "trained": {"color": MODELS[0]}, "random": {"color": "#7F7F7F", "ls": "--"}}
+    looks = {"natural": {"color": MODELS[3]}, "trained": {"color": MODELS[2]}, "random": {"color": "#7F7F7F", "ls": "--"}}
     names = {"trained": "generated text" if "natural" in rho else "trained", "natural": "Europarl", "random": "random weights"}
     more = {"nothing in common": drawing.LEVEL, "alike": {"color": "black", "lw": 0.8}}
     figure, (axis,) = drawing.grid(1, 1, 5, 2.9)
@@ -627,9 +627,9 @@ def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, text:
     Parameters
     ----------
     frames : mapping of title -> frame by measure with rho, low, high, see `helpers.measures.said.judged`
-        The first is drawn with its values and intervals, others hollow: trainings as triangles, models together as diamonds.
+        The first is drawn with its values and intervals, others hollow: trainings as triangles, models besides as diamonds.
     words : pandas.DataFrame
-        By rule: found, in its layer, words, see `helpers.measures.sentence.needing`; other names are drawn in black.
+        By rule or name: found, in its layer, words, see `needing` and `fixed` in `helpers.measures.sentence`.
     text : str
         Where the words come from.
     """
@@ -655,15 +655,16 @@ def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, text:
         axis.set_yticks(range(len(rows)), rows)
         axis.set_ylim(len(rows) - 0.4, -0.7)
     many.set(xlabel="Spearman with the loss without a head,\nwithin layers, by size; bars 95 %")
-    one.set(xlabel="% of words that lose a tenth without\none head", xlim=(0, 1.4 * max(10, one.dataLim.x1)))
+    one.set(xlabel="% of words that need one head", xlim=(0, 1.4 * max(10, one.dataLim.x1)))
     many.set_title("Many sentences: does it rank\nthe heads of a layer?", loc="left")
-    one.set_title(f"One {text}word: is the most\nrelevant head the one it needs?", loc="left")
+    one.set_title(f"One {text}word: is the head\nnamed the one it needs?", loc="left")
     hollow = (black := {"color": "black", "ls": ""}) | {"mfc": "none"}
     small = listed(dict.fromkeys(name.rpartition(", ")[0] for name in trained))
     entries = {title.rpartition(", ")[0]: black | {"marker": "o", "ls": "-"}}
     entries |= {f"{small}, {count(len(trained), 'training')}": hollow | {"marker": "^"}} if trained else {}
-    entries |= {name: hollow | {"marker": "D"} for name in together}
-    drawing.legend(figure, entries | {"of all heads": black | {"marker": "s"}, "of its layer": hollow | {"marker": "s"}})
+    entries |= {f"{count(len(together), 'model')}: fewer heads cost": hollow | {"marker": "D"}} if together else {}
+    right = {"right: among all heads": black | {"marker": "s"}, "right: in the needed head's layer": hollow | {"marker": "s"}}
+    drawing.legend(figure, entries | right)
     return figure
 
 

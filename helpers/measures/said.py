@@ -12,7 +12,7 @@ import pandas as pd
 from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RAREST, RELATIONS, way
 from helpers.measures.lrp import RULES
-from helpers.measures.sentence import HALF, always, needing
+from helpers.measures.sentence import BEST, needing
 from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
@@ -21,21 +21,24 @@ from helpers.study import layout, values
 
 def carried(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
     """Of `measured.few_heads`: what part of a layer its largest head carries, by each rule, here and on natural text."""
-    told = []
+    rules, told, alike = [named(rule).removeprefix("relevance, ") for rule in RULES], [], []
     for frame in (one for one in (table, natural) if one is not None):
         own = frame[frame.heads == 1].pivot(index="rule", columns="weights", values="value").loc[[*RULES]]
-        told.append([f"{number(row.trained, '%')} ({number(100 * row.random, '.0f')})" for row in own.itertuples()])
-    here = listed(f"{part} by {named(rule).removeprefix('relevance, ')}" for part, rule in zip(told[0], RULES, strict=True))
-    also = f"; on Europarl {listed(told[1])}" if told[1:] else ""
-    return f"The largest head carries {here.replace('(', 'of a layer (random weights ', 1)}{also}."
+        told += [", ".join(number(100 * share, ".0f") for share in own[weights]) for weights in ("trained", "random")]
+        alike = [rule for rule, gap in zip(rules, own.trained - own.random, strict=True) if abs(gap) < 0.05]
+    said = f"The largest head carries by {listed(rules)} {told[0]} % of a layer (random weights {told[1]})"
+    said += f"; on Europarl {told[2]} % ({told[3]})" if told[2:] else ""
+    return f"{said}{f', by {listed(alike)} much as random weights' * bool(alike)}."
 
 
-def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
-    """Of rank correlations of rules, here and on natural text: how far the two signed rules agree, and with the default one."""
+def ranked_alike(mean: pd.DataFrame, curves: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
+    """Of rank correlations of rules, here and on natural text: how far rules agree; of `ranks.settling`: one sentence's."""
     two = ["attnlrp ratio", "cp ratio"]
     told = [(number(f.loc[*two], ".2f"), ends(f.loc[two, "alpha_beta"], ".2f")) for f in (mean, natural) if f is not None]
     signed, default = (", on Europarl at ".join(parts) for parts in zip(*told, strict=True))
-    return f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}."
+    one = number(curves["alpha_beta"].iloc[0], ".2f")
+    told = f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}."
+    return f"{told} From one sentence LRP αβ repeats at {one}."
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
@@ -56,6 +59,8 @@ def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
         rows = pd.read_csv(path).rename(columns={"value": "rho"}) if path.exists() else pd.DataFrame(columns=[*where])
         if (own := (rows[[*where]] == pd.Series(where)).all(axis=1)).any():
             found[name] = tuple(rows.loc[own, ["rho", "low", "high"]].iloc[0])
+            if "normalised" in where:
+                found[name.replace(")", ", by size)")] = tuple(rows.loc[own, ["size", "size_low", "size_high"]].iloc[0])
     return found
 
 
@@ -65,7 +70,8 @@ def of_natural(root: Path) -> dict[str, Any]:
     relevance, functions, confidence: Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
     `ranks.follows_function`; bleu: with encoder attention, without, both trained on: with, heads removed; words_and_heads:
     `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few_heads, dominance: as `measured` has them; gained: BLEU by
-    encoder attention from the start, of all published models of generated text.
+    encoder attention from the start, of all published models of generated text; removed: BLEU that those lose without encoder
+    heads, over trainings; gradient: Series.
     """
     chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
     if not (drawn := chapter.inputs("relevance_by_function")).exists():
@@ -78,7 +84,11 @@ def of_natural(root: Path) -> dict[str, Any]:
     found |= {name: pd.read_csv(chapter.table(name)) for name in ("dominance", "few_heads", "words_and_heads")}
     models = layout.Chapter(root / "controlled" / "02_head_functions").table("models_beside")
     found["gained"] = pd.read_csv(models, index_col="model").gained
-    heads = pd.read_csv(next(chapter.table("bleu").parent.glob("heads_*.csv")), index_col=["kind", "layer", "head"])
+    several = pd.read_csv(root / "controlled" / "03_l0_pruning" / "tables" / "half_left.csv", index_col="model")
+    found["removed"] = several.loc[several.trainings > 1, ["worth", "worth_low", "worth_high", "trainings"]]
+    heads = next((root / "natural" / "06_do_measures_agree" / "tables").glob("head_table_*.csv"))
+    heads = pd.read_csv(heads, index_col=["kind", "layer", "head"]).rename(columns={r: f"{r} ratio" for r in ("attnlrp", "cp")})
+    found["gradient"] = heads["gradient, example"]
     found["rules"] = ranks.rank_agreement(heads[["alpha_beta", "attnlrp ratio", "cp ratio"]].abs())
     on = (title, f"{title}, no encoder heads", f"{title}, trained on", f"{title}, encoder heads removed, trained on")
     return found | {"bleu": (*first[[*on]],)}
@@ -87,7 +97,7 @@ def of_natural(root: Path) -> dict[str, Any]:
 def judged(root: Path) -> dict[str, pd.DataFrame]:
     """How measures correlate with the loss without a head, in published trainings where half of the encoder heads change it.
 
-    By "model, training n", natural text first: `ranks.correlations` within layers, by size; signed: rho with the sign;
+    By "model, training n", natural text first: `ranks.correlations` within layers, by size, and with the sign (signed rho, …);
     differ, holm: how many heads change the loss, by single intervals and after Holm's correction.
     """
     found, names = {}, ["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]
@@ -102,44 +112,46 @@ def judged(root: Path) -> dict[str, pd.DataFrame]:
                 ranks.correlations(heads[TRUTH], dict(own.items()), kinds="encoder", within_layer=True)
                 for own in (heads[names].abs(), heads[names])
             )
-            found[f"{row.model}, training {row.seed}"] = size.assign(signed=signed.rho, differ=row.differ, holm=row.differ_holm)
+            found[f"{row.model}, training {row.seed}"] = size.join(signed.add_prefix("signed ")).assign(
+                differ=row.differ, holm=row.differ_holm
+            )
     return found
 
 
-def losing_half(words: pd.DataFrame) -> str:
-    """Of `sentence.one_by_one`: how often rules name the head that costs half of a word; and LRP αβ the same one."""
-    (need, _), (half, found) = needing(words), needing(words, HALF)
-    if half.empty:
-        return ""
-    same, hits = need["alpha_beta, names"].value_counts(), ", ".join(f"{name} {n}" for name, n in found.found.items())
+def finding(found: pd.DataFrame, same: pd.DataFrame, heads: int, layers: int) -> str:
+    """Of `sentence.needing` and `fixed`: how often rules, chance and one fixed head name the head that a word needs."""
+    of, fixed = found.words.max(), same.loc["gradient, fixed", "found"]
     return (
-        f"Needed heads named, of the {len(half)} words that lose half: {hits}; always the same head, chosen afterwards,"
-        f" {always(half).found.iloc[0]}. Of all {len(need)}, LRP αβ names {same.index[0]} for {same.iloc[0]}."
+        f"Needed heads named, of {of}: among all heads {ends(found.found)} by the rules, {of / heads:.0f} by chance, {fixed} by"
+        f" the head of largest gradient importance; within its layer {ends(found['in its layer'])}, by chance"
+        f" {of * layers / heads:.0f}, by fixed heads chosen afterwards {same.loc[BEST, 'in its layer']}."
     )
 
 
 def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], words: pd.DataFrame) -> str:
     """The answer of notebook 01: rho of relevance with confidence by rule; `beyond`; `judged` and this run's; `one_by_one`."""
-    there = ends([row[0] for name, row in elsewhere.items() if name.partition(" (")[0] == "Europarl"], ".2f") * bool(elsewhere)
-    agree = f"elevance agrees with confidence at {ends(alike, '.2f')}{f' (on Europarl {there})' * bool(there)}."
-    if not frames:
-        return f"**R{agree[:-1]}; single removals cost too little to judge.**"
-    every = pd.concat(list(frames.values())).reindex(columns=["rho", "signed"])
-    rules, confidence, gradient = (
-        ends(every.loc[rows].to_numpy().ravel(), ".2f") for rows in ([*RULES], ["confidence"], ["gradient, example"])
-    )
-    partly = "partly" if every.loc[[*RULES, "confidence"]].min().min() > 0 else "not by every measure"
+    sure = {name: 2 * frame.differ.iloc[0] >= frame.heads.iloc[0] for name, frame in frames.items()}
+    enough, few = ([frame.rho for name, frame in frames.items() if sure[name] == which] for which in (True, False))
+    if not enough:
+        return f"**Relevance agrees with confidence at {ends(alike, '.2f')}; single removals cost too little to judge.**"
+    every = pd.concat(enough)
+    rules, confidence, gradient = (ends(every[rows], ".2f") for rows in ([*RULES], ["confidence"], ["gradient, example"]))
+    partly = "partly" if every[[*RULES, "confidence"]].min() > 0 else "not by every measure"
+    small = " (Europarl, a small model)" * bool(elsewhere)
     told = (
-        f"**Over many sentences, {partly}; for one word, not reliably.** Relevance ranks a layer's heads like the rise in"
-        f" loss without each at {rules} (rank correlation; by model, rule, sign), confidence at {confidence}, *gradient"
-        f" importance* at {gradient}. "
+        f"**For a model, {partly}; for one word, not reliably.** Where half the heads change the loss{small}, gradient"
+        f" importance ranks a layer's heads like the loss without each at {gradient} (rank correlation), relevance at {rules},"
+        f" confidence at {confidence}."
     )
-    (need, found), (half, most) = needing(words), needing(words, HALF)
+    if few:
+        told += f" In {len(few)} larger models fewer do (LRP αβ: {ends([rho['alpha_beta'] for rho in few], '.2f')})."
+    (need, found), most = needing(words), words["alpha_beta, names"].value_counts()
     if len(need):
-        told += f"Of {len(need)} {'Europarl ' * bool(there)}words that lose a tenth of probability without a head, it is"
-        told += f" the most relevant for {ends(found.found)}"
-        told += f"; of {len(half)} that lose half, for {ends(most.found)}. " if len(half) else ". "
-    return f"{told}R{agree}"
+        told += (
+            f" Of {len(need)} {'Europarl ' * bool(elsewhere)}words needing a head, relevance names it for {ends(found.found)};"
+        )
+        told += f" LRP αβ names one head for {most.iloc[0]} of all {len(words)}: it describes the model, not the word."
+    return told
 
 
 def by_rank(confidence: pd.DataFrame) -> str:
@@ -151,31 +163,33 @@ def by_rank(confidence: pd.DataFrame) -> str:
 
 
 def worth(
-    title: str, lost: float, never: float, natural: Sequence[float] = (), gained: Mapping[str, float] = MappingProxyType({})
+    title: str, lost: str, never: float, natural: Sequence[float] = (), gained: Mapping[str, float] = MappingProxyType({})
 ) -> str:  # fmt: skip
-    """BLEU that encoder attention is worth: by removal, by training without (never, or nan); `of_natural`'s bleu, gained."""
+    """BLEU that encoder attention is worth: lost by removal; never there (or nan); `of_natural`'s bleu, gained."""
     told = f"Trained without encoder attention, {title} is {number(never, '.1f')} BLEU worse" * bool(never == never)
-    there = f", the Europarl model {number(natural[2] - natural[3], '.1f')}" if natural else ""
+    there = f", the Europarl model {number(natural[2] - natural[3], '.1f')} (one training)" if natural else ""
     if told and natural and (shallow := gained.get(f"{title}, shallow decoder", never)) > never:
         told += (
             f", with a decoder of one layer of two heads {number(shallow, '.1f')}; the Europarl model, whose decoder is of this"
         )
         told += f" size, {number(natural[0] - natural[1], '.1f')}. So a larger decoder makes up for most of it"
     return (
-        f"{told}{'. ' * bool(told)}If all its encoder heads are removed after training, {title} loses {number(lost, '.1f')}"
-        f" BLEU{there} (one training each); the decoder was frozen and could not adapt."
+        f"{told}{'. ' * bool(told)}If all its encoder heads are removed after training, {title} loses {lost}{there};"
+        " the decoder was frozen and could not adapt."
     )
 
 
 def repeats(root: Path) -> str:
-    """How far the loss without a head repeats on other sentences, in the published run of natural text; and what it bounds."""
-    if not (path := root / "natural" / "06_do_measures_agree" / "tables" / "stability.csv").exists():
+    """How far the loss without a head repeats on other sentences, in published runs of both texts; and what it bounds."""
+    paths = [root / track / "06_do_measures_agree" / "tables" / "stability.csv" for track in ("natural", "controlled")]
+    if not all(path.exists() for path in paths):
         return ""
-    row = pd.read_csv(path).query("measure == 'leave-one-out' and kind == 'encoder'").iloc[0]
-    told = (
+    row, own = (pd.read_csv(path).query("measure == 'leave-one-out' and kind == 'encoder'").iloc[0] for path in paths)
+    most = interval(own.bound, own.reliability_low**0.5, own.reliability_high**0.5)
+    return (
         f"On Europarl the loss on one half of the sentences ranks heads like that on the other at {number(row.rho)}: no measure"
+        f" can be expected above {number(row.bound)}; on generated text {most}."
     )
-    return f"{told} can be expected above {number(row.bound)}."
 
 
 def natural(figures: Path) -> pd.DataFrame:
@@ -269,15 +283,19 @@ def matter(table: pd.DataFrame, elsewhere: pd.DataFrame, text: str) -> str:
     )
 
 
-def most_relevant(row: Mapping[str, float]) -> str:
-    """Of `ranks.follows_function`: in how many layers the most relevant head has a function."""
+def most_relevant(rows: pd.DataFrame, natural: Mapping[str, float] | None = None) -> str:
+    """Of `ranks.follows_function` by rule, elsewhere by LRP αβ: in how many layers the most relevant head has a function."""
+    row, hits = rows.loc["alpha_beta"], rows.top - rows.top_none
     if not row["layers"]:
         return "No layer has both heads with a function and heads without."
-    hits, of = row["top"] - row["top_none"], (row["functional"] + row["others"]) / row["layers"]  # of: heads of a layer
+    of = (row["functional"] + row["others"]) / row["layers"]  # heads of a layer
     having, luck = row["layers"] + row["left_out"] / of, (row["functional"] + row["left_out"]) / of
+    told = listed(f"{n:.0f} by {named(rule).removeprefix('relevance, ')}" for rule, n in hits.items())
+    there = natural is not None and natural["layers"]
+    more = f"; on Europarl in {natural['top'] - natural['top_none']:.0f} of {there:.0f} by LRP αβ" if there else ""
     return (
-        f"In {hits:.0f} of the {having:.0f} layers that have a head with a function, the most relevant head is one of them"
-        f" ({luck:.1f} by chance)."
+        f"Of {having:.0f} layers that have a head with a function, the most relevant has one in {told}"
+        f" ({luck:.1f} by chance){more}."
     )
 
 

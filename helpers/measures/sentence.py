@@ -19,7 +19,8 @@ from helpers.measures.table import named
 from helpers.models import head_weights, inputs
 from helpers.reading import listed, number
 
-NEEDS, HALF = -math.log(0.9), math.log(2)  # nats: a word needs a head without which a tenth of its probability is gone; half
+NEEDS = -math.log(0.9)  # nats: a word needs a head without which a tenth of its probability is gone
+BEST = "best fixed,\nchosen afterwards"
 
 
 def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
@@ -117,29 +118,33 @@ def one_by_one(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> pd.
     return table[whole].reset_index(drop=True)
 
 
-def needing(table: pd.DataFrame, more: float = NEEDS) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Of `one_by_one`: words that lose more (nats) without a head; by rule: found, how often named; in its layer; words."""
-    need = table[table.cost > more]
+def needing(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of `one_by_one`: words that need a head; by rule: found, how often it names that head; the same in its layer; words."""
+    need = table[table.cost > NEEDS]
     found = {named(r).removeprefix("relevance, "): [need[r].sum(), need[f"{r}, in its layer"].sum(), len(need)] for r in RULES}
     return need, pd.DataFrame(found, ["found", "in its layer", "words"]).T.sort_values("found", ascending=False, kind="stable")
 
 
-def always(need: pd.DataFrame) -> pd.DataFrame:
-    """Of `needing`: the same of the best answer that never changes, one head or one a layer, chosen afterwards."""
-    same = need.needs.value_counts()
-    found = max(same, default=0), same.groupby(lambda at: at.partition(" head")[0]).max().sum(), len(need)
-    return pd.DataFrame([found], ["always the same"], ["found", "in its layer", "words"])
+def fixed(need: pd.DataFrame, measures: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Of `needing`: the same of answers that never change: a measure's largest head, of all or of the layer; the best one."""
+    found, same = {}, need.needs.value_counts()
+    for name, own in ((name, column.xs("encoder", level="kind")) for name, column in measures.items()):
+        one, *each = (f"layer {a + 1} head {b + 1}" for a, b in (own.idxmax(), *own.groupby(level="layer").idxmax()))
+        found[name] = (need.needs == one).sum(), need.needs.isin(each).sum(), len(need)
+    layers = same.groupby(lambda at: at.partition(" head")[0]).max().sum()
+    return pd.DataFrame(found | {BEST: (max(same, default=0), layers, len(need))}, ["found", "in its layer", "words"]).T
 
 
 def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
     """Of `one_by_one`, here and on natural text: how many words need one head, and whether each rule finds it."""
-    told, lose = ["Is this word an exception?"], " whole words lose more than a tenth of their probability without some one"
-    for where, own in (("In these short sentences", table), ("On Europarl", natural)):
+    told = ["Is this word an exception?"]
+    for where, own in (("Here", table), ("On Europarl", natural)):
         if own is not None:
-            need, found = needing(own)
-            told.append(f"{where} {len(need)} of {len(own)}{f'{lose} encoder head' if own is table else ' do'}")
-            hits = listed(f"{rule} for {n}" for rule, n in found.found.items())
-            told[-1] += f"; the needed head is the most relevant one by {hits}." if len(need) else "."
+            (need, found), same = needing(own), own["alpha_beta, names"].value_counts()
+            more = " whole words need a head; it is named most relevant, by size (in its layer)," if own is table else " do,"
+            hits = listed(f"{rule} for {row.found} ({row['in its layer']})" for rule, row in found.iterrows())
+            told.append(f"{where} {'yes' if 2 * len(need) < len(own) else 'no'}: {len(need)} of {len(own)}{more} by {hits};")
+            told.append(f"LRP αβ names {same.index[0]} for {same.iloc[0]} of all.")
     return " ".join(told)
 
 

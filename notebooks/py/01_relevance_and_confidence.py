@@ -21,8 +21,8 @@
 # predicted word's score that flows through it, and by *confidence*, its largest weight on a single token (not the end of
 # sentence), averaged over tokens. There the two agree "to a reasonable extent". Did they foretell what removing a head costs,
 # and did *gradient importance*, how fast the loss changes with a head's output? Relevance follows a rule: *LRP αβ* (our
-# *default rule*), or *conservative* and *AttnLRP*, which can be negative (*signed*). Our models translate *generated* text of a
-# made-up world, one *natural* text, Europarl.
+# *default rule*), or *conservative* and *AttnLRP*, which can be negative (*signed*). A word *needs* a head without which it
+# loses a tenth of its probability. Our models translate *generated* text of a made-up world, one *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -198,7 +198,7 @@ display(Markdown(example.said_of_words(needed, natural.get("words_and_heads"))))
 # ## Do relevance and confidence agree?
 #
 # For a whole model, relevance is a head's share of its layer, averaged over words. By the default rule, LRP αβ, what helps a
-# word ($z^+$) and what hinders it ($z^-$) share relevance half and half, so it is never negative.
+# word ($z^+$) and what hinders it ($z^-$) share relevance half and half, rescaled so that nothing is lost: never negative.
 #
 # $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
@@ -336,7 +336,7 @@ run.figure(
 # %% [markdown]
 # If relevance were one quantity, the rules would rank heads alike, and each would give the same ranking on other sentences.
 # *Per token*, the paper's way, the signed rules (grey) hardly repeat, so theirs is *summed* over tokens before it is divided by
-# the layer's sum. That alone can part them from the default rule.
+# the layer's sum.
 
 # %% jupyter={"source_hidden": true}
 columns = [*measured.relevance_columns(explained[first.title]).columns, "confidence"]
@@ -365,7 +365,7 @@ run.figure(
     figures.rules(mean, curves, there),
     "rule_agreement",
     caption="How far the rules of relevance rank heads alike, each other's and their own on other sentences.",
-    takeaway=notes.ranked_alike(mean, there),
+    takeaway=notes.ranked_alike(mean, curves, there),
     explained=few,
 )
 dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
@@ -398,8 +398,7 @@ kept = {
     for s in studied
 }
 kept = run.table(pd.concat(kept).rename_axis(["model", "rule"]), "conservation", sentences=min(few, 20))
-rules = """- *LRP αβ*, our default rule: attention is linearised in queries, keys and values; the result is rescaled, so that
-  nothing is lost.
+rules = """- *LRP αβ*, our default rule: attention is linearised in queries, keys and values.
 - *AttnLRP* (Achtibat et al. 2024) linearises softmax and halves products.
 - *conservative* (Ali et al. 2022) is the rule shown above; it conserves relevance in attention only."""
 again = (
@@ -435,9 +434,8 @@ each |= {
     for title in column
 }
 each = pd.DataFrame(each).T.rename_axis(["model", "rule"])
-gaps = ranks.clear(each).unstack("rule").drop(index="all models", errors="ignore").astype(bool)
-hidden = gaps.index[~gaps["alpha_beta"] & gaps.drop(columns="alpha_beta").all(axis=1)]
-clearer = f"Drawn: LRP αβ; by both signed rules {listed(hidden)} is clear too." * bool(len(hidden))
+gaps = ranks.clear(each).unstack("rule", sort=False).drop(index="all models", errors="ignore").astype(bool)
+clear_in = [f"by {named(rule).removeprefix('relevance, ')} {listed(gaps.index[gaps[rule]]) or 'none'}" for rule in RULES]
 run.table(each, "follows_function_by_model", explained=few, over=intervals.HEADS)
 does, there = measured.count_roles(functions).sum(axis=1), natural.get("follows")
 kinds = {"a neighbour": does["positional"], "rare words": does["rare"], "a dependency": does[list(RELATIONS)].sum()}
@@ -454,7 +452,7 @@ run.figure(
     ),
     "relevance_by_function",
     caption="Relevance (LRP αβ) of heads with and without a function, in layers that have both.",
-    takeaway=notes.most_relevant(follows),
+    takeaway=notes.most_relevant(each.loc["all models" if len(studied) > 1 else first.title], there),
     table="follows_function",
     explained=few,
 )
@@ -479,7 +477,7 @@ shown = readable(
     caption="In units of a layer's average head (signed rules by size without sign); heads drawn anew within layers that have"
     " both, one training of each model; the last column counts all layers",
 )
-beside = clearer
+beside = f"Drawn: LRP αβ. The difference is clear {'; '.join(clear_in)}."
 if there is not None and there.layers:
     beside += f" On Europarl the difference is {interval(there.difference, there.low, there.high, '.2f')}."
 display(folded("More: model by model, other rules, shuffled functions", beside, shown))
@@ -558,7 +556,11 @@ if run.corpus == "controlled":
         marks = readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met, gap paired over sentences")
         details.append("The generator marks in every reference what case, agreement, tense, word order or word sense decide.")
 if lost:
-    display(Markdown(notes.worth(first.title, lost[first.title], gained, of_natural, natural.get("gained", {}))))
+    loses, several = f"{number(lost[first.title], '.1f')} BLEU (one training)", natural.get("removed", pd.DataFrame())
+    if first.title in several.index:
+        *mean_of, trainings = several.loc[first.title]
+        loses = f"{interval(*mean_of, form='.1f')} BLEU ({trainings:.0f} trainings)"
+    display(Markdown(notes.worth(first.title, loses, gained, of_natural, natural.get("gained", {}))))
 registers = {}
 for subject in studied:
     register = subject.title if run.corpus == "natural" else subject.name.partition("-")[2]
@@ -608,11 +610,11 @@ truths = {s.title: measured.WITHOUT.value(s, first=few) for s in studied}
 gradients = {s.title: measured.GRADIENT.value(s, first=few) for s in studied}
 by_measure = {title: tables[title][columns].abs().assign(**{"gradient, example": found}) for title, found in gradients.items()}
 run.table(pd.concat(truths, names=["model"]), "leave_one_out", explained=few, over=intervals.SENTENCES)
-agreed = {"loss, all models": measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)}
+agreed = {f"loss, {title}": measured.truth_agreement({title: frame.loss}, by_measure) for title, frame in truths.items()}
+agreed["loss, all models"] = measured.truth_agreement({title: frame.loss for title, frame in truths.items()}, by_measure)
 if held_out := run.settings["truth"]:
     without = measured.WITHOUT_BLEU.value(first, first=held_out, repeats=resamples)
     run.table(without, "leave_one_out_bleu", sentences=held_out, over=intervals.SENTENCES)
-    agreed[f"loss, {first.title}"] = measured.truth_agreement({first.title: truths[first.title].loss}, by_measure)
     agreed[f"BLEU, {first.title}"] = measured.truth_agreement({first.title: without.bleu}, by_measure)
 differ = measured.effects_that_differ({(title, seed): frame for title, frame in truths.items()})
 run.table(differ, "effects_that_differ", explained=few)
@@ -620,47 +622,64 @@ told = pd.concat(agreed).rename_axis(["truth", "measure"])
 run.table(told.assign(shown=measured.shown(differ, "encoder")), "truth_agreement", explained=few, over=intervals.HEADS)
 damage = ranks.confidence_by_rank({title: (relevance[title], truths[title].loss) for title in tables})
 run.table(damage, "loss_by_rank", split="dev", explained=few)
-real = differ.xs("encoder", level="kind")
-own = told.loc["loss, all models"].rename(index={"attnlrp ratio": "attnlrp", "cp ratio": "cp"})
-own = own.loc[["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]]
-own = own.assign(differ=real.differ.sum(), holm=real.differ_holm.sum())
+real = differ.xs("encoder", level="kind").droplevel("seed")
+judging = {"attnlrp ratio": "attnlrp", "cp ratio": "cp"}, ["alpha_beta", "cp", "attnlrp", "confidence", "gradient, example"]
 frames = judged | {
-    f"this run's {count(len(studied), 'model')}"
-    if judged
-    else f"{'all models' if len(studied) > 1 else first.title}, training {seed}": own
+    title if judged else f"{title}, training {seed}": told.loc[f"loss, {title}"]
+    .rename(index=judging[0])
+    .loc[judging[1]]
+    .assign(differ=real.differ[title], holm=real.differ_holm[title])
+    for title in truths
 }
-enough = bool(judged) or measured.shown(differ, "encoder")
 of_words = natural.get("words_and_heads", needed)
 need, names = example.needing(of_words)
+rivals = {"gradient, fixed": natural.get("gradient", gradients[first.title]), "confidence, fixed": confidence[first.title]}
+rivals["confidence, fixed"] = next(iter(natural.get("confidence", {}).values()), rivals["confidence, fixed"])
+same = example.fixed(need, rivals)
+encoder = rivals["confidence, fixed"].xs("encoder")
 run.figure(
-    figures.two_questions(frames, pd.concat([names, example.always(need)]), "Europarl " * bool(natural)),
+    figures.two_questions(frames, pd.concat([names, same]), "Europarl " * bool(natural)),
     "two_questions",
-    caption="How well each measure ranks the heads of a layer, and how often relevance names the head that one word needs.",
-    takeaway=notes.losing_half(of_words),
+    caption="How well each measure ranks the heads of a layer, and how often it names the head that one word needs.",
+    takeaway=notes.finding(names, same, len(encoder), encoder.index.get_level_values("layer").nunique()),
     table="truth_agreement",
     explained=few,
     show=False,
 )
-every = {
-    f"{title}, {frame.differ.iloc[0]} ({frame.holm.iloc[0]}) of {frame.heads.iloc[0]}": [
-        interval(*row[["rho", "low", "high"]], form=".2f") for _, row in frame.iterrows()
+groups, every = {}, {}
+for title, frame in frames.items():
+    groups.setdefault(title.partition(", training")[0], []).append(frame)
+for title, trainings in groups.items():
+    several = len(trainings) > 1
+    differing, sure = (ends([frame[column].iloc[0] for frame in trainings]) for column in ("differ", "holm"))
+    every[f"{title}{f', {len(trainings)} trainings' * several}, {differing} ({sure}) of {trainings[0].heads.iloc[0]}"] = [
+        ends([frame.rho[name] for frame in trainings], ".2f")
+        if several
+        else interval(*trainings[0].loc[name, ["rho", "low", "high"]], form=".2f")
+        for name in judging[1]
     ]
-    for title, frame in frames.items()
-}
-every = pd.DataFrame(every, pd.Index([named(name) for name in own.index], name="measure"))
+every = pd.DataFrame(every, pd.Index([named(name) for name in judging[1]], name="measure"))
 beside = (
     "Spearman with the loss without a head, within layers, by size; behind, how many heads change it by single intervals (and"
     " after Holm's correction for all of them)"
 )
 display(readable(every, ["measure", *every], caption=beside))
-signed = ""
+also = []
+if held_out:
+    row = told.loc[f"BLEU, {first.title}"]
+    said = (
+        f"{name} {interval(*row.loc[key, ['rho', 'low', 'high']], form='.2f')}"
+        for key, name in (("gradient, example", "gradient importance"), ("alpha_beta", "LRP αβ"), ("confidence", "confidence"))
+    )
+    also.append(f"By BLEU instead of the loss, {first.title} gives {listed(said)}{': we cannot tell' * (row.low < 0).all()}.")
 if judged:
     place, frame = next(iter(judged.items()))
-    signed = (
-        f"With the sign, {place.partition(',')[0]} gives {number(frame.signed['cp'])} (conservative) and"
-        f" {number(frame.signed['attnlrp'])} (AttnLRP). "
+    said = (
+        f"{interval(*frame.loc[rule, ['signed rho', 'signed low', 'signed high']], form='.2f')} ({name})"
+        for rule, name in (("cp", "conservative"), ("attnlrp", "AttnLRP"))
     )
-display(Markdown(signed + notes.repeats(published)))
+    also.append(f"With the sign, {place.partition(',')[0]} gives {listed(said)}. {notes.repeats(published)}")
+display(Markdown(" ".join(also)))
 
 # %% [markdown]
 # ## In short
@@ -668,16 +687,15 @@ display(Markdown(signed + notes.repeats(published)))
 # %% jupyter={"source_hidden": true}
 large = listed(f"{name} {interval(*row)}" for name, row in elsewhere.items())
 more = f"Relevance (LRP αβ, unless named) with confidence elsewhere, one training each: {large}." if elsewhere else ""
-best = [example.needing(words)[1].iloc[0] for words in ([needed, of_words] if natural else [needed]) if len(words)]
-trust = listed(
-    f"{row.found} of {row.words} words{place * bool(natural)} ({row.name})"
-    for row, place in zip(best, (" of generated text", " of Europarl"), strict=False)
-    if row.words
-)
-answer = notes.answered(whole[whole.weights == "trained"].rho, elsewhere, frames if enough else {}, of_words)
+found = example.needing(needed)[1]
+rule, (hits, _, of) = found.index[0], found.iloc[0]
+trust = f": {rule} found it for {hits} of {of} words" * bool(of)
+if natural:
+    trust += f" of generated text, but for {names.found[rule]} of {names.words[rule]} of Europarl" * bool(of)
+answer = notes.answered(whole[whole.weights == "trained"].rho, elsewhere, frames, of_words)
 closing = f"""
 {answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs, remove each head in turn, a short
-pass a head. Relevance only suggests one{": the best rule found it for " * bool(trust)}{trust}. Say which rule you used.
+pass a head. Relevance only suggests one{trust}. Say which rule you used.
 
 For pruning start with gradient importance, its size averaged per sentence: no rule to choose
 ([notebook 6](06_do_measures_agree.ipynb) prunes by every measure). Confidence needs attention weights alone; across layers it
