@@ -687,9 +687,8 @@ def few_heads(table: pd.DataFrame):
     for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
         colour, value = _RULE_LOOKS[rule], 100 * rows.set_index("heads").value
         own = weights == "trained"
-        axis.plot(
-            value, color=colour, ls="-" if own else "--", lw=3.2 if own and rule == "attnlrp" else 1.2
-        )  # two lie together
+        wide = 3.2 if own and rule == "attnlrp" else 1.2  # two lie together
+        axis.plot(value, color=colour, ls="-" if own else "--", lw=wide)
         axis.plot(two, value[two], "o", ms=8, mfc="none", mec=colour, mew=1.4 if own else 0.8)
         if own:
             alike.setdefault(f"{count(two, 'head')}, {value[two]:.0f} %", []).append(rule)

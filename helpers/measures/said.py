@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -69,9 +68,8 @@ def of_natural(root: Path) -> dict[str, Any]:
 
     relevance, functions, confidence: Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
     `ranks.follows_function`; bleu: with encoder attention, without, both trained on: with, heads removed; words_and_heads:
-    `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few_heads, dominance: as `measured` has them; gained: BLEU by
-    encoder attention from the start, of all published models of generated text; removed: BLEU that those lose without encoder
-    heads, over trainings; gradient: Series.
+    `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few_heads, dominance: as `measured` has them; removed: BLEU lost by
+    removal, over trainings; gradient: gradient importance.
     """
     chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
     if not (drawn := chapter.inputs("relevance_by_function")).exists():
@@ -82,9 +80,7 @@ def of_natural(root: Path) -> dict[str, Any]:
     found |= {"ranks": ranked[ranked.weights == "trained"].assign(weights="natural"), "follows": follows.iloc[0]}
     found["confidence"] = values.read(chapter.inputs("fig1_relevance_and_confidence"))["confidence"]
     found |= {name: pd.read_csv(chapter.table(name)) for name in ("dominance", "few_heads", "words_and_heads")}
-    models = layout.Chapter(root / "controlled" / "02_head_functions").table("models_beside")
-    found["gained"] = pd.read_csv(models, index_col="model").gained
-    several = pd.read_csv(root / "controlled" / "03_l0_pruning" / "tables" / "half_left.csv", index_col="model")
+    several = pd.read_csv(layout.Chapter(root / "controlled" / "03_l0_pruning").table("half_left"), index_col="model")
     found["removed"] = several.loc[several.trainings > 1, ["worth", "worth_low", "worth_high", "trainings"]]
     heads = next((root / "natural" / "06_do_measures_agree" / "tables").glob("head_table_*.csv"))
     heads = pd.read_csv(heads, index_col=["kind", "layer", "head"]).rename(columns={r: f"{r} ratio" for r in ("attnlrp", "cp")})
@@ -104,23 +100,21 @@ def judged(root: Path) -> dict[str, pd.DataFrame]:
     for tables in (root / track / "06_do_measures_agree" / "tables" for track in ("natural", "controlled")):
         path = tables / "effects_of_heads.csv"
         for row in pd.read_csv(path).query("kind == 'encoder' and shown").itertuples() if path.exists() else ():
-            name = row.model.lower().removeprefix("en-").replace(",", "").replace(" ", "-") + f"-seed-{row.seed}" * (
-                row.seed > 1
-            )
+            name = row.model.lower().removeprefix("en-").replace(",", "").replace(" ", "-")
+            name += f"-seed-{row.seed}" * (row.seed > 1)
             heads = pd.read_csv(tables / f"head_table_{name}.csv", index_col=["kind", "layer", "head"])
             size, signed = (
                 ranks.correlations(heads[TRUTH], dict(own.items()), kinds="encoder", within_layer=True)
                 for own in (heads[names].abs(), heads[names])
             )
-            found[f"{row.model}, training {row.seed}"] = size.join(signed.add_prefix("signed ")).assign(
-                differ=row.differ, holm=row.differ_holm
-            )
+            own = size.join(signed.add_prefix("signed ")).assign(differ=row.differ, holm=row.differ_holm)
+            found[f"{row.model}, training {row.seed}"] = own
     return found
 
 
 def finding(found: pd.DataFrame, same: pd.DataFrame, heads: int, layers: int) -> str:
-    """Of `sentence.needing` and `fixed`: how often rules, chance and one fixed head name the head that a word needs."""
-    of, fixed = found.words.max(), same.loc["gradient, fixed", "found"]
+    """Of `sentence.needing` and `fixed`: how often rules, chance and the first fixed head name a needed head."""
+    of, fixed = found.words.max(), same.found.iloc[0]
     return (
         f"Needed heads named, of {of}: among all heads {ends(found.found)} by the rules, {of / heads:.0f} by chance, {fixed} by"
         f" the head of largest gradient importance; within its layer {ends(found['in its layer'])}, by chance"
@@ -147,9 +141,8 @@ def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str
         told += f" In {len(few)} larger models fewer do (LRP αβ: {ends([rho['alpha_beta'] for rho in few], '.2f')})."
     (need, found), most = needing(words), words["alpha_beta, names"].value_counts()
     if len(need):
-        told += (
-            f" Of {len(need)} {'Europarl ' * bool(elsewhere)}words needing a head, relevance names it for {ends(found.found)};"
-        )
+        text = "Europarl " * bool(elsewhere)
+        told += f" Of {len(need)} {text}words needing a head, relevance names it for {ends(found.found)};"
         told += f" LRP αβ names one head for {most.iloc[0]} of all {len(words)}: it describes the model, not the word."
     return told
 
@@ -162,21 +155,14 @@ def by_rank(confidence: pd.DataFrame) -> str:
     return f"{said} Chance gives {number(confidence.even.iloc[0], '.1f')}."
 
 
-def worth(
-    title: str, lost: str, never: float, natural: Sequence[float] = (), gained: Mapping[str, float] = MappingProxyType({})
-) -> str:  # fmt: skip
-    """BLEU that encoder attention is worth: lost by removal; never there (or nan); `of_natural`'s bleu, gained."""
+def worth(title: str, lost: str, never: float, natural: Sequence[float] = ()) -> str:
+    """BLEU that encoder attention is worth: lost by removal; by training without (never, or nan); `of_natural`'s bleu."""
     told = f"Trained without encoder attention, {title} is {number(never, '.1f')} BLEU worse" * bool(never == never)
     there = f", the Europarl model {number(natural[2] - natural[3], '.1f')} (one training)" if natural else ""
-    if told and natural and (shallow := gained.get(f"{title}, shallow decoder", never)) > never:
-        told += (
-            f", with a decoder of one layer of two heads {number(shallow, '.1f')}; the Europarl model, whose decoder is of this"
-        )
-        told += f" size, {number(natural[0] - natural[1], '.1f')}. So a larger decoder makes up for most of it"
-    return (
-        f"{told}{'. ' * bool(told)}If all its encoder heads are removed after training, {title} loses {lost}{there};"
-        " the decoder was frozen and could not adapt."
-    )
+    if told and natural:
+        told += f", the Europarl model, whose decoder is smaller, {number(natural[0] - natural[1], '.1f')}"
+    removed = f"If all its encoder heads are removed after training, {title} loses {lost}{there};"
+    return f"{told}{'. ' * bool(told)}{removed} the decoder was frozen and could not adapt."
 
 
 def repeats(root: Path) -> str:
@@ -285,12 +271,12 @@ def matter(table: pd.DataFrame, elsewhere: pd.DataFrame, text: str) -> str:
 
 def most_relevant(rows: pd.DataFrame, natural: Mapping[str, float] | None = None) -> str:
     """Of `ranks.follows_function` by rule, elsewhere by LRP αβ: in how many layers the most relevant head has a function."""
-    row, hits = rows.loc["alpha_beta"], rows.top - rows.top_none
+    row = rows.loc["alpha_beta"]
     if not row["layers"]:
         return "No layer has both heads with a function and heads without."
     of = (row["functional"] + row["others"]) / row["layers"]  # heads of a layer
     having, luck = row["layers"] + row["left_out"] / of, (row["functional"] + row["left_out"]) / of
-    told = listed(f"{n:.0f} by {named(rule).removeprefix('relevance, ')}" for rule, n in hits.items())
+    told = listed(f"{n:.0f} by {named(rule).removeprefix('relevance, ')}" for rule, n in (rows.top - rows.top_none).items())
     there = natural is not None and natural["layers"]
     more = f"; on Europarl in {natural['top'] - natural['top_none']:.0f} of {there:.0f} by LRP αβ" if there else ""
     return (

@@ -560,7 +560,7 @@ if lost:
     if first.title in several.index:
         *mean_of, trainings = several.loc[first.title]
         loses = f"{interval(*mean_of, form='.1f')} BLEU ({trainings:.0f} trainings)"
-    display(Markdown(notes.worth(first.title, loses, gained, of_natural, natural.get("gained", {}))))
+    display(Markdown(notes.worth(first.title, loses, gained, of_natural)))
 registers = {}
 for subject in studied:
     register = subject.title if run.corpus == "natural" else subject.name.partition("-")[2]
@@ -633,10 +633,9 @@ frames = judged | {
 }
 of_words = natural.get("words_and_heads", needed)
 need, names = example.needing(of_words)
-rivals = {"gradient, fixed": natural.get("gradient", gradients[first.title]), "confidence, fixed": confidence[first.title]}
-rivals["confidence, fixed"] = next(iter(natural.get("confidence", {}).values()), rivals["confidence, fixed"])
-same = example.fixed(need, rivals)
-encoder = rivals["confidence, fixed"].xs("encoder")
+rivals = natural.get("gradient", gradients[first.title]), next(iter(natural.get("confidence", confidence).values()))
+both = ("gradient importance,\none for all words", "confidence,\none for all words")
+same, encoder = example.fixed(need, dict(zip(both, rivals, strict=True))), rivals[1].xs("encoder")
 run.figure(
     figures.two_questions(frames, pd.concat([names, same]), "Europarl " * bool(natural)),
     "two_questions",
@@ -666,12 +665,11 @@ beside = (
 display(readable(every, ["measure", *every], caption=beside))
 also = []
 if held_out:
-    row = told.loc[f"BLEU, {first.title}"]
-    said = (
-        f"{name} {interval(*row.loc[key, ['rho', 'low', 'high']], form='.2f')}"
-        for key, name in (("gradient, example", "gradient importance"), ("alpha_beta", "LRP αβ"), ("confidence", "confidence"))
-    )
-    also.append(f"By BLEU instead of the loss, {first.title} gives {listed(said)}{': we cannot tell' * (row.low < 0).all()}.")
+    called = {"gradient, example": "gradient importance", "alpha_beta": "LRP αβ", "confidence": "confidence"}
+    row = told.loc[f"BLEU, {first.title}"].loc[[*called], ["rho", "low", "high"]]
+    said = listed(f"{called[name]} {interval(*values, form='.2f')}" for name, values in row.iterrows())
+    open_ = bool((row.low < 0).all())
+    also.append(f"By BLEU instead of the loss, {first.title} gives {said}{': we cannot tell' * open_}.")
 if judged:
     place, frame = next(iter(judged.items()))
     said = (

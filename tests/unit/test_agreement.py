@@ -201,6 +201,7 @@ def test_few_sentences_and_other_kinds():
 
 def test_in_how_many_layers_the_most_relevant_head_has_a_function():
     row = {"layers": 2, "functional": 3, "others": 13, "left_out": 8, "top": 2, "top_none": 1}  # one layer has functions alone
-    told = said.most_relevant(row)
-    assert told.startswith("In 1 of the 3 layers") and "(1.4 by chance)" in told
-    assert said.most_relevant(row | {"layers": 0}).startswith("No layer")
+    rows = pd.DataFrame([row, row | {"top_none": 2}], ["alpha_beta", "cp"])
+    told = said.most_relevant(rows, row)
+    assert told.startswith("Of 3 layers") and "has one in 1 by LRP αβ and 0 by conservative (1.4 by chance); on" in told
+    assert told.endswith("Europarl in 1 of 2 by LRP αβ.") and said.most_relevant(rows.assign(layers=0)).startswith("No layer")

@@ -17,7 +17,7 @@ from helpers.corpora.describe import arcs_of
 from helpers.measures import figures, functions, measured, said
 from helpers.measures.lrp import BySentence
 from helpers.measures.reducers import one_pass, view
-from helpers.measures.sentence import always
+from helpers.measures.sentence import fixed, needing
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -662,17 +662,18 @@ def test_what_a_few_heads_carry_is_said_by_rule():
             for heads, value in ((1, first - less), (2, 1.0))]  # fmt: skip
     table = pd.DataFrame(rows, columns=["rule", "weights", "heads", "value"])
     told = said.carried(table)
-    assert told.endswith("30 % of a layer (random weights 20) by LRP αβ, 50 % (40) by AttnLRP and 70 % (60) by conservative.")
-    told = said.carried(table, table.assign(value=table.value / 2))
-    assert told.endswith("; on Europarl 15 % (10), 25 % (20) and 35 % (30).") and len(told.split()) <= 40
+    assert told.endswith("by LRP αβ, AttnLRP and conservative 30, 50, 70 % of a layer (random weights 20, 40, 60).")
+    told = said.carried(table, table.assign(value=table.value / 5))
+    assert "; on Europarl 6, 10, 14 % (4, 8, 12), by LRP αβ, AttnLRP and conservative much as random weights." in told
 
 
 def test_how_alike_rules_rank_heads_is_said_of_both_texts():
     rules = ["alpha_beta", "attnlrp ratio", "cp ratio"]
     mean = pd.DataFrame([[1.0, 0.4, 0.3], [0.4, 1.0, 0.9], [0.3, 0.9, 1.0]], rules, rules)
-    told = said.ranked_alike(mean, mean / 2)
+    curves = pd.DataFrame({"alpha_beta": [0.9, 1.0]}, [1, 2])
+    told = said.ranked_alike(mean, curves, mean / 2)
     assert "correlate at 0.90, on Europarl at 0.45; with the default rule at 0.30 to 0.40, on Europarl at 0.15 to" in told
-    assert "Europarl" not in said.ranked_alike(mean)
+    assert "Europarl" not in said.ranked_alike(mean, curves) and told.endswith("LRP αβ repeats at 0.90.")
 
 
 def test_runs_of_other_text_and_size_are_read(tmp_path):
@@ -680,9 +681,11 @@ def test_runs_of_other_text_and_size_are_read(tmp_path):
     folder = tmp_path / "natural" / "01_relevance_and_confidence" / "tables"
     folder.mkdir(parents=True)
     row = {"kind": "encoder", "rule": "alpha_beta", "weights": "trained", "rho": 0.7, "low": 0.5, "high": 0.9}
-    other = row | {"rule": "cp", "normalised": "ratio", "rho": 0.6}
+    other = row | {"rule": "cp", "normalised": "ratio", "rho": 0.6, "size": 0.4, "size_low": 0.2, "size_high": 0.5}
     pd.DataFrame([row | {"weights": "random", "rho": 0.0}, row, other]).to_csv(folder / "relevance_and_confidence.csv")
-    assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9), "Europarl (conservative)": (0.6, 0.5, 0.9)}
+    assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9), "Europarl (conservative)": (0.6, 0.5, 0.9)} | {
+        "Europarl (conservative, by size)": (0.4, 0.2, 0.5)
+    }
     assert said.of_natural(tmp_path) == {}
     found = said.of_natural(study.ROOT / "figures")
     (title,) = found["relevance"]
@@ -709,43 +712,44 @@ def test_measures_are_judged_by_size_where_heads_change_the_loss(tmp_path):
         and frame.differ.eq(3).all()
         and frame.holm.eq(2).all()
     )
-    assert frame.signed.to_dict() == pytest.approx(dict(zip(heads, (1, -1, -1, 1, 1), strict=True)))
+    assert frame["signed rho"].to_dict() == pytest.approx(dict(zip(heads, (1, -1, -1, 1, 1), strict=True)))
 
 
 def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
     rho = pd.DataFrame({"rho": [0.5, 0.4, 0.3, 0.6, 0.8]}, ["alpha_beta", "attnlrp", "cp", "confidence", "gradient, example"])
-    frames = {"a, training 1": rho, "b, training 1": rho + 0.1}
+    rho = rho.assign(differ=3, heads=6)  # half of the heads change the loss
+    frames = {"a, training 1": rho, "b, training 1": rho.assign(rho=rho.rho + 0.1), "c": rho.assign(rho=0.02, differ=2)}
     words = pd.DataFrame({"cost": [1.0, 1.0, 0.2], "needs": ["layer 1 head 1"] * 2 + ["layer 2 head 1"], "attnlrp": True})
     words = words.assign(cp=True, alpha_beta=[False, False, True], **{"alpha_beta, names": "layer 2 head 1"})
     words = words.assign(**{f"{rule}, in its layer": True for rule in ("alpha_beta", "attnlrp", "cp")})
-    alike, there = pd.Series([0.56, 0.4]), {"Europarl": (0.75, 0.5, 0.9), "Europarl (AttnLRP)": (0.08, -0.2, 0.3)}
+    alike, there = pd.Series([0.56, 0.4]), {"Europarl": (0.75, 0.5, 0.9)}
     told = said.answered(alike, there, frames, words)
-    assert (
-        "at 0.30 to 0.60 (rank correlation; by model, rule, sign), confidence at 0.60 to 0.70" in told
-        and "at 0.80 to 0.90." in told
-    )
-    assert " at 0.10 to 0.60 (rank" in said.answered(alike, there, frames | {"c": rho.assign(signed=rho.rho - 0.2)}, words)
-    assert "Of 3 Europarl words" in told and "relevant for 1 to 3; of 2 that lose half, for 0 to 2. " in told
-    assert told.endswith("at 0.40 to 0.56 (on Europarl 0.08 to 0.75).") and len(told.split()) <= 90
+    assert "at 0.80 to 0.90 (rank correlation), relevance at 0.30 to 0.60, confidence at 0.60 to 0.70. In 1 larger" in told
+    assert "fewer do (LRP αβ: 0.02). Of 3 Europarl words needing a head, relevance names it for 1 to 3; LRP αβ" in told
+    assert "one head for 3 of all 3" in told and len(told.split()) <= 90
     assert "words" not in said.answered(alike, {}, frames, words.assign(cost=0.0))
-    assert "not by every measure" in said.answered(alike, there, {"a": rho - 0.5}, words)
-    assert said.answered(alike, {}, {}, words).endswith("at 0.40 to 0.56; single removals cost too little to judge.**")
-    assert said.repeats(tmp_path) == "" and "can be expected above 0.90." in said.repeats(study.ROOT / "figures")
-    assert always(words).iloc[0].to_dict() == {"found": 2, "in its layer": 3, "words": 3}
-    assert said.losing_half(words) == (
-        "Needed heads named, of the 2 words that lose half: AttnLRP 2, conservative 2, LRP αβ 0; always the same head, chosen"
-        " afterwards, 2. Of all 3, LRP αβ names layer 2 head 1 for 3."
+    assert "not by every measure" in said.answered(alike, there, {"a": rho.assign(rho=rho.rho - 0.5)}, words)
+    assert said.answered(alike, {}, {"c": frames["c"]}, words).endswith(
+        "0.40 to 0.56; single removals cost too little to judge.**"
+    )
+    told = said.repeats(study.ROOT / "figures")
+    assert said.repeats(tmp_path) == "" and "can be expected above 0.90; on generated text 0.83 [0.00, 0.97]." in told
+    need, found = needing(words)
+    same = fixed(need, {"gradient": shares([1.0, 2.0], [3.0, 0.0])})  # layer 2 head 1; in layer 1 head 2
+    assert same.to_numpy().tolist() == [[1, 1, 3], [2, 3, 3]]
+    assert said.finding(found, same, 4, 2) == (
+        "Needed heads named, of 3: among all heads 1 to 3 by the rules, 1 by chance, 1 by the head of largest gradient"
+        " importance; within its layer 3, by chance 2, by fixed heads chosen afterwards 3."
     )
     ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
     assert said.by_rank(ranks).endswith("has on average rank 2.0 of confidence. Chance gives 4.5.")
     assert "(1.5 in the Europarl model)" in said.by_rank(pd.concat([ranks, ranks[1:].assign(weights="natural", value=1.5)]))
     there = (22.7, 15.0, 23.0, 12.4)
-    gained = {"A": 1.2, "A, shallow decoder": 9.7}
-    both = said.worth("A", 12.4, 1.2, there, gained)
-    assert "A is 1.2 BLEU worse, with a decoder of one layer of two heads 9.7; the Europarl model" in both and "7.7. So" in both
-    assert "A loses 12.4 BLEU, the Europarl model 10.6 (one training each); the decoder" in both
-    assert "makes up" not in said.worth("A", 12.4, 9.8, there, gained) and "worse. If all" in said.worth("A", 12.4, 1.2)
-    assert said.worth("A", 12.4, float("nan")).startswith("If all its encoder heads are removed after training, A loses 12.4")
+    both = said.worth("A", "12.4 BLEU", 1.2, there)
+    assert "A is 1.2 BLEU worse, the Europarl model, whose decoder is smaller, 7.7. If" in both
+    assert "A loses 12.4 BLEU, the Europarl model 10.6 (one training); the decoder" in both
+    assert "worse. If all" in said.worth("A", "12.4 BLEU", 1.2)
+    assert said.worth("A", "12.4", float("nan")).startswith("If all its encoder heads are removed after training, A loses 12.4")
 
 
 def test_effects_that_differ_from_zero():

@@ -103,16 +103,13 @@ def test_words_are_held_against_every_head():
 def test_words_that_need_a_head_are_counted():
     table = pd.DataFrame({"cost": [0.2, 0.3, 0.1], "alpha_beta": [False] * 3, "attnlrp": [True] * 3, "cp": [True, False, True]})
     table = table.assign(**{f"{rule}, in its layer": True for rule in ("alpha_beta", "attnlrp", "cp")})
+    table["alpha_beta, names"] = ["layer 1 head 1", "layer 1 head 2", "layer 1 head 2"]
     assert sentence.needing(table)[1].to_numpy().tolist() == [[2, 2, 2], [1, 2, 2], [0, 2, 2]]
     said = sentence.said_of_words(table)
-    assert "2 of 3 whole words" in said and "without some one encoder head; the needed" in said
-    assert said.endswith("one by AttnLRP for 2, conservative for 1 and LRP αβ for 0.")
-    both = sentence.said_of_words(table, table.assign(cost=1.0))
-    assert both.endswith(
-        " for 0. On Europarl 3 of 3 do; the needed head is the most relevant one by AttnLRP for 3, conservative for 2 and"
-        " LRP αβ for 0."
-    )
-    assert sentence.said_of_words(table.assign(cost=0.0)).endswith("without some one encoder head.")
+    assert "Here no: 2 of 3 whole words need a head" in said and said.endswith("LRP αβ names layer 1 head 2 for 2 of all.")
+    assert "by AttnLRP for 2 (2), conservative for 1 (2) and LRP αβ for 0 (2);" in said
+    both = sentence.said_of_words(table.assign(cost=[0.2, 0, 0]), table.assign(cost=1.0))
+    assert "Here yes: 1 of 3" in both and "On Europarl no: 3 of 3 do, by AttnLRP for 3 (3), conservative" in both
 
 
 def test_what_a_model_writes_without_the_head_is_said():
