@@ -11,7 +11,7 @@ import pandas as pd
 from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RAREST, RELATIONS, way
 from helpers.measures.lrp import RULES
-from helpers.measures.sentence import BEST, needing
+from helpers.measures.sentence import needing
 from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
@@ -68,8 +68,8 @@ def of_natural(root: Path) -> dict[str, Any]:
 
     relevance, functions, confidence: Series by title; ranks: trained rows of `ranks.confidence_by_rank`; follows:
     `ranks.follows_function`; bleu: with encoder attention, without, both trained on: with, heads removed; words_and_heads:
-    `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few_heads, dominance: as `measured` has them; removed: BLEU lost by
-    removal, over trainings; gradient: gradient importance.
+    `sentence.one_by_one`; rules: `ranks.rank_agreement` by size; few_heads, dominance: as `measured` has them; removed: BLEU
+    lost by removal, over trainings; gradient: gradient importance.
     """
     chapter = layout.Chapter(root / "natural" / "01_relevance_and_confidence")
     if not (drawn := chapter.inputs("relevance_by_function")).exists():
@@ -118,7 +118,7 @@ def finding(found: pd.DataFrame, same: pd.DataFrame, heads: int, layers: int) ->
     return (
         f"Needed heads named, of {of}: among all heads {ends(found.found)} by the rules, {of / heads:.0f} by chance, {fixed} by"
         f" the head of largest gradient importance; within its layer {ends(found['in its layer'])}, by chance"
-        f" {of * layers / heads:.0f}, by fixed heads chosen afterwards {same.loc[BEST, 'in its layer']}."
+        f" {of * layers / heads:.0f}, by fixed heads chosen afterwards {same['in its layer'].iloc[-1]}."
     )
 
 

@@ -20,7 +20,6 @@ from helpers.models import head_weights, inputs
 from helpers.reading import listed, number
 
 NEEDS = -math.log(0.9)  # nats: a word needs a head without which a tenth of its probability is gone
-BEST = "best fixed,\nchosen afterwards"
 
 
 def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
@@ -131,8 +130,8 @@ def fixed(need: pd.DataFrame, measures: Mapping[str, pd.Series]) -> pd.DataFrame
     for name, own in ((name, column.xs("encoder", level="kind")) for name, column in measures.items()):
         one, *each = (f"layer {a + 1} head {b + 1}" for a, b in (own.idxmax(), *own.groupby(level="layer").idxmax()))
         found[name] = (need.needs == one).sum(), need.needs.isin(each).sum(), len(need)
-    layers = same.groupby(lambda at: at.partition(" head")[0]).max().sum()
-    return pd.DataFrame(found | {BEST: (max(same, default=0), layers, len(need))}, ["found", "in its layer", "words"]).T
+    best = max(same, default=0), same.groupby(lambda at: at.partition(" head")[0]).max().sum(), len(need)
+    return pd.DataFrame(found | {"best,\nchosen afterwards": best}, ["found", "in its layer", "words"]).T
 
 
 def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:

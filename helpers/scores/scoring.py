@@ -231,31 +231,6 @@ def enough(table: pd.DataFrame, least: int = 30) -> pd.DataFrame:
     return table.where(table.n >= least).assign(n=table.n)
 
 
-def gap(full: pd.DataFrame, without: pd.DataFrame) -> pd.DataFrame:
-    """Two models' `phenomena` side by side, in percent, with what the second lacks: of marks (n), and of whole sentences."""
-    table = {"n": full.n}
-    for column, unit in (("accuracy", "marks"), ("sentences", "sentences")):
-        table |= {f"{unit}, all heads": 100 * full[column], f"{unit}, without": 100 * without[column]}
-        table[f"{unit}, gap"] = 100 * (full[column] - without[column])
-    return pd.DataFrame(table)
-
-
-def gap_interval(full: Sequence[str], without: Sequence[str], marks: Sequence, repeats: int = 1000) -> pd.DataFrame:
-    """95 % intervals of the gap in marks of `gap`, from what two models translated: bootstraps over sentences, paired.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By phenomenon: marks, gap_low and marks, gap_high, in percent.
-    """
-    both, ends = [met(texts, marks) for texts in (full, without)], {}
-    apart = both[0].assign(apart=100.0 * both[0].right - 100.0 * both[1].right)
-    for name, part in apart.groupby("phenomenon"):
-        sums, counts = part.groupby("sentence").apart.agg(["sum", "size"]).to_numpy().T
-        ends[name] = ratio_interval(sums, counts, repeats)[1:]
-    return pd.DataFrame(ends, index=["marks, gap_low", "marks, gap_high"]).T.astype(float).rename_axis("phenomenon")
-
-
 @lru_cache(maxsize=4)  # to draw them takes longer than to use them
 def resamples(size: int, repeats: int, seed: int = 0) -> np.ndarray:
     """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]; not to be written to."""

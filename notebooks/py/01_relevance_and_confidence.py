@@ -17,12 +17,12 @@
 # [← your own model](00_your_own_model.ipynb) · [notebook 2, what heads do →](02_head_functions.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Voita et al. ([2019](https://arxiv.org/abs/1905.09418), sections 3 and 4) measure a head by *relevance*, the part of a
-# predicted word's score that flows through it, and by *confidence*, its largest weight on a single token (not the end of
-# sentence), averaged over tokens. There the two agree "to a reasonable extent". Did they foretell what removing a head costs,
-# and did *gradient importance*, how fast the loss changes with a head's output? Relevance follows a rule: *LRP αβ* (our
-# *default rule*), or *conservative* and *AttnLRP*, which can be negative (*signed*). A word *needs* a head without which it
-# loses a tenth of its probability. Our models translate *generated* text of a made-up world, one *natural* text, Europarl.
+# Voita et al. ([2019](https://arxiv.org/abs/1905.09418)) measure a head by *relevance*, the part of a predicted word's score
+# that flows through it, and by *confidence*, its largest weight on a token (not the end of sentence), averaged over tokens.
+# There they agree "to a reasonable extent". Do they foretell what removing a head costs, and does *gradient importance*, how
+# fast the loss changes with its output? Relevance follows a rule: *LRP αβ* (our *default rule*), or *conservative* and
+# *AttnLRP*, which can be negative (*signed*). A word *needs* a head without which it loses a tenth of its probability. Our
+# models translate *generated* text of a made-up world, one *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -477,7 +477,7 @@ shown = readable(
     caption="In units of a layer's average head (signed rules by size without sign); heads drawn anew within layers that have"
     " both, one training of each model; the last column counts all layers",
 )
-beside = f"Drawn: LRP αβ. The difference is clear {'; '.join(clear_in)}."
+beside = f"Drawn: LRP αβ. Clear {'; '.join(clear_in)}."
 if there is not None and there.layers:
     beside += f" On Europarl the difference is {interval(there.difference, there.low, there.high, '.2f')}."
 display(folded("More: model by model, other rules, shuffled functions", beside, shown))
@@ -486,8 +486,8 @@ display(folded("More: model by model, other rules, shuffled functions", beside, 
 # ## How much is all encoder attention worth?
 #
 # If a text can be translated without encoder attention, heads that matter are those this model came to use, not those the task
-# needs. Two controls bracket what attention is worth, from below and from above: a model *trained without* it from the start,
-# and the trained model with all encoder heads *removed* and the rest of its encoder trained further (notebook 3).
+# needs. Two controls: a model *trained without* it from the start, and the trained model with all encoder heads *removed* and
+# the rest of its encoder trained further (notebook 3).
 
 # %% jupyter={"source_hidden": true}
 beam, bleu, accuracy, histories = run.settings["beam"], [], {}, {}
@@ -531,7 +531,7 @@ if leads:
     }
     gained = of_test.bleu[first.title] - of_test.bleu[title] if title in of_test.index else np.nan
 least = claims.least_worth("relevance-confidence", run.corpus)
-details, marks, gap = [], "", None
+details = []
 if lost:
     details.append(
         f"Where removing all encoder heads costs less than {least:g} BLEU, no claim about them gets a verdict (*hollow*)."
@@ -540,21 +540,6 @@ if lost:
 if run.corpus == "controlled":
     counted = {name: scoring.enough(table) for name, table in accuracy.items()}
     run.table(pd.concat(counted, names=["model"]), "phenomena", beam=beam)
-    if title in counted:
-        gap, split = scoring.gap(counted[first.title], counted[title]), first.tests[-1]
-        written = [outputs.written_by(subject, split, beam) for subject in (first, control)]
-        gap = gap.join(scoring.gap_interval(*written, [pair.marks for pair in first.pairs(split)], resamples))
-        run.table(gap, "needs_its_heads", beam=beam, over=intervals.SENTENCES)
-        shown = {
-            "phenomenon": "decided by",
-            "marks, all heads": "all heads",
-            "marks, without": without,
-            "marks, gap": "gap",
-            "n": "n (marks)",
-        }
-        digits = dict.fromkeys(("marks, all heads", "marks, without", "marks, gap"), ".1f")
-        marks = readable(gap.dropna(), shown, digits, caption=f"{first.title}: % of marks met, gap paired over sentences")
-        details.append("The generator marks in every reference what case, agreement, tense, word order or word sense decide.")
 if lost:
     loses, several = f"{number(lost[first.title], '.1f')} BLEU (one training)", natural.get("removed", pd.DataFrame())
     if first.title in several.index:
@@ -574,7 +559,7 @@ details += [
     f"*{register}*: {subject.sentences[0].source} → {subject.sentences[0].target}" for register, subject in registers.items()
 ]
 run.table(pd.DataFrame({register: parts["facts"] for register, parts in described.items()}).T, "corpus", split="dev")
-display(folded("More: the models, the text, what encoder attention decides in it", scores, *details, marks))
+display(folded("More: the models, the text", scores, *details))
 run.figure(
     figures.offsets(described),
     "fig3_offsets",
@@ -690,6 +675,7 @@ rule, (hits, _, of) = found.index[0], found.iloc[0]
 trust = f": {rule} found it for {hits} of {of} words" * bool(of)
 if natural:
     trust += f" of generated text, but for {names.found[rule]} of {names.words[rule]} of Europarl" * bool(of)
+    trust += "".join(f"; {name} for {row.found} and {names.found[name]}" for name, row in found[1:].iterrows()) * bool(of)
 answer = notes.answered(whole[whole.weights == "trained"].rho, elsewhere, frames, of_words)
 closing = f"""
 {answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs, remove each head in turn, a short

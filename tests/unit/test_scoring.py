@@ -145,13 +145,7 @@ def test_marks_are_counted_by_phenomenon_and_sentence():
     assert full.loc["case", ["n", "accuracy", "found", "of_found"]].tolist() == [4, 0.75, 1, 0.75]
     assert full.sentences["case"] == pytest.approx(2 / 3)
     assert full.loc["tense"].tolist() == [1, 0, 1, 0, 0] and less.sentences["case"] == pytest.approx(1 / 3)
-    case = scoring.gap(full, less).loc["case"]
-    assert case["n"] == 4 and case[["marks, all heads", "marks, without", "marks, gap"]].tolist() == [75, 50, 25]
     assert scoring.phenomena(["a", "b"], [[], []]).empty
-    ends = scoring.gap_interval(["a b", "a", "a"], ["a", "a", "a"], marks, 50)  # drawn by sentence: 1 of 2, 0 of 1, 0 of 1
-    drawn = scoring.resamples(3, 50) @ np.array([[1, 2], [0, 1], [0, 1]])
-    assert ends.loc["case"].tolist() == pytest.approx(np.quantile(100 * drawn[:, 0] / drawn[:, 1], [0.025, 0.975]).tolist())
-    assert ends.loc["tense"].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("level", [0.95, 0.5])
