@@ -36,8 +36,8 @@ def ranked_alike(mean: pd.DataFrame, curves: pd.DataFrame, natural: pd.DataFrame
     told = [(number(f.loc[*two], ".2f"), ends(f.loc[two, "alpha_beta"], ".2f")) for f in (mean, natural) if f is not None]
     signed, default = (", on Europarl at ".join(parts) for parts in zip(*told, strict=True))
     one = number(curves["alpha_beta"].iloc[0], ".2f")
-    told = f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}."
-    return f"{told} From one sentence LRP αβ repeats at {one}."
+    alike = f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}."
+    return f"{alike} From one sentence LRP αβ repeats at {one}."
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
@@ -277,8 +277,8 @@ def most_relevant(rows: pd.DataFrame, natural: Mapping[str, float] | None = None
     of = (row["functional"] + row["others"]) / row["layers"]  # heads of a layer
     having, luck = row["layers"] + row["left_out"] / of, (row["functional"] + row["left_out"]) / of
     told = listed(f"{n:.0f} by {named(rule).removeprefix('relevance, ')}" for rule, n in (rows.top - rows.top_none).items())
-    there = natural is not None and natural["layers"]
-    more = f"; on Europarl in {natural['top'] - natural['top_none']:.0f} of {there:.0f} by LRP αβ" if there else ""
+    there = natural if natural is not None else {"layers": 0, "top": 0, "top_none": 0}
+    more = f"; on Europarl in {there['top'] - there['top_none']:.0f} of {there['layers']:.0f} by LRP αβ" * bool(there["layers"])
     return (
         f"Of {having:.0f} layers that have a head with a function, the most relevant has one in {told}"
         f" ({luck:.1f} by chance){more}."

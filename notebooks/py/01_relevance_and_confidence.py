@@ -17,12 +17,12 @@
 # [← your own model](00_your_own_model.ipynb) · [notebook 2, what heads do →](02_head_functions.ipynb) ·
 # [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Voita et al. ([2019](https://arxiv.org/abs/1905.09418)) measure a head by *relevance*, the part of a predicted word's score
-# that flows through it, and by *confidence*, its largest weight on a token (not the end of sentence), averaged over tokens.
-# There they agree "to a reasonable extent". Do they foretell what removing a head costs, and does *gradient importance*, how
-# fast the loss changes with its output? Relevance follows a rule: *LRP αβ* (our *default rule*), or *conservative* and
-# *AttnLRP*, which can be negative (*signed*). A word *needs* a head without which it loses a tenth of its probability. Our
-# models translate *generated* text of a made-up world, one *natural* text, Europarl.
+# Voita et al. ([2019](https://arxiv.org/abs/1905.09418)) measure a head by *relevance*, the part of a word's score flowing
+# through it, and by *confidence*, its mean largest weight on a token (not the end of sentence). There they agree "to a
+# reasonable extent". Do they foretell what removing a head costs, and does *gradient importance*, how fast the loss changes
+# with its output? Rules of relevance: *LRP αβ* (our *default rule*); *conservative* and *AttnLRP*, which can be negative
+# (*signed*). A word *needs* a head without which it loses a tenth of its probability. Our models translate *generated* text of
+# a made-up world, one *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
