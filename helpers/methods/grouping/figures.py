@@ -19,7 +19,7 @@ from helpers import drawing
 from helpers.drawing import KIND_TITLES, MODELS, WIDTH, left, redrawable
 from helpers.methods.grouping import said as told_of
 from helpers.methods.grouping import units
-from helpers.methods.grouping.runs import FEW_PAIRS, GHT, PS
+from helpers.methods.grouping.runs import FEW_PAIRS, GHT, NO_CONSTRAINT, PS
 from helpers.reading import interval
 from helpers.study import StudyError
 
@@ -160,9 +160,11 @@ def score_by_compactness(frame: pd.DataFrame):
     drawing.need(frame, "label", "strength", "silhouette", "change", "change_low", "change_high", "unit")
     table = frame[frame.silhouette.notna()].sort_values("silhouette")
     drawing.need(table)
+    pruned = table.label.str.startswith(PS) | (table.label == NO_CONSTRAINT)
     table = table.assign(value=table.change, low=table.change_low, high=table.change_high, hollow=True, panel="",
                          row=table.label.map(told_of.named), said=table.silhouette.map("{:.2f}".format),
-                         series=np.where(table.strength == 0, "vanilla", "GHT"))  # fmt: skip
+                         series=np.where(pruned, PS, np.where(table.strength == 0, "vanilla", GHT)),
+                         group=np.where(pruned, "one head per group stays", "all heads stay"))  # fmt: skip
     label = f"{frame.unit.iloc[0]} minus vanilla, 95 % interval (better →)\nright: silhouette, tighter downwards"
     return drawing.dot_panels(table, _methods(table.series), label=label, told=False, more=OPEN)[0]
 
@@ -495,7 +497,7 @@ def equal_size(frame: pd.DataFrame):
     table = table.assign(hollow=table.seeds == 1)
     looks = _methods([PS, "vanilla"]) | {"control": {"color": MODELS[0], "marker": "o"}}
     label = "BLEU, 95 % interval (better →); dotted: GHT-PS\nright: heads, parameters, speed (vanilla: 1)"
-    return drawing.dot_panels(table, looks, level=own.value, label=label, told=False)[0]
+    return drawing.dot_panels(table, looks, level=own.value, label=label, told=False, more=OPEN)[0]
 
 
 @redrawable

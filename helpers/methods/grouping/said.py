@@ -20,6 +20,7 @@ FEW = "heads chosen before training"
 REMOVED = "random heads removed"  # for good: "off" is what masks do
 SURE = 0.05
 PRINTED_HEAD = 64  # the paper's head dimension
+TRAINED, TODAY = "trained translator, BLEU", "decoder of today, perplexity (less is better)"
 ENDS = ["change", "change_low", "change_high"]
 TURNED_ENDS = ("", "_high", "_low")  # of a change that is told as a loss
 _TEXTS = {subjects.SUMMARIZATION: "summaries", subjects.LANGUAGE: "language models"}
@@ -42,36 +43,32 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
     return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
 
 
-def lead(gained: pd.DataFrame, text: str, strength: str = "") -> str:
-    """Of `tables.gains` of a kind of `text`: what the constraint of a `strength` and one head per group change, first task."""
+def lead(gained: pd.DataFrame, text: str, more: str = "") -> str:
+    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group change, first task; and `felt`."""
     first = first_metrics(gained)
     task = first.task.iloc[0]
     alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
-    pulled = f"brings {task} no gain" if alone.high <= 0 else f"helps {task}" if alone.low > 0 else f"may help {task} or not"
-    pulled = f"does not bring {task} its printed gain" if 0 < alone.high < alone.printed and alone.low <= 0 else pulled
+    excluded = alone.low <= 0 and alone.high < alone.printed
+    pulled = f"the constraint helps {task}" if alone.low > 0 else f"the constraint may help {task} or not"
+    pulled = "the printed gain is excluded" if excluded else pulled
     enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
-    no = "Not here: the" if alone.low <= 0 and alone.high < alone.printed and few.high < 0 else "The"
-    changes = f"changes BLEU by {interval(alone.gain, alone.low, alone.high, '+.1f')} %"
+    pulled = f"Not here: {pulled}" if excluded and few.high < 0 else pulled[0].upper() + pulled[1:]
     one = f"costs {interval(-few.gain, -few.high, -few.low, '.1f')} %"
     one = one if few.high < 0 else f"changes it by {interval(few.gain, few.low, few.high, '+.1f')} %"
-    said = f"**{no} constraint {pulled}, and one head per group {enough}.** On {text} text the"
-    said += f" constraint{f' ({strength})' * bool(strength)} {changes} ({count(int(alone.seeds), 'training')}; printed:"
-    return f"{said} {number(alone.printed, '+.1f')}); one head per group {one}."
+    said = f"**{pulled}, and one head per group {enough}.** On {text} text the constraint changes BLEU by"
+    said += f" {interval(alone.gain, alone.low, alone.high, '+.2f')} % ({count(int(alone.seeds), 'training')}; printed:"
+    return f"{said} {number(alone.printed, '+.1f')}){more}. One head per group {one}."
 
 
-def reached(table: pd.DataFrame, groups: int) -> str:
-    """Of `tables.pictured`: how far the judged constraint groups heads, mean of all attentions."""
-    return f"groups form to {number(_formed(table, groups)[GHT], '%')}"
-
-
-def felt(table: pd.DataFrame, groups: int, compact: pd.DataFrame | None) -> str:
-    """Of `tables.pictured` and of `tables.compactness`, "" if not run: what BLEU does where more weight groups more."""
-    parts, told = _formed(table, groups), []
-    rows = pd.DataFrame() if compact is None else compact.set_index("label")
-    for name in (name for name in parts if " x " in name and name in rows.index):
-        more = f"{name.partition(' x ')[2]} times the weight gives heads {number(parts[name], '%')} of the grouping asked for"
-        told.append(f"{more} and {_costs(rows.loc[name, ENDS])} (one training).")
-    return " ".join(told)
+def felt(table: pd.DataFrame, groups: int, scores: pd.DataFrame) -> str:
+    """Of `tables.pictured` and `tables.first_scores`: what BLEU does where more weight groups more, and how far both group."""
+    parts = formed(table, groups)
+    parts = {name: part for name, part in parts.items() if name == GHT or (" x " in name and name in scores.index)}
+    rows = scores.loc[[name for name in parts if name != GHT], ["gain", "gain_low", "gain_high"]]
+    told = ""
+    for name, row in rows.iterrows():
+        told += f", at {name.partition(' x ')[2]} times the weight by {interval(*row, '+.1f')} % (one training)"
+    return f"{told}; heads reach {listed([number(100 * part, '.0f') for part in parts.values()])} % of full grouping"
 
 
 def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> str:
@@ -88,28 +85,39 @@ def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> st
     return f"{means} ({told}). {same} zero and reaches {number(alone.gain_high.max(), '+.1f')} % at most."
 
 
-def short(
-    gained: pd.DataFrame, size: pd.DataFrame | None, ladder: pd.DataFrame | None, fast: pd.DataFrame, width: int
-) -> str:  # fmt: skip
-    """What to do, of `tables.gains`, `equal_size` and `ladder_over_seeds`, if these were run, and `speed` with BLEU (value)."""
+def short(gained: pd.DataFrame, fast: pd.DataFrame, tried: Mapping[int, pd.DataFrame]) -> str:
+    """What comes of it, of `tables.gains`, `speed` with BLEU (value) and `by_groups` by heads of a layer, if run."""
     alone = first_metrics(gained)[lambda part: part.method == GHT]
     over = "over repeated trainings" if gained.seeds.min() > 1 else "in one training each"
     less = f"on {(alone.high < alone.printed).sum() or 'none'} the printed one is excluded"
     none = f"Train without the constraint: a gain shows on none of {count(len(alone), 'task')} {over}; {less}."
     said = [none] if not (alone.low > 0).any() else []
-    hows = {runs.NARROWER: "For a smaller translator train a narrower one", runs.FEWER: "For a faster one train fewer layers"}
-    for name in () if size is None else _rivals(size):
-        pace = [interval(*row, ".1f") for row in fast.reindex([name, PS])[["ratio", "low", "high"]].to_numpy()]
-        speeds = f", {pace[0]} times as fast as {VANILLA} ({PS}: {pace[1]}; quartiles)" * (name == runs.FEWER)
-        said += [f"{hows[name]}: {interval(*-size.loc[name, TURNED], '.1f')} BLEU more than {PS} at about its size{speeds}."]
-    if len(said) > 1 and runs.LITE in fast.index:
+    if tried:
+        rows = _alone(tried)
+        more = ((rows.p_holm < SURE) & (rows.change > 0)).sum() or "none"
+        said += [f"Of {count(len(rows), 'number')} of heads and groups {more} shows a gain (Holm, one training each)."]
+    if runs.LITE in fast.index:
         times, bleu = interval(*fast.loc[runs.LITE, ["ratio", "low", "high"]], ".1f"), number(fast.value[runs.LITE], ".1f")
-        said += [f"{runs.LITE} is smaller and faster, {times} times, with {bleu} BLEU (one training)."]
-    late = _late(ladder, width)
-    if len(late) and (late.against_start_high < 0).all():
-        said += [f"If you want few heads per layer, build the model so: {_more(late, width)} BLEU more than {PS}"
-                 f" ({late.seeds.min():.0f} trainings, not corrected)."]  # fmt: skip
+        said += [f"{runs.LITE} is the smallest, {times} times as fast as {VANILLA}, with {bleu} BLEU (one training)."]
     return " ".join(said)
+
+
+def instead(size: pd.DataFrame, ladder: pd.DataFrame | None, fast: pd.DataFrame, width: int) -> pd.DataFrame:
+    """What to train instead of GHT-PS, of `tables.equal_size`, `ladder_over_seeds` and `speed`, for people.
+
+    Returns
+    -------
+    pandas.DataFrame
+        aim, how, head (its width), seeds (trainings), more (BLEU than GHT-PS) and ratio (of speed), both with their ends.
+    """
+    hows = {runs.NARROWER: ("smaller", "narrower"), runs.FEWER: ("faster", "fewer layers")}
+    found = [(*hows[name], width, size.seeds[name], *-size.loc[name, TURNED], name) for name in _rivals(size)]
+    for head, row in _late(ladder, width).iterrows():
+        more = -row[[f"against_start{end}" for end in TURNED_ENDS]].astype(float)
+        found.append(("with few heads", FEW, head, row.seeds, *more, PS if head == width else ""))
+    table = pd.DataFrame(found, columns=["aim", "how", "head", "seeds", "more", "more_low", "more_high", "row"])
+    pace = fast[["ratio", "low", "high"]].set_axis(["ratio", "ratio_low", "ratio_high"], axis=1)
+    return table.join(pace, on="row").drop(columns="row")
 
 
 def _rivals(size: pd.DataFrame) -> list[str]:
@@ -124,21 +132,32 @@ def _rival(size: pd.DataFrame) -> str | None:
 
 
 def tighter(compact: pd.DataFrame) -> str:
-    """Of `tables.compactness`: does BLEU rise as heads group more?"""
-    rows = compact[compact.strength > 0].sort_values("silhouette")
-    above, tight = (rows.change_low > 0).sum(), rows.iloc[-1]
-    lead = f"A rise of BLEU shows in {above or 'none'} of {len(rows)} settings"
-    return f"{lead}{'' if above else ', a fall does'}: the tightest {_costs(tight[ENDS])} (one training)."
+    """Of `tables.compactness`: does BLEU rise as heads group more, with all heads or with one of each group?"""
+    rows = compact.sort_values("silhouette", kind="stable")
+    pruned = rows.label.str.startswith(PS) | (rows.label == NO_CONSTRAINT)
+    few, rows = rows[pruned], rows[~pruned & (rows.strength > 0)]
+    above = (rows.change_low > 0).sum()
+    said = f"Tighter groups raise BLEU in {above or 'none'} of {len(rows)} settings; the tightest"
+    said += f" {_costs(rows.iloc[-1][ENDS])}"
+    if len(few) > 1:
+        better = (few.change_low.iloc[1:] > few.change_high.iloc[0]).sum() or "none"
+        lost = listed([number(-change, ".1f") for change in few.change])
+        said += f". With one head per group, loose to tight, it loses {lost}: {better} shows better pillars"
+    return f"{said} (one training each)."
 
 
-def settled(share: pd.DataFrame, batches: int, most: float = 0.9) -> str:
-    """Of `tables.votes` of so many batches (0: an epoch): in how many groups of more than one head one wins nearly all."""
-    found = share.groupby(["kind", "layer", "group"]).share.agg(["max", "size"])
-    best = found["max"][found["size"] > 1]  # a head alone in its group cannot lose
-    sure = (best > most).sum()
-    told = f"In {sure} of {len(best)} groups of more than one head, one head wins over {number(most, '%')} of"
-    told += f" {count(batches, 'batch').replace('batchs', 'batches') if batches else 'all batches'} (one training)"
-    return f"{told}: which batch votes hardly matters." if 2 * sure > len(best) else f"{told}."
+def settled(share: pd.DataFrame, batches: int, natural: pd.DataFrame | None = None, most: float = 0.9) -> str:
+    """Of `tables.votes` of so many batches (0: an epoch): in how many groups of more than one head one wins nearly all; and
+    of that published of natural text."""
+
+    def sure(share: pd.DataFrame) -> str:
+        found = share.groupby(["kind", "layer", "group"]).share.agg(["max", "size"])
+        best = found["max"][found["size"] > 1]  # a head alone in its group cannot lose
+        return f"{(best > most).sum()} of {len(best)}"
+
+    told = f"In {sure(share)} groups of more than one head, one head wins over {number(most, '%')} of"
+    told += f" {count(batches, 'batch').replace('batchs', 'batches') if batches else 'all batches'}"
+    return f"{told} (one training{f'; natural text: {sure(natural)}' if natural is not None else ''})."
 
 
 def vote(without: pd.DataFrame | None) -> str:
@@ -166,28 +185,19 @@ def price(ladder: pd.DataFrame | None, width: int) -> str:
 
 
 def _late(ladder: pd.DataFrame | None, width: int) -> pd.DataFrame:
-    """Of `tables.ladder_over_seeds`: rows of GHT-PS by width, those of one training left out, `width` first if few heads were
-    trained from the start there."""
-    if not price(ladder, width):
-        return pd.DataFrame(columns=["against_start_high"])
+    """Of `tables.ladder_over_seeds`: rows of GHT-PS by width where few heads were trained from the start too, `width` first."""
+    if ladder is None or not price(ladder, width):
+        return pd.DataFrame(columns=["against_start"])
     own = ladder.xs(PS, level=1)
-    return own[(own.seeds > 1) & own.against_start.notna()].sort_index(key=lambda heads: heads != width, kind="stable")
-
-
-def _more(late: pd.DataFrame, width: int) -> str:
-    """Of `_late`: how much more BLEU than GHT-PS few heads from the start have, by width."""
-    told = []
-    for head, row in late.iterrows():
-        more = interval(*-row[[f"against_start{end}" for end in TURNED_ENDS]].astype(float), ".1f")
-        told.append(f"{f'at head dimension {head}: ' * (head != width)}{more}")
-    return ", ".join(told)
+    return own[own.against_start.notna()].sort_index(key=lambda heads: heads != width, kind="stable")
 
 
 def late_choice(ladder: pd.DataFrame | None, width: int) -> str:
     """What GHT-PS loses beyond `price`, and what both change at the paper's head dimension if run."""
     said = []
-    if told := _more(_late(ladder, width), width):
-        said += [f"The rest comes from choosing late, from the method, or both: {told} BLEU (not corrected)."]
+    if len(late := _late(ladder, width)):
+        more = interval(*-late.loc[width, [f"against_start{end}" for end in TURNED_ENDS]].astype(float), ".1f")
+        said += [f"The rest, {more}, comes from choosing late, from the method, or both (other head dimensions: last table)."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
         row, alone = ladder.loc[(PRINTED_HEAD, PS)], ladder.reindex([(PRINTED_HEAD, GHT)])[ENDS].dropna()
         both = [f"the constraint {_costs(change)}" for _, change in alone.iterrows()]
@@ -210,7 +220,7 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
 
 def rivals(size: pd.DataFrame) -> str:
     """Of `tables.equal_size`: what other choices of as many heads change; the table holds GHT-PS minus the control."""
-    chosen = [f"*{named(name)}* {interval(*-size.loc[name, TURNED], '+.1f')}" for name in (runs.RANDOM, GRADIENT, L0)
+    chosen = [f"*{named(name)}* {interval(*-size.loc[name, TURNED], '+.1f')}" for name in (GRADIENT, L0)
               if name in size.index]  # fmt: skip
     return f"Minus {PS}, BLEU at as many heads: {listed(chosen)}." if chosen else ""
 
@@ -233,7 +243,7 @@ def rivalled(rows: Iterable[str], width: int, whole: int) -> str:
             runs.AT_START: f"*{FEW.capitalize()}* are voted on random weights",
             L0: f"*{L0}* gates ([notebook 3](03_l0_pruning.ipynb)) here act on all attention"}  # fmt: skip
     known = "; ".join(said for name, said in told.items() if name in {*rows})
-    return f"{known}." if known else ""
+    return f"{known}. *Speed*: sentences a second, {tables.NEW} greedy tokens each (one thread or GPU)." if known else ""
 
 
 def late(steps: int, share: float, rows: Iterable[str]) -> str:
@@ -246,16 +256,15 @@ def late(steps: int, share: float, rows: Iterable[str]) -> str:
 
 
 def elsewhere(gained: pd.DataFrame, hollow: Sequence[str] = ()) -> str:
-    """Of the published `tables.gains` of natural text: what both change, and which tasks are `hollow` there."""
-    first = gained[~gained.task.str.contains("ROUGE-[2L]")]
-    alone, few, told = first[first.method == GHT], first[first.method == PS], []
-    for task, part in few.groupby(few.task.str.partition(",")[0], sort=False):
-        one = interval(*-part[["gain", "high", "low"]].iloc[0], ".1f") if len(part) == 1 else ends(-part.gain, ".1f")
-        told.append(f"{_TEXTS.get(task, task)}{'†' * (task in hollow)} {one} %")
-    said = f"On natural text that costs {listed(told)}{' (†: too little at stake to judge)' * bool(hollow)}"
-    gains, losses = (alone.low > 0).sum(), (alone.high < 0).sum()
-    both = f"{gains or 'no'} gain{'s' * int(gains > 1)} and {losses or 'no'} loss{'es' * int(losses > 1)}"
-    return f"{said}; the constraint shows {both} on {count(len(alone), 'test set')}."
+    """Of the published `tables.gains` of natural text: what both change on tasks that are not `hollow` there, if any."""
+    first = first_metrics(gained)
+    told = []
+    for task in dict.fromkeys(first.task[~first.task.isin(hollow)]):
+        alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
+        both = f"the constraint changes them by {interval(alone.gain, alone.low, alone.high, '+.1f')} % (printed:"
+        both += f" {number(alone.printed, '+.1f')}), one head per group by {interval(few.gain, few.low, few.high, '+.1f')} %"
+        told.append(f"{_TEXTS.get(task, task)}{' alone' * bool(hollow)} can tell: {both}")
+    return f"On natural text {'; '.join(told)}." if told else ""
 
 
 def gains(gained: pd.DataFrame) -> str:
@@ -289,18 +298,18 @@ def worth(table: pd.DataFrame) -> str:
     for task, part in table.reset_index().dropna(subset="percent").groupby("task", sort=False):
         row = part.loc[part.percent.abs().idxmin()]
         lost = interval(row.percent, row.percent_low, row.percent_high, "+.0f")
-        told.append(f"{task} {lost} % of {row.metric} ({KIND_TITLES[row.kind]})")
-    return f"Without the kind of attention that costs least, scores change by: {listed(told) or 'no share to tell'}."
+        told.append(f"{task} by {lost} % of {row.metric} ({KIND_TITLES[row.kind]})")
+    return f"The kind of attention that costs least, switched off (no training after), changes {listed(told) or 'no score'}."
 
 
-def _formed(table: pd.DataFrame, groups: int) -> dict[str, float]:
+def formed(table: pd.DataFrame, groups: int) -> dict[str, float]:
     """Of `tables.pictured`: by row, which part of the contrast between groups that the constraint asks for is there."""
     return (table.contrast.groupby("title", sort=False).mean() / (1 + 1 / max(groups - 1, 1))).to_dict()
 
 
 def apart(table: pd.DataFrame, groups: int) -> str:
     """Of `tables.pictured`, mean of all attentions: how much of what the constraint asks for is there."""
-    parts, many = _formed(table, groups), len(table.index.droplevel("title").unique())
+    parts, many = formed(table, groups), len(table.index.droplevel("title").unique())
     told = [f"at {name.partition(' x ')[2]} times the weight {number(part, '%')}" if " x " in name else number(part, "%")
             for name, part in parts.items() if name.startswith(GHT)]  # fmt: skip
     first, *more = told or ["none"]
@@ -376,23 +385,27 @@ def numbers(table: pd.DataFrame, unit: str = "BLEU") -> str:
     return f"{unit} minus vanilla: {'; '.join(said)} (one training)."
 
 
-def detected(tried: Mapping[int, pd.DataFrame]) -> str:
-    """Of `tables.by_groups` by heads of a layer: at which numbers of groups the constraint alone changes BLEU, after Holm
-    over all of these."""
+def _alone(tried: Mapping[int, pd.DataFrame]) -> pd.DataFrame:
+    """Of `tables.by_groups` by heads of a layer: the rows of the constraint alone, Holm's correction over all of these."""
     rows = pd.concat(tried, names=["heads"]).reset_index("heads")
-    rows = rows[rows.panel == rows.panel.iloc[0]]
-    half = rows[(rows.method == PS) & (2 * rows.groups == rows["heads"])]
-    costs = listed(interval(*-row[TURNED], ".1f") for _, row in half.iterrows())
-    said = [f"Keeping half of {listed(half['heads'].astype(str))} heads costs {costs} BLEU."] if len(half) else []
-    rows = rows[rows.method == GHT]
-    rows, settings = rows.assign(p_holm=intervals.holm(rows.p)), count(len(rows), "number")
+    rows = rows[(rows.panel == rows.panel.iloc[0]) & (rows.method == GHT)]
+    return rows.assign(p_holm=intervals.holm(rows.p))
+
+
+def detected(tried: Mapping[int, pd.DataFrame]) -> str:
+    """Of `tables.by_groups` by heads of a layer: at which numbers of groups the constraint alone changes BLEU."""
+    rows, said = _alone(tried), []
+    settings = count(len(rows), "number")
     for verb, sign in (("gains", 1), ("loses", -1)):
         sure = rows[(rows.p_holm < SURE) & (rows.change * sign > 0)]
         told = [f"{row['heads']} heads in {row.groups:.0f} groups, {interval(*row[ENDS], '+.1f')} BLEU (Holm's p"
                 f" {number(row.p_holm, 'p')}, one training)" for _, row in sure.iterrows()]  # fmt: skip
-        said += [f"The constraint {verb} with {len(sure)} of {settings} of heads and groups: {listed(told)}."] if told else []
-    none = f"With none of {settings} of heads and groups does it change BLEU detectably (one training each)."
-    return " ".join(said if len(said) > len(half[:1]) else [*said, none])
+        alike = [rows[rows["heads"] == many] for many in sure["heads"].unique()]
+        luck = [f"all {len(part)} rows of {part['heads'].iloc[0]} heads lie {'above' if sign > 0 else 'below'} one {VANILLA},"
+                " whose luck they share" for part in alike if len(part) > 1 and (part.change * sign > 0).all()]  # fmt: skip
+        where = f"{len(sure)} of {settings} of heads and groups: {'; '.join([listed(told), *luck])}"
+        said += [f"The constraint {verb} with {where}."] if told else []
+    return " ".join(said) or f"With none of {settings} of heads and groups does it change BLEU detectably (one training each)."
 
 
 def ladder(table: pd.DataFrame, few: str, heads: int) -> str:
@@ -421,80 +434,61 @@ def chosen(table: pd.DataFrame) -> str:
 
 
 def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
-    """Of `tables.today`: how the constraint changes perplexity, beside how far apart it does in `each` of other trainings, and
-    what heads chosen otherwise leave where keys are shared."""
-    whole, told = table.loc["whole"], []
-    names = sorted((name for name in whole.index if name.startswith(GHT)), key=lambda name: name == runs.GHT_FEW)
-    for name in names:
-        row, times = whole.loc[name], name.partition(" x ")[2]
-        where = f"at {times} times the weight" if times else "with own keys"
-        where = "with shared keys" if name == runs.GHT_FEW else where
-        told.append(f"by {number(row.change, '+.2f')} {where}")
-    said = "In the decoder of today the constraint changes perplexity"
-    said = f"{said} {listed(told)} (one training each)." if told else ""
-    if not told or len(each) < 2:
-        return f"{said} {shared(table)}".strip()
+    """Of `tables.today`: which changes by the constraint are larger than it differs in `each` of other trainings."""
+    whole = table.loc["whole"]
+    names = [name for name in whole.index if name.startswith(GHT)]
+    if not names or len(each) < 2:
+        return ""
     luck = max(each) - min(each)
     large = [number(whole.change[name], "+.2f") for name in names if abs(whole.change[name]) > luck]
     out = f"only {listed(large)} stand{'s' * (len(large) == 1)} out" if large else "none of these stands out"
-    differs = f"In {len(each)} trainings of the language models above the change differs by up to {number(luck, '.2f')}"
-    return f"{said} {differs}: {out}. {shared(table)}".strip()
+    differs = f"In {len(each)} trainings of the language models above what it changes differs by up to {number(luck, '.2f')}"
+    return f"{differs}: of its changes in the decoder of today {out}."
 
 
 def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
     """Of `further`: a first word if no constraint gains (by luck, as `today_constraint`) and models with fewer heads lose."""
     score, luck = ~shown.model.str.contains("perplexity"), max(each, default=0) - min(each, default=0)
     least, most = shown.change_low.where(score, -shown.change_high), shown.change_high.where(score, -shown.change_low)
-    gain = (shown.row == GHT) & (least > 0) & (score | (shown.change.abs() > luck))
-    return "" if (gain | ((shown.row == PS) & (most >= 0))).any() else "The constraint shows no gain; one head per group loses."
+    gain = shown.row.str.startswith(GHT) & (shown.row != PS) & (least > 0) & (score | (shown.change.abs() > luck))
+    if (gain | ((shown.row == PS) & (most >= 0))).any():
+        return ""
+    reach = f"Heads reach {ends(shown.formed.dropna(), '%')} of full grouping. " * bool(shown.formed.notna().any())
+    return f"{reach}The constraint shows no gain{' beyond the luck of a training' * bool(luck)}; one head per group loses."
 
 
-def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None) -> pd.DataFrame:
+def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None, grown: Mapping[Any, float] | None = None) -> pd.DataFrame:
     """Of `tables.scores` of a trained model that trains further and `tables.today`, what grouping changes, for people.
+
+    Parameters
+    ----------
+    grown : mapping of (model, row) -> share of full grouping, as `formed`
 
     Returns
     -------
     pandas.DataFrame
-        model, row, value, change with change_low and change_high.
+        model, row, formed (a share), value, change with change_low and change_high.
     """
     parts = []
     if late is not None:
         found = late.reset_index().drop_duplicates("row")
-        parts += [found[found.row.isin((GHT, PS, NO_CONSTRAINT))].assign(model="trained translator, BLEU")]
+        parts += [found[found.row.isin((GHT, PS, NO_CONSTRAINT))].assign(model=TRAINED)]
     if decoder is not None:
         found = decoder.loc[["whole", "removed"]].reset_index()
-        parts += [found[found.row.isin((GHT, PS))].assign(model="decoder of today, perplexity (less is better)")]
-    parts = [part[["model", "row", "value", *ENDS]].assign(row=part.row.map(named)) for part in parts]
-    return pd.concat(parts) if parts else pd.DataFrame()
-
-
-def today(table: pd.DataFrame) -> str:
-    """Of `tables.today`: does the constraint prepare heads to share keys, and do choices of query heads beat others?"""
-    gates, alike = (_lost(part) for part in _gates(table))
-    return f"{shared(table)} L0 is worse than gradient importance (Holm) {gates} rows, L0's heads {alike}.".strip()
+        parts += [found[(found.row == PS) | (found.asked == "whole") & found.row.str.startswith(GHT)].assign(model=TODAY)]
+    if not parts:
+        return pd.DataFrame()
+    shown = pd.concat(parts)
+    shares = [(grown or {}).get(key, np.nan) for key in zip(shown.model, shown.row, strict=True)]
+    return shown.assign(formed=shares, row=shown.row.map(named))[["model", "row", "formed", "value", *ENDS]]
 
 
 def shared(table: pd.DataFrame) -> str:
-    """Of `tables.today`: are the paper's groups good ones to share keys in, and does the constraint prepare heads for it?"""
+    """Of `tables.today`: are the paper's groups, and their winners, good ones to share keys by?"""
     rows = table.loc["shared"]
-    pulled = [name for name in rows.index if name.endswith(f": {runs.ALIKE}")]
-    if not pulled or runs.ALIKE not in rows.index:
+    if not {runs.ALIKE, runs.WINNER} <= {*rows.index}:
         return ""
-    plain = rows.loc[runs.ALIKE]
-    more = rows.value[pulled[0]] - table.value["whole", pulled[0].partition(":")[0]]  # its own model has a price, too
-    how = "does not prepare" if more > plain.change else "prepares"
-    chance = interval(*plain[["chance", "chance_low", "chance_high"]], "+.3f")
-    said = f"Sharing keys by the paper's groups leaves {chance} perplexity more than by random groups; the constraint"
-    return f"{said} {how} heads for it: sharing costs {number(more, '.2f')} after it, {number(plain.change, '.2f')} without."
-
-
-def _gates(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Of `tables.today`: the rows of L0 that have a price, and of L0's heads, where importance was tried at as many heads."""
-    gone = table.loc["removed"][table.loc["removed"].importance.notna()]
-    return gone[gone.index.str.startswith(f"{L0} 0.")], gone[gone.index.str.startswith(L0_HEADS)]
-
-
-def _lost(part: pd.DataFrame) -> str:
-    """In how many rows a choice loses more than importance (Holm), and in how many less, if any."""
-    sure = part.importance[part.importance_p_holm < SURE]
-    return f"in {(sure > 0).sum()} of {len(part)}" + (f", better in {(sure < 0).sum()}" if (sure < 0).any() else "")
+    rows = rows[["chance", "chance_low", "chance_high"]]
+    mean, won = (interval(*rows.loc[name], "+.3f") for name in (runs.ALIKE, runs.WINNER))
+    said = f"Heads that come to share the mean keys of the paper's groups leave {mean} perplexity more than random groups do,"
+    return f"{said} with the keys of each group's winner {won} (one training)."

@@ -699,22 +699,21 @@ def both_stages(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
 
 
 def compactness(specs: Runs, scored: pd.DataFrame, strengths: Mapping[str, float], groups: int) -> pd.DataFrame:
-    """How compact groups are in the end, beside the score (Fig. 2): for `figures.score_by_compactness`.
+    """How compact groups are where all heads stay, beside what both scores (Fig. 2): for `figures.score_by_compactness`.
 
     Parameters
     ----------
     strengths : mapping of row -> size of its constraint
         0 for vanilla.
     """
-    first, rows = first_scores(scored), []
-    metric = scored.index[0][2]
+    first, rows, line = first_scores(scored), [], ["label", "value", "low", "high", "change", "change_low", "change_high"]
     for name, strength in strengths.items():
         last = [torch.tensor(grams[_last(grams)]) for grams in _grams(trace(specs[name]))]
         found = pd.DataFrame([units.compactness(gram, units.clusters(gram, groups)) for gram in last]).mean()
-        line = first.loc[name, ["value", "low", "high", "change", "change_low", "change_high"]]
-        told = {"unit": metric, "over": intervals.SENTENCES}
-        rows.append({"label": name, "strength": strength, **found, **line, **told})
-    return pd.DataFrame(rows)
+        few = runs.NO_CONSTRAINT if name == VANILLA else name.replace(GHT, PS)
+        lines = first.loc[[row for row in (name, few) if row in first.index]].rename_axis("label").reset_index()
+        rows.append(lines[line].assign(strength=strength, **found))
+    return pd.concat(rows, ignore_index=True).assign(unit=scored.index[0][2], over=intervals.SENTENCES)
 
 
 def _last(grams: np.ndarray) -> int:
