@@ -89,7 +89,7 @@ verdicts = claims.Box(run)
 #
 # where $y_i$ is the group of head i. The first sum pulls each head towards its centre, the second pushes centres apart. Each
 # square below holds the cosines between the heads of one attention, where groups stand out most: red for alike, blue for
-# opposite. The *contrast* is the mean cosine within groups minus that between groups.
+# opposite. The *contrast* is the mean cosine within groups minus that between groups; full grouping has the largest.
 
 # %% jupyter={"source_hidden": true}
 strong = max(plan["strengths"][:-1], default=0)
@@ -168,8 +168,7 @@ attentions = len(tables.sites(grouping.runs.stages(translation[VANILLA])[0]))
 signs = f"""As printed, the signs of equation 4B push the members of a group *apart*. We use the signs above, which are what the
 text and the public code mean. The paper does not say what w is against a loss per token. Its code adds a sum over attentions to
 a sum over tokens, which comes to w = {attentions / settings["batch_tokens"]:.3f} or more here; we use {plan["weight"]:g} and a
-mean over attentions. The public code also clusters padding, lets votes decide without regard to groups, and does not freeze.
-The paper votes for a whole epoch."""
+mean over attentions. The public code also clusters padding, lets votes decide without regard to groups, and does not freeze."""
 facts = pd.DataFrame({kind: {**plan[subjects.setting(kind)]["model"], **plan[subjects.setting(kind)]} for kind in rows}).T
 columns = {name: name for name in ("task", "steps", "groups")} | {"layers": "layers per stack", "heads": "heads per layer"}
 told = (
@@ -262,8 +261,6 @@ run.figure(
     table="equal_size" if size is not None else "table1_translation",
 )
 display(Markdown(said.late(steps, plan["first"], sized.row[sized.row != VANILLA])))
-if size is not None:
-    display(Markdown(said.rivals(size)))
 others = {kind: found for kind, found in scored.items() if kind != subjects.TRANSLATION}
 if others:
     run.table(tables.table_others(others), "table4_table6_other_tasks", resamples=repeats)
@@ -460,7 +457,7 @@ shown = said.further(later, found, shares)
 display(Markdown("\n".join(f"- {one}" for one in (said.works(shown, each) if len(shown) else "", *told) if one)))
 if len(shown):
     columns = {"model": "model", "row": "what is done", "formed": "of full grouping", "value": "score", "change": "change"}
-    told = "Against the same model without it; one training each, intervals over text"
+    told = "Against the same model without it (less perplexity is better); one training each, intervals over text"
     display(readable(shown, columns, {"formed": "%", "value": ".2f", "change": "+.2f"}, caption=told))
 display(folded("More: how the translator trains on", *more))
 
@@ -474,9 +471,8 @@ answer = said.lead(gained, fit, said.felt(apart, groups, tables.first_scores(tab
 if "gains" in natural:
     answer += f"\n\n{said.elsewhere(natural['gains'], hollow)}"
 if size is not None and len(better := said.instead(size, over, fast, width)):
-    columns = {"aim": "for a translator", "how": "train", "head": "head dimension", "seeds": "trainings",
-               "more": "BLEU more than GHT-PS", "ratio": "speed (vanilla: 1)"}  # fmt: skip
-    caption = f"Instead of {PS}, at about its size (few heads: at its speed)"
+    columns = {"aim": "for a translator", "how": "train", "more": "BLEU more than GHT-PS", "ratio": "speed (vanilla: 1)"}
+    caption = f"Instead of {PS}, at about its size (few heads: at its speed), over {plan['ablation_seeds']} trainings"
     display(readable(better, columns, {"more": ".1f", "ratio": ".1f"}, caption=caption))
 closing = f"""
 {said.short(gained, fast.assign(value=table_1.value), tried)}

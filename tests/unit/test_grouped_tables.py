@@ -275,39 +275,26 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert (found.pairs[VANILLA], found.pairs[tight], found.pairs["L0 0"], found.over[PS]) == (4, 2, 2, intervals.BLOCKS)
     worth = tables.worth_of_attention(tables.decoders(rows), 1, 20)
     assert len(worth) == 2
-    told, tight_one = said.today(frame), f"GHT, weight x 10: {runs.WINNER}"
-    assert told.startswith("L0 is worse than") and told.endswith("L0's heads in 0 of 1, better in 1.")  # no groups, pulled
-    pulled = frame.rename(index={tight_one: f"GHT, weight x 10: {runs.ALIKE}"})
-    row, plain = pulled.loc[("shared", f"GHT, weight x 10: {runs.ALIKE}")], pulled.loc[("shared", runs.ALIKE)]
-    own = plain.copy()  # the pulled model before its heads share keys: its own price is no price of sharing
-    for value, how in ((row.value - plain.change + 0.1, "prepares"), (row.value - plain.change - 0.1, "does not prepare")):
-        own["value"] = value
-        priced = pd.concat([pulled, pd.DataFrame({("whole", "GHT, weight x 10"): own}).T.infer_objects()])
-        told = f"{how} heads for it: sharing costs {row.value - value:.2f} after it, {plain.change:.2f} without. L0 is worse"
-        assert told in said.today(priced) and said.shared(priced) in said.today_constraint(priced)
-        assert said.shared(priced).startswith(f"Sharing keys by the paper's groups leaves {plain.chance:+.3f} [")
-    alone = frame.loc[("whole", runs.GHT_FEW)].copy()
-    alone.loc[[*said.ENDS, "change_p_holm"]] = -0.1, -0.2, -0.01, 0.01
-    once = said.today_constraint(pd.concat([frame, pd.DataFrame({("whole", GHT): alone}).T]))
-    assert "by -0.10 with own keys" in once and once.index("own keys") < once.index("with shared keys")
+    won, plain = (frame.loc[("shared", name)] for name in (f"GHT, weight x 10: {runs.WINNER}", runs.ALIKE))
+    won = pd.DataFrame({("shared", runs.WINNER): won}).T
+    assert said.shared(frame) == "" and f"winner {won.chance.iloc[0]:+.3f} [" in said.shared(pd.concat([frame, won]))
+    assert f"of the paper's groups leave {plain.chance:+.3f} [" in said.shared(pd.concat([frame, won]))
     judged = said.today_constraint(frame, [-0.08, 0.02])
-    told = f"the change differs by up to 0.10: only {frame.change['whole', runs.GHT_FEW]:+.2f} stands out."
-    assert judged.endswith(f"In 2 trainings of the language models above {told}")
-    assert said.today_constraint(frame, [-0.1, 9.0]).endswith("by up to 9.10: none of these stands out.")
-    assert "differs" not in said.today_constraint(frame, [-0.08])
+    assert judged.startswith("In 2 trainings of the language models above its change differs by up to 0.10; here")
+    assert judged.endswith(f"only {frame.change['whole', runs.GHT_FEW]:+.2f} exceeds that.")
+    assert said.today_constraint(frame, [-0.1, 9.0]).endswith("nothing exceeds that.")
+    assert said.today_constraint(frame, [-0.08]) == ""
 
 
 def test_what_is_said_follows_the_numbers():
     rows = [("a, BLEU", GHT, 1, 0.5, 2, 3), ("a, other", GHT, -9, -9, -9, 1), ("b, BLEU", GHT, -1, -2, 5, 4),
             ("c, BLEU", GHT, -1, -2, 1, 4), ("a, BLEU", PS, -8, -9, -7, 3), ("b, BLEU", PS, 1, -1, 2, 3)]  # fmt: skip
     gained = pd.DataFrame(rows, columns=["task", "method", "gain", "low", "high", "printed"]).assign(p_holm=0.01, seeds=5)
-    told = said.lead(gained, "generated")
+    told = said.lead(gained, "generated", ", more")
     assert told.startswith("**The constraint helps a, and one head per group is not enough.** On generated text the cons")
-    told_of_a = "BLEU by +1.0 [+0.5, +2.0] % (5 trainings; printed: +3.0); one head per group costs 8.0 [7.0, 9.0] %."
-    assert told.endswith(told_of_a) and "constraint (w = 1) changes" in said.lead(gained, "generated", "w = 1")
-    for high, how in ((-1, "brings a no gain"), (1, "does not bring a its printed gain"), (9, "may help a or")):
-        assert f"the constraint {how}" in said.lead(gained.assign(low=-2, high=high), "natural").lower()
-    assert said.lead(gained.assign(low=-2, high=-1), "natural").startswith("**Not here: the constraint brings a no gain")
+    assert told.endswith("printed: +3.0), more. One head per group costs 8.0 [7.0, 9.0] %.") and "by +1.00 [+0.50, " in told
+    for high, how in ((-1, "not here: the printed gain is excluded"), (9, "the constraint may help a or")):
+        assert how in said.lead(gained.assign(low=-2, high=high).assign(printed=3), "natural").lower()
     sure = said.lead(gained[gained.task.str.startswith("a")].assign(low=4, high=5), "natural")
     assert sure.startswith("**The constraint helps a, and one head per group costs nothing.**") and "alone" not in sure
     told = "The constraint alone shows a gain on 1 of the 3 tasks; one head per group loses on 1 of 2, by"
@@ -323,10 +310,11 @@ def test_what_is_said_follows_the_numbers():
     assert told.endswith(" with a random member of each group kept (not after Holm's correction).")
     told = "Mostly yes: a model that has only as many heads from the first step on already loses 4.9 [4.0, 5.0] of the 7.0"
     assert said.price(steps, 16) == f"{told} BLEU." and said.price(None, 16) == said.price(steps, 8) == ""
-    late = "The rest comes from choosing late, from the method, or both: 2.1 [1.0, 3.0]"
-    assert said.late_choice(steps, 16) == f"{late} BLEU (not corrected)."
+    late = "The rest, 2.1 [1.0, 3.0], comes from choosing late, from the method, or both"
+    assert said.late_choice(steps, 16) == f"{late}."
     wider = pd.concat([steps.rename(index={16: 8}), steps.rename(index={16: 32}).assign(seeds=1), steps])
-    assert said.late_choice(wider, 16) == f"{late}, at head dimension 8: 2.1 [1.0, 3.0] BLEU (not corrected)."
+    more = "2.1 [1.0, 3.0] and 2.1 [1.0, 3.0] (one training)"
+    assert said.late_choice(wider, 16) == f"{late}; at head dimension 8 and 32 it is {more}."
     assert said.price(steps.assign(change=[-11.0, -4.9]), 16).startswith("A model that has only")
     assert said.vote(without.assign(p_holm=[0.5, 0.01, 0.1])).startswith("The vote beats 1 of 2 random choices: ")
     assert said.vote(None) == said.vote(without[2:]) == said.vote(without.assign(change=np.nan)) == ""
@@ -337,16 +325,16 @@ def test_what_is_said_follows_the_numbers():
     assert said.ablation(losses).endswith(f"2 of 3 printed losses in BLEU, 3 in %, {larger}ows.")
     told = "2 of the 3 parts are shown to be needed after Holm's correction: *random heads removed* (-0.5 BLEU)"
     assert said.ablation(without.assign(p_holm=[0.01] * 3 + [np.nan])).startswith(told)
-    more = pd.DataFrame({"panel": "a", "method": GHT, "groups": [2, 8], "change": 1.3, "change_low": 0.4, "change_high": 2.2,
-                         "p": [0.1, 0.012]})  # fmt: skip
+    more = tried = pd.DataFrame({"panel": "a", "method": GHT, "groups": [2, 8], "change": 1.3, "change_low": 0.4,
+                                 "change_high": 2.2, "p": [0.1, 0.012]})  # fmt: skip
     told = "gains with 1 of 3 numbers of heads and groups: 16 heads in 8 groups, +1.3 [+0.4, +2.2] BLEU (Holm's p 0.036, one"
     assert told in said.detected({8: more[:1], 16: more})
+    assert said.detected({16: more}).endswith("training); all 2 rows of 16 heads lie above one vanilla, whose luck they share.")
     assert "With none of 1 number of heads" in said.detected({8: more[:1]})
     assert "The constraint loses with 1 of 2 numbers of heads and groups: 8 heads in 8" in said.detected(
         {8: more.assign(change=-1)}
     )
     beside = pd.DataFrame([(-4, -5, -3)], [runs.FEWER], said.ENDS)  # GHT-PS minus it; told the other way round
-    assert said.rivals(beside) == ""
     told = "GHT-PS has 5.0 BLEU, 4.0 less than vanilla; a model of fewer layers of about its size has 4.0 [3.0, 5.0] more."
     whole = pd.DataFrame({"value": [9.0, 5.0]}, [VANILLA, PS])
     assert said.sized(whole, beside.assign(p_holm=0.01)) == told
@@ -356,14 +344,12 @@ def test_what_is_said_follows_the_numbers():
     assert said.sized(whole, both) == told and said.sized(whole, both.join(early)) == told.removesuffix(".") + more
     known = said.rivalled([runs.AT_START, runs.NARROWER], 112, 128)
     assert said.rivalled([VANILLA, PS], 1, 2) == "" and known.startswith("*Narrower* has a width of 112, not 128; *Heads")
-    others = pd.DataFrame([(1, 0, 2), (2, 1, 3), (5, 4, 6)], [runs.RANDOM, runs.GRADIENT, runs.L0], said.ENDS)
-    told = "as many heads: *random heads removed* -1.0 [-2.0, 0.0], *gradient importance* -2.0 [-3.0, -1.0] and *L0* -5.0"
-    assert told in said.rivals(pd.concat([beside, others]))
     sets = [("a, BLEU, x", PS, -18, -25, -12), ("a, BLEU, y", PS, -20, -23, -17), ("b, ROUGE-1", PS, -1, -9, 6),
             ("b, ROUGE-2", PS, -6, -7, -5), ("a, BLEU, x", GHT, 1, -1, 2), ("b, ROUGE-1", GHT, 2, 1, 3)]  # fmt: skip
-    sets = pd.DataFrame(sets, columns=["task", "method", "gain", "low", "high"])
-    told = "On natural text that costs a 18.0 to 20.0 % and b 1.0 [-6.0, 9.0] %; the constraint shows 1 gain and no loss on"
-    assert said.elsewhere(sets) == f"{told} 2 test sets." and " and b† 1.0 [" in said.elsewhere(sets, ["b"])
+    sets = pd.DataFrame(sets, columns=["task", "method", "gain", "low", "high"]).assign(printed=4.0, seeds=3)
+    told = "a alone can tell: the constraint brings +1.0 [-1.0, +2.0] % (3 trainings; printed: +4.0), one head per group -18.0"
+    assert said.elsewhere(sets, ["b"]) == f"On natural text {told} [-25.0, -12.0] %." and "; b can tell" in said.elsewhere(sets)
+    assert said.elsewhere(sets, ["a", "b"]) == ""
     firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1],
                            "speed": [1.0, 1.3, 1.1]},
                           [VANILLA, PS, runs.NARROWER])  # fmt: skip
@@ -382,6 +368,9 @@ def test_what_is_said_follows_the_numbers():
                          pd.MultiIndex.from_tuples([("whole", VANILLA), ("whole", GHT)], names=["asked", "row"]))  # fmt: skip
     both = said.further(late, pd.concat([whole, whole.rename(index={"whole": "removed", GHT: PS})]))
     assert both.row.tolist() == [GHT, "vote without constraint", PS, GHT, PS]
+    grown = said.further(late, None, {(said.TRAINED, GHT): 0.12})
+    told = said.works(grown.assign(change_low=-1, change_high=-0.1))
+    assert grown.formed.fillna(0).tolist() == [0.12, 0, 0] and "of full grouping. The constraint shows no gain; one" in told
     assert said.works(both) == said.works(both.assign(change_low=1), [0, 2]) == ""  # no loss; a gain in BLEU
     assert said.further(None, None).empty and said.works(said.further(late - 1, None)).startswith("The constraint shows no")
     worse = both.assign(change=-0.1, change_low=[*[-0.2] * 4, 0.05], change_high=[*[-0.1] * 4, 0.2])  # the last of perplexity
@@ -396,39 +385,42 @@ def test_what_is_said_follows_the_numbers():
                                           " (7.0) have more.")  # fmt: skip
     assert said.cost(cost, cost.value + 1, " (means)").endswith("vanilla 10.0; of 1 controls of about its size"
                                                                 " fewer layers (7.0) has more (means).")  # fmt: skip
-    told = "The constraint reaches 15 % of the contrast asked for, at 10 times the weight 50 %"
+    told = "The constraint reaches 15 % of full grouping's contrast, at 10 times the weight 50 %"
     assert said.apart(apart, 2) == f"{told} (mean of 2 attentions, one training; the drawn one groups most)."
-    felt = pd.DataFrame([(f"{GHT}, weight x 10", -0.4, -1.4, 0.5)], columns=["label", *said.ENDS])
-    more = "10 times the weight gives heads 50 % of the grouping asked for and changes BLEU by -0.4 [-1.4, +0.5] (one"
-    assert said.felt(apart, 2, None) == "" and said.felt(apart, 2, felt) == f"{more} training)."
-    assert said.reached(apart, 2) == "groups form to 15 %"
+    felt = pd.DataFrame({"gain": -0.5, "gain_low": -1.6, "gain_high": 0.6}, [GHT, f"{GHT}, weight x 10"])
+    more = ", at 10 times the weight by -0.5 [-1.6, +0.6] % (one training); heads reach 15 and 50 % of full grouping"
+    assert said.felt(apart, 2, felt) == more and said.felt(apart, 2, felt[:1]) == "; heads reach 15 % of full grouping"
     beside = pd.concat({VANILLA: apart.loc["random weights"]}, names=["title"])
     assert "weight 50 %; without it there is 5 % (mean" in said.apart(pd.concat([apart, beside]), 2)
     assert "weight 50 %; without it there is none (mean" in said.apart(pd.concat([apart, beside.assign(contrast=-0.01)]), 2)
     size = pd.DataFrame([(-4, -5, -3, 0.01), (-6, -7, -5, 0.01)], [runs.FEWER, runs.NARROWER], [*said.ENDS, "p_holm"])
     fast = pd.DataFrame({"ratio": [1.3, 1.25, 1.6], "low": 1.1, "high": 1.4, "value": 75.5}, [PS, runs.FEWER, runs.LITE])
-    told = said.short(gained.assign(low=-1), size, wider, fast, 16)
+    told = said.short(gained.assign(low=-1), fast, {8: tried[:1], 16: tried})
     begin = "Train without the constraint: a gain shows on none of 3 tasks over repeated trainings; on 2 the printed"
-    assert told.startswith(begin) and "faster, 1.6 [1.1, 1.4] times, with 75.5 BLEU (one" in told
-    assert "train a narrower one: 6.0 [5.0, 7.0] BLEU more than GHT-PS at about its size." in told
-    assert "1.2 [1.1, 1.4] times as fast as vanilla (GHT-PS: 1.3 [1.1, 1.4]; quartiles)." in told
-    assert told.endswith(
-        "2.1 [1.0, 3.0], at head dimension 8: 2.1 [1.0, 3.0] BLEU more than GHT-PS (5 trainings, not corrected)."
-    )
-    open_ = steps.assign(against_start_high=0.1)
-    assert said.short(gained, None, None, fast, 16) == said.short(gained, size.assign(p_holm=0.5), open_, fast, 16) == ""
+    assert told.startswith(begin) and "Of 3 numbers of heads and groups 1 shows a gain" in told
+    assert told.endswith("1.6 [1.1, 1.4] times as fast as vanilla, with 75.5 BLEU (one training).")
+    assert said.short(gained, fast[:2], {}) == ""
+    better = said.instead(size, wider, fast, 16)
+    assert better.how.tolist() == ["narrower", "fewer layers", said.FEW]
+    assert better.more.tolist() == [6, 4, 2.1] and better.more_low.tolist() == [5, 3, 1]
+    assert better.ratio.dropna().tolist() == [1.25, 1.3]  # the fewer layers; as few heads are as fast as GHT-PS
+    assert said.instead(size.assign(p_holm=0.5), None, fast, 16).empty
 
 
 def test_tightness_votes_and_scores_are_told():
     rows = [("vanilla", 0, 0.03, 0, 0, 0), ("GHT", 1, 0.2, 0.1, -1, 1), ("GHT, weight x 10", 10, 0.8, -2.7, -3.8, -1.6)]
     compact = pd.DataFrame(rows, columns=["label", "strength", "silhouette", *said.ENDS])
-    lost = "the tightest costs 2.7 [1.6, 3.8] BLEU (one training)."
-    assert said.tighter(compact) == f"A rise of BLEU shows in none of 2 settings, a fall does: {lost}"
-    assert said.tighter(compact.assign(change_low=[0, 0.1, -3.8])) == f"A rise of BLEU shows in 1 of 2 settings: {lost}"
+    lost = "settings; the tightest costs 2.7 [1.6, 3.8] BLEU"
+    assert said.tighter(compact) == f"Tighter groups raise BLEU in none of 2 {lost} (one training each)."
+    assert said.tighter(compact.assign(change_low=[0, 0.1, -3.8])).startswith(f"Tighter groups raise BLEU in 1 of 2 {lost}")
+    few = [(NO_CONSTRAINT, 0, 0.03, -7, -8, -6), (PS, 1, 0.2, -6, -7, -5), (f"{PS}, weight x 10", 10, 0.8, -4, -5.5, -2)]
+    told = said.tighter(pd.concat([compact, pd.DataFrame(few, columns=compact.columns)]))
+    assert f"in none of 2 {lost}. With" in told and "it loses 7.0, 6.0 and 4.0: 1 shows better pillars" in told
     votes = pd.DataFrame({"kind": "cross", "layer": [0, 0, 0, 0, 1, 1], "group": [0, 0, 1, 1, 0, 0],
                           "share": [0.95, 0.05, 0.5, 0.5, 1.0, 0.0]})  # fmt: skip
     told = "groups of more than one head, one head wins over 90 % of"
-    assert said.settled(votes, 500) == f"In 2 of 3 {told} 500 batches (one training): which batch votes hardly matters."
+    assert said.settled(votes, 500) == f"In 2 of 3 {told} 500 batches (one training)."
+    assert said.settled(votes, 500, votes[:4]).endswith("(one training; natural text: 1 of 2).")
     assert said.settled(votes[2:4], 0) == f"In 0 of 1 {told} all batches (one training)."
     assert said.settled(votes[2:5], 0) == said.settled(votes[2:4], 0)  # a head alone in its group cannot lose
     assert tables.of_sites(votes, ("cross", 0)).layer.unique().tolist() == [0]  # it is the least decided one, too

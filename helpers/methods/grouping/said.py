@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers.drawing import KIND_TITLES
 from helpers.methods.grouping import runs, tables
-from helpers.methods.grouping.runs import GHT, GRADIENT, L0, L0_HEADS, NO_CONSTRAINT, PS, VANILLA
+from helpers.methods.grouping.runs import GHT, L0, L0_HEADS, NO_CONSTRAINT, PS, VANILLA
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
 from helpers.scores import intervals
@@ -20,11 +20,11 @@ FEW = "heads chosen before training"
 REMOVED = "random heads removed"  # for good: "off" is what masks do
 SURE = 0.05
 PRINTED_HEAD = 64  # the paper's head dimension
-TRAINED, TODAY = "trained translator, BLEU", "decoder of today, perplexity (less is better)"
+TRAINED, TODAY = "translator, BLEU", "decoder, perplexity"
 ENDS = ["change", "change_low", "change_high"]
 TURNED_ENDS = ("", "_high", "_low")  # of a change that is told as a loss
 _TEXTS = {subjects.SUMMARIZATION: "summaries", subjects.LANGUAGE: "language models"}
-TURNED = [f"change{end}" for end in TURNED_ENDS]
+TURNED, STARTED = ([f"{name}{end}" for end in TURNED_ENDS] for name in ("change", "against_start"))
 
 
 def named(row: str) -> str:
@@ -108,14 +108,13 @@ def instead(size: pd.DataFrame, ladder: pd.DataFrame | None, fast: pd.DataFrame,
     Returns
     -------
     pandas.DataFrame
-        aim, how, head (its width), seeds (trainings), more (BLEU than GHT-PS) and ratio (of speed), both with their ends.
+        aim, how, more (BLEU than GHT-PS) and ratio (of speed), both with their ends.
     """
     hows = {runs.NARROWER: ("smaller", "narrower"), runs.FEWER: ("faster", "fewer layers")}
-    found = [(*hows[name], width, size.seeds[name], *-size.loc[name, TURNED], name) for name in _rivals(size)]
-    for head, row in _late(ladder, width).iterrows():
-        more = -row[[f"against_start{end}" for end in TURNED_ENDS]].astype(float)
-        found.append(("with few heads", FEW, head, row.seeds, *more, PS if head == width else ""))
-    table = pd.DataFrame(found, columns=["aim", "how", "head", "seeds", "more", "more_low", "more_high", "row"])
+    found = [(*hows[name], *-size.loc[name, TURNED], name) for name in _rivals(size)]
+    if len(late := _late(ladder, width)):
+        found.append(("with few heads", FEW, *-late.loc[width, STARTED].astype(float), PS))
+    table = pd.DataFrame(found, columns=["aim", "how", "more", "more_low", "more_high", "row"])
     pace = fast[["ratio", "low", "high"]].set_axis(["ratio", "ratio_low", "ratio_high"], axis=1)
     return table.join(pace, on="row").drop(columns="row")
 
@@ -196,8 +195,10 @@ def late_choice(ladder: pd.DataFrame | None, width: int) -> str:
     """What GHT-PS loses beyond `price`, and what both change at the paper's head dimension if run."""
     said = []
     if len(late := _late(ladder, width)):
-        more = interval(*-late.loc[width, [f"against_start{end}" for end in TURNED_ENDS]].astype(float), ".1f")
-        said += [f"The rest, {more}, comes from choosing late, from the method, or both (other head dimensions: last table)."]
+        more = [interval(*-row[STARTED].astype(float), ".1f") for _, row in late.iterrows()]
+        more = [f"{one}{' (one training)' if few == 1 else ''}" for one, few in zip(more, late.seeds, strict=True)]
+        wide = f"; at head dimension {listed(map(str, late.index[1:]))} it is {listed(more[1:])}" if more[1:] else ""
+        said += [f"The rest, {more[0]}, comes from choosing late, from the method, or both{wide}."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
         row, alone = ladder.loc[(PRINTED_HEAD, PS)], ladder.reindex([(PRINTED_HEAD, GHT)])[ENDS].dropna()
         both = [f"the constraint {_costs(change)}" for _, change in alone.iterrows()]
@@ -216,13 +217,6 @@ def _costs(change: pd.Series, form: str = ".1f") -> str:
     if not high < 0:
         return f"changes BLEU by {interval(value, low, high, f'+{form}')}"
     return f"costs {interval(-value, -high, -low, form)} BLEU"
-
-
-def rivals(size: pd.DataFrame) -> str:
-    """Of `tables.equal_size`: what other choices of as many heads change; the table holds GHT-PS minus the control."""
-    chosen = [f"*{named(name)}* {interval(*-size.loc[name, TURNED], '+.1f')}" for name in (GRADIENT, L0)
-              if name in size.index]  # fmt: skip
-    return f"Minus {PS}, BLEU at as many heads: {listed(chosen)}." if chosen else ""
 
 
 def sized(table: pd.DataFrame, size: pd.DataFrame | None, bleu: pd.Series | None = None, over: str = "") -> str:
@@ -261,8 +255,10 @@ def elsewhere(gained: pd.DataFrame, hollow: Sequence[str] = ()) -> str:
     told = []
     for task in dict.fromkeys(first.task[~first.task.isin(hollow)]):
         alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
-        both = f"the constraint changes them by {interval(alone.gain, alone.low, alone.high, '+.1f')} % (printed:"
-        both += f" {number(alone.printed, '+.1f')}), one head per group by {interval(few.gain, few.low, few.high, '+.1f')} %"
+        both = (
+            f"the constraint brings {interval(alone.gain, alone.low, alone.high, '+.1f')} % ({alone.seeds} trainings; printed:"
+        )
+        both += f" {number(alone.printed, '+.1f')}), one head per group {interval(few.gain, few.low, few.high, '+.1f')} %"
         told.append(f"{_TEXTS.get(task, task)}{' alone' * bool(hollow)} can tell: {both}")
     return f"On natural text {'; '.join(told)}." if told else ""
 
@@ -318,7 +314,7 @@ def apart(table: pd.DataFrame, groups: int) -> str:
         if VANILLA in parts
         else ""
     )
-    shares = ", ".join((f"{first} of the contrast asked for", *more)) + plain
+    shares = ", ".join((f"{first} of full grouping's contrast", *more)) + plain
     return f"The constraint reaches {shares} (mean of {many} attentions, one training; the drawn one groups most)."
 
 
@@ -441,9 +437,10 @@ def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
         return ""
     luck = max(each) - min(each)
     large = [number(whole.change[name], "+.2f") for name in names if abs(whole.change[name]) > luck]
-    out = f"only {listed(large)} stand{'s' * (len(large) == 1)} out" if large else "none of these stands out"
-    differs = f"In {len(each)} trainings of the language models above what it changes differs by up to {number(luck, '.2f')}"
-    return f"{differs}: of its changes in the decoder of today {out}."
+    out = f"only {listed(large)} exceed{'s' * (len(large) == 1)} that" if large else "nothing exceeds that"
+    return (
+        f"In {len(each)} trainings of the language models above its change differs by up to {number(luck, '.2f')}; here {out}."
+    )
 
 
 def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
