@@ -375,7 +375,7 @@ if without is not None:
         table="table3_seeds",
     )
     display(Markdown(said.vote(without)))
-    told = ["Some rows share a first stage, or a vote too: what is peculiar to it shows in all of them."]
+    told = ["Some rows share a first stage or a vote, and what is peculiar to it."]
 if "sweep" in plan["parts"] and width in rungs:
     chosen = run.table(tables.chosen_on_dev(table, every.loc[width]), "chosen_on_dev", split="test")
     told += [f"The paper takes the best of a sweep over α, β and what heads are compared by. {said.chosen(chosen)}"]
@@ -431,9 +431,9 @@ if start:
     later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=subjects.names(run.settings, models)[0])
     grown[said.TRAINED] = tables.pictured({GHT: late[GHT]}, groups, GHT)[-1]
-    more += [f"The translator trains for two further stages of {plan['converged_steps']:,} steps, after"
-             f" {run.settings['training']['steps']:,}, at a learning rate of {plan['converged_rate']:g} (the models above:"
-             f" {settings['learning_rate']:g}): what it loses does not compare with the loss above."]  # fmt: skip
+    more += [f"It trains for two stages of {plan['converged_steps']:,} steps, after {run.settings['training']['steps']:,}, at a"
+             f" learning rate of {plan['converged_rate']:g} (above: {settings['learning_rate']:g}): its losses do not compare"
+             " with those above."]  # fmt: skip
 if today := grouping.runs.today(run.settings, seed):
     worth = tables.worth_of_attention(tables.decoders(today), plan["beam"], repeats)
     run.table(worth, "worth_of_attention_today", split="test", resamples=repeats)

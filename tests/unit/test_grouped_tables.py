@@ -277,8 +277,8 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert len(worth) == 2
     won, plain = (frame.loc[("shared", name)] for name in (f"GHT, weight x 10: {runs.WINNER}", runs.ALIKE))
     won = pd.DataFrame({("shared", runs.WINNER): won}).T
-    assert said.shared(frame) == "" and f"winner {won.chance.iloc[0]:+.3f} [" in said.shared(pd.concat([frame, won]))
-    assert f"of the paper's groups leave {plain.chance:+.3f} [" in said.shared(pd.concat([frame, won]))
+    assert said.shared(frame) == "" and f"winner's {won.chance.iloc[0]:+.3f} [" in said.shared(pd.concat([frame, won]))
+    assert f"by the paper's groups leaves {plain.chance:+.3f} [" in said.shared(pd.concat([frame, won]))
     judged = said.today_constraint(frame, [-0.08, 0.02])
     assert judged.startswith("In 2 trainings of the language models above its change differs by up to 0.10; here")
     assert judged.endswith(f"only {frame.change['whole', runs.GHT_FEW]:+.2f} exceeds that.")

@@ -487,5 +487,5 @@ def shared(table: pd.DataFrame) -> str:
         return ""
     rows = rows[["chance", "chance_low", "chance_high"]]
     mean, won = (interval(*rows.loc[name], "+.3f") for name in (runs.ALIKE, runs.WINNER))
-    said = f"Heads that come to share the mean keys of the paper's groups leave {mean} perplexity more than random groups do,"
-    return f"{said} with the keys of each group's winner {won} (one training)."
+    said = f"Sharing keys, as their mean, by the paper's groups leaves {mean} perplexity more than by random groups,"
+    return f"{said} sharing a winner's {won} (one training)."
