@@ -227,8 +227,6 @@ display(folded(f"More: what attention is worth{', and gains on natural text' if 
 
 # %% [markdown]
 # ## Does one head per group suffice? (tables 1 and 2)
-#
-# GHT-PS has to beat other ways to make a model smaller.
 
 # %% jupyter={"source_hidden": true}
 chosen = tables.of_table_1(translation)
