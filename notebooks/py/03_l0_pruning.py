@@ -109,7 +109,8 @@ judged_there = [one for one in claims.judge(other) if one.claim.chapter == run.n
 
 # %% tags=["method"]
 model = copy.deepcopy(studied[0].model).eval().requires_grad_(False)  # a trained model
-batch = {name: studied[0].batches(1024)[0][name] for name in ("input_ids", "attention_mask", "labels")}
+fed = studied[0].batches(1024)
+batch, unseen = ({name: one[name] for name in ("input_ids", "attention_mask", "labels")} for one in (fed[0], fed[-1]))
 outs = [layer.self_attn.out_proj for layer in model.get_encoder().layers]
 per_layer, size = model.config.encoder_attention_heads, model.get_encoder().layers[0].self_attn.head_dim
 log_alpha = torch.full((len(outs), per_layer), 2.0, device=model.device, requires_grad=True)  # almost open
@@ -142,6 +143,7 @@ torch.testing.assert_close(objective(noise), theirs, rtol=1e-5, atol=1e-6)
 
 # %% jupyter={"source_hidden": true}
 stay = (log_alpha > 0).float()  # more likely fully open than closed
+batch = unseen  # of other sentences than those that the gates learned from
 with torch.no_grad():
     drawn = [stay.flatten()[torch.randperm(stay.numel())].view_as(stay) for _ in range(20)]
     before, after, *others = [float(loss_under(gates)) for gates in (torch.ones_like(stay), stay, *drawn)]
@@ -215,7 +217,6 @@ animated = "[as an animation](../figures/controlled/03_l0_pruning/gate_closing_a
 told += f" Gates start at log α = {started:g} with a temperature of {plan['temperature']:g} (all penalties {animated})."
 told += f" {subject.title}: λ = {listed(f'{price:g}' for price in traces)}; {plan['steps']} steps, learning rate"
 told += f" {plan['learning_rate']:g}, of gates {plan['gate_rate']:g}."
-told += "".join(said.half_open(quality[titles[0]], price) for price in plan["compared"])
 display(folded("More: penalties and training", told))
 
 # %% [markdown]
@@ -258,16 +259,17 @@ least, halves = claims.least_worth("most-can-go", run.corpus), l0.tables.half_le
 shown = {
     "model": "text and model (steps of training)",
     "decoder": "decoder",
-    "heads": "heads left",
+    "gone": f"can go for {l0.tables.LOSS:g} BLEU (interpolated)",
+    "heads": "first with half or fewer: heads left",
     "change": "BLEU minus unpruned",
 }
-shown |= {"worth": "BLEU lost when all are removed", "share": "share kept of that"}
+shown |= {"share": "share kept, of BLEU lost when all are removed"}
 shown |= {"never": "share kept, of BLEU lost when trained without"}
 if len(halves):
     told = said.answer(halves, run.corpus, decoders, least)
-    display(readable(told, shown, caption="The first pruning with half of the encoder heads or fewer"))
-    beside = layout.Chapter(study.ROOT / "figures" / "controlled" / "02_head_functions").table("models_beside")
-    display(Markdown(said.besides(least, pd.read_csv(beside) if beside.exists() else None)))
+    display(readable(told, shown, caption="Encoder heads that can go, and the first pruning with half of them or fewer"))
+    hollow = f"*Hollow*: less than {least:g} BLEU. Where a share's own interval is not published, it is that of the loss alone."
+    display(Markdown(hollow))
 
 # %% [markdown]
 # ## Does it take gates to choose the heads?
@@ -284,6 +286,8 @@ importance = ones.grad.abs().mean(1).flatten()  # mean over sentences of |d loss
 # the same by the library that the study uses
 theirs = torch.tensor(worth.importance(model, [batch], "encoder", norm=None).to_numpy())
 torch.testing.assert_close(importance.cpu().double(), theirs, rtol=1e-3, atol=1e-5)
+half = importance.argsort()[: len(importance) // 2].tolist()  # the less important half goes
+smaller = heads.remove(copy.deepcopy(model), [("encoder", *divmod(head, per_layer)) for head in half])  # to be trained on
 
 # %% [markdown]
 # We remove as many heads as L0 did, those of least importance. We do the same by the loss without each single head, by
@@ -298,16 +302,17 @@ if plan["compared"]:
     at_once = pd.concat([l0.tables.removed_at_once(shot, title) for title, shot in shots.items()])
     at_once = at_once.assign(method=at_once.method.map(said.named))
     drawn = at_once[~at_once.method.str.startswith(said.named("gradient, token")) & ~at_once.method.str.endswith("by layer")]
-    takeaway, rest = said.gone_at_once(drawn, plan["at_once"])
     run.figure(
         l0.figures.methods_at_equal_heads(drawn, said.named("random"), l0.tables.ALL),
         "at_equal_heads",
         caption="BLEU of ways to choose as many heads as L0 keeps, removed at once, beside random heads and all heads.",
-        takeaway=takeaway,
+        takeaway=said.gone_at_once(drawn, plan["at_once"]),
         table="at_once",
         resamples=repeats,
     )
-    display(Markdown(f"{rest} {said.variants(at_once)}"))
+    of_losses = [pd.read_csv(path) for path in sorted((study.ROOT / "figures").glob("*/06_*/tables/removed_at_once.csv"))]
+    whose = {*trained, *(pd.read_csv(committed.table("trainings")).model if stored else ())}
+    display(Markdown(said.contest(of_losses, whose, set(drawn.method))))
 else:
     print("Not in this run: the setting pruning.compared names no penalty.")
 
@@ -318,6 +323,7 @@ else:
 
 # %% jupyter={"source_hidden": true}
 ways, worths, beside = {}, {}, []  # at the first penalty, and by head
+compared = [said.named(way) for way in ("gradient, example", "random", "confidence")]
 for sweep, subject in encoder:
     found = l0.runs.scores(sweep["start"], run.settings["relevance"]).xs("encoder", drop_level=False)
     worths[subject.title] = found.assign(**{said.SURVIVAL: l0.tables.survival(sweep)})
@@ -342,7 +348,7 @@ for penalty in plan["compared"]:
             said.called(title, trained[title][0]), found.assign(left=first.heads.mean(), total=trained[title][0].total.iloc[0])
         )
         caption = f"{title}, {round(first.heads.mean()):.0f} heads left, trained on"
-        display(readable(first, shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption), Markdown(said.further(found)))
+        display(readable(first, shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption))
     for title, table in stored.items():
         part = l0.tables.trained_on(table, penalty)
         part = part[part.index.isin(table.index[:1].get_level_values("test set"), "test set")]
@@ -352,7 +358,8 @@ for penalty in plan["compared"]:
         if len(found):
             caption = f"{title.partition(', ')[0].capitalize()} text, {part['heads'].iloc[0]:.0f} heads left, one training"
             beside.append(readable(said.pooled(part, [part]), shown, {"bleu": ".1f", "change": "+.1f"}, caption=caption))
-    display(folded(f"More: the same on {said.TEXTS[other]} text", *beside))
+    told = f"BLEU minus that of L0, gates and training at once: {said.beside_gates(ways, *compared)}."
+    display(Markdown(told), folded(f"More: the same on {said.TEXTS[other]} text", *beside))
 
 # %% [markdown]
 # ## Do encoder heads go before cross-attention?
@@ -372,8 +379,12 @@ if every:
         answers="Voita et al., figure 9",
         takeaway=said.by_kind(by_kind),
     )
-    brief = next((one.brief for one in judged_there if one.claim.id == "kinds"), "")
-    display(Markdown(said.layers(subject.kept for _, subject in every) + said.kinds_elsewhere(committed, other, brief)))
+    brief = {one.claim.id: one.brief for one in judged_there}
+    display(
+        Markdown(
+            said.layers(subject.kept for _, subject in every) + said.kinds_elsewhere(committed, other, brief.get("kinds", ""))
+        )
+    )
     by_layer = {subject.title: l0.tables.kept_by_layer(sweep) for sweep, subject in every}
     by_layer = pd.concat(by_layer, names=["model"]).to_frame()
     run.table(by_layer, "fig10_heads_by_layer")
@@ -409,6 +420,7 @@ if every:
         table="trained_minus_scratch",
         resamples=repeats,
     )
+    display(Markdown(said.scratch_elsewhere(committed, other, brief.get("beats-scratch", ""))))
     table_2 = run.table(l0.tables.table_2(of_all), "table2_all_kinds", resamples=repeats)
     shown = {"heads": "heads (enc/dec/cross)", "pruned": "pruned", "from scratch": "same map from scratch"}
     shown |= {l0.tables.CONTROL: "all heads, trained further"}
@@ -428,19 +440,19 @@ else:
 functions = {subject.title: l0.tables.retained_functions(sweep, subject) for sweep, subject in encoder}
 chance = l0.tables.retained_more_than_chance(functions)
 run.table(chance, "retained_more_than_chance", split="dev")
-heads_of = (study.ROOT / "figures").glob("*/06_do_measures_agree/tables/head_table_*.csv")
-heads_of = [pd.read_csv(path) for path in sorted(heads_of) if "all-kinds" not in path.stem]
+there = committed.table("retained_more_than_chance")
 run.figure(
     l0.figures.functions_left(chance[chance.function == "any"]),
     "fig8_functions_of_retained_heads",
     caption="How many encoder heads with a function pruning leaves, beside as many random heads.",
     answers="Voita et al., figure 8",
+    takeaway=said.functions(chance, {said.TEXTS[other]: pd.read_csv(there)} if there.exists() else None),
     table="retained_more_than_chance",
     split="dev",
-    show=False,
 )
-lasting = said.outlast(table for table in heads_of if said.SURVIVAL in table)
-display(Markdown(f"{said.functions(chance)} {lasting}".strip()))
+heads_of = sorted((study.ROOT / "figures").glob("*/06_do_measures_agree/tables/head_table_*.csv"))
+heads_of = [(said.TEXTS[path.parents[2].name], pd.read_csv(path)) for path in heads_of if "all-kinds" not in path.stem]
+display(Markdown(said.outlast((text, table) for text, table in heads_of if said.SURVIVAL in table)))
 
 # %% [markdown]
 # ## What does removal save?
@@ -476,12 +488,8 @@ display(Markdown(f"{faster} {said.same(removed)}"))
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-fewest = removed.iloc[0]
-part = f" ({by_kind.encoder[0]:.0f} of the encoder)" if every else ""
-saved = f"With {fewest['heads kept']:.0f} of {sum(map(len, subject.kept.values()))} heads left{part} the model needs"
-saved += f" {number(fewest['FLOPs, share'], '%')} of its operations: at most {fewest['speed-up at most']:.2f} times as fast."
 closing = f"""
-{said.short(ways, saved)}
+{said.short(ways)}
 
 *Limits.* Generated text is easier than real news. Ways to choose were compared at one penalty, and many rows are of one
 training ([all differences](../docs/differences.md)).
@@ -489,5 +497,9 @@ training ([all differences](../docs/differences.md)).
 *Code:* [l0/gates.py](../helpers/methods/l0/gates.py), [l0/runs.py](../helpers/methods/l0/runs.py),
 [l0/tables.py](../helpers/methods/l0/tables.py), [heads/surgery.py](../helpers/heads/surgery.py).
 """
-answered, note = said.lead(halves, decoders, least), said.elsewhere(judged_there, other)
+beside = layout.Chapter(study.ROOT / "figures" / "controlled" / "02_head_functions").table("models_beside")
+answered = said.lead(halves, decoders, pd.read_csv(beside) if beside.exists() else None)
+chosen = said.beside_gates(dict([*ways.items()][:1]), compared[0])
+answered += f" It takes no gates: against them {chosen} BLEU." * said.cheap(ways)
+note = said.elsewhere(judged_there, other)
 verdicts.fill("fig7_beside_other_texts", closing, first=answered, note=note)

@@ -464,8 +464,8 @@ def beside_other_texts(points: pd.DataFrame, text: str = "generated text", decod
         axis.axhline(0, **drawing.LEVEL)
         axis.set(title=_TITLES[title], xlabel="% of encoder heads left", xlim=(104, -4))
         axis.set_ylabel(_UNITS.get(title, "% kept"))
-        if title == OF_NEVER:  # an interval may reach far below
-            axis.set_ylim(max(-200, min(-15, part.low.min() - 12, part.value.min() - 12)), 106)
+        if title == OF_NEVER:  # below zero a model is no better than one without heads, by how much says little
+            axis.set_ylim(max(-40, min(-15, part.low.min() - 12, part.value.min() - 12)), 106)
             axis.text(102, -3, "no better than\nwithout heads", va="top", fontsize=7.5, color="#555555")
         if title == CHANGE:
             axis.plot(100, 0, "s", color="#777777", ms=6, zorder=5)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
-from scipy.stats import fisher_exact, mannwhitneyu
+from scipy.stats import fisher_exact, hypergeom
 
 from helpers import study
 from helpers.drawing import KIND_TITLES
@@ -16,10 +16,10 @@ from helpers.measures import snapshots
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import MEASURES
 from helpers.methods.l0 import runs
-from helpers.methods.l0.tables import ALL, LOSS, NAMES, PRINTED_ENCODER, printed_by_kind
+from helpers.methods.l0.tables import ALL, ENDS, LOSS, NAMES, PRINTED_ENCODER, printed_by_kind
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
-from helpers.scores.intervals import holm, over_runs
+from helpers.scores.intervals import over_runs
 from helpers.study import layout
 
 SURVIVAL = "kept by L0"
@@ -74,81 +74,76 @@ def called(title: str, table: pd.DataFrame) -> str:
 
 
 def without(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Of `tables.quality` with `tables.worth` of first trainings: what is left beside models without encoder heads."""
+    """Of `tables.quality` with `tables.worth` of first trainings: where nothing is left beside models without encoder heads."""
     told = "; ".join(f"{called(title, table)}: {later}" for title, table in tables.items() if (later := never(table)))
-    band = f"Band: {LOSS:g} BLEU, the paper's largest loss."
-    return f"Brackets: decoders. White: one training. {band}" + f" Right: {told}." * bool(told)
+    begin = "Brackets: decoders; texts and lengths of training differ too. White inside: one training."
+    return begin + f" Right, cut off below: {told}." * bool(told)
 
 
-def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float) -> str:
-    """The answer: what is kept and lost with half of the encoder heads or fewer.
+def lead(half: pd.DataFrame, decoders: Mapping[str, str], beside: pd.DataFrame | None = None) -> str:
+    """The answer: how many encoder heads can go by the size of the decoder, smallest first.
 
     Parameters
     ----------
     half : pandas.DataFrame
         `tables.half_left` of all models.
     decoders : mapping of title -> layers × heads
-    least : float
-        BLEU that encoder attention must be worth: with less a model is hollow and does not count.
+    beside : pandas.DataFrame, optional
+        Notebook 2's models beside: what encoder heads add where nothing but the decoder differs.
     """
-    full = half[half.worth >= least]
-    if full.empty:
-        return "No model whose encoder heads are worth enough lost half of them."
-    full = full.assign(decoder=[decoders[title] for title, _ in full.index]).reindex(
-        columns=dict.fromkeys([*half, "decoder", NEVER])
+    if half.empty:
+        return "No model lost half of its encoder heads."
+    own = half.groupby("model", sort=False).head(1)  # its first test set
+    own = own.assign(decoder=[decoders[title] for title, _ in own.index], part=own.gone / own.total).sort_values("part")
+    told: dict[str, list[str]] = {}
+    for (size, total), rows in own.groupby(["decoder", "total"]):
+        each = listed(_gone(row).rpartition(" of ")[0] for _, row in rows.iterrows())
+        told.setdefault(size, []).append(f"{each} of {total:.0f}")
+    said = "; ".join(
+        f"{size}{' (layers × heads)' * (not at)}: {', '.join(each)}" for at, (size, each) in enumerate(told.items())
     )
-    gone, known = ends(1 - full["heads"] / full.total, "%"), full[full[NEVER].notna()]
-    told, costs = f"The first pruning past half of the encoder heads ({gone} gone)", list[str]()
-    if len(known):
-        kept = listed(_share(row, "share from the start").removesuffix(" %") for _, row in known.iterrows())
-        told = f"**{told} keeps {kept} % of the BLEU that training with them adds.** That"
-    for size, rows in full.groupby("decoder"):
-        models, adds = (part.index.unique("model") for part in (rows, rows[rows[NEVER].notna()]))
-        adds = f"; heads of {len(adds)} add {ends(rows[NEVER], '.1f')}" * bool(len(adds))
-        shape = f"{size} {'decoders (layers × heads; ' if not costs else '('}{count(len(models), 'model')}{adds})"
-        costs.append(f"{ends(-rows.change, '.1f')}{'' if costs else ' BLEU'} with {shape}")
-    own, (loss, few, whole) = full["at printed"].dropna(), PAPER
-    models = count(own.index.unique("model").size, "model")
-    at = f" At {whole - few} of {whole} gone ours lose {ends(-own, '.1f')} ({models}, interpolated), the paper {loss:g}."
-    return f"{told} costs {listed(costs)}.{at * bool(len(own))}"
-
-
-def besides(least: float, beside: pd.DataFrame | None = None) -> str:
-    """What *hollow* means; and what encoder heads add where nothing but the decoder differs, of notebook 2's models beside."""
-    told = f"*Hollow*: less than {least:g} BLEU."
+    grows = "The larger the decoder, the more encoder heads" if own.decoder.is_monotonic_increasing else "Encoder heads that"
+    few, whole = min((min(one), max(one)) for one in PRINTED_ENCODER.values())
+    said = f"**{grows} can go for {LOSS:g} BLEU.** Beside {said}; the paper's 6 × 8: {whole - few} of {whole}."
     if beside is not None and len(known := beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])]) > 1:
+        known = known.sort_values("decoder")
         gains = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
-        adds = listed(f"{interval(gain, low, high, '.1f')} with {decoder}" for gain, low, high, decoder in gains)
-        told += f" With nothing but the decoder changed ({known.model.iloc[0]}, [notebook 2](02_head_functions.ipynb)) training"
-        told += f" with encoder heads adds {adds}."
-    return told
+        adds = listed(f"{interval(gain, low, high, '.1f')} beside {decoder}" for gain, low, high, decoder in gains)
+        said += f" With only the decoder changed ({known.model.iloc[-1]}), encoder heads add {adds}."
+    return said.replace(" × ", "×")
 
 
-def short(ways: Mapping[str, pd.DataFrame], saved: str) -> str:
-    """What to do, of the same and of what removal saves."""
+def _gone(row: pd.Series) -> str:
+    return f"{interval(row.gone, row.gone_low, row.gone_high, '.0f')} of {row.total:.0f}"
+
+
+def cheap(ways: Mapping[str, pd.DataFrame]) -> bool:
+    """Of `choices` by model: does gradient importance choose as well as L0 wherever both did?"""
     rows = [row for table in ways.values() for row in table[table.index == named("gradient, example")].itertuples()]
-    cheap = bool(rows) and not any(row.high < 0 or (row.high != row.high and row.gap < -LOSS) for row in rows)
+    return bool(rows) and not any(row.high < 0 or (row.high != row.high and row.gap < -LOSS) for row in rows)
+
+
+def short(ways: Mapping[str, pd.DataFrame]) -> str:
+    """What to do."""
+    rows = [table.iloc[0] for table in ways.values() if len(table)]
     tried = listed(f"{row.total - row.left:.0f} of {row.total:.0f}" for row in rows)
-    told = f"Rank encoder heads by {named('gradient, example')}" if cheap else "Let gates choose the encoder heads"
+    told = f"Rank encoder heads by {named('gradient, example')}" if cheap(ways) else "Let gates choose the encoder heads"
     told += "; remove a quarter, half and three quarters of them from the same model; train each on; keep the smallest whose"
-    told += f" loss you accept{f' (tried with {tried} gone)' * cheap}. Judge it by what heads"
-    told += " add to your model: train one without."
-    return f"{told} {saved}"
+    told += f" loss you accept{f' (tried with {tried} gone)' * cheap(ways)}. Judge it by what heads"
+    return f"{told} add to your model: train one without."
 
 
 def never(table: pd.DataFrame) -> str:
     """Of one training's `tables.quality` with `tables.worth`: with how many heads left a model is no better than one trained
-    without encoder heads or worse, else what the fewest keep of the gap to it; empty where no model was trained so."""
+    without encoder heads or worse; empty where none is, or no model was trained so."""
     if NEVER not in table or table[NEVER].isna().all():
         return ""
     own, share = table.xs(table.index.get_level_values("test set")[0], level="test set"), "share from the start"
     rows = own[own.method == NAMES["l0"]].sort_values("heads", ascending=False)
     even, worse = (rows[rows[f"{share}_{end}"] < 0]["heads"] for end in ("low", "high"))
-    if even.empty:
-        return f"with {rows['heads'].iloc[-1]:.0f} left keeps {_share(rows.iloc[-1], share)}"
     unsure = even[~even.isin(worse)]
     told = [f"with {at.max():.0f} left {what}" for at, what in ((unsure, "not told from"), (worse, "worse than")) if len(at)]
-    return f"{', '.join(told)} trained without heads"
+    return f"{', '.join(told)} trained without heads" * bool(told)
 
 
 def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least: float) -> pd.DataFrame:
@@ -158,23 +153,24 @@ def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least:
     for (model, split), row in table.iterrows():
         several = table.index.get_level_values("model").tolist().count(model) > 1
         trained = f", mean of {row.trainings:.0f} trainings" if row.get("trainings", 1) > 1 else ""
-        alone = f" (first training, {row.get('heads_first', row['heads']):.0f} heads)" if trained else ""
         known, called = pd.notna(row.get(NEVER)), split.partition("_")[0].capitalize() if "_" in split else split
         whose = model if model.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {model}"
         whose, steps = f"{whose}, {called}" if several or "_" in split else whose, row.schedule.partition(" ")[0]
+        ends_ = {f"share{end}": 1 + row[f"change{end}"] / row[NEVER] for end in ENDS} if known else {}  # of the loss alone
+        kept = _share(ends_ if trained else row, "share" if trained else "share from the start") if known else ""
         rows.append({
             "model": f"{whose} ({steps})",
             "decoder": decoders[model],
+            "gone": _gone(row),
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.2f"),
-            "worth": f"{row.worth:.1f}" + (" (hollow)" if row.worth < least else ""),
-            "share": _share(row),
-            "never": f"{_share(row, 'share from the start')}, of {row[NEVER]:.1f} BLEU{alone}" if known else "not trained",
+            "share": f"{_share(row)}, of {row.worth:.1f}" + (" (hollow)" if row.worth < least else ""),
+            "never": f"{kept}, of {row[NEVER]:.1f}{' (first training)' * bool(trained)}" if known else "not trained",
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("decoder", kind="stable") if rows else pd.DataFrame(rows)
 
 
-def _share(row: pd.Series, name: str = "share") -> str:
+def _share(row: Mapping[Any, Any] | pd.Series, name: str = "share") -> str:
     """With a decimal where the estimate would else equal an end of its interval."""
     own = [row[name], row[f"{name}_low"], row[f"{name}_high"]]
     first, *others = (number(value, "%") for value in own)
@@ -221,36 +217,51 @@ def _chances(table: pd.DataFrame) -> list[float]:
     return [fisher_exact(one)[1] for one in both]
 
 
-def functions(table: pd.DataFrame) -> str:
-    """Of `tables.retained_more_than_chance`: do heads with a function stay more often than others?"""
+def functions(table: pd.DataFrame, elsewhere: Mapping[str, pd.DataFrame] | None = None) -> str:
+    """Of `tables.retained_more_than_chance`, and of that of another text: do heads with a function stay more often than others?
+
+    In how many prunings that could be seen at all: had every such head stayed, p would be below 0.05 after Holm's correction.
+    """
     of_any = table[table.function == "any"]
     if of_any.empty or not of_any.had.max():
         return "No head has a function: nothing can be said of which stay."
     sure, rest = (of_any.p_holm < SURE).sum(), of_any.stay - of_any.expected
-    told = f"Of {len(of_any)} prunings {(rest > 0).sum()} keep more such heads than chance expects, {(rest < 0).sum()} fewer,"
-    return f"{told} {(rest == 0).sum()} as many; significantly more in {sure or 'none'} (Holm, {len(table)} tests)."
-
-
-def outlast(tables: Iterable[pd.DataFrame]) -> str:
-    """Of head tables of trainings (kind, functions, kept by L0): does an encoder head with a function outlast one without?
-
-    The chance that it does, a tie as half (Mann and Whitney's U over all pairs), and its two-sided p.
-    """
-    found = []
-    for table in tables:
-        own = table[table.kind == "encoder"]
-        has = own.functions.notna()
-        if has.any() and not has.all():
-            test = mannwhitneyu(own[SURVIVAL][has], own[SURVIVAL][~has])
-            found.append((test.statistic / (has.sum() * (~has).sum()), test.pvalue))
-    if not found:
-        return ""
-    chances, p = map(np.array, zip(*found, strict=True))
-    above, sure = (chances > 0.5).sum(), ((np.array(holm(p)) < SURE) & (chances > 0.5)).sum()
-    told = f"One test a training, asked afterwards: in {above} of {len(found)} published trainings"
-    told += " ([notebook 6](06_do_measures_agree.ipynb)) a head with a function tends to outlast one without"
-    told += f" (chance {ends(chances, '.2f')}; even: {0.5}), surely in {sure} (Mann and Whitney, Holm; layers not matched)."
+    least = hypergeom.sf(of_any[["had", "heads"]].min(axis=1) - 1, of_any.of, of_any.had, of_any["heads"])
+    told = f"Of {len(of_any)} prunings {(rest > 0).sum()} keep more heads with a function than chance expects,"
+    told += f" {(rest < 0).sum()} fewer; surely more in {sure or 'none'} (Holm, {len(table)} tests). Had all stayed, only"
+    told += f" {(least * len(table) < SURE).sum()} could be sure."
+    for text, other in (elsewhere or {}).items():
+        own = other[other.function == "any"]
+        told += f" On {text} text {(own.stay > own.expected).sum()} of {len(own)} keep more."
     return told
+
+
+def outlast(tables: Iterable[tuple[str, pd.DataFrame]]) -> str:
+    """Of texts and head tables of trainings (kind, layer, functions, kept by L0): does an encoder head with a function outlast
+    one without of its layer? The chance that it does, a tie as half, over all pairs."""
+    found = defaultdict[str, list[float]](list)
+    for text, table in tables:
+        own = table[table.kind == "encoder"]
+        both = own[own.functions.notna()].merge(own[own.functions.isna()], on="layer")
+        if len(both):
+            gap = both[f"{SURVIVAL}_x"] - both[f"{SURVIVAL}_y"]
+            found[text].append(((gap > 0) + (gap == 0) / 2).mean())
+    told = [
+        f"{sum(one > 0.5 for one in each)} of {len(each)} trainings on {text} text (chance {ends(each, '.2f')})"
+        for text, each in found.items()
+    ]
+    begin = "Asked afterwards, untested: a head with a function tends to outlast one without of its layer in"
+    return f"{begin} {listed(told)}; even would be {0.5}." * bool(told)
+
+
+def scratch_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> str:
+    """What a published run's `tables.against_scratch` says, first test set; empty where there is none; `brief`: as below."""
+    if not (path := chapter.table("trained_minus_scratch")).exists():
+        return ""
+    row = pd.read_csv(path).iloc[0]
+    gap, whose = interval(row.change, row.low, row.high, "+.1f"), row.model.partition(", ")[2] or row.model
+    told = f"On {TEXTS[corpus]} text ({whose}{f'; {brief}' * bool(brief)}; one map, one training) pruned minus scratch"
+    return f"{told} is {gap} BLEU."
 
 
 def kinds_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> str:
@@ -269,9 +280,9 @@ def kinds_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> st
 def learned(stay: torch.Tensor, before: float, after: float, drawn: Sequence[float]) -> str:
     """What the few steps of the method's cell came to: which gates stay (1, else 0), the loss with all heads, with these and
     with as many drawn at random."""
-    told = f"{int(stay.sum())} of {stay.numel()} gates are still more likely fully open than closed; without the other heads"
-    told += f" the loss on this batch is {after:.2f}, with as many random heads {ends(drawn, '.2f')} ({len(drawn)} draws)"
-    return f"{told}, with all heads {before:.2f}."
+    told = f"{int(stay.sum())} of {stay.numel()} gates are still more likely fully open than closed; without the others"
+    told += f" the loss on sentences not used for it is {after:.2f}, with as many random heads"
+    return f"{told} {ends(drawn, '.2f')} ({len(drawn)} draws), with all heads {before:.2f}."
 
 
 def elsewhere(judged: Iterable[Any], corpus: str) -> str:
@@ -281,16 +292,6 @@ def elsewhere(judged: Iterable[Any], corpus: str) -> str:
     ]
     hollow = " *Hollow*: encoder heads are worth too little to judge." * any(one.hollow for one in judged)
     return f"On {TEXTS[corpus]} text: {listed(told)}.{hollow}" if told else ""
-
-
-def half_open(table: pd.DataFrame, penalty: float) -> str:
-    """Of `tables.quality` at a price: what the public code's start, gates half open, changes; empty where it was not run."""
-    rows = table[np.isclose(table.penalty, penalty)].groupby("method", sort=False).head(1).set_index("method")
-    if "L0, half-open start" not in rows.index:
-        return ""
-    other, usual = rows.loc["L0, half-open start"], rows.loc["L0"]
-    told = f" The public code starts half open: with λ = {penalty:g} then {other['heads']:.0f} heads stay and not"
-    return f"{told} {usual['heads']:.0f} ({other.change:+.2f} and {usual.change:+.2f} BLEU)."
 
 
 def same(removed: pd.DataFrame) -> str:
@@ -312,47 +313,34 @@ def layers(models: Iterable[Mapping[tuple[str, int], Any]]) -> str:
     )
 
 
-def gone_at_once(points: pd.DataFrame, first: int | None = None) -> tuple[str, str]:
-    """Of `tables.removed_at_once`: what keeps most, beside random heads and the next way; and where others do;
-    `first`: how many test sentences were translated, if not all."""
+def gone_at_once(points: pd.DataFrame, first: int | None = None) -> str:
+    """Of `tables.removed_at_once` of one training: which way keeps most, and how much beside random heads; `first`: how many
+    test sentences were translated, if not all."""
     own, chance = points[(points.method != ALL) & (points.panel == points.panel.iloc[0])], named(RANDOM)
     drawn = own[own.method == chance].groupby("heads").value.agg(["min", "max", "count"])
     cells = own[own.method != chance].pivot_table("value", "heads", "method").sort_index(ascending=False)
     if drawn.empty or cells.empty:
-        return "There is nothing to compare: random heads alone, or none, were removed at once.", ""
-    best, drawn = cells.idxmax(axis=1), drawn.reindex(cells.index)
-    name, rows, rest = best.value_counts().index[0], own.set_index(["method", "heads"]), []
-    at, sure = best.index[best == name][(best == name).sum() // 2], []
-    for left, values in cells.iterrows():
-        (first_way, leads), (_, other) = ((way, rows.loc[(way, left)]) for way in values.nlargest(2).index)
-        sure += [left] * bool(first_way == name and leads.low > other.high)
-        if first_way != name:
-            both = leads, rows.loc[(name, left)]
-            alike = "keeps more" if both[0].low > both[1].high else "cannot be told from it"
-            said = " against ".join(interval(row.value, row.low, row.high, ".1f") for row in both)
-            rest.append(f"With {left} left *{first_way}* {alike} ({said}).")
-    told = (
-        f"Heads chosen by *{name}* keep most BLEU at {(best == name).sum()} of {len(best)} numbers of heads, clear of the next"
-    )
-    told += (
-        f" interval at {len(sure)}{f' ({listed(sure)} left)' * bool(sure)}. With {at} left: {number(cells[name][at], '.1f')}"
-    )
-    told += f" ({first} test sentences)" * bool(first) + f", random heads {ends(drawn.loc[at, ['min', 'max']], '.1f')}"
-    return f"{told} ({drawn['count'][at]:.0f} draws).", " ".join(rest)
+        return "There is nothing to compare: random heads alone, or none, were removed at once."
+    best = cells.idxmax(axis=1)
+    name = best.value_counts().index[0]
+    at = best.index[best == name][(best == name).sum() // 2]
+    told = f"One training: heads chosen by *{name}* keep most BLEU at {(best == name).sum()} of {len(best)} numbers of heads."
+    told += f" With {at} left: {number(cells[name][at], '.1f')}{f' ({first} test sentences)' * bool(first)}, random heads"
+    return f"{told} {ends(drawn.loc[at, ['min', 'max']], '.1f')} ({drawn['count'][at]:.0f} draws)."
 
 
-def variants(points: pd.DataFrame) -> str:
-    """Of `tables.removed_at_once`: what other kinds of gradient importance keep, by token and normalised within each layer."""
-    own = points[points.panel == points.panel.iloc[0]].pivot_table("value", "heads", "method")
-    name, told = named("gradient, example"), []
-    for other, way in {
-        "gradient, token": "by token",
-        "gradient, example, by layer": "normalised by layer (Michel et al.)",
-    }.items():
-        if {name, named(other)} <= {*own}:
-            change = (own[named(other)] - own[name]).dropna()
-            told.append(f"{way} at {(change > 0).sum()} of {len(change)} ({change.min():+.1f} to {change.max():+.1f})")
-    return f"Not drawn: importance keeps more BLEU {listed(told)}." if told else ""
+def contest(tables: Iterable[pd.DataFrame], models: Iterable[str], ways: Iterable[str]) -> str:
+    """Of notebook 06's `removed_at_once` (rise of dev loss) of these models and ways: how often each way loses least, over all
+    trainings and numbers of heads at which ways differ."""
+    every = pd.concat(list(tables))
+    every = every.assign(way=every.criterion.map(named))
+    every = every[every.model.isin([*models]) & every.way.isin([*ways])]
+    cells = every.pivot_table("change", ["model", "seed", "heads"], "way")
+    cells = cells[cells.nunique(axis=1) > 1]
+    best = [f"*{way}* at {times}" for way, times in cells.idxmin(axis=1).value_counts().items()]
+    trained = cells.index.droplevel("heads").nunique()
+    told = f"In all {count(trained, 'published training')} ([notebook 6](06_do_measures_agree.ipynb)) dev loss rises least by"
+    return f"{told} {listed(best)} of {len(cells)} numbers of heads." if len(cells) else ""
 
 
 def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -361,13 +349,13 @@ def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        By way, best first: gap, with low and high (paired over trainings, nan of one), of how many trainings. Empty where there
-        is nothing to compare.
+        By way, random heads as one, best first: gap, with low and high (paired over trainings, nan of one), of how many
+        trainings. Empty where there is nothing to compare.
     """
     parts = [table.bleu.groupby(lambda place: chosen(place[0]), sort=False).mean() for table in tables]
     bleu, maps = pd.concat(parts, axis=1, join="inner"), [named(NAMES["l0"]), named(NAMES["map"])]
     drawn, own = bleu[bleu.index.str.startswith(named(RANDOM))], bleu.reindex(maps).dropna()
-    others = bleu.drop([*drawn.index, *own.index])
+    others = pd.concat([bleu.drop([*drawn.index, *own.index]), drawn.mean().to_frame(named(RANDOM)).T])
     columns = ["gap", "low", "high", "of"]
     if drawn.empty or own.empty:
         return pd.DataFrame(columns=columns)
@@ -379,13 +367,17 @@ def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).sort_values("gap", ascending=False)
 
 
-def further(found: pd.DataFrame) -> str:
-    """Of `choices`: how gradient importance stands to L0."""
-    if (name := named("gradient, example")) not in found.index or found.of[name] < 2:
-        return ""  # of one training there is no interval
-    row = found.loc[name]
-    gap = interval(row.gap, row.low, row.high, "+.2f")
-    return f"*{name.capitalize()}* minus L0, gates and training at once: {gap} BLEU over {row.of:.0f} trainings."
+def beside_gates(ways: Mapping[str, pd.DataFrame], *names: str) -> str:
+    """Of `choices` by model: BLEU of ways to choose heads minus that of L0 itself."""
+    told = []
+    for name in names:
+        rows = {title: table.loc[name] for title, table in ways.items() if name in table.index}
+        each = (
+            f"{interval(one.gap, one.low, one.high, '+.2f')} ({title}, {count(int(one.of), 'training')})"
+            for title, one in rows.items()
+        )
+        told += [f"*{name}* {listed(each)}"] if rows else []
+    return "; ".join(told)
 
 
 def pooled(part: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
+ENDS = ("", "_low", "_high")  # a value, and its interval's
 # Table 2 of the paper: heads kept (encoder, decoder, cross), BLEU pruned from the trained model, BLEU of the same from scratch
 PRINTED = {
     "WMT": [((48, 48, 48), None, 29.6), ((14, 31, 30), 29.62, 29.47), ((12, 21, 25), 29.36, 28.95), ((8, 13, 15), 29.06, 28.56),
@@ -336,16 +337,23 @@ def curve_points(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def half_left(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Of each model the L0 run that keeps most heads among those with at most half of them: rows of `quality`, by model.
 
-    Models without such a run are left out; a test set is a row of its own. at printed: change at the paper's share of heads (10
-    of 48), between two runs on a line, nan beyond the last.
+    Models without such a run are left out; a test set is a row of its own. gone, with low and high: how many heads can go for
+    `LOSS` BLEU (`gone_within`), by the change and by the ends of its interval.
     """
-    found = pd.concat(tables, names=["model"])
-    found, share = found[found.method == NAMES["l0"]], min(PRINTED_ENCODER["WMT"]) / max(PRINTED_ENCODER["WMT"])
-    groups = found.sort_values("heads", kind="stable").groupby(level=[0, 2])
-    printed = {at: np.interp(share * own.total.iloc[0], own.heads, own.change, left=np.nan) for at, own in groups}
-    found = found.assign(**{"at printed": [printed[model, split] for model, _, split in found.index]})
+    found = pd.concat(tables, names=["model"]).query(f"method == '{NAMES['l0']}'")
+    for end in ENDS:
+        gone = {at: gone_within(own, f"change{end}") for at, own in found.groupby(level=[0, 2])}
+        found[f"gone{end}"] = [gone[model, split] for model, _, split in found.index]
     found = found[found.heads <= found.total / 2]
     return found.loc[found.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
+
+
+def gone_within(runs_: pd.DataFrame, change: str = "change", loss: float = LOSS) -> float:
+    """How many heads can go before the loss first passes `loss` BLEU, on a line from run to run; at most what was tried."""
+    own = runs_[runs_.heads < runs_.total].sort_values("heads", ascending=False)
+    gone, values = np.array([0, *own.total - own.heads]), np.array([0, *own[change]])
+    past = int((values < -loss).argmax())  # 0: none
+    return np.interp(loss, -values[past - 1 : past + 1], gone[past - 1 : past + 1]) if past else gone[-1]
 
 
 def beside_other_texts(
@@ -393,7 +401,7 @@ def beside_other_texts(
 
 def summarised(path: Path, text: str) -> pd.DataFrame:
     """Pruning of encoder heads in a published summary (`helpers.publish.summary`) as `beside_other_texts` and
-    `largest_pruning` take it, on one text's test set; shares have no intervals."""
+    `largest_pruning` take it, on one text's test set; intervals of shares are of the loss alone."""
     told = pd.read_csv(path, index_col="what")
     left, without = told.value.filter(regex="^encoder heads left, "), f"BLEU without encoder attention, {{}}, {text}_test"
     worth = told.value[f"worth of encoder attention, removed, {text}_test"]
@@ -406,8 +414,9 @@ def summarised(path: Path, text: str) -> pd.DataFrame:
         row |= dict(zip(("change", "change_low", "change_high"), own, strict=True))
         rows[name, text] = row | {"worth": worth, "worth from the start": never, "schedule": f"{told.value['steps']:,.0f}"}
     table = pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]))
-    shares = {"share": 1 + table.change / worth, "share from the start": 1 + table.change / never}
-    return table.assign(**shares, **{f"{name}_{end}": np.nan for name in WORTH[3:] for end in ("low", "high")})
+    table[["worth from the start_low", "worth from the start_high"]] = np.nan
+    parts = {"share": worth, "share from the start": never}
+    return table.assign(**{f"{part}{end}": 1 + table[f"change{end}"] / of for part, of in parts.items() for end in ENDS})
 
 
 def _never(table: pd.DataFrame, split: str, series: str, changed: str) -> list[pd.DataFrame]:
