@@ -211,7 +211,7 @@ def test_what_is_said_follows_the_numbers():
     told = "**The larger the decoder, the more encoder heads can go for 0.25 BLEU.** Beside 1×2 (layers×heads):"
     told += " 3 [5, 10] of 48; 2×8: 9 [5, 10] of 48; the paper's 6×8: 44 of 48."
     assert said.lead(half, sizes) == told == said.lead(half, sizes, gained[1:]) and said.lead(half[:0], {}).startswith("No m")
-    assert said.lead(half, sizes, gained).endswith("encoder heads add 9.0 [0.5, 10.0] beside a and 1.0 [0.5, 10.0] beside b.")
+    assert said.lead(half, sizes, gained).endswith("heads add BLEU: 9.0 [0.5, 10.0] beside a, 1.0 [0.5, 10.0] beside b.")
     assert said.lead(half.assign(gone=[1.0, 3]), sizes).startswith("**Encoder heads that can go for")
     assert said.decoder_in("europarl", "europarl-deep-decoder") == "3 × 8" != said.decoder_in("europarl", "europarl")
     kept = {("encoder", 0): [0], ("decoder", 0): [0, 1], ("decoder", 1): [0, 1]}
@@ -259,7 +259,7 @@ def test_what_is_said_follows_the_numbers():
     low, high = stats.t.interval(0.95, 1, -1.6, 2.0)
     assert found.loc["relevance, LRP αβ", ["gap", "low", "high"]].tolist() == pytest.approx([-1.6, low, high])
     told = said.beside_gates({"m": found}, "gradual pruning", "unknown")
-    assert told.startswith("*gradual pruning* -0.10 [") and told.endswith(" (m, 2 trainings)")
+    assert told.startswith("m (2 trainings): *gradual pruning* -0.10 [") and ";" not in told
     chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 3, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=1.0)
     told = "Of 2 prunings 1 keep more heads with a function than chance expects, 1 fewer; surely more in"

@@ -108,8 +108,8 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], beside: pd.DataFrame |
     if beside is not None and len(known := beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])]) > 1:
         known = known.sort_values("decoder")
         gains = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
-        adds = listed(f"{interval(gain, low, high, '.1f')} beside {decoder}" for gain, low, high, decoder in gains)
-        said += f" With only the decoder changed ({known.model.iloc[-1]}), encoder heads add {adds}."
+        adds = ", ".join(f"{interval(gain, low, high, '.1f')} beside {decoder}" for gain, low, high, decoder in gains)
+        said += f" With only the decoder changed ({known.model.iloc[-1]}), encoder heads add BLEU: {adds}."
     return said.replace(" × ", "×")
 
 
@@ -370,13 +370,10 @@ def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def beside_gates(ways: Mapping[str, pd.DataFrame], *names: str) -> str:
     """Of `choices` by model: BLEU of ways to choose heads minus that of L0 itself."""
     told = []
-    for name in names:
-        rows = {title: table.loc[name] for title, table in ways.items() if name in table.index}
-        each = (
-            f"{interval(one.gap, one.low, one.high, '+.2f')} ({title}, {count(int(one.of), 'training')})"
-            for title, one in rows.items()
-        )
-        told += [f"*{name}* {listed(each)}"] if rows else []
+    for title, table in ways.items():
+        own = table[table.index.isin(names)].reindex([name for name in names if name in table.index])
+        each = (f"*{one.Index}* {interval(one.gap, one.low, one.high, '+.2f')}" for one in own.itertuples())
+        told += [f"{title} ({count(int(table.of.iloc[0]), 'training')}): {', '.join(each)}"] if len(own) else []
     return "; ".join(told)
 
 
