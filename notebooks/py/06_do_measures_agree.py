@@ -17,11 +17,11 @@
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [notebook 7, what it costs
 # →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Three papers rank attention heads, none beside the others: Voita et al. 2019 ([arXiv
-# 1905.09418](https://arxiv.org/abs/1905.09418)) by *relevance*, a head's share of what its layer contributes, *confidence*, its
-# largest attention weight, and *L0*: training closes heads' gates at a price; Ni et al. 2023 ([arXiv
-# 2305.14380](https://arxiv.org/abs/2305.14380)) by *votes* for a group's head; Liu & Chen 2023 ([arXiv
-# 2312.09541](https://arxiv.org/abs/2312.09541)) by *gradient importance*: how steeply the loss moves as a gate closes.
+# Three papers rank attention heads: Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)) by *relevance*, a
+# head's share of what its layer contributes, *confidence*, its largest attention weight, and *L0*: training closes heads' gates
+# at a price; Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) by *votes* for a group's head; Liu & Chen
+# 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) by *gradient importance*: how steeply the loss moves as a gate
+# closes. Ni et al. print L0 beside their models, which are ahead.
 #
 # Here every head gets every measure (formulas are folded below the first table). In the *contest* heads are removed by each,
 # and the model trains on.
@@ -57,7 +57,7 @@ from helpers.heads.families import KINDS
 from helpers.measures import said as of_measures
 from helpers.methods import contest
 from helpers.methods.contest import figures, said
-from helpers.methods.said import prices
+from helpers.methods.said import prices, reference
 from helpers.publish import claims
 from helpers.reading import folded, sortable
 from helpers.runs import subjects
@@ -90,7 +90,6 @@ first = next(iter(tables))
 heart, called = said.heart(tables[first].drop(columns=["functions", "attnlrp"], errors="ignore"), entered)
 digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", said.TRUTH: ".1f"}
 display(sortable(heart, called, digits, f"{first[0]}: every head"))
-print(said.costliest(tables[first]))
 
 # %% [markdown]
 # <details><summary>More: how every measure is computed, and where it comes from</summary>
@@ -122,7 +121,8 @@ print(said.costliest(tables[first]))
 # [arXiv 2508.21258](https://arxiv.org/abs/2508.21258)), AttnLRP of Achtibat et al. 2024
 # ([arXiv 2402.05602](https://arxiv.org/abs/2402.05602)). *Votes* are Ni et al.'s, on models that were never grouped.
 #
-# Among the models are also the summarizer of notebook 5 and the Llama-style decoder of notebook 4.
+# Models: EN-RU news and subtitles, EN-RU news, small (half as many encoder layers, one decoder layer of two heads), the
+# summarizer of notebook 5 and the Llama-style decoder of notebook 4.
 #
 # </details>
 
@@ -131,7 +131,7 @@ print(said.costliest(tables[first]))
 #
 # Each measure ranks the encoder heads of a layer. A cell correlates the ranks of two measures, all layers pooled, mean over
 # models. *Output norm* is the mean length of what a head writes; nothing is pruned by it. The loss without the head is left
-# out where too few heads have any effect.
+# out where too few heads have any effect. How measures agree over all layers, as one prunes, is in the answer on top.
 
 # %% jupyter={"source_hidden": true}
 few = run.settings["relevance"]
@@ -142,7 +142,7 @@ if own:
     differ = run.table(contest.tables.effects(own, few), "effects_of_heads", split="dev", sentences=few)
 agreement = contest.tables.agreement(tables, differ)
 run.table(agreement, "agreement")
-run.table(contest.tables.agreement(tables, differ, within=False), "agreement_all_layers")
+everywhere = run.table(contest.tables.agreement(tables, differ, within=False), "agreement_all_layers")
 in_words = said.drawn(agreement)
 in_words = in_words.assign(one=in_words.one.map(said.named), other=in_words.other.map(said.named))
 main = next(kind for kind in KINDS if kind in {*in_words.kind})
@@ -177,11 +177,8 @@ run.figure(
     caption="How far measures agree with themselves between halves of the sentences and between trainings.",
     takeaway=said.stability(stability),
 )
-bound = f"""The Spearman-Brown formula, $2r / (1 + r)$, turns two halves' correlation into the reliability on all sentences; no
-correlation with the measure can be above the root of that, but by chance.
-{said.bounds(stability)}"""
-alike = said.likeness(run.table(contest.tables.likeness(matched), "heads_matched")) if matched else ""
-display(folded("More: what bounds a correlation", alike, bound * ("bound" in stability)))
+if matched:
+    display(Markdown(said.likeness(run.table(contest.tables.likeness(matched), "heads_matched"))))
 
 # %% [markdown]
 # ## Which measure predicts what removal does?
@@ -216,7 +213,7 @@ z = np.arctanh(pd.Series(rho).clip(-0.995, 0.995)).groupby(level=0).mean()  # Fi
 half = stats.t.ppf(0.975, len(z) - 1) * z.std() / np.sqrt(len(z)) if len(z) > 1 else np.nan  # of a t interval over models
 by_hand, drawn = np.tanh([z.mean(), z.mean() - half, z.mean() + half]), row[["rho", "low", "high"]].to_numpy(float)
 print(pd.Series(rho).sort_index().round(2).to_string())
-print("mean, low and high by hand:", by_hand.round(2), "in the figure:", drawn.round(2))
+print(f"{row.kind} heads; mean, low and high by hand:", by_hand.round(2), "in the figure:", drawn.round(2))
 
 # %% jupyter={"source_hidden": true}
 run.figure(
@@ -228,7 +225,7 @@ run.figure(
     caption="How well each measure predicts the loss without a head.",
     takeaway=said.predictors(predictors),
 )
-display(Markdown(said.felt(tables, differ)))
+display(Markdown(f"{said.above_zero(predictors)} {said.felt(tables, differ)}"))
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
 sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict the loss
 on the other half less well. {contest.tables.owed_to_sharing(shared)}"""
@@ -238,7 +235,8 @@ display(folded("More: is it shared sentences alone", sharing))
 # ## Many heads off at once, nothing trained afterwards
 #
 # Pruning removes the heads of least worth, wherever they are. Relevance sums to the same in every layer; gradient importance
-# *by layer* is divided by its layer's norm, so that none stands out. Left of the dotted line is better than random.
+# *by layer* is divided by its layer's norm, so that none stands out. Left of the dotted line is better than random. Where heads
+# of all kinds go, much of a gain can be that of the kind: [notebook 0](00_your_own_model.ipynb) has random heads of the same.
 
 # %% jupyter={"source_hidden": true}
 removed = contest.tables.removed(jobs, tables, entered)
@@ -260,16 +258,27 @@ display(Markdown(more))
 #
 # Every choice leaves as many heads as L0 does at one price. *L0's heads, cut at once* train on like the others; *L0, while it
 # trains* and *gradient, step by step* choose as they train. *Confidence*, *positional*, *syntactic* and *votes* read all dev
-# sentences, *L1 gates* training text, the others the first dev sentences alone.
+# sentences, *L1 gates* training text, the others the first dev sentences alone. [Five lines](../README.md#five-lines) rank and
+# cut heads.
 
 # %% jupyter={"source_hidden": true}
-advice, ranked, more = "", None, []
+advice, ranked, more, limits = "", None, [], []
+other = next(track for track in layout.TRACKS if track != run.corpus)
+committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
+texts = {"controlled": "generated", "natural": "natural"}
+
+
+def published(place, *names):
+    """Its tables, if it has them all."""
+    return [pd.read_csv(path) for name in names if (path := place.table(name)).exists()]
+
+
 if contests:
     whole = run.table(pd.concat(contests, names=["model", "seed", "row"]), "removed_and_trained_on", over=intervals.SENTENCES)
     whole = whole.reset_index(["model", "seed"]).reset_index(drop=True)
     ranked = run.table(contest.tables.over_seeds(contests, ("criterion", "test set")), "contest")
     paired = run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
-    run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
+    beside_l0 = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
     advice = said.advice(ranked, whole, prices(run))
     shares = contest.tables.shares(tables)
@@ -284,6 +293,17 @@ if contests:
         resamples=repeats,
         show=False,
     )
+    there = published(committed, "contest", "contest_against_l0", "removed_and_trained_on")
+    shown = [said.elsewhere(ranked, whole, *there[:2], texts[other])] if len(there) == 3 else []
+    if folder := reference(run):
+        limits = [
+            said.without(table, ranked.model.iloc[0])
+            for table in published(layout.Chapter(folder / "03_l0_pruning"), "fig7_bleu_by_heads")
+        ]
+        same = published(layout.Chapter(folder / "04_grouped_heads"), "equal_size", "today")
+        limits += [said.even(*same)] if len(same) == 2 else []
+        shown += [said.printed(same[0], beside_l0)] if len(same) == 2 else []
+    display(Markdown(" ".join(shown)))
     more = [said.beyond_random(ranked, whole), said.ahead(ranked, whole)]
     display(folded("More: every choice against random heads and against the best", *more))
 if swept:
@@ -294,28 +314,22 @@ if swept:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-other = next(track for track in layout.TRACKS if track != run.corpus)
-committed = layout.Chapter(study.ROOT / "figures" / other / run.name)
 asked = dict.fromkeys(["gradient-predicts"], "gradient importance predicts the loss without a head:")
 asked |= {"confidence-predicts": "confidence does:"}
 profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
-texts, needed = {"controlled": "generated", "natural": "natural"}, ("contest", "contest_against_l0")
-there = [pd.read_csv(path) for name in needed if (path := committed.table(name)).exists()]
-whole_there = ranked is not None and len(there) == len(needed)
-order = said.elsewhere(ranked, *there, texts[other]) if whole_there else ""
-take = said.recommended(ranked, whole, shares, there[0] if whole_there else None) if contests else ""
+take = said.recommended(ranked, whole, shares, there[2] if len(there) == 3 else None) if contests else ""
 if natural and committed.table("agreement").exists():
     pairs = pd.read_csv(committed.table("agreement"))
     natural += f" Two measures agree by {said.median(said.drawn(pairs))} within a layer. {said.rules(pairs)}"
 of = "your" if text else texts[run.corpus]
-first = said.answer(said.drawn(agreement), advice, of)
+also = published(committed, "agreement_all_layers")
+first = said.answer(said.drawn(agreement), advice, of, [everywhere, *also] if also else [], texts[other])
 closing = f"""
 {take}
 
-*Limits.* This is {of} text, models are small, and the contest with further training is of one model and one number of heads.
-{order}
+*Limits.* This is {of} text and models are small.{" ".join(["", *limits])}
 ([All differences](../docs/differences.md).)
 """
 verdicts.fill("contest" if contests else "agreement", closing, first=first, more=natural)
@@ -327,21 +341,15 @@ verdicts.fill("contest" if contests else "agreement", closing, first=first, more
 #
 # - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other choices
 #   of heads: here (`l0-chooses`) and [notebook 3](03_l0_pruning.ipynb), as is the same map from scratch (`beats-scratch`);
-#   fewer or narrower layers: [notebook 4](04_grouped_heads.ipynb). Distillation and quantization: *not answered*.
-# - **How does importance compare with L1 or random pruning, in size and quality? (on Liu & Chen)** Here; what they cost:
-#   [notebook 7](07_what_it_costs.ipynb).
-# - **Does injection help other tasks, translation or classification, and how does it compare with other ways to inject? (on
-#   Liu & Chen)** Translation, with syntax, and other ways: [notebook 5](05_coreference_injection.ipynb). Classification: *not
-#   answered*.
-# - **How does the choice of the coreference resolver matter? (on Liu & Chen)** Notebook 5 (`resolver-links`).
-# - **Which heads of which layers? All heads one by one; random and highest beside lowest (on Liu & Chen)** Notebook 5
-#   (`masking-free`, `importance-chooses`).
-# - **How does the best number of groups vary with architecture and task? (on Ni et al.)** Translation alone: notebook 4. Other
-#   tasks: *not answered*.
-# - **Which part of the constraint matters? (on Ni et al.)** Notebook 4 (`parts-needed`).
-# - **Does grouping work on models that are trained already, such as BERT or GPT? (on Ni et al.)** A translation model:
-#   notebook 4. BERT and GPT: *not answered*.
-# - **Does it work beyond language, in vision? (on Ni et al.)** *Not answered*.
+#   fewer or narrower layers: [notebook 4](04_grouped_heads.ipynb).
+# - **L1 or random pruning beside importance? (on Liu & Chen)** Here; what they cost: [notebook 7](07_what_it_costs.ipynb).
+# - **Does injection help translation? Are other ways to inject better? Does the coreference resolver matter (`resolver-links`)?
+#   Which heads of which layers (`masking-free`, `importance-chooses`)? (on Liu & Chen)** [Notebook
+#   5](05_coreference_injection.ipynb).
+# - **How many groups, which part of the constraint (`parts-needed`), and does it work on trained models? (on Ni et al.)** Of
+#   translation models: notebook 4.
+#
+# *Not answered*: distillation and quantization, injection for classification, groups in other tasks, BERT, GPT and vision.
 #
 # </details>
 #

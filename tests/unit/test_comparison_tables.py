@@ -122,6 +122,9 @@ def test_predictors():
     predicts = said_of.predictors(found.reset_index())
     assert f"in encoder self and cross heads: *gradient importance* {rhos[said_of.UNIT]:.2f} [" in predicts
     assert said_of.named("cp") not in predicts
+    sure = pd.DataFrame({"measure": ["cp", "votes"] * 2, "kind": ["cross"] * 2 + ["decoder"] * 2, "low": [0.1, 0.1, 0.2, -0.1]})
+    sure = sure.assign(heads=within, truth=LOSS, models=3, shown=True, rho=0.5)
+    assert said_of.above_zero(sure.replace("cp", "attnlrp")).endswith("in each: *relevance, AttnLRP*.")
     heads = {("a", 1): table(0).assign(**{said_of.UNIT: lambda own: own[LOSS]}), ("a", 2): table(1)}
     alike = pd.DataFrame({"shown": [True, False]}, pd.MultiIndex.from_product([["a"], [1, 2], ["encoder"]]))
     assert said_of.felt(heads, alike).startswith(
@@ -146,26 +149,10 @@ def test_reliability_of_two_halves():
     values = [rho(part.xs(0, level="half").confidence, part.xs(1, level="half").confidence) for part in halves.values()]
     row = found.loc[("encoder", "confidence")]
     assert [row.rho, row.low, row.high] == pytest.approx(fisher(values)) and row.low < 0
-    whole = [max(2 * value / (1 + value), 0) for value in fisher(values)]  # reliability has no numbers below 0
-    assert row[["reliability", "reliability_low", "reliability_high"]].tolist() == pytest.approx(whole)
-    assert row.bound == pytest.approx(np.sqrt(whole[0])) and found.bound["encoder", "cp"] > 0.99
-    bounds = pd.DataFrame({"kind": "encoder", "measure": ["cp", "confidence"], "bound": [0.95, 0.5]})
-    told = said_of.bounds(bounds.assign(reliability_low=0.0, reliability_high=0.64))
-    assert told.endswith("encoder self heads: confidence 0.50 [0.00, 0.80]; the others measured on halves 0.95.")
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
 
 
-def test_the_costliest_head_and_the_place_of_those_that_others_put_first():
-    drawn = pd.DataFrame({LOSS: [1.0, 4, 2, 3], "confidence": [9.0, 1, 1, 1]}, index(encoder=[4]))
-    told = said_of.costliest(drawn)
-    assert told.startswith("Of 4 encoder self heads the loss needs layer 1, head 2 most.")
-    assert (
-        told.endswith("most. The first by confidence is number 4 by that loss.")
-        and said_of.costliest(drawn[["confidence"]]) == ""
-    )
-    always = drawn.assign(**{SURVIVAL: [2.1, 5.7, 5.8, 5.9], contest.runs.CLOSES: [0.1, np.inf, np.inf, np.inf]})
-    assert "most. It is one of 3 that L0 keeps at all its 5 prices." in said_of.costliest(always)
-    assert "L0" not in said_of.costliest(always.assign(**{contest.runs.CLOSES: 0.1}))
+def test_rules_of_relevance_one_by_one():
     pairs = pd.DataFrame({"kind": "encoder", "one": ["cp"], "other": "gradient, example", "rho": 0.4, "low": 0.1, "high": 0.6})
     assert said_of.rules(pairs).endswith("by rule: conservative 0.40 [0.10, 0.60].") and not said_of.rules(pairs[:0])
     assert said_of.rules(pairs.assign(over=intervals.HEADS)).endswith("; intervals over heads of one training.")
@@ -266,17 +253,17 @@ def test_every_criterion_against_l0_is_one_family():
     takeaway, advice, _ = told(random=[-1.0, 1.0], **dict.fromkeys("ab", -1.0), f=9.0)
     assert "at random by 0.0 [-1.8, +1.8]." in takeaway
     assert takeaway.startswith("In EN-RU news (2 trainings) 3 of 8 encoder heads stay. By *f* BLEU changes by +9")
-    assert "(Holm's correction over 4 choices): told from them *f* +9.0 [+7.2, +10.8]; not told *L0, while" in takeaway
+    assert "(Holm's correction over 4 choices): told from them *f* +9.0 [+7.2, +10.8] (when tested" in takeaway
+    assert takeaway.count("over trainings, not over 4 random draws, 1); not told *L0, while") == 1
     assert advice == (
-        "**To prune, rank by f.** In EN-RU news (2 trainings) 1 of 4 choices beat random heads after Holm's correction (units:"
-        " 4 random choices; with trainings as units 1), *f* by +9.0 [+7.2, +10.8] BLEU."
+        "**To prune an encoder, rank by f.** In EN-RU news (2 trainings) 1 of 4 choices beat random heads after Holm's"
+        " correction, *f* by +9.0 [+7.2, +10.8] BLEU."
     )
     costs = pd.Series({"f": 2.0, "a": 1.0, "b": 3.25, "confidence": 0.5})  # the cheapest of those that are told from chance
     _, advice, ahead = told(costs, random=[-1.0, 1.0], f=9.0, a=8.5, b=8.5)
-    assert "*a* +0.50 [+0.50, +0.50]" in ahead and "correction: none" not in ahead and "L0" not in ahead  # that is no better
-    assert advice.startswith("**To prune, rank by a.** In EN-RU news (2 trainings) 3 of 4 choices") and advice.endswith(
-        "1 of the other 2 is shown better; as run, they took 2.00 (*f*) to 3.25 (*b*) times as long, where timed (notebook 7)."
-    )
+    assert "*a* and *L0, while it trains*. By" in ahead and "*a* +0.5 [+0.5, +0.5]" in ahead
+    assert advice.startswith("**To prune an encoder, rank by a.** In EN-RU news (2 trainings) 3 of 4 choices")
+    assert advice.endswith("1 of the other 2 is shown better.")
     assert told(random=0.0, cp=0.0)[1].startswith("No measure is shown to choose better than chance; the best")
     alone = {ONE: one}  # no interval over one training
     alone = contest.tables.over_seeds(alone, ("criterion", "test set"))
@@ -296,11 +283,8 @@ def test_choices_told_from_random_draws_are_counted_by_trainings_too():
             **{"L0 (trained)": own - 4, "random": drawn, "f": own} | dict.fromkeys("abc", own - 4)
         )
     ranked, drawn = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.stacked(parts)
-    told = said_of.advice(ranked, drawn)
-    assert (
-        "1 of 5 choices beat random heads after Holm's correction (units: 16 random choices; with trainings as units none)"
-        in told
-    )
+    told = said_of.beyond_random(ranked, drawn)
+    assert "*f* +4.0" in told and "(when tested over trainings, not over 16 random draws, none); not told" in told
 
 
 def test_an_interval_over_draws_is_never_narrower_than_the_draws_allow():
@@ -321,6 +305,12 @@ def test_the_answer_is_of_what_is_within_and_over_all_layers():
         " 0.50 to 0.92). A."
     )
     assert said_of.answer(pairs[:0]).startswith("This run prunes no model")
+    ends = {"other": said_of.SURVIVAL, "rho": [0.9, 0.1], "low": 0.0, "high": 1.0, "models": 3}
+    two = pd.DataFrame({"kind": "encoder", "one": [said_of.UNIT, "confidence"]} | ends)
+    assert (
+        " gradient importance by 0.90 [0.00, 1.00] (3 models; other text: 0.80), with confidence by 0.10 [0.00, 1.00] (0.20)."
+        in (said_of.answer(part, "A.", "natural", [two, two.assign(rho=[0.8, 0.2])], "other"))
+    )
     models = {("a", 1): 0, ("a", 2): 0, ("b" + contest.tables.EVERY, 1): 0}
     assert said_of.swept(models) == "a and b (sweep of heads of all kinds)"
     everywhere = contest.tables.agreement({ONE: (own := table(0))}, within=False).set_index(["kind", "one", "other"])
@@ -358,14 +348,16 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     tables = {("a", 1): worth.to_frame(), ("a", 2): worth.to_frame() + 1, ("b", 1): -worth.to_frame()}
     shares = contest.tables.shares(tables)
     assert shares.to_numpy().tolist() == pytest.approx(np.array([[0.75, 0.25], [8 / 12, 4 / 12]]))  # none of a negative sum
-    emptied = whole.assign(**{"layer 1": 0})  # the best one keeps nothing either: this tells none apart
     kept = said_of.by_layer(ranked, whole)
     assert kept.loc["confidence"].tolist() == [0, 2] and kept.loc["random"].tolist() == [1, 1]
-    assert said_of.recommended(ranked, whole, shares, ranked.assign(model="b")).endswith(
-        " *confidence* keeps no head of layer 1 here, which the loss needs most (gradient importance: 2); BLEU above random"
-        " heads is 0.0 in a and 0.0 in b (not tested)."
+    lower = ranked.assign(value=ranked.value.where(ranked.criterion != "confidence", -3.5))
+    there = whole.assign(model="b", **{"layer 1": whole["layer 1"] + 3})
+    assert said_of.recommended(lower, whole, shares, there).endswith(
+        "shown better. In a BLEU above random heads is 0.0 by *confidence*, and of layer 1, which the loss needs most, 0 heads"
+        " stay (by *gradient importance* 2); in b 0.0, and 3 (5; not tested)."
     )
-    assert said_of.recommended(ranked, emptied, shares, None) == said_of.recommended(ranked, whole, shares[:0], None) == ""
+    assert said_of.recommended(ranked, whole, shares, None).endswith("shown better.")  # none below random heads
+    assert said_of.recommended(ranked, whole, shares[:0], None) == ""
     drawn = said_of.beside_random(ranked, contest.tables.against(parts), whole, 8)
     assert len(drawn) == 12 and drawn.low.isna().all() and drawn.model.iloc[0].startswith("2 of 8 heads left, then trained")
     alone = said_of.beside_random(ranked, contest.tables.against(parts), whole[whole.seed == 1])
@@ -380,11 +372,29 @@ def test_what_carries_over_to_other_text():
     parts = {("a", 1): contested(**values).assign(above=-2.0, above_low=-3.0, above_high=-1.0)}
     ranked, tested = contest.tables.over_seeds(parts, ("criterion", "test set")), contest.tables.against_l0(parts)
     tested = tested.assign(p_holm=np.where(tested.criterion == "votes", 0.01, 0.5))
-    assert said_of.elsewhere(ranked, ranked, tested, "other") == (
+    whole = contest.tables.stacked(parts)
+    assert said_of.elsewhere(ranked, whole, ranked, tested, "other") == (
         "On other text (a, 1 training, 3 encoder heads left) *gradient importance* is -2.0 [-3.0, -1.0] BLEU on test beside L0."
         " Worse than L0 after Holm's correction: on test *votes*."
     )
-    assert said_of.elsewhere(ranked, ranked[ranked.criterion != said_of.UNIT], tested, "other") == ""
+    assert said_of.elsewhere(ranked, whole, ranked[ranked.criterion != said_of.UNIT], tested, "other") == ""
+    equal = {
+        "control": ["L0", "gradient importance", "random heads off"],
+        "seeds": 5,
+        "value": [1.0, 2, 3],
+        "low": 0,
+        "high": 9,
+    }
+    equal = pd.DataFrame(equal | {"change": 4.0, "change_low": 3.0, "change_high": 5.0})
+    assert "by +4.0 [+3.0, +5.0] BLEU; *votes* alone," in said_of.printed(equal, tested)
+    rows = {
+        "gradient importance, 2 a layer": 3.0,
+        "random heads off, 2 a layer, draw 1": 2.0,
+        "random heads off, 2 a layer, draw 2": 5.0,
+    }
+    told = said_of.even(equal, pd.Series(rows, name="value").rename_axis("row").reset_index())
+    assert "has 2.0 [0.0, 9.0] BLEU, random heads of grouped models 3.0 [0.0, 9.0] (5 trainings)." in told
+    assert told.endswith("below the mean of 2 random draws at 1 of 1 numbers of heads, below the best at none.")
 
 
 def test_what_is_drawn_of_heads_removed_at_once():

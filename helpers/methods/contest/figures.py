@@ -229,7 +229,7 @@ def ranking(frame: pd.DataFrame, unit: str = "change", kept: pd.DataFrame | None
             where = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             axis.annotate(layer + 1, (layer, 1), (0, 3), ha="center", fontsize=8, **where)
         if len(needed):
-            axis.set_xlabel("% of what single\nheads cost", fontsize=8)
+            axis.set_xlabel("% of what single\nheads cost (frame: most)", fontsize=8)
             most = int(np.argmax(needed))
             axis.add_patch(plt.Rectangle((most - 0.5, -0.5), 1, len(order), fill=False, ec=MODELS[1], lw=1.6, zorder=5))
     axes[0, 0].set_ylim(len(order) - 0.5, -0.5)

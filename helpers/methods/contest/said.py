@@ -13,7 +13,7 @@ from helpers.measures.lrp import RULES
 from helpers.measures.ranks import correlation
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
-from helpers.methods.contest.runs import CLOSES, DECODER, ESTIMATES, SURVIVAL, UNIT
+from helpers.methods.contest.runs import DECODER, ESTIMATES, SURVIVAL, UNIT
 from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED, distinct, nested
 from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, count, ends, interval, listed, number
@@ -31,7 +31,6 @@ MODELS = {DECODER: "Llama-style decoder (grouped-query)"}  # as people call them
 VALUES = ["value", "low", "high"]
 LEVEL = 0.05  # of a test
 HALF = 0.5  # of a correlation, below which a rank holds in part only
-HIGH = 0.9  # a bound on correlations above which it binds little
 CALLED = {TRAINED: "L0, while it trains", NAMES["map"]: "L0's heads, cut at once", "gradual": "gradient, step by step"}
 SAME_NUMBER = "heads of the same number"
 COMPARED = {
@@ -107,23 +106,6 @@ def median(table: pd.DataFrame) -> str:
     return number(table.rho[table.kind == _main(table)].median(), ".2f")
 
 
-def costliest(table: pd.DataFrame) -> str:
-    """Of a head table: which encoder head the loss needs most, and what place by that loss the first of other measures has."""
-    own = table[table.index.isin([table.index[0][0]], level="kind")]
-    if TRUTH not in own or own[TRUTH].isna().any():
-        return ""
-    place, (kind, layer, head) = own[TRUTH].rank(ascending=False, method="min"), own[TRUTH].idxmax()
-    always = own.index[own[CLOSES] == np.inf] if CLOSES in own else own.index[:0]
-    names = [name for name in (UNIT, "confidence") if name in own and own[name].notna().all()]
-    tops = {name: place[own[name].idxmax()] for name in names}
-    told = "".join(f" The first by {named(name)} is number {at:.0f} by that loss." for name, at in tops.items() if at > 1)
-    same = listed(named(name) for name, at in tops.items() if at == 1) if 1 in tops.values() else ""
-    said = f"Of {len(own)} {KIND_TITLES[kind]} heads the loss needs layer {layer + 1}, head {head + 1} most."
-    if (kind, layer, head) in always:  # a gate is never open for sure: above all prices is less than one more
-        said += f" It is one of {len(always)} that L0 keeps at all its {np.ceil(own[SURVIVAL][always].min()) - 1:.0f} prices."
-    return said + f" It is also the first by {same}." * bool(same) + told
-
-
 def telling(table: pd.DataFrame) -> pd.DataFrame:
     """Of `tables.predictors` within layers what can tell of a truth: of `FEW` models or more, with an effect to predict.
 
@@ -141,9 +123,16 @@ def predictors(table: pd.DataFrame) -> str:
     told, part = [], telling(table).dropna(subset="rho")
     for name in (UNIT, "confidence", ESTIMATES[0]):
         rows = part[part.measure == name]
-        each = [f"{interval(*row, '.2f')}" for row in rows[["rho", "low", "high"]].to_numpy()]
-        told += [f"*{named(name)}* {listed(each)}"] if len(each) else []
+        each = [interval(*row, ".2f") for row in rows[["rho", "low", "high"]].to_numpy()]
+        told += [f"*{named(name)}* {listed(each)}"] if each else []
     return f"Rank correlation in {listed(KIND_TITLES[kind] for kind in part.kind.unique())} heads: {'; '.join(told)}."
+
+
+def above_zero(table: pd.DataFrame) -> str:
+    """Of the same, which measures are above zero by their own interval in each kind of attention."""
+    part = telling(table).dropna(subset="rho")
+    sure = (part.low > 0).groupby(part.measure, sort=False).sum() == part.kind.nunique()
+    return f"Above zero by their own interval in each: {_starred(sure.index[sure])}."
 
 
 def felt(tables: Mapping[Any, pd.DataFrame], differ: pd.DataFrame | None) -> str:
@@ -167,8 +156,7 @@ def stability(table: pd.DataFrame) -> str:
     """Of `tables.reliability` with `tables.stability`: how alike drawn measures are on other sentences and matched heads."""
     drawn = steady(table)
     rho = drawn.groupby("compared", sort=False).rho.median()
-    chance = rho.get(SAME_NUMBER, np.nan)
-    rho = rho.drop(SAME_NUMBER, errors="ignore")
+    chance, rho = rho.get(SAME_NUMBER, np.nan), rho.drop(SAME_NUMBER, errors="ignore")
     told = listed(f"{number(value, '.2f')} on {how}" for how, value in rho.items())
     told += f" ({number(chance, '.2f')} on {SAME_NUMBER})" * bool(chance == chance)
     own = drawn[drawn.measure == UNIT].set_index("compared").rho.reindex(rho.index).dropna()
@@ -179,8 +167,7 @@ def stability(table: pd.DataFrame) -> str:
 
 def likeness(table: pd.DataFrame) -> str:
     """Of `tables.likeness`: how alike matched heads of the first kind are, and what follows of it."""
-    table = table.reset_index("kind")
-    table = table[table.kind == _main(table)]
+    table = table.reset_index("kind").loc[lambda rows: rows.kind == _main(rows)]
     said = f"Matched heads look alike by a cosine of {ends(table.cosine, '.2f')} ({ends(table.chance, '.2f')} with random"
     return f"{said} weights)."
 
@@ -198,18 +185,13 @@ def at_once(each: pd.DataFrame) -> tuple[str, str]:
     """Of `tables.each_training`: whether gradient importance costs less than random heads; which do better, and by layer."""
     change = each.groupby(["model", "criterion", "seed"], sort=False).change.mean()
     mean, worst = change.groupby(level=[0, 1], sort=False).mean().unstack(0), change.groupby(level=1).max()
-    less = [f"*{named(name)}*" for name in DRAWN if worst[worst.index == name].lt(0).all() and name in worst and name != UNIT]
+    less = [name for name in DRAWN if name in worst and worst[name] < 0 and name != UNIT]
     some = "in every setting and training" if worst[UNIT] < 0 else "not in every training"
     said = f"As a mean over numbers of heads, removal by *{named(UNIT)}* costs less than random heads {some}"
-    said += f"; so {'do' if len(less) > 1 else 'does'} {listed(less)}, where measured" * bool(less)
-    said += "."
+    said += f"; so {'do' if len(less) > 1 else 'does'} {_starred(less)}, where measured" * bool(less)
     won = (each.change < 0).groupby(each.criterion).agg(["sum", "size"])
-    told = [f"*{named(name)}* {won['sum'][name]} of {won['size'][name]}" for name in DRAWN if f"*{named(name)}*" in less]
-    more = (
-        f"Single cuts where it costs less: *{named(UNIT)}* {won['sum'][UNIT]} of {won['size'][UNIT]}, {listed(told)}. "
-        if told
-        else ""
-    )
+    told = [f"*{named(name)}* {won['sum'][name]} of {won['size'][name]}" for name in (UNIT, *less)]
+    more = f"Single cuts where it costs less: {listed(told)}. " * bool(less)
     rest = mean.drop([name for name in mean.index if name == UNIT or name.endswith(", by layer")])
     for model in mean.columns[(rest < mean.loc[UNIT]).sum() > rest.notna().sum() / 2]:
         before, of = (rest[model] < mean.at[UNIT, model]).sum(), count(len(change[model].index.unique("seed")), "training")
@@ -223,7 +205,7 @@ def at_once(each: pd.DataFrame) -> tuple[str, str]:
         parts = {"one kind": kept[~every].dropna(), "all kinds": kept[every].dropna()}
         told = [f"{ends(part, '%')} where heads of {which} go" for which, part in parts.items() if len(part)]
         more += f"*By layer* keeps of its gain on random heads {listed(told)}. "
-    return said, f"{more}Differences are not tested."
+    return f"{said}.", f"{more}Differences are not tested."
 
 
 def removed(each: pd.DataFrame, entered: Sequence[str] = ()) -> pd.DataFrame:
@@ -269,6 +251,11 @@ def _called(criterion: str) -> str:
     return CALLED.get(criterion) or named(criterion)
 
 
+def _starred(criteria: Iterable[Any]) -> str:
+    """Several of these."""
+    return listed(f"*{_called(str(name))}*" for name in criteria)
+
+
 def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Of `tables.over_seeds` of a contest the first model and test set, by criterion, and of these L0's rivals, best first."""
     own = ranked[ranked.criterion == TRAINED].head(1)
@@ -276,15 +263,21 @@ def _rivals(ranked: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return here, here.drop([TRAINED, NAMES["map"], RANDOM], errors="ignore")
 
 
+def _beyond(ranked: pd.DataFrame, drawn: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """Of a contest's first model, how far each choice is ahead of random heads, and whether it is told from these."""
+    here, _ = _rivals(ranked)
+    found = _ahead(ranked, drawn, [(name, RANDOM) for name in here.index.drop(RANDOM)])
+    return found, (found["value"] > 0) & (found.p_holm < LEVEL)
+
+
 def beyond_random(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Of a contest's first model, how far each choice is ahead of random heads, and which are told from these."""
     here, rivals = _rivals(ranked)
     if RANDOM not in here.index or rivals.empty or here.seeds.min() < 2:
         return ""
-    found = _ahead(ranked, drawn, [(name, RANDOM) for name in here.index.drop(RANDOM)])
-    better = (found["value"] > 0) & (found.p_holm < LEVEL)
-    said = f"BLEU above random heads (Holm's correction over {len(found)} choices): told from them"
-    return f"{said} {_told(found[better])}; not told {_told(found[~better])}."
+    found, better = _beyond(ranked, drawn)
+    said = f"BLEU above random heads (Holm's correction over {len(found)} choices): told from them {_told(found[better])}"
+    return f"{said}{_units(ranked, drawn, found)}; not told {_told(found[~better])}."
 
 
 def _told(found: pd.DataFrame, form: str = "+.1f") -> str:
@@ -342,18 +335,6 @@ def unpruned(ranked: pd.DataFrame, drawn: pd.DataFrame, steps: int) -> str:
     return f"BLEU minus that of the unpruned model ({said}); both train {number(steps)} more steps"
 
 
-def _nothing(ranked: pd.DataFrame, drawn: pd.DataFrame, shares: pd.DataFrame) -> tuple[int, Any, list[str]]:
-    """The layer where most of the loss is, heads that criteria keep there, and rivals that keep none where the best does."""
-    here, rivals = _rivals(ranked)
-    own = _first(ranked, drawn).merge(here[["test set"]].drop_duplicates())
-    if shares.empty or rivals.empty or not {"layer 1"} <= {*own}:
-        return 0, None, []
-    at = int(shares.mean().idxmax())
-    kept = own.fillna({f"layer {at + 1}": 0}).groupby("criterion")[f"layer {at + 1}"]
-    nothing = [name for name in rivals.index if kept.max()[name] == 0]
-    return at, kept, [] if rivals.index[0] in nothing else nothing
-
-
 def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     """Of `tables.over_seeds` of a contest: how the best rival, L0 and random heads change BLEU against the control.
 
@@ -370,9 +351,8 @@ def trained_on(ranked: pd.DataFrame, drawn: pd.DataFrame, of: int = 0) -> str:
     if rivals.empty:
         return "L0 has no rival in this run."
     left = drawn[drawn.criterion == TRAINED].merge(here[["model", "test set"]].drop_duplicates())["heads"]
-    said = (
-        f"In {here.model.iloc[0]} ({count(int(here.seeds[TRAINED]), 'training')}) {ends(left, '.0f')}{f' of {of}' * bool(of)}"
-    )
+    said = f"In {here.model.iloc[0]} ({count(int(here.seeds[TRAINED]), 'training')}) {ends(left, '.0f')}"
+    said += f" of {of}" * bool(of)
     said += f" encoder heads stay. By *{_called(rivals.index[0])}* BLEU changes by"
     said += f" {interval(*rivals.iloc[0][VALUES], '+.1f')}, by L0 by {interval(*here.loc[TRAINED, VALUES], '+.1f')}"
     return f"{said}, at random by {interval(*here.loc[RANDOM, VALUES], '+.1f')}." if RANDOM in here.index else f"{said}."
@@ -395,18 +375,15 @@ def _ahead(ranked: pd.DataFrame, drawn: pd.DataFrame, pairs: Sequence[tuple[str,
 
 
 def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of a contest how far its best rival of L0 is ahead of the other choices that are above random heads, with intervals."""
+    """Of a contest from which other choices its best rival of L0 is told, and ahead of which it is by its own interval."""
     here, rivals = _rivals(ranked)
     if rivals.empty or here.seeds.min() < 2:
         return ""
     best = rivals.index[0]
     found = _ahead(ranked, drawn, [(best, name) for name in here.index.drop([best, RANDOM], errors="ignore")])
-    apart = found.value[found.p_holm >= LEVEL].sort_values(ascending=False)  # by how much, and yet not told
-    found = found[found.index.isin(here.index[here.value > here.value.get(RANDOM, -np.inf)])]
-    sure = [f"*{_called(str(name))}*" for name in found.index[found.p_holm < LEVEL]]
-    said = f"BLEU of *{_called(best)}* minus that of others above random heads (told from it after Holm's correction:"
-    few = [f"; not even *{_called(str(name))}*, {number(value, '+.1f')}" for name, value in apart.head(1).items()]
-    return f"{said} {listed(sure)}{''.join(few)}): {_told(found, '+.2f')}."
+    sure, own = found.p_holm < LEVEL, found[found.low > 0]
+    said = f"Told from *{_called(best)}* after Holm's correction: {_starred(sure.index[sure])}"
+    return f"{said}. By its own interval it is ahead of {_told(own.sort_values('value'))}."
 
 
 def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = None) -> str:
@@ -423,39 +400,33 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     best = rivals.index[0]
     if RANDOM not in here.index or here.seeds.min() < 2:
         return f"One training decides no contest; the best by value is *{_called(best)}*."
-    beyond = _ahead(ranked, drawn, [(name, RANDOM) for name in here.index.drop(RANDOM)])
-    sure = beyond.index[(beyond["value"] > 0) & (beyond.p_holm < LEVEL)]
+    beyond, better = _beyond(ranked, drawn)
+    sure = beyond.index[better]
     if not len(sure):
         return f"No measure is shown to choose better than chance; the best by value is *{_called(best)}*."
     known = pd.Series(dtype=float) if costs is None else costs.drop(TRAINED, errors="ignore").reindex(sure).dropna()
     pick = str(known.idxmin()) if len(known) else str(sure[0])
-    said = f"**To prune, rank by {_called(pick)}.** In {here.model.iloc[0]} ({count(int(here.seeds[pick]), 'training')})"
-    said += f" {len(sure)} of {len(beyond)} choices beat random heads after Holm's correction"
-    said += f"{_units(ranked, drawn, beyond)},"
-    said += f" *{_called(pick)}* by {interval(*beyond.loc[pick, VALUES], '+.1f')} BLEU."
+    said = f"**To prune an encoder, rank by {_called(pick)}.** In {here.model.iloc[0]}"
+    said += f" ({count(int(here.seeds[pick]), 'training')}) {len(sure)} of {len(beyond)} choices beat random heads after Holm's"
+    said += f" correction, *{_called(pick)}* by {interval(*beyond.loc[pick, VALUES], '+.1f')} BLEU."
     if len(sure) > 1:
         apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
         told = (apart.p_holm < LEVEL)[sure.drop(pick)] & (apart["value"] < 0)[sure.drop(pick)]
-        said += f" {told.sum() or 'None'} of the other {len(told)} is shown better"
-        if len(known) > 1:
-            rest = known.drop(pick).sort_values()
-            first, last = (f"{number(rest[name])} (*{_called(str(name))}*)" for name in rest.index[[0, -1]])
-            said += f"; as run, they took {first} to {last} times as long, where timed (notebook 7)"
-        said += "."
+        said += f" {told.sum() or 'None'} of the other {len(told)} is shown better."
     return said
 
 
 def _units(ranked: pd.DataFrame, drawn: pd.DataFrame, beyond: pd.DataFrame) -> str:
-    """Over how many random choices a contest's first model's `beyond` are, how many pass by trainings."""
+    """How many of a contest's first model's `beyond`, whose units are random draws, pass where trainings are the units."""
     means = drawn.groupby(["model", "test set", "criterion", "seed"], sort=False, as_index=False).change.mean()
     alone = _ahead(ranked, means, [(name, RANDOM) for name in beyond.index])
     if (beyond.runs == alone.runs).all():
         return ""
     passed = int(((alone["value"] > 0) & (alone.p_holm < LEVEL)).sum())
-    return f" (units: {int(beyond.runs.max())} random choices; with trainings as units {passed or 'none'})"
+    return f" (when tested over trainings, not over {int(beyond.runs.max())} random draws, {passed or 'none'})"
 
 
-def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
+def elsewhere(ranked: pd.DataFrame, drawn: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
     """What of a contest carries over to other text: of that `tables.over_seeds` and `tables.against_l0`."""
     (_, rivals), (there, _) = _rivals(ranked), _rivals(other)
     if rivals.empty or (first := rivals.index[0]) not in there.index:
@@ -466,49 +437,99 @@ def elsewhere(ranked: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, t
     beside = [f"{interval(*row, '+.1f')} BLEU on {at}" for *row, at in tested.loc[[first], [*VALUES, "test set"]].to_numpy()]
     said += f" *{_called(first)}* is {listed(beside)} beside L0."
     worse = tested[(tested.p_holm < LEVEL) & (tested["value"] < 0)]
-    told = [
-        f"on {at} {listed(f'*{_called(str(name))}*' for name in worse.index[worse['test set'] == at])}"
-        for at in tested["test set"].unique()
-    ]
-    return f"{said} Worse than L0 after Holm's correction: {'; '.join(told)}."
+    told = [f"on {at} {_starred(worse.index[worse['test set'] == at])}" for at in tested["test set"].unique()]
+    said += f" Worse than L0 after Holm's correction: {'; '.join(told)}."
+    sure = _beyond(ranked, drawn)[1] if RANDOM in set(drawn.criterion) else pd.Series(dtype=bool)
+    both = sure.index[sure].intersection(worse.index)
+    return said + f" {len(both)} of these beat random heads in {ranked.model.iloc[0]}." * bool(len(both))
+
+
+def printed(equal: pd.DataFrame, tested: pd.DataFrame) -> str:
+    """Of `tables.against_l0` of the first model, and of notebook 4's `equal_size`: Ni et al.'s choice beside L0."""
+    there = equal.set_index("control").loc["L0", ["change", "change_low", "change_high"]]
+    here = tested[tested.model == tested.model.iloc[0]].set_index("criterion").loc["votes", VALUES]
+    said = f"As printed, models trained in groups are ahead of L0 in notebook 4, by {interval(*there, '+.1f')} BLEU; *votes*"
+    return f"{said} alone, of models that were never grouped, are here {interval(*here, '+.1f')} beside it."
+
+
+def even(equal: pd.DataFrame, today: pd.DataFrame) -> str:
+    """Of notebook 4's `equal_size` and `today`, each layer keeping as many heads: gradient importance beside random heads."""
+    bleu = equal.set_index("control").loc[["gradient importance", "random heads off"]]
+    own, lot = (interval(*row, ".1f") for row in bleu[VALUES].to_numpy())
+    said = f"Where every layer keeps as many heads (notebook 4), *{named(UNIT)}* has {own} BLEU, random heads of grouped"
+    left = today.row.str.extract(r"^(gradient|random).*, (\d+) a layer")
+    rows = today.value.groupby([left[0], left[1]]).agg(["mean", "min", "size"])
+    chosen, drawn = rows.loc["gradient", "mean"], rows.loc["random"]
+    mean, best = ((chosen < drawn[level]).sum() or "none" for level in ("mean", "min"))
+    said += f" models {lot} ({count(int(bleu.seeds.iloc[0]), 'training')}). In a Llama-style decoder (1 training) its perplexity is below"
+    said += f" the mean of {drawn['size'].max()} random draws at {mean} of {len(chosen)} numbers of heads, below the best at"
+    return f"{said} {best}."
+
+
+def without(control: pd.DataFrame, model: str) -> str:
+    """Of notebook 3's `fig7_bleu_by_heads`: what a model loses that never had an encoder head."""
+    names = [f"worth from the start{end}" for end in ("", "_low", "_high")]
+    lost = control[(control.model == model) & (control.run == "control")].reindex(columns=names).dropna().to_numpy()
+    return "".join(f"Trained without encoder heads {model} loses {interval(*row, '.1f')} BLEU (notebook 3)." for row in lost)
 
 
 def recommended(ranked: pd.DataFrame, own: pd.DataFrame, shares: pd.DataFrame, other: pd.DataFrame | None) -> str:
-    """Of a contest what to prune by, and who keeps nothing of the layer where most of the loss is, here and elsewhere.
+    """Of a contest what to prune by, and what rivals below random heads keep of the layer where most of the loss is.
 
     Parameters
     ----------
     other : pandas.DataFrame or None
-        `tables.over_seeds` of a contest on other text.
+        `tables.stacked` of a contest on other text.
     """
-    _, rivals = _rivals(ranked)
-    at, kept, nothing = _nothing(ranked, own, shares)
-    if UNIT not in rivals.index[:1] or not nothing or {*nothing} != {*rivals.index[-len(nothing) :]}:
+    here, rivals = _rivals(ranked)
+    if UNIT not in rivals.index[:1] or RANDOM not in here.index or shares.empty:
         return ""
-    gains = []
-    for part in (ranked, other):
-        if part is not None and len(part):
-            bleu = part[part.model == part.model.iloc[0]].pivot(index="test set", columns="criterion", values="value")
-            told = listed(ends(bleu[name] - bleu[RANDOM], "+.1f") for name in nothing if name in bleu)
-            gains.append(f"{told} in {part.model.iloc[0]}")
-    said = "**To prune**, rank the heads of an encoder by gradient importance, then train on: in the contest nothing dearer is"
-    said += (
-        f" shown to choose better. {listed(f'*{_called(name)}*' for name in nothing)} keep{'s' * (len(nothing) == 1)} no head"
-    )
-    said += (
-        f" of layer {at + 1} here, which the loss needs most (gradient importance: {ends(kept.get_group(UNIT), '.0f')}); BLEU"
-    )
-    return f"{said} above random heads is {listed(gains)} (not tested)."
+    layer, below = f"layer {shares.mean().idxmax() + 1}", rivals.index[rivals["value"] < here["value"][RANDOM]]
+    told = []
+    for part in [part[part.model == part.model.iloc[0]] for part in (own, other) if part is not None and len(below)]:
+        if {layer, UNIT, *below} <= {*part, *part.criterion}:
+            bleu = part.groupby(["criterion", "test set"]).change.mean().unstack(0)
+            kept = {name: ends(part[layer][part.criterion == name].fillna(0), ".0f") for name in (UNIT, *below)}
+            gains = listed(ends(bleu[name] - bleu[RANDOM], "+.1f") for name in below)
+            told.append((part.model.iloc[0], gains, kept.pop(UNIT), listed(kept.values())))
+    said = "**To prune**, rank an encoder's heads over all layers by *gradient importance*, then train on: no choice of the"
+    said += " contest is shown better"
+    for at, (model, gains, best, left) in enumerate(told):
+        said += f"; in {model} {gains}, and {left} ({best}; not tested)" if at else (
+            f". In {model} BLEU above random heads is {gains} by {_starred(below)}, and of {layer}, which the loss needs most,"
+            f" {left} heads stay (by *gradient importance* {best})"
+        )  # fmt: skip
+    return f"{said}."
 
 
-def answer(agreement: pd.DataFrame, advice: str = "", text: str = "generated") -> str:
-    """The question of the notebook answered: of `tables.agreement` what is `drawn`, and which measure to prune by."""
+def answer(
+    agreement: pd.DataFrame, advice: str = "", text: str = "generated", everywhere: Sequence[pd.DataFrame] = (), other: str = ""
+) -> str:
+    """The question of the notebook answered: of `tables.agreement` what is `drawn`, and which measure to prune by.
+
+    Parameters
+    ----------
+    everywhere : sequence of pandas.DataFrame
+        `tables.agreement` over all layers, here and on `other` text.
+    """
     part, said = agreement[agreement.kind == _main(agreement)], []
     if len(part):
         said.append(f"**On {text} text measures {_how(part.rho.median())}.** Two of {len({*part.one, *part.other})} rank")
         said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads of a layer alike by {median(agreement)} (median;")
         said.append(f"{ends(part.rho, '.2f')}).")
+    rhos = [_with_l0(table) for table in everywhere]
+    if rhos and min(map(len, rhos)) > 1:
+        (one, two), (also, too) = [interval(*row[:3], ".2f") for row in rhos[0]], [number(row[0], ".2f") for row in rhos[-1]]
+        said.append(f"Over all layers how long L0 keeps a head agrees with gradient importance by {one}")
+        said.append(f"({count(int(rhos[0][0, 3]), 'model')}; {other} text: {also}), with confidence by {two} ({too}).")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
+
+
+def _with_l0(table: pd.DataFrame) -> np.ndarray:
+    """Of `tables.agreement` how gradient importance and confidence go with how long L0 keeps encoder heads; empty without."""
+    pairs = table[(table.kind == "encoder") & (table[["one", "other"]] == SURVIVAL).any(axis=1)]
+    pairs = pairs.set_index(pairs.one.where(pairs.one != SURVIVAL, pairs.other))
+    return pairs.reindex([UNIT, "confidence"])[["rho", "low", "high", "models"]].dropna().to_numpy()
 
 
 def _how(rho: float) -> str:
@@ -531,14 +552,3 @@ def rules(table: pd.DataFrame) -> str:
     told = [f"{named(r.one).removeprefix('relevance, ')} {interval(r.rho, r.low, r.high, '.2f')}" for r in part.itertuples()]
     over = "; intervals over heads of one training" * bool("over" in part and part.over.eq(intervals.HEADS).any())
     return f"Gradient importance and relevance of encoder heads, by rule: {', '.join(told)}{over}." if told else ""
-
-
-def bounds(table: pd.DataFrame) -> str:
-    """Of `tables.reliability`: what bounds the correlation of each measure with anything, least first, high ones together."""
-    part = table[table.kind == _main(table)].dropna(subset="bound").sort_values("bound")
-    low, rest = part[part.bound < HIGH], part[part.bound >= HIGH]
-    least = np.sqrt(low[["bound", "reliability_low", "reliability_high"]].clip(lower=0).pow([2, 1, 1]))
-    told = [f"{named(name)} {interval(*row, '.2f')}" for name, row in zip(low.measure, least.to_numpy(), strict=True)]
-    told += [f"the others measured on halves {ends(rest.bound, '.2f')}"] if len(rest) else []
-    kind = KIND_TITLES[_main(table)]
-    return f"Bounds on any correlation with a measure of {kind} heads: {'; '.join(told)}." if told else ""
