@@ -21,7 +21,7 @@
 # head's share of what its layer contributes, *confidence*, its largest attention weight, and *L0*: training closes heads' gates
 # at a price; Ni et al. 2023 ([arXiv 2305.14380](https://arxiv.org/abs/2305.14380)) by *votes* for a group's head; Liu & Chen
 # 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)) by *gradient importance*: how steeply the loss moves as a gate
-# closes. Ni et al. print L0 beside their models, which are ahead.
+# closes.
 #
 # Here every head gets every measure (formulas are folded below the first table). In the *contest* heads are removed by each,
 # and the model trains on.
@@ -119,7 +119,7 @@ display(sortable(heart, called, digits, f"{first[0]}: every head"))
 # ([arXiv 1905.10650](https://arxiv.org/abs/1905.10650)); *gradient, signed* is attribution patching (Syed et al. 2023,
 # [arXiv 2310.10348](https://arxiv.org/abs/2310.10348)), relevance patching RelP (Jafari et al. 2025,
 # [arXiv 2508.21258](https://arxiv.org/abs/2508.21258)), AttnLRP of Achtibat et al. 2024
-# ([arXiv 2402.05602](https://arxiv.org/abs/2402.05602)). *Votes* are Ni et al.'s, on models that were never grouped.
+# ([arXiv 2402.05602](https://arxiv.org/abs/2402.05602)).
 #
 # Models: EN-RU news and subtitles, EN-RU news, small (half as many encoder layers, one decoder layer of two heads), the
 # summarizer of notebook 5 and the Llama-style decoder of notebook 4.
@@ -153,8 +153,7 @@ run.figure(
     takeaway=said.agreement(said.drawn(agreement)),
     show=bool(contests),
 )
-why = """The claim takes LRP αβ alone, the default: both others keep the sign of what they sum. Of each family of measures
-one is drawn; all of them, and decoder and cross heads, are in the file `agreement`."""
+why = "Of each family of measures one is drawn; all of them, and decoder and cross heads, are in the file `agreement`."
 display(folded("More: relevance by its three rules, and what is not drawn", said.rules(agreement), why))
 
 # %% [markdown]
@@ -269,7 +268,7 @@ texts = {"controlled": "generated", "natural": "natural"}
 
 
 def published(place, *names):
-    """Its tables, if it has them all."""
+    """Those of its tables that there are."""
     return [pd.read_csv(path) for name in names if (path := place.table(name)).exists()]
 
 
@@ -329,7 +328,7 @@ first = said.answer(said.drawn(agreement), advice, of, [everywhere, *also] if al
 closing = f"""
 {take}
 
-*Limits.* This is {of} text and models are small.{" ".join(["", *limits])}
+*Limits.* {of.capitalize()} text, small models.{" ".join(["", *limits])}
 ([All differences](../docs/differences.md).)
 """
 verdicts.fill("contest" if contests else "agreement", closing, first=first, more=natural)

@@ -438,18 +438,18 @@ def elsewhere(ranked: pd.DataFrame, drawn: pd.DataFrame, other: pd.DataFrame, te
     said += f" *{_called(first)}* is {listed(beside)} beside L0."
     worse = tested[(tested.p_holm < LEVEL) & (tested["value"] < 0)]
     told = [f"on {at} {_starred(worse.index[worse['test set'] == at])}" for at in tested["test set"].unique()]
-    said += f" Worse than L0 after Holm's correction: {'; '.join(told)}."
     sure = _beyond(ranked, drawn)[1] if RANDOM in set(drawn.criterion) else pd.Series(dtype=bool)
     both = sure.index[sure].intersection(worse.index)
-    return said + f" {len(both)} of these beat random heads in {ranked.model.iloc[0]}." * bool(len(both))
+    ahead = f", {len(both)} of them ahead of random heads in {ranked.model.iloc[0]}" * bool(len(both))
+    return f"{said} Worse than L0 after Holm's correction{ahead}: {'; '.join(told)}."
 
 
 def printed(equal: pd.DataFrame, tested: pd.DataFrame) -> str:
     """Of `tables.against_l0` of the first model, and of notebook 4's `equal_size`: Ni et al.'s choice beside L0."""
     there = equal.set_index("control").loc["L0", ["change", "change_low", "change_high"]]
     here = tested[tested.model == tested.model.iloc[0]].set_index("criterion").loc["votes", VALUES]
-    said = f"As printed, models trained in groups are ahead of L0 in notebook 4, by {interval(*there, '+.1f')} BLEU; *votes*"
-    return f"{said} alone, of models that were never grouped, are here {interval(*here, '+.1f')} beside it."
+    said = f"As Ni et al. print, models trained in groups are ahead of L0 in notebook 4, by {interval(*there, '+.1f')} BLEU;"
+    return f"{said} *votes* alone, of models that were never grouped, are here {interval(*here, '+.1f')} beside it."
 
 
 def even(equal: pd.DataFrame, today: pd.DataFrame) -> str:
@@ -461,15 +461,15 @@ def even(equal: pd.DataFrame, today: pd.DataFrame) -> str:
     rows = today.value.groupby([left[0], left[1]]).agg(["mean", "min", "size"])
     chosen, drawn = rows.loc["gradient", "mean"], rows.loc["random"]
     mean, best = ((chosen < drawn[level]).sum() or "none" for level in ("mean", "min"))
-    said += f" models {lot} ({count(int(bleu.seeds.iloc[0]), 'training')}). In a Llama-style decoder (1 training) its perplexity is below"
-    said += f" the mean of {drawn['size'].max()} random draws at {mean} of {len(chosen)} numbers of heads, below the best at"
-    return f"{said} {best}."
+    said += f" models {lot} ({count(int(bleu.seeds.iloc[0]), 'training')}). In a Llama-style decoder (perplexity,"
+    said += f" 1 training) it beats the mean of {drawn['size'].max()} random draws at {mean} of {len(chosen)} numbers of heads"
+    return f"{said}, the best at {best}."
 
 
 def without(control: pd.DataFrame, model: str) -> str:
     """Of notebook 3's `fig7_bleu_by_heads`: what a model loses that never had an encoder head."""
     names = [f"worth from the start{end}" for end in ("", "_low", "_high")]
-    lost = control[(control.model == model) & (control.run == "control")].reindex(columns=names).dropna().to_numpy()
+    lost = control[(control.model == model) & (control.run == "control")].reindex(columns=names).dropna().to_numpy()[:1]
     return "".join(f"Trained without encoder heads {model} loses {interval(*row, '.1f')} BLEU (notebook 3)." for row in lost)
 
 
@@ -492,11 +492,11 @@ def recommended(ranked: pd.DataFrame, own: pd.DataFrame, shares: pd.DataFrame, o
             kept = {name: ends(part[layer][part.criterion == name].fillna(0), ".0f") for name in (UNIT, *below)}
             gains = listed(ends(bleu[name] - bleu[RANDOM], "+.1f") for name in below)
             told.append((part.model.iloc[0], gains, kept.pop(UNIT), listed(kept.values())))
-    said = "**To prune**, rank an encoder's heads over all layers by *gradient importance*, then train on: no choice of the"
-    said += " contest is shown better"
+    said = "**To prune**, rank an encoder's heads over all layers by *gradient importance* (no other is shown"
+    said += " better), then train on"
     for at, (model, gains, best, left) in enumerate(told):
-        said += f"; in {model} {gains}, and {left} ({best}; not tested)" if at else (
-            f". In {model} BLEU above random heads is {gains} by {_starred(below)}, and of {layer}, which the loss needs most,"
+        said += f". In {model} {gains}, and {left} ({best}; not tested)" if at else (
+            f". In {model} BLEU above random heads is {gains} by {_starred(below)}; of {layer}, which the loss needs most,"
             f" {left} heads stay (by *gradient importance* {best})"
         )  # fmt: skip
     return f"{said}."
