@@ -149,6 +149,9 @@ def test_reliability_of_two_halves():
     values = [rho(part.xs(0, level="half").confidence, part.xs(1, level="half").confidence) for part in halves.values()]
     row = found.loc[("encoder", "confidence")]
     assert [row.rho, row.low, row.high] == pytest.approx(fisher(values)) and row.low < 0
+    whole = [max(2 * value / (1 + value), 0) for value in fisher(values)]  # reliability has no numbers below 0
+    assert row[["reliability", "reliability_low", "reliability_high"]].tolist() == pytest.approx(whole)
+    assert row.bound == pytest.approx(np.sqrt(whole[0])) and found.bound["encoder", "cp"] > 0.99
     assert "votes" not in found.index.unique("measure") and "decoder" not in found.index.unique("kind")
 
 

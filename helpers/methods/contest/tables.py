@@ -178,7 +178,9 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        kind, measure, compared, rho, low, high, models, over.
+        kind, measure, compared, rho, low, high, models, over; of the whole set of texts, which is twice as large as a half:
+        reliability with reliability_low and reliability_high (`stepped_up`), and bound, its root: no correlation of the measure
+        with anything measured on other texts can be larger but by chance (Spearman 1904).
     """
     rows, halves = [], distinct(halves)
     for kind in KINDS:
@@ -188,7 +190,11 @@ def reliability(halves: Mapping[Trained, pd.DataFrame]) -> pd.DataFrame:
             for measure in _varied(one, other):
                 found.setdefault(measure, {})[trained] = _within_layers(one[measure], other[measure], kind)
         for measure, values in found.items():
-            rows.append({"measure": measure, "kind": kind, "compared": OTHER_TEXT, **over_models(values)})
+            found_rho = over_models(values)
+            row = {"measure": measure, "kind": kind, "compared": OTHER_TEXT, **found_rho}
+            for name, end in (("reliability", "rho"), ("reliability_low", "low"), ("reliability_high", "high")):
+                row[name] = float(stepped_up(found_rho[end]))
+            rows.append(row | {"bound": float(np.sqrt(max(row["reliability"], 0.0)))})
     return pd.DataFrame(rows)
 
 
@@ -258,6 +264,12 @@ def owed_to_sharing(table: pd.DataFrame) -> str:
     said = [f"{name} {row[SAME]:.2f} on the same and {row[OTHER]:.2f} on the other half" for name, row in means.iterrows()]
     kinds = [KIND_TITLES[kind] for kind in found.kind.unique()]
     return f"Mean rank correlation with the loss without a head ({' and '.join(kinds)} heads): {'; '.join(said)}."
+
+
+def stepped_up(rho, times: float = 2) -> np.ndarray:
+    """Reliability of a measure `times` as long as those that correlate by `rho` (Spearman 1910, Brown 1910), from 0 on."""
+    rho = np.maximum(np.asarray(rho, float), 0.0)
+    return times * rho / (1 + (times - 1) * rho)
 
 
 def matches(studied: Mapping[Trained, subjects.Subject], sentences: int) -> dict[tuple[Trained, Trained], pd.DataFrame]:
