@@ -149,10 +149,6 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
                 if model not in by_name:
                     continue
                 own = by_name[model][name].xs("encoder", level="kind")
-                if look and len(own) == 1:
-                    axis.text(
-                        start + at + 0.06, 100 * own[column].iloc[0], "best one", fontsize=7, color="#777777", va="center"
-                    )
                 places = start + at + np.linspace(0, 0.22 if look else 0.54, len(own))
                 if look:
                     axis.scatter(places, 100 * own[column], lw=0.6, **look)
@@ -176,7 +172,7 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
     axes[-1].set_xticks(range(len(frames)), [title.replace(": ", ":\n") for title in frames])
     axes[0].tick_params(labelbottom=False)
     entries = {name: {"ls": "", "marker": mark, "color": colour} for name, colour, mark in _STEPS.values()}
-    drawing.legend(figure, entries | {"heads with random weights": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}})
+    drawing.legend(figure, entries | {"heads with random weights (one: the best)": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}})
     return figure
 
 

@@ -472,8 +472,8 @@ def beside_other_texts(points: pd.DataFrame, text: str = "generated text", decod
             axis.axhspan(-0.25, 0, color=_TOLERANCE["color"], alpha=0.15, lw=0, zorder=0)
             axis.axvspan(50, -4, color="#F2F2F2", lw=0, zorder=-1)
             axis.set_ylim(top=max(0.75, axis.get_ylim()[1]))
-            for at, said in ((102, "band: 0.25 BLEU"), (48, "half gone")):
-                axis.text(at, axis.get_ylim()[1], said, va="top", fontsize=7.5, color="#555555")
+            for at, end, said in ((102, 1, "band: 0.25 BLEU"), (48, 0, "half gone")):
+                axis.text(at, axis.get_ylim()[end], said, va=("bottom", "top")[end], fontsize=7.5, color="#555555")
         _ended(axis, part, looks, title == CHANGE, text, decoders or {})
     return figure
 
