@@ -172,7 +172,8 @@ def offsets_and_rare(frames: Mapping[str, Mapping], untrained: Mapping[str, Mapp
     axes[-1].set_xticks(range(len(frames)), [title.replace(": ", ":\n") for title in frames])
     axes[0].tick_params(labelbottom=False)
     entries = {name: {"ls": "", "marker": mark, "color": colour} for name, colour, mark in _STEPS.values()}
-    drawing.legend(figure, entries | {"heads with random weights (one: the best)": {"ls": "", "marker": "x", "color": "#777777", "ms": 4}})
+    untaught = {"ls": "", "marker": "x", "color": "#777777", "ms": 4}
+    drawing.legend(figure, entries | {"heads with random weights (one: the best)": untaught})
     return figure
 
 
