@@ -291,7 +291,7 @@ def one_by_one(frame: pd.DataFrame, marked: int, choices: Sequence[str]):
                           ha=side, fontweight="bold")  # fmt: skip
     _millinats(axis, "y", frame[[*looks]].stack().clip(lower=0.0011))
     axis.set_ylim(1, None)
-    axis.set(xlabel="heads off, least first", ylabel="rise of the loss\n(millinats per token)")
+    axis.set(xlabel="heads off, least first", ylabel="rise of the loss, from 1 up\n(millinats per token)")
     axis.set_xlim(0, frame.index[-1])
     own, its = choices
     drawing.legend(

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,8 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
         part = table[(table["heads"] == row.heads) & (table.method != CHOICE) & table.choice.isin(["", row.choice])]
         for method, others in part.groupby("method", sort=False).rise:
             beaten, draws = int((row.rise < others).sum()), len(others)
-            p = (1 + draws - beaten) / (1 + draws)
             ends = (row.low, row.high, others.mean(), others.min(), others.max())
-            rows.append((row.heads, row.choice, method, row.rise, *ends, beaten, draws, p))
+            rows.append((row.heads, row.choice, method, row.rise, *ends, beaten, draws, (1 + draws - beaten) / (1 + draws)))
     names = ["heads", "choice", "method", "own", "own_low", "own_high", "rise", "low", "high", "beaten", "draws", "p"]
     return pd.DataFrame(rows, columns=names)
 
@@ -122,8 +122,8 @@ def one_by_one(
     Returns
     -------
     pandas.DataFrame
-        On heads (off): alone, together and other (of that choice, together), nats a target token, and times (together over
-        alone), each with low and high (95 % interval, "alone_low" ...).
+        On heads (off): alone, together, "other alone" and other (of that choice), nats a target token, and times and "other
+        times" (together over alone), each with low and high (95 % interval, "alone_low" ...).
 
     Raises
     ------
@@ -134,18 +134,39 @@ def one_by_one(
     held, order, its, rows = list(batches), least(worth, len(worth)), least(other, len(other)), {}
     (whole, tokens), (alone, _) = losses_of_examples(model, held), rises_of_examples(model, held)
     for count in sorted({round(len(worth) * part / points) for part in range(1, points + 1)} - {0}):
-        rises = {"alone": alone[order[:count]].sum(axis=1)}
+        rises = {"alone": alone[order[:count]].sum(axis=1), "other alone": alone[its[:count]].sum(axis=1)}
         for name, closed in (("together", order), ("other", its)):
             with heads.gate(model, dict.fromkeys(closed[:count], 0.0)):
                 rises[name] = losses_of_examples(model, held)[0] - whole
         over = {name: (np.asarray(rise), tokens) for name, rise in rises.items()}
-        over["times"] = over["together"][0], over["alone"][0]
+        over |= {"times": (over["together"][0], over["alone"][0]), "other times": (over["other"][0], over["other alone"][0])}
         rows[count] = {
             f"{name}{end}": float(value)
             for name, parts in over.items()
             for end, value in zip(("", "_low", "_high"), scoring.ratio_interval(*parts, repeats), strict=True)
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("heads")
+
+
+def stand_in(model, chosen: tokens.Batches, unseen: tokens.Batches, candidates: Sequence) -> pd.DataFrame:
+    """Of some heads the two that cost most beyond the sum of each alone on `chosen` text, measured on `unseen` text.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a head, both, and both minus the sum: rise, low, high (nats a target token; 95 % interval over sentences).
+    """
+
+    def losses(batches, *closed) -> np.ndarray:
+        with heads.gate(model, dict.fromkeys(closed, 0.0)):
+            return losses_of_examples(model, batches)[0]
+
+    alone = {head: losses(chosen, head).sum() for head in candidates}
+    pair = max(combinations(candidates, 2), key=lambda two: losses(chosen, *two).sum() - sum(alone[head] for head in two))
+    whole, tokens = losses_of_examples(model, unseen)
+    one, other, both = (losses(unseen, *closed) - whole for closed in (pair[:1], pair[1:], pair))
+    rows = [scoring.ratio_interval(rise, tokens) for rise in (one, other, both, both - one - other)]
+    return pd.DataFrame(rows, [*pair, "both", "beyond"], ["rise", "low", "high"], float)
 
 
 _STRANGER = """

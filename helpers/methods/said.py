@@ -16,6 +16,7 @@ from helpers.methods.contest.runs import DECODER
 from helpers.methods.contest.tables import EVERY
 from helpers.methods.removal import ALIKE
 from helpers.reading import count, ends, interval, listed, number
+from helpers.scores import intervals
 from helpers.study import layout
 
 GRADIENT = "gradient, example"
@@ -23,31 +24,25 @@ UNIT = "millinats per token"
 
 
 def needed(single: pd.DataFrame) -> str:
-    """Which heads surely raise the loss, each off alone; on (kind, layer, head), see `leave_one_out`."""
+    """How many heads surely raise the loss, each off alone, by type; on (kind, layer, head), see `leave_one_out`."""
     kinds = single.groupby(level="kind", sort=False).size()
     sure = (measured.corrected(single) & (single.loss > 0)).groupby(level="kind").sum()
-    parts = [f"{sure[kind]} of {heads}{f' {kind}' * (len(kinds) > 1)}" for kind, heads in kinds.items()]
-    return f"Off alone, {listed(parts)} heads are surely missed."
+    return f"{listed(f'{sure[kind]} of {heads} {kind}' for kind, heads in kinds.items())} heads"
 
 
-def together(row: pd.Series) -> str:
-    """Of a row of `removal.one_by_one`: what heads cost at once, beside the sum of what each costs alone."""
-    costs = [_thousandths(row, name, f"{name}_low", f"{name}_high") for name in ("together", "alone")]
-    at_once = f"ff at once, the {row.name} cheapest heads cost {costs[0]} {UNIT}"
-    if times := _times(row):
-        return f"No: o{at_once}, {times} ({costs[1]})."
-    return f"O{at_once}, and their single costs add up to {costs[1]}."
+def together(row: pd.Series, other: str) -> str:
+    """Of a row of `removal.one_by_one`: what heads cost at once by each choice, and how many times the sum of each alone."""
+    told = []
+    for name, of in (("together", ""), ("other", "other ")):  # not how many times where the sum may be zero or the two the same
+        times = f"{interval(*(row[f'{of}times{end}'] for end in ('', '_low', '_high')), '.1f')} times"
+        known = row[f"{of}alone_low"] > 0 and row[f"{of}times_low"] > 1
+        told += [_thousandths(row, name, f"{name}_low", f"{name}_high"), times if known else "no more that we can tell than"]
+    first = f"ff at once, the {row.name} cheapest alone cost {told[0]} {UNIT}, {told[1]} the sum of their single costs"
+    return f"{'No: o' if 'times' in told[1] else 'O'}{first}; those by *{other}* {told[2]}, {told[3]} theirs."
 
 
-def _times(row: pd.Series) -> str:
-    """How many times the sum heads cost at once; nothing where the sum may be zero or the two the same."""
-    told = f"{interval(row.times, row.times_low, row.times_high, ',.0f')} times the sum of their single costs"
-    return told * bool(row.alone_low > 0 and row.times_low > 1)
-
-
-def _thousandths(row: Any, *names: str) -> str:
-    value, low, high = (1000 * float(getattr(row, name)) for name in names)
-    return interval(value, low, high, ",.0f")
+def _thousandths(row: Any, *names: str, form: str = ",.0f") -> str:
+    return interval(*(1000 * float(getattr(row, name)) for name in names), form)
 
 
 def nearest(won: pd.DataFrame) -> pd.DataFrame:
@@ -67,59 +62,48 @@ def beside(won: pd.DataFrame) -> str:
     return f"With {won['heads'].max()} off, in {UNIT}: {'; '.join(parts)}."
 
 
-def headline(single: pd.DataFrame, row: pd.Series, won: pd.DataFrame, results: pd.DataFrame | None = None) -> str:
-    """Which heads are missed, and what many cost at once: of `needed`, `together`, `nearest` and, if any, `removal.quality`."""
-    times, (own, other) = _times(row) or "no more than the sum of their single costs that we can tell", nearest(won).own
-    told = f" By *{won.choice.iloc[0]}* as many cost {number(own / other, '%')} as much." if results is None else ""
-    cost = "" if results is None else f" {price(results)}"
-    at_once = f" Together, the {row.name} that cost least alone cost {times}."
-    return f"**{needed(single)}**{cost}{at_once}{told} So check before you cut."
+def headline(choices: Mapping[str, pd.Series], won: pd.DataFrame, results: pd.DataFrame | None = None) -> str:
+    """What many heads cost at once, and how much of the gain is the type: of `nearest` and, if any, of `removal.quality`."""
+    rows, off = nearest(won), won["heads"].max()
+    lead = price(results) if results is not None else f"**{beside(won)}**"
+    if rows.method.iloc[0] != ALIKE:
+        return lead
+    kinds = [[kind for kind, *_ in least(column, off)] for column in choices.values()]
+    most, drawn = pd.Series(kinds[0]).mode()[0], won[(won.method == RANDOM) & (won["heads"] == off)].rise.iloc[0]
+    share = (drawn - rows.rise) / (drawn - rows.own)
+    told = f"{'Most' if share.min() > 0.5 else 'Part'} of the gain is the type: {listed(part.count(most) for part in kinds)} of"
+    told += f" {off} are {most} heads, and any heads of the same types have {listed(number(part, '%') for part in share)}"
+    return f"{lead} {told} of what the choices gain, in loss, on random heads of all types."
 
 
 def price(results: pd.DataFrame) -> str:
-    """Of `removal.quality`: what each choice costs, the more heads the dearer."""
-    (total, *left), (first, second, *_) = results["heads"].unique(), results.method.unique()
-    lost = results[results.method != ALIKE].set_index(["method", "heads"])
-    lost = pd.DataFrame({"cost": -lost.change, "low": -lost["change high"], "high": -lost["change low"]})
-    own, other = ([_at(lost.loc[name, heads]) for heads in left] for name in (first, second))
-    cost = f"no BLEU that we can tell ({own[0]})" if lost.low[first, left[0]] <= 0 else f"{own[0]} BLEU"
-    more = [f"{total - heads} cost {told}" for heads, told in zip(left[1:], own[1:], strict=True)]
-    return f"Cutting {total - left[0]} of {total} by *{first}* costs {cost}, {listed(more)}; by *{second}* {listed(other)}."
+    """Of `removal.quality`: what each choice costs where one surely beats every random draw, and where none does."""
+    (total, *left), (first, second, *_), vain = results["heads"].unique(), results.method.unique(), beaten(results)
+    rows, told = results[results.method != ALIKE].set_index(["method", "heads"]), [heads for heads in left if heads not in vain]
+    shares = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
+    names = {heads: shares.get(1 - heads / total, str(total - heads)) for heads in left}
+    rows = -rows[["change", "change high", "change low"]]
+    own, other = ([interval(*rows.loc[(name, heads)], ".1f") for heads in told] for name in (first, second))
+    if told:
+        unsure = rows["change high"][first, told[0]] <= 0
+        own[0] = f"of the heads cost {f'no BLEU that we can tell ({own[0]})' if unsure else f'{own[0]} BLEU'}"
+    parts = listed(f"{names[heads]} {cost}" for heads, cost in zip(told, own, strict=True))
+    lead = f"**Cut together by *{first}*, {parts}; by *{second}* {listed(other)}.** " * bool(told)
+    return lead + f"With {listed(names[at] for at in vain)} off, neither is told from random heads." * bool(vain)
 
 
-def _at(row: Any) -> str:
-    value, low, high = row
-    return interval(value, low, high, ".1f")
+def beaten(results: pd.DataFrame) -> list[int]:
+    """Of the same, the numbers of heads left with which no choice surely costs less than the best random draw."""
+    best, surely = (part.groupby("heads").max() for _, part in results.groupby(results.method != ALIKE))
+    return [heads for heads in results["heads"].unique()[1:] if surely["change low"][heads] <= best.change[heads]]
 
 
-def traded(choices: Mapping[str, pd.Series], row: pd.Series, single: pd.Series) -> str:
-    """Of a row of `removal.one_by_one` of the second of two choices: what heads cost that one alone takes, and the choices."""
-    (name, one), (other, two) = choices.items()
-    own, its = {*least(one, row.name)}, {*least(two, row.name)}
-    if own == its:
-        return f"The choices of {row.name} are the same heads."
-    alone = [number(1000 * single[sorted(part)].sum(), ".0f") for part in (its - own, own - its)]
-    costs = [_thousandths(row, of, f"{of}_low", f"{of}_high") for of in ("together", "other")]
-    told = f"The choices of {row.name} share {count(len(own & its), 'head')}. One by one, on the text of the choice, the"
-    told += f" {len(its - own)} that only *{other}* takes cost {alone[0]} {UNIT}, the {len(own - its)} that only *{name}* takes"
-    told += f" {alone[1]}. With them {row.name} off at once cost {costs[0]} and {costs[1]} on test text"
-    return f"{told}{': what a head costs depends on what else is off' * bool(row.together_low > row.other_high)}."
-
-
-def typed(choices: Mapping[str, pd.Series], won: pd.DataFrame) -> str:
-    """Of which type most heads of two choices are, and how much of their gain on random heads any heads of their types have."""
-    rows, off = nearest(won), won["heads"].max()
-    if rows.method.iloc[0] != ALIKE:
-        return ""
-    kinds = [[kind for kind, *_ in least(column, off)] for column in choices.values()]
-    most = pd.Series(kinds[0]).mode()[0]
-    drawn = won[(won.method == RANDOM) & (won["heads"] == off)].rise.iloc[0]
-    gained = listed([number(share, "%") for share in (drawn - rows.rise) / (drawn - rows.own)])
-    told = f"Of the choices of {off}, {listed([str(part.count(most)) for part in kinds])} are {most} heads. Random heads of any"
-    told += (
-        f" type cost {number(1000 * drawn, ',.0f')}: of what the choices gain on them, any heads of these types gain {gained}."
-    )
-    return told
+def stand_in(pair: pd.DataFrame) -> str:
+    """Of `removal.stand_in`: what two heads cost alone and both, if that is surely more."""
+    one, other, both, beyond = (_thousandths(row, "rise", "low", "high", form=".1f") for row in pair.itertuples())
+    names = listed(f"{kind} layer {layer + 1} head {head + 1}" for kind, layer, head in pair.index[:2])
+    told = f"Such a pair, found on dev text: {names} cost {one} and {other} {UNIT} alone, {both} both: {beyond} beyond the sum."
+    return told * bool(pair.low.iloc[3] > 0)
 
 
 def reference(run: study.Run) -> Path | None:
@@ -127,22 +111,17 @@ def reference(run: study.Run) -> Path | None:
     folder, given = study.ROOT / "figures" / run.corpus, run.parameters
     shared = layout.Chapter(folder / run.name).shared
     own = not any(given.get(name) for name in ("overrides", "pretrained", "text")) and given.get("seed", 1) == 1
-    own = own and shared.exists() and _table(folder, "removed_at_once").exists() and _table(folder, "contest_paired").exists()
+    own = own and shared.exists() and _table(folder, "removed_at_once").exists() and _table(folder, "contest").exists()
     return folder if own and study.read_json(shared)["parameters"]["profile"] == given["profile"] else None
 
 
-def elsewhere(folder: Path | None) -> str:
-    """Of notebook 6, where it is known: what gradient importance keeps of its gain if its layer's norm divides it."""
-    if not folder:
-        return ""
-    change = _changes(folder, "removed_at_once")
-    gain = change.sub(change[RANDOM], axis=0).groupby(level=[0, 1]).mean().groupby(level=0).mean()
-    kept, every = gain[f"{GRADIENT}, by layer"] / gain[GRADIENT], gain.index.str.endswith(EVERY)
-    told = (
-        f"Divided by its layer's norm, as in Michel et al., gradient importance keeps {ends(kept[every], '%')} of its gain on"
-    )
-    told += f" random heads where heads of all types go, {ends(kept[~every], '%')} where heads of one type go (notebook 6,"
-    return f"{told} {len(kept)} settings)."
+def elsewhere(folder: Path) -> str:
+    """Of notebook 6: what gradient importance costs if its layer's norm divides it."""
+    cut = _changes(folder, "removed_at_once").filter(like=EVERY, axis=0)
+    dearer = [(cut[f"{GRADIENT}, by layer"] > cut[beside]).sum() for beside in (GRADIENT, RANDOM)]
+    told = f"Divided by its layer's norm, as in Michel et al., gradient importance costs more than undivided in {dearer[0]} of"
+    told += f" {len(cut)} cuts of heads of all types, and more than random heads in {dearer[1]} (notebook 6,"
+    return f"{told} {count(len(cut.groupby(level=[0, 1])), 'training')})."
 
 
 def prices(run: study.Run) -> pd.Series | None:
@@ -151,46 +130,49 @@ def prices(run: study.Run) -> pd.Series | None:
     return pd.read_csv(path, index_col="measure").cost if path and path.exists() else None
 
 
-def in_short(won: pd.DataFrame, folder: Path | None, model: str, corpus: str, results: pd.DataFrame | None = None) -> str:
-    """What to do with any model: of `nearest`, `removal.quality`, and of what notebook 6 says, where it is known."""
-    share = pd.Series(own / other for own, other in [nearest(won).own])
-    if results is not None:
-        losses = results[results.method != ALIKE].pivot_table("loss", "heads", "method")[[*results.method.unique()[:2]]]
-        share = (losses.iloc[:-1] - losses.iloc[-1]).apply(lambda costs: costs.iloc[0] / costs.iloc[1], axis=1)
-    rank = f"In loss its choice costs {ends(share, '%')} of the other's in {count(len(share), 'cut')} here"
-    made = {"controlled": " It reads generated text.", "natural": " It reads natural text."}.get(corpus, "")
+def in_short(folder: Path | None, model: str, corpus: str) -> str:
+    """What to do with any model, by notebook 6, where it is known."""
     (more, limits), train = (_cuts(folder, model), _trained_on(folder, model)) if folder else (("", ""), "")
-    return (
-        f"1. Rank heads by gradient importance: a forward and a backward pass. {rank}{more}.\n2. Check both choices on other"
-        f" text, beside random heads of the same types. Cut by the one that wins.{train}\n\n*Limits.* One model, one training:"
-        f" another gives other heads.{made}{limits}"
-    )
+    made = {"controlled": ", on generated text", "natural": ", on natural text"}.get(corpus, "")
+    told = f"1. Rank heads by gradient importance: one backward pass.{more}\n2. Check both choices on other text,"
+    told += " beside random heads of the same types; cut by the one that beats them."
+    return f"{told}{train}\n\n*Limits.* One training{made}.{limits}"
 
 
 def _cuts(folder: Path, model: str) -> tuple[str, str]:
-    """Of notebook 6: what the choice by gradient importance costs beside the other, and where it loses."""
+    """Of notebook 6: what the choice by gradient importance costs beside the other, where it loses, and heads missed there."""
     cut, europarl = (_changes(at, "removed_at_once") for at in (folder, folder.parent / "natural"))
     share = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0]
-    every = share.filter(like=EVERY)
-    told = f", {ends(every, '%')} in {len(every)} cuts of {count(len(every.groupby(level=[0, 1])), 'training')} (notebook 6), "
-    told += f"{ends(europarl[GRADIENT] / europarl[TRUTH], '%')} in {count(len(europarl), 'cut')} of encoder heads on Europarl"
+    every = share.filter(like=EVERY).drop((f"{model}{EVERY}", 1), errors="ignore")
+    told = f" In loss its choice costs {ends(every, '%')} of the other's in {count(len(every), 'cut')} of"
+    told += f" {count(len(every.groupby(level=[0, 1])), 'other training')} (notebook 6)."
     others = {DECODER: "cuts of a decoder-only model", f"{model}, small": "of encoder heads of a smaller model"}
-    won = [f"{(share[at] > 1).sum()} of {len(share[at])} {called}" for at, called in others.items() if at in share]
-    return told, f" The gradient costs more in {listed(won)}." * bool(won)
+    won = [(share[at], called) for at, called in others.items() if at in share]
+    won += [(europarl[GRADIENT] / europarl[TRUTH], "on Europarl")]
+    lost = listed(f"{(part > 1).sum()} of {len(part)} {called}" for part, called in won)
+    effects = pd.concat([pd.read_csv(_table(at, "effects_of_heads")) for at in (folder, folder.parent / "natural")])
+    rows = effects[(effects.kind == "encoder") & ((effects.model != model) | (effects.seed != 1))].groupby("heads").differ_holm
+    limits = f" Elsewhere {listed(f'{ends(part)} of {heads}' for heads, part in rows)} encoder heads matter alone"
+    return told, f"{limits} ({count(len(rows.obj), 'training')}); the gradient costs more in {lost}."
 
 
 def _trained_on(folder: Path, model: str) -> str:
-    """Of the same: what encoder heads of each choice gain over random ones if the model trains on; nothing of other models."""
-    after, both = _changes(folder, "removed_and_trained_on"), [GRADIENT, TRUTH]
+    """Of the same: what encoder heads cost by each choice if the model trains on; nothing of other models."""
+    after = _changes(folder, "removed_and_trained_on")
     if model not in after.index:
         return ""
-    own, its = (pd.read_csv(_table(folder, "contest_paired"), header=[0, 1], index_col=0)[RANDOM].loc[both]).to_numpy()
-    (gain, other), few = (_at(row[:3]) for row in (own, its)), count(len(after.loc[model]), "training")
-    europarl = pd.read_csv(_table(folder.parent / "natural", "contest"))
-    europarl = europarl.drop_duplicates("criterion").set_index("criterion").value
-    told = f"\n3. If the model trains on, the gradient's encoder heads beat random ones by {gain} BLEU, the loss's"
-    told += f" {'are not told from them' if its[1] <= 0 else 'do so'} ({other}; {few}). On Europarl (one training) both do, by"
-    return f"{told} {listed([number(europarl[name] - europarl[RANDOM], '.1f') for name in both])}."
+    here, there = (pd.read_csv(_table(at, "contest")).set_index("criterion") for at in (folder, folder.parent / "natural"))
+    own, here = after.loc[model], -here[here.model == model][["value", "high", "low"]]
+    behind = interval(*intervals.paired(own[[GRADIENT]], own[[TRUTH]])[:3], ".1f")
+    gradient, random = (interval(*here.loc[name], ".1f") for name in (GRADIENT, RANDOM))
+    chosen, drawn = (ends(-there.value[there.index.isin(names)], ".1f") for names in ([GRADIENT, TRUTH], [RANDOM]))
+    told = (
+        f"\n3. If it trains on, cuts to {ends(own.index.get_level_values('heads'))} encoder heads cost {gradient} BLEU by the"
+    )
+    told += (
+        f" gradient, {behind} more by the loss, {random} at random ({count(len(own), 'training')}); on Europarl (one training)"
+    )
+    return f"{told} {chosen} by either, {drawn} at random."
 
 
 def _changes(folder: Path, table: str) -> pd.DataFrame:
@@ -203,12 +185,9 @@ def _table(folder: Path, name: str) -> Path:
 
 
 def draws(results: pd.DataFrame, sentences: int) -> str:
-    """Of `removal.quality` on so many sentences: what the best random draw costs, and where no choice is surely better."""
+    """Of `removal.quality` on so many sentences: what random draws cost, and where no choice is surely better than all."""
     total, *left = results["heads"].unique()
-    rows = [results[results["heads"] == heads] for heads in left]
-    best = [-part.change[part.method == ALIKE].max() for part in rows]
-    surely = [-part["change low"][part.method != ALIKE].max() for part in rows]
-    of = count(int((rows[0].method == ALIKE).sum()), "random draw")
-    vain = [str(total - heads) for heads, own, other in zip(left, surely, best, strict=True) if own >= other]
-    told = f"The best of {of} costs {listed([number(cost, '.1f') for cost in best])} BLEU ({sentences:,} sentences)."
-    return told + f" With {listed(vain)} off, no choice is surely better." * bool(vain)
+    random, vain = results[results.method == ALIKE], [str(total - heads) for heads in beaten(results)]
+    told = f"Random heads cost {listed(ends(-random.change[random['heads'] == heads], '.1f') for heads in left)} BLEU"
+    told += f" ({count(int((random['heads'] == left[0]).sum()), 'draw')}; {sentences:,} sentences)."
+    return told + f" With {listed(vain)} off, no choice is surely better than the best draw." * bool(vain)

@@ -131,9 +131,26 @@ def test_heads_off_together_beside_the_sum_of_each_off_alone():
                 without = mean_loss(model, [batch])
             assert row[name] == pytest.approx(without - mean_loss(model, [batch]), abs=1e-6)
         assert row.times == pytest.approx(row.together / row.alone, rel=1e-3) and row.times_low <= row.times <= row.times_high
+        assert row["other alone"] == pytest.approx(single[least(single, count)].sum(), abs=1e-6)
         assert row.alone == pytest.approx(single[order[:count]].sum(), abs=1e-6)
     assert (found.together_low <= found.together_high).all() and (found.alone_low < found.alone_high).any()
     assert list(removal.one_by_one(model, [batch], single, single, points=1000, repeats=2).index) == list(range(1, total + 1))
+
+
+def test_the_pair_that_costs_most_beyond_its_sum():
+    model, batch = tiny_model("t5"), tiny_batch("t5")
+    some = heads.index(model)[:3]
+
+    def rise(*closed):
+        with heads.gate(model, dict.fromkeys(closed, 0.0)):
+            return mean_loss(model, [batch]) - mean_loss_whole
+
+    mean_loss_whole = mean_loss(model, [batch])
+    beyond = {(a, b): rise(a, b) - rise(a) - rise(b) for a, b in ((some[0], some[1]), (some[0], some[2]), (some[1], some[2]))}
+    pair = max(beyond, key=beyond.get)
+    found = removal.stand_in(model, [batch], [batch], some)
+    assert list(found.index) == [*pair, "both", "beyond"] and found.rise["beyond"] == pytest.approx(beyond[pair], abs=1e-6)
+    assert found.rise["both"] == pytest.approx(rise(*pair), abs=1e-6) and (found.low <= found.high).all()
 
 
 def test_shares_and_worths_that_make_no_sense_are_refused(subject, worth):

@@ -18,21 +18,33 @@ def single():
 
 
 def test_heads_that_raise_the_loss_are_counted_by_type(single):
-    end = " heads are surely missed."
-    assert said.needed(single) == "Off alone, 1 of 4 encoder and 4 of 4 cross" + end
-    assert said.needed(single.loc[["encoder"]]) == "Off alone, 1 of 4" + end
+    assert said.needed(single) == "1 of 4 encoder and 4 of 4 cross heads"
 
 
-ROW = {"together": 0.05, "alone": 0.01, "other": 0.02, "times": 5.0}
+ROW = {"together": 0.05, "alone": 0.01, "times": 5.0, "other": 0.02, "other alone": 0.01, "other times": 2.0}
 ROW = pd.Series({f"{name}{end}": n * x for name, n in ROW.items() for end, x in (("", 1), ("_low", 0.8), ("_high", 2))}, name=4)
 
 
 def test_heads_cost_more_together_than_the_sum_of_each_alone():
-    cost = "ff at once, the 4 cheapest heads cost 50 [40, 100] millinats per token, "
-    assert said.together(ROW) == f"No: o{cost}5 [4, 10] times the sum of their single costs (10 [8, 20])."
-    unsure = pd.Series({**ROW, "alone_low": -0.005}, name=4)
-    assert said.together(unsure) == f"O{cost}and their single costs add up to 10 [-5, 20]."
-    assert said.together(pd.Series({**ROW, "times_low": 0.9}, name=4)).startswith("Off at once")
+    cost, other = (
+        "ff at once, the 4 cheapest alone cost 50 [40, 100] millinats per token, ",
+        " those by *a* 20 [16, 40], 2.0 [1.6,",
+    )
+    told = f"No: o{cost}5.0 [4.0, 10.0] times the sum of their single costs;{other} 4.0] times theirs."
+    assert said.together(ROW, "a") == told
+    for unsure in ({"alone_low": -0.005}, {"times_low": 0.9}):
+        told = said.together(pd.Series({**ROW, **unsure}, name=4), "a")
+        assert told.startswith(f"O{cost}no more that we can tell than the sum of their single costs;{other}")
+
+
+def test_a_pair_stands_in_for_each_other_where_both_surely_cost_more_than_their_sum():
+    pair = pd.DataFrame({"rise": [0.001, 0.002, 0.008, 0.005]}, [("encoder", 0, 1), ("cross", 1, 0), "both", "beyond"])
+    pair = pair.assign(low=pair.rise / 2, high=2 * pair.rise)
+    assert said.stand_in(pair) == (
+        "Such a pair, found on dev text: encoder layer 1 head 2 and cross layer 2 head 1 cost 1.0 [0.5, 2.0] and 2.0 [1.0, 4.0]"
+        " millinats per token alone, 8.0 [4.0, 16.0] both: 5.0 [2.5, 10.0] beyond the sum."
+    )
+    assert said.stand_in(pair.assign(low=-1)) == ""
 
 
 def won(costs, alike, random, off=3):
@@ -51,21 +63,18 @@ def test_choices_stand_beside_random_heads_of_the_same_types():
     )
 
 
-def test_the_headline_is_the_price_where_it_is_known(single):
-    table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
-    check = " So check before you cut."
-    times, missed = (
-        " Together, the 4 that cost least alone cost 5 [4, 10] times the sum of their single costs.",
-        said.needed(single),
-    )
-    assert said.headline(single, ROW, table) == f"**{missed}**{times} By *gradient* as many cost 33 % as much.{check}"
-    unsure = pd.Series({**ROW, "alone_low": 0.0}, name=4)
-    assert "cost no more than the sum of their single costs that we can tell." in said.headline(single, unsure, table)
-    price = (
-        "Cutting 2 of 8 by *a* costs no BLEU that we can tell (0.5 [-0.5, 1.5]), 4 cost 2.0 [1.0, 3.0] and 6 cost 10.0 [9.0,"
-    )
-    price += " 11.0]; by *b* 1.0 [0.0, 2.0], 4.0 [3.0, 5.0] and 20.0 [19.0, 21.0]."
-    assert said.headline(single, ROW, table, results()) == f"**{missed}** {price}{times}{check}"
+def test_the_headline_is_the_price_where_it_is_known():
+    choices, table = {"a": LOSS, "b": LOSS}, won({"a": 0.1, "b": 0.3}, 0.2, 1.0)
+    type_ = " Most of the gain is the type: 3 and 3 of 3 are encoder heads, and any heads of the same types have 89 % and"
+    type_ += " 114 % of what the choices gain, in loss, on random heads of all types."
+    assert said.headline(choices, table) == f"**{said.beside(table)}**{type_}"
+    price = "**Cut together by *a*, a quarter of the heads cost no BLEU that we can tell (0.5 [-0.5, 1.5]) and half 2.0 [1.0,"
+    price += " 3.0]; by *b* 1.0 [0.0, 2.0] and 4.0 [3.0, 5.0].** With three quarters off, neither is told from random heads."
+    known = results()
+    known.loc[known.method == removal.ALIKE, "change"] = -10
+    assert said.beaten(known) == [2] and said.headline(choices, table, known) == price + type_
+    known["change high"] -= 0.6
+    assert "a quarter of the heads cost 0.5 [0.1, 1.5] BLEU and half" in said.price(known)
 
 
 def results():
@@ -76,26 +85,9 @@ def results():
     return table.assign(**{"change": -table.change, "change low": -table.change - 1, "change high": -table.change + 1})
 
 
-def test_the_best_draw_stands_beside_the_surest_choice():
-    told = "The best of 2 random draws costs 1.5, 6.0 and 30.0 BLEU (500 sentences)."
-    assert said.draws(results(), 500) == f"{told} With 2 off, no choice is surely better."
-
-
-def test_what_two_choices_share_and_what_is_the_types():
-    choices = {"a": pd.Series([0, 1, 2, 9, 4, 5, 6, 7.0], HEADS), "loss": pd.Series([0, 8, 1, 2, 3, 5, 6, 7.0], HEADS)}
-    told = (
-        "The choices of 4 share 3 heads. One by one, on the text of the choice, the 1 that only *loss* takes cost 3 millinats"
-    )
-    told += " per token, the 1 that only *a* takes 1. With them 4 off at once cost 50 [40, 100] and 20 [16,"
-    single = pd.Series(range(8), HEADS) / 1000
-    assert said.traded(dict.fromkeys("ab", LOSS), ROW, single) == "The choices of 4 are the same heads."
-    for high, end in ((0.03, ": what a head costs depends on what else is off."), (0.05, ".")):
-        row = pd.Series({**ROW, "other_high": high}, name=4)
-        assert said.traded(choices, row, single) == f"{told} {1000 * high:.0f}] on test text{end}"
-    assert said.typed(choices, won({"a": 0.1, "loss": 0.3}, 0.2, 1.0)) == (
-        "Of the choices of 3, 3 and 3 are encoder heads. Random heads of any type cost 1,000: of what the choices gain on them,"
-        " any heads of these types gain 89 % and 114 %."
-    )
+def test_random_draws_stand_beside_the_surest_choice():
+    told = "Random heads cost 1.5 to 2.0, 6.0 to 8.0 and 30.0 to 40.0 BLEU (2 draws; 500 sentences)."
+    assert said.draws(results(), 500) == f"{told} With 2 off, no choice is surely better than the best draw."
 
 
 def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
@@ -103,7 +95,7 @@ def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
     place = layout.Chapter(tmp_path / "figures" / "controlled" / "00")
     place.shared.parent.mkdir(parents=True)
     place.shared.write_text('{"parameters": {"profile": "laptop"}}')
-    for name in ("removed_at_once", "contest_paired"):
+    for name in ("removed_at_once", "contest"):
         table = layout.Chapter(tmp_path / "figures" / "controlled" / "06_do_measures_agree").table(name)
         table.parent.mkdir(parents=True, exist_ok=True), table.touch()
     run = lambda **given: SimpleNamespace(name="00", corpus="controlled", parameters={"profile": "laptop"} | given)  # noqa: E731
@@ -113,39 +105,43 @@ def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
 
 
 def test_in_short_is_what_notebook_6_bears_out(tmp_path):
-    table, here = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0), tmp_path / "controlled"
-    first = "1. Rank heads by gradient importance: a forward and a backward pass. In loss its choice costs "
-    second = ".\n2. Check both choices on other text, beside random heads of the same types. Cut by the one that wins."
-    plain = f"{first}33 % of the other's in 1 cut here{second}\n\n*Limits.* One model, one training: another gives other heads."
-    assert said.in_short(table, None, "M", "") == plain and said.elsewhere(None) == ""
-    assert said.in_short(table, None, "M", "natural") == f"{plain} It reads natural text."
+    here = tmp_path / "controlled"
+    first = "1. Rank heads by gradient importance: one backward pass."
+    second = "\n2. Check both choices on other text, beside random heads of the same types; cut by the one that beats them."
+    limits = "\n\n*Limits.* One training"
+    assert said.in_short(None, "M", "natural") == f"{first}{second}{limits}, on natural text."
     names = [said.GRADIENT, said.TRUTH, f"{said.GRADIENT}, by layer", removal.RANDOM]
 
-    def write(corpus, name, *rows):
-        rows = [(*row[:3], which, cost) for row in rows for which, cost in zip(names, row[3:], strict=False)]
+    def write(corpus, name, *rows, columns=()):
+        if not columns:
+            columns = ("model", "seed", "heads", "criterion", "change")
+            rows = [(*row[:3], which, cost) for row in rows for which, cost in zip(names, row[3:], strict=False)]
         path = layout.Chapter(tmp_path / corpus / "06_do_measures_agree").table(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(rows, columns=["model", "seed", "heads", "criterion", "change"]).to_csv(path, index=False)
+        pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
 
-    cuts = [("M, all kinds", 1, 4, 2, 4, 5.5, 9), ("N, all kinds", 1, 8, 3, 2, 6, 9)]
+    cuts = [("M, all kinds", 1, 4, 2, 4, 5.5, 9), ("N, all kinds", 1, 8, 3, 2, 6, 5)]  # the first is the notebook's own model
     write("controlled", "removed_at_once", *cuts, ("decoder of today", 1, 4, 2, 1, 2, 9), ("M", 1, 4, 8, 1, 8.25, 9))
     write("natural", "removed_at_once", ("E", 1, 4, 3, 2))
-    write("controlled", "removed_and_trained_on", ("M", 1, 4, 20, 21), ("M", 2, 4, 21, 20))
-    rows = pd.DataFrame([[2.0, 1.0, 3.0, 1.0], [1.0, -1.0, 3.0, 0.5]], names[:2])
-    rows.columns = pd.MultiIndex.from_product([[removal.RANDOM], ["difference", "low", "high", "probability"]])
-    place = lambda corpus: layout.Chapter(tmp_path / corpus / "06_do_measures_agree")  # noqa: E731
-    rows.rename_axis("criterion").to_csv(place("controlled").table("contest_paired"))
-    values = dict(zip(names, (-0.5, -0.3, 0, -1.0), strict=True))
-    contest = pd.DataFrame([*values.items(), (said.TRUTH, -0.9)], columns=["criterion", "value"])  # another test set behind
-    contest.to_csv(place("natural").table("contest"))
-    assert said.in_short(table, here, "M", "", results().assign(loss=-results().change)) == (
-        f"{first}50 % of the other's in 3 cuts here, 50 to 150 % in 2 cuts of 2 trainings (notebook 6), 150 % in 1 cut of"
-        f" encoder heads on Europarl{second}\n3. If the model trains on, the gradient's encoder heads beat random ones by 2.0"
-        " [1.0, 3.0] BLEU, the loss's are not told from them (1.0 [-1.0, 3.0]; 2 trainings). On Europarl (one training) both"
-        " do, by 0.5 and 0.7.\n\n*Limits.* One model, one training: another gives other heads. The gradient costs more in 1 of"
-        " 1 cuts of a decoder-only model."
+    write("controlled", "removed_and_trained_on", ("M", 1, 4, 20, 21), ("M", 2, 5, 21, 20))
+    effects = ("model", "seed", "kind", "heads", "differ_holm")
+    kinds = [("M", 1, "encoder", 8, 1), ("M", 2, "encoder", 8, 2), ("N", 1, "encoder", 8, 4), ("N", 1, "cross", 8, 8)]
+    write("controlled", "effects_of_heads", *kinds, columns=effects)
+    write("natural", "effects_of_heads", ("E", 1, "encoder", 4, 3), columns=effects)
+    contest = ("model", "value", "low", "high", "criterion", "test set")
+    for corpus, rows in {
+        "controlled": [("M", -2.0, -3.0, -1.0, names[0], "t"), ("M", -4.0, -5.0, -3.0, names[3], "t")],
+        "natural": [("E", -own, -9, 0, names[at], str(own)) for at, own in ((0, 0.5), (1, 0.3), (0, 0.7), (3, 1), (3, 1.5))],
+    }.items():
+        write(corpus, "contest", *rows, columns=contest)
+    assert said.in_short(here, "M", "") == (
+        f"{first} In loss its choice costs 150 % of the other's in 1 cut of 1 other training (notebook 6).{second}\n3. If it"
+        " trains on, cuts to 4 to 5 encoder heads cost 2.0 [1.0, 3.0] BLEU by the gradient, 0.0 [-12.7, 12.7] more by the loss,"
+        " 4.0 [3.0, 5.0] at random (2 trainings); on Europarl (one training) 0.3 to 0.7 by either, 1.0 to 1.5 at random."
+        f"{limits}. Elsewhere 3 of 4 and 2 to 4 of 8 encoder heads matter alone (3 trainings); the gradient costs more in 1 of"
+        " 1 cuts of a decoder-only model and 1 of 1 on Europarl."
     )
     assert said.elsewhere(here) == (
-        "Divided by its layer's norm, as in Michel et al., gradient importance keeps 50 % of its gain on random heads where"
-        " heads of all types go, 75 to 100 % where heads of one type go (notebook 6, 4 settings)."
+        "Divided by its layer's norm, as in Michel et al., gradient importance costs more than undivided in 2 of 2 cuts of"
+        " heads of all types, and more than random heads in 1 (notebook 6, 2 trainings)."
     )
