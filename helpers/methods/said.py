@@ -34,15 +34,17 @@ def together(row: pd.Series, other: str) -> str:
     """Of a row of `removal.one_by_one`: what heads cost at once by each choice, and how many times the sum of each alone."""
     told = []
     for name, of in (("together", ""), ("other", "other ")):  # not how many times where the sum may be zero or the two the same
-        times = f"{interval(*(row[f'{of}times{end}'] for end in ('', '_low', '_high')), '.1f')} times"
+        times = f"{_at(row[[f'{of}times{end}' for end in ('', '_low', '_high')]])} times"
         known = row[f"{of}alone_low"] > 0 and row[f"{of}times_low"] > 1
-        told += [_thousandths(row, name, f"{name}_low", f"{name}_high"), times if known else "no more that we can tell than"]
+        cost = _at(row[[name, f"{name}_low", f"{name}_high"]], ",.0f", 1000)
+        told += [cost, times if known else "no more that we can tell than"]
     first = f"ff at once, the {row.name} cheapest alone cost {told[0]} {UNIT}, {told[1]} the sum of their single costs"
     return f"{'No: o' if 'times' in told[1] else 'O'}{first}; those by *{other}* {told[2]}, {told[3]} theirs."
 
 
-def _thousandths(row: Any, *names: str, form: str = ",.0f") -> str:
-    return interval(*(1000 * float(getattr(row, name)) for name in names), form)
+def _at(parts: Any, form: str = ".1f", times: float = 1) -> str:
+    value, low, high = (times * float(part) for part in parts)
+    return interval(value, low, high, form)
 
 
 def nearest(won: pd.DataFrame) -> pd.DataFrame:
@@ -55,7 +57,7 @@ def beside(won: pd.DataFrame) -> str:
     rows = nearest(won)
     like = " of the same types" * (rows.method.iloc[0] == ALIKE)
     parts = [
-        f"*{row.choice}* {_thousandths(row, 'own', 'own_low', 'own_high')}, random heads{like * (not place)}"
+        f"*{row.choice}* {_at((row.own, row.own_low, row.own_high), ',.0f', 1000)}, random heads{like * (not place)}"
         f" {number(1000 * row.rise, ',.0f')} ({'mean; dearer in ' * (not place)}{row.beaten} of {row.draws})"
         for place, row in enumerate(rows.itertuples())
     ]
@@ -71,9 +73,10 @@ def headline(choices: Mapping[str, pd.Series], won: pd.DataFrame, results: pd.Da
     kinds = [[kind for kind, *_ in least(column, off)] for column in choices.values()]
     most, drawn = pd.Series(kinds[0]).mode()[0], won[(won.method == RANDOM) & (won["heads"] == off)].rise.iloc[0]
     share = (drawn - rows.rise) / (drawn - rows.own)
-    told = f"{'Most' if share.min() > 0.5 else 'Part'} of the gain is the type: {listed(part.count(most) for part in kinds)} of"
-    told += f" {off} are {most} heads, and any heads of the same types have {listed(number(part, '%') for part in share)}"
-    return f"{lead} {told} of what the choices gain, in loss, on random heads of all types."
+    told = f"{'Most' if share.min() > 0.5 else 'Part'} of the gain on random heads is the type:"
+    told += f" {listed(part.count(most) for part in kinds)} of {off} are {most} heads, and any of the same types have"
+    told += f" {listed(number(part, '%') for part in share)} of it, in loss."
+    return f"{lead} {told}"
 
 
 def price(results: pd.DataFrame) -> str:
@@ -83,7 +86,7 @@ def price(results: pd.DataFrame) -> str:
     shares = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
     names = {heads: shares.get(1 - heads / total, str(total - heads)) for heads in left}
     rows = -rows[["change", "change high", "change low"]]
-    own, other = ([interval(*rows.loc[(name, heads)], ".1f") for heads in told] for name in (first, second))
+    own, other = ([_at(rows.loc[(name, heads)]) for heads in told] for name in (first, second))
     if told:
         unsure = rows["change high"][first, told[0]] <= 0
         own[0] = f"of the heads cost {f'no BLEU that we can tell ({own[0]})' if unsure else f'{own[0]} BLEU'}"
@@ -100,7 +103,7 @@ def beaten(results: pd.DataFrame) -> list[int]:
 
 def stand_in(pair: pd.DataFrame) -> str:
     """Of `removal.stand_in`: what two heads cost alone and both, if that is surely more."""
-    one, other, both, beyond = (_thousandths(row, "rise", "low", "high", form=".1f") for row in pair.itertuples())
+    one, other, both, beyond = (_at(row, times=1000) for row in pair[["rise", "low", "high"]].to_numpy())
     names = listed(f"{kind} layer {layer + 1} head {head + 1}" for kind, layer, head in pair.index[:2])
     told = f"Such a pair, found on dev text: {names} cost {one} and {other} {UNIT} alone, {both} both: {beyond} beyond the sum."
     return told * bool(pair.low.iloc[3] > 0)
@@ -130,13 +133,12 @@ def prices(run: study.Run) -> pd.Series | None:
     return pd.read_csv(path, index_col="measure").cost if path and path.exists() else None
 
 
-def in_short(folder: Path | None, model: str, corpus: str) -> str:
+def in_short(folder: Path | None, model: str) -> str:
     """What to do with any model, by notebook 6, where it is known."""
     (more, limits), train = (_cuts(folder, model), _trained_on(folder, model)) if folder else (("", ""), "")
-    made = {"controlled": ", on generated text", "natural": ", on natural text"}.get(corpus, "")
     told = f"1. Rank heads by gradient importance: one backward pass.{more}\n2. Check both choices on other text,"
     told += " beside random heads of the same types; cut by the one that beats them."
-    return f"{told}{train}\n\n*Limits.* One training{made}.{limits}"
+    return f"{told}{train}\n\n*Limits.* One training.{limits}"
 
 
 def _cuts(folder: Path, model: str) -> tuple[str, str]:
@@ -146,13 +148,15 @@ def _cuts(folder: Path, model: str) -> tuple[str, str]:
     every = share.filter(like=EVERY).drop((f"{model}{EVERY}", 1), errors="ignore")
     told = f" In loss its choice costs {ends(every, '%')} of the other's in {count(len(every), 'cut')} of"
     told += f" {count(len(every.groupby(level=[0, 1])), 'other training')} (notebook 6)."
-    others = {DECODER: "cuts of a decoder-only model", f"{model}, small": "of encoder heads of a smaller model"}
+    others = {DECODER: "cuts of a decoder-only model", f"{model}, small": "of a smaller model's encoder"}
     won = [(share[at], called) for at, called in others.items() if at in share]
-    won += [(europarl[GRADIENT] / europarl[TRUTH], "on Europarl")]
+    won += [(europarl[GRADIENT] / europarl[TRUTH], "of Europarl's")]
     lost = listed(f"{(part > 1).sum()} of {len(part)} {called}" for part, called in won)
     effects = pd.concat([pd.read_csv(_table(at, "effects_of_heads")) for at in (folder, folder.parent / "natural")])
     rows = effects[(effects.kind == "encoder") & ((effects.model != model) | (effects.seed != 1))].groupby("heads").differ_holm
-    limits = f" Elsewhere {listed(f'{ends(part)} of {heads}' for heads, part in rows)} encoder heads matter alone"
+    limits = (
+        f" Elsewhere {listed(f'{ends(part)} of {heads}' for heads, part in rows)} encoder heads surely change the loss alone"
+    )
     return told, f"{limits} ({count(len(rows.obj), 'training')}); the gradient costs more in {lost}."
 
 
@@ -163,16 +167,12 @@ def _trained_on(folder: Path, model: str) -> str:
         return ""
     here, there = (pd.read_csv(_table(at, "contest")).set_index("criterion") for at in (folder, folder.parent / "natural"))
     own, here = after.loc[model], -here[here.model == model][["value", "high", "low"]]
-    behind = interval(*intervals.paired(own[[GRADIENT]], own[[TRUTH]])[:3], ".1f")
-    gradient, random = (interval(*here.loc[name], ".1f") for name in (GRADIENT, RANDOM))
+    behind = _at(intervals.paired(own[[GRADIENT]], own[[TRUTH]])[:3])
+    gradient, random = (_at(here.loc[name]) for name in (GRADIENT, RANDOM))
     chosen, drawn = (ends(-there.value[there.index.isin(names)], ".1f") for names in ([GRADIENT, TRUTH], [RANDOM]))
-    told = (
-        f"\n3. If it trains on, cuts to {ends(own.index.get_level_values('heads'))} encoder heads cost {gradient} BLEU by the"
-    )
-    told += (
-        f" gradient, {behind} more by the loss, {random} at random ({count(len(own), 'training')}); on Europarl (one training)"
-    )
-    return f"{told} {chosen} by either, {drawn} at random."
+    told = f"\n3. If the model trains on, {ends(own.index.get_level_values('heads'))} encoder heads left cost {gradient} BLEU"
+    told += f" by the gradient, {behind} more by the loss, {random} at random ({count(len(own), 'training')}); on Europarl (one"
+    return f"{told} training) {chosen} by either, {drawn} at random."
 
 
 def _changes(folder: Path, table: str) -> pd.DataFrame:

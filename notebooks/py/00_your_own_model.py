@@ -23,7 +23,7 @@
 # for all, and cut a fifth of them almost for free.
 #
 # Do these two numbers tell you which heads you can cut *together*? We measure both on one small translation model, check the
-# choice, and [run it on yours](#Cut-the-heads,-and-use-it-on-your-model), of a dozen model families.
+# choice, and [run it on yours](#Cut-the-heads,-and-use-it-on-your-model).
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -174,7 +174,7 @@ run.figure(
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
     takeaway=f"Surely missed, off alone (white dot, corrected for many tests): {said.needed(single)}. Grey: no rise that we can"
-    f" tell. Ranks correlate by {listed(number(rank, '.2f') for rank in ranks[1::2])}.",
+    f" tell. Ranks of the two correlate by {listed(number(rank, '.2f') for rank in ranks[1::2])}.",
     table="head_table",
     sentences=few,
     show=False,
@@ -183,7 +183,7 @@ run.figure(
     figures.sorted_heads(single, total // 2, measured.corrected(single)),
     "sorted_heads",
     caption="How much the loss rises without each head, off alone, sorted.",
-    takeaway=f"{raised} of {total} heads raise the loss when they alone are off, {lowered} lower it; {by_holm} change it if"
+    takeaway=f"Without {raised} of {total} heads, off alone, the loss rises, without {lowered} it falls; {by_holm} change it if"
     f" corrected for testing so many (Holm), on {few} sentences.",
     table="head_table",
     sentences=few,
@@ -259,7 +259,7 @@ Markdown(said.elsewhere(published) if published else "")
 # %% [markdown]
 # ## What does cutting cost in translation quality?
 #
-# We cut a quarter, half and three quarters of all heads, train nothing afterwards, and translate test text. Random draws are of
+# We cut heads, train nothing afterwards, and translate test text. Random draws are of
 # the same types as gradient importance takes; bars are 95 % intervals over sentences. Each panel has its own scale.
 
 # %% jupyter={"source_hidden": true}
@@ -375,7 +375,7 @@ else:
 # ## In short
 
 # %% jupyter={"source_hidden": true}
-closing = said.in_short(published, subject.title, "" if text else run.corpus)
+closing = said.in_short(published, subject.title)
 answer.fill("head_map", closing, said.headline(choices, won, results), readable(rows.reset_index(drop=True), by_type).data)
 
 # %% [markdown]
