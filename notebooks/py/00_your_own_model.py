@@ -173,8 +173,8 @@ run.figure(
     ),
     "head_map",
     caption="The loss without each head and its gradient importance, all heads in their places.",
-    takeaway=f"Surely missed, off alone (white dot, corrected for many tests): {said.needed(single)}. Grey: no rise that we can"
-    f" tell. Ranks of the two correlate by {listed(number(rank, '.2f') for rank in ranks[1::2])}.",
+    takeaway=f"Surely missed, off alone (white dot, corrected for many tests): {said.needed(single)}. Grey: rise not sure."
+    f" Ranks of the two correlate by {listed(number(rank, '.2f') for rank in ranks[1::2])}.",
     table="head_table",
     sentences=few,
     show=False,
