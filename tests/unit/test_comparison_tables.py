@@ -406,8 +406,8 @@ def test_what_is_drawn_of_heads_removed_at_once():
         "Single cuts where it costs less: *gradient importance* 3 of 3, *gradient importance, by layer* "
         "3 of 3 and *L1 gates* 3 of 3. "
         "In b: encoder heads (1 training) 2 of 2 others cost less than *gradient importance*. *L1 gates* cost less than it in"
-        " 2 of 3 settings. *By layer* keeps of its gain on"
-        " random heads 100 % where heads of one kind go and 25 % where heads of all kinds go. Differences are not tested.",
+        " 2 of 3 settings. *By layer* costs more than undivided in"
+        " 0 of 2 where heads of one kind go and 1 of 1 where heads of all kinds go. Differences are not tested.",
     )
 
 

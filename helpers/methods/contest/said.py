@@ -201,10 +201,12 @@ def at_once(each: pd.DataFrame) -> tuple[str, str]:
         ahead = mean.loc["L1 gates"] < mean.loc[UNIT]
         more += f"*L1 gates* cost less than it in {ahead.sum()} of {len(ahead)} settings. "
     if BY_LAYER in mean.index:
-        kept, every = mean.loc[BY_LAYER] / mean.loc[UNIT], mean.columns.str.endswith(EVERY)
-        parts = {"one kind": kept[~every].dropna(), "all kinds": kept[every].dropna()}
-        told = [f"{ends(part, '%')} where heads of {which} go" for which, part in parts.items() if len(part)]
-        more += f"*By layer* keeps of its gain on random heads {listed(told)}. "
+        cuts = each.pivot_table("change", ["model", "seed", "heads"], "criterion")[[UNIT, BY_LAYER]].dropna()
+        dearer = (cuts[BY_LAYER] > cuts[UNIT]).groupby(cuts.index.get_level_values("model").str.endswith(EVERY))
+        told = [
+            f"{part.sum()} of {len(part)} where heads of {'all kinds' if every else 'one kind'} go" for every, part in dearer
+        ]
+        more += f"*By layer* costs more than undivided in {listed(told)}. "
     return f"{said}.", f"{more}Differences are not tested."
 
 
