@@ -433,9 +433,12 @@ def others(
 _VERDICTS = {"for": ("passes", "pass"), "against": ("fails", "fail"), "open": ("is undecided", "are undecided")}
 
 
-def elsewhere(judged: Mapping[str, Any], text: str, which: str) -> str:
+CLAIMS = {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
+
+
+def elsewhere(judged: Mapping[str, Any], text: str, which: str, names: Mapping[str, str] = CLAIMS) -> str:
     """Of the verdicts on a published run of other text (`which` models), by claim: number and verdict of each in a line."""
-    told, names = [], {"positional": "positional", "syntax": "syntactic", "rare": "rare-token"}
+    told = []
     for key, one in ((key, judged[key]) for key in names if judged[key].number):
         near = sum(row.side == "open" and row.value >= row.threshold for row in one.rows) if key == "syntax" else 0
         told.append(f"{names[key]} {one.number}{f' significantly, {near} more by estimate' * bool(near)} (*{one.verdict}*)")
