@@ -13,6 +13,7 @@ import jupytext
 import nbformat
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from helpers import plan, study
@@ -54,6 +55,12 @@ def test_every_pin_is_exact_and_whatever_is_needed_is_pinned():
             if need.marker is None or need.marker.evaluate({"extra": ""}):
                 missing |= {canonicalize_name(need.name)} - pinned
     assert missing - {"pip"} == set()
+
+
+def test_every_installed_package_runs_on_the_oldest_python_that_is_promised():
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"  # Debian 12 has 3.11.2
+    needs = {found.name: found.metadata.get("Requires-Python") or "" for found in metadata.distributions()}
+    assert [name for name, python in needs.items() if not SpecifierSet(python).contains(oldest)] == []
 
 
 def test_every_notebook_is_in_the_workflow():
