@@ -111,7 +111,7 @@ clean:
 	rm -rf runs .snakemake $(addprefix data/,pairs texts dialogues parses clusters locks)
 
 $(VENV)/ready: requirements/base.lock requirements/spacy.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: set PYTHON=...")'
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11, 5) else "Python 3.11.5 or newer is needed: set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --progress-bar off -r requirements/base.lock
 	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/spacy.lock
