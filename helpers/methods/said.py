@@ -37,7 +37,7 @@ def together(row: pd.Series, other: str) -> str:
         times = f"{_at(row[[f'{of}times{end}' for end in ('', '_low', '_high')]])} times"
         known = row[f"{of}alone_low"] > 0 and row[f"{of}times_low"] > 1
         cost = _at(row[[name, f"{name}_low", f"{name}_high"]], ",.0f", 1000)
-        told += [cost, times if known else "no more that we can tell than"]
+        told += [cost, times if known else "not surely more than"]
     first = f"ff at once, the {row.name} cheapest alone cost {told[0]} {UNIT}, {told[1]} the sum of their single costs"
     return f"{'No: o' if 'times' in told[1] else 'O'}{first}; those by *{other}* {told[2]}, {told[3]} theirs."
 

@@ -153,11 +153,12 @@ def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least:
     for (model, split), row in table.iterrows():
         several = table.index.get_level_values("model").tolist().count(model) > 1
         trained = f", mean of {row.trainings:.0f} trainings" if row.get("trainings", 1) > 1 else ""
-        known, called = pd.notna(row.get(NEVER)), split.partition("_")[0].capitalize() if "_" in split else split
+        known, called = row.get(NEVER, 0) > 0, split.partition("_")[0].capitalize() if "_" in split else split
         whose = model if model.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {model}"
         whose, steps = f"{whose}, {called}" if several or "_" in split else whose, row.schedule.partition(" ")[0]
         ends_ = {f"share{end}": 1 + row[f"change{end}"] / row[NEVER] for end in ENDS} if known else {}  # of the loss alone
         kept = _share(ends_ if trained else row, "share" if trained else "share from the start") if known else ""
+        none = "nothing lost" if pd.notna(row.get(NEVER)) else "not trained"
         rows.append({
             "model": f"{whose} ({steps})",
             "decoder": decoders[model],
@@ -165,7 +166,7 @@ def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least:
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.2f"),
             "share": f"{_share(row)}, of {row.worth:.1f}" + (" (hollow)" if row.worth < least else ""),
-            "never": f"{kept}, of {row[NEVER]:.1f}{' (first training)' * bool(trained)}" if known else "not trained",
+            "never": f"{kept}, of {row[NEVER]:.1f}{' (first training)' * bool(trained)}" if known else none,
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("decoder", kind="stable") if rows else pd.DataFrame(rows)
 
