@@ -131,7 +131,7 @@ def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str
     every = pd.concat(enough)
     rules, confidence, gradient = (ends(every[rows], ".2f") for rows in ([*RULES], ["confidence"], ["gradient, example"]))
     partly = "partly" if every[[*RULES, "confidence"]].min() > 0 else "not by every measure"
-    small = " (Europarl, a small model)" * bool(elsewhere)
+    small = " (Europarl, small model)" * bool(elsewhere)
     told = (
         f"**For a model, {partly}; for one word, not reliably.** Where half the heads change the loss{small}, gradient"
         f" importance ranks a layer's heads like the loss without each at {gradient} (rank correlation), relevance at {rules},"
@@ -143,7 +143,7 @@ def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str
     if len(need):
         text = "Europarl " * bool(elsewhere)
         told += f" Of {len(need)} {text}words needing a head, relevance names it for {ends(found.found)};"
-        told += f" LRP αβ names one head for {most.iloc[0]} of all {len(words)}: it describes the model, not the word."
+        told += f" LRP αβ names one head for {most.iloc[0]} of {len(words)}: it describes the model, not the word."
     return told
 
 

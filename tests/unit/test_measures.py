@@ -726,7 +726,7 @@ def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
     told = said.answered(alike, there, frames, words)
     assert "at 0.80 to 0.90 (rank correlation), relevance at 0.30 to 0.60, confidence at 0.60 to 0.70. In 1 larger" in told
     assert "fewer do (LRP αβ: 0.02). Of 3 Europarl words needing a head, relevance names it for 1 to 3; LRP αβ" in told
-    assert "one head for 3 of all 3" in told and len(told.split()) <= 90
+    assert "one head for 3 of 3" in told and len(told.split()) <= 90
     assert "words" not in said.answered(alike, {}, frames, words.assign(cost=0.0))
     assert "not by every measure" in said.answered(alike, there, {"a": rho.assign(rho=rho.rho - 0.5)}, words)
     assert said.answered(alike, {}, {"c": frames["c"]}, words).endswith(

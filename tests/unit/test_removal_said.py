@@ -34,7 +34,7 @@ def test_heads_cost_more_together_than_the_sum_of_each_alone():
     assert said.together(ROW, "a") == told
     for unsure in ({"alone_low": -0.005}, {"times_low": 0.9}):
         told = said.together(pd.Series({**ROW, **unsure}, name=4), "a")
-        assert told.startswith(f"O{cost}no more that we can tell than the sum of their single costs;{other}")
+        assert told.startswith(f"O{cost}not surely more than the sum of their single costs;{other}")
 
 
 def test_a_pair_stands_in_for_each_other_where_both_surely_cost_more_than_their_sum():
