@@ -328,7 +328,8 @@ first = said.answer(said.drawn(agreement), advice, of, [everywhere, *also] if al
 closing = f"""
 {take}
 
-*Limits.* {of.capitalize()} text, small models; rows of one training have intervals over sentences or heads, not over seeds.{" ".join(["", *limits])}
+*Limits.* {of.capitalize()} text, small models; rows of one training have intervals over sentences or heads, not over
+seeds.{" ".join(["", *limits])}
 ([All differences](../docs/differences.md).)
 """
 verdicts.fill("contest" if contests else "agreement", closing, first=first, more=natural)
