@@ -325,11 +325,11 @@ if natural and committed.table("agreement").exists():
 of = "your" if text else texts[run.corpus]
 also = published(committed, "agreement_all_layers")
 first = said.answer(said.drawn(agreement), advice, of, [everywhere, *also] if also else [], texts[other])
+limits = limits or ["Intervals are over models, or of one training over sentences or heads, and then say nothing of seeds."]
 closing = f"""
 {take}
 
-*Limits.* {of.capitalize()} text, small models; rows of one training have intervals over sentences or heads, not over
-seeds.{" ".join(["", *limits])}
+*Limits.* {of.capitalize()} text, small models.{" ".join(["", *limits])}
 ([All differences](../docs/differences.md).)
 """
 verdicts.fill("contest" if contests else "agreement", closing, first=first, more=natural)
