@@ -166,6 +166,8 @@ def test_half_of_the_heads_left():
     assert found.gone_low.iloc[0] == pytest.approx(np.interp(0.25, [0.2, 0.6], [9, 12])) and found.gone_high.iloc[0] > 12
     own = HAND[HAND.method == "L0"]  # no loss so large was met: all that was tried
     assert l0.tables.gone_within(own, loss=9) == 21 and l0.tables.gone_within(own, loss=2) == 21
+    bent = pd.DataFrame({"total": 24, "heads": [24, 20, 16, 10], "change": [-1.0, -0.2, -0.4, -0.1]})
+    assert l0.tables.gone_within(bent) == pytest.approx(5)  # where the line first passes, of runs that close a head
 
 
 def shares(table):
