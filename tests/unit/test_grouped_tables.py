@@ -525,3 +525,15 @@ def test_means_over_seeds_by_scipy():
     changes = [np.mean(other) - np.mean(base), interval.low, interval.high]
     np.testing.assert_allclose(line[["change_mean", "change_low", "change_high"]].tolist(), changes)
     assert table.loc["q", GHT].seeds == 1 and np.isnan(table.loc["q", GHT].low) and table.loc["q", GHT]["mean"] == 5
+
+
+def test_compactness_stands_beside_scores_with_all_heads_and_with_one_a_group(monkeypatch):
+    grams = np.stack([np.eye(4), np.kron(np.eye(2), np.ones((2, 2)))])
+    monkeypatch.setattr(tables, "trace", lambda spec: {"grams_0": grams})
+    rows = {VANILLA: 0, NO_CONSTRAINT: 0, GHT: 2, PS: 2}
+    index = pd.MultiIndex.from_tuples([(row, "test", "BLEU") for row in rows], names=["row", "test set", "metric"])
+    columns = ["value", "low", "high", "change", "change_low", "change_high"]
+    scored = pd.DataFrame({name: np.arange(4.0) for name in columns}, index)
+    found = tables.compactness({VANILLA: {}, GHT: {}}, scored, {VANILLA: 0, GHT: 2}, 2).set_index("label")
+    assert found.strength.to_dict() == rows and found.value.to_dict() == dict(zip(rows, range(4), strict=True))
+    assert found.silhouette.tolist() == pytest.approx([1] * 4)
