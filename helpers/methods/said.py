@@ -127,12 +127,6 @@ def elsewhere(folder: Path) -> str:
     return f"{told} {count(len(cut.groupby(level=[0, 1])), 'training')})."
 
 
-def prices(run: study.Run) -> pd.Series | None:
-    """What it takes to choose heads by each criterion, in units of gradient importance (notebook 07); None where not known."""
-    path = (folder := reference(run)) and layout.Chapter(folder / "07_what_it_costs").table("measures")
-    return pd.read_csv(path, index_col="measure").cost if path and path.exists() else None
-
-
 def in_short(folder: Path | None, model: str) -> str:
     """What to do with any model, by notebook 6, where it is known."""
     (more, limits), train = (_cuts(folder, model), _trained_on(folder, model)) if folder else (("", ""), "")
@@ -172,7 +166,7 @@ def _trained_on(folder: Path, model: str) -> str:
     chosen, drawn = (ends(-there.value[there.index.isin(names)], ".1f") for names in ([GRADIENT, TRUTH], [RANDOM]))
     told = f"\n3. If the model trains on, {ends(own.index.get_level_values('heads'))} encoder heads left cost {gradient} BLEU"
     told += f" by the gradient, {behind} more by the loss, {random} at random ({count(len(own), 'training')}); on Europarl (one"
-    return f"{told} training) {chosen} by either, {drawn} at random."
+    return f"{told} training, {there['heads'].iloc[0]:.0f} left) {chosen} by either, {drawn} at random."
 
 
 def _changes(folder: Path, table: str) -> pd.DataFrame:

@@ -57,7 +57,7 @@ from helpers.heads.families import KINDS
 from helpers.measures import said as of_measures
 from helpers.methods import contest
 from helpers.methods.contest import figures, said
-from helpers.methods.said import prices, reference
+from helpers.methods.said import reference
 from helpers.publish import claims
 from helpers.reading import folded, sortable
 from helpers.runs import subjects
@@ -279,7 +279,7 @@ if contests:
     paired = run.table(contest.tables.against(contests), "contest_paired", over=intervals.TEXTS)
     beside_l0 = run.table(contest.tables.against_l0(contests), "contest_against_l0", resamples=repeats)
     of = (tables[next(iter(contests))].index.get_level_values("kind") == "encoder").sum()
-    advice = said.advice(ranked, whole, prices(run))
+    advice = said.advice(ranked, whole, predictors.drop_duplicates("measure").set_index("measure").cost)  # as each was run
     shares = contest.tables.shares(tables)
     shares = shares[shares.index.isin([(ranked.model.iloc[0], at) for at in whole.seed])].dropna(axis=1)
     drawn = said.beside_random(ranked, paired, whole, of), said.unpruned(ranked, whole, run.settings["pruning"]["steps"])

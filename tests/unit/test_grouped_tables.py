@@ -293,7 +293,7 @@ def test_what_is_said_follows_the_numbers():
     told = said.lead(gained, "generated", ", more")
     assert told.startswith("**The constraint helps a, and one head per group is not enough.** On generated text the cons")
     assert told.endswith("printed: +3.0), more. One head per group costs 8.0 [7.0, 9.0] %.") and "by +1.00 [+0.50, " in told
-    for high, how in ((-1, "not here: the printed gain is excluded"), (9, "the constraint may help a or")):
+    for high, how in ((-1, "not here: the printed gain in translation is excluded"), (9, "the constraint may help a or")):
         assert how in said.lead(gained.assign(low=-2, high=high).assign(printed=3), "natural").lower()
     sure = said.lead(gained[gained.task.str.startswith("a")].assign(low=4, high=5), "natural")
     assert sure.startswith("**The constraint helps a, and one head per group costs nothing.**") and "alone" not in sure

@@ -394,7 +394,7 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     Parameters
     ----------
     costs : pandas.Series, optional
-        On criterion, what it takes to choose by it, in units of gradient importance (notebook 07).
+        On criterion, what it took to choose by it here, in units of gradient importance.
     """
     here, rivals = _rivals(ranked)
     if rivals.empty:

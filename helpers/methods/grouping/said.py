@@ -50,7 +50,7 @@ def lead(gained: pd.DataFrame, text: str, more: str = "") -> str:
     alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
     excluded = alone.low <= 0 and alone.high < alone.printed
     pulled = f"the constraint helps {task}" if alone.low > 0 else f"the constraint may help {task} or not"
-    pulled = "the printed gain is excluded" if excluded else pulled
+    pulled = "the printed gain in translation is excluded" if excluded else pulled
     enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
     pulled = f"Not here: {pulled}" if excluded and few.high < 0 else pulled[0].upper() + pulled[1:]
     one = f"costs {interval(-few.gain, -few.high, -few.low, '.1f')} %"

@@ -102,9 +102,9 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], beside: pd.DataFrame |
     said = "; ".join(
         f"{size}{' (layers × heads)' * (not at)}: {', '.join(each)}" for at, (size, each) in enumerate(told.items())
     )
-    grows = "The larger the decoder, the more encoder heads" if own.decoder.is_monotonic_increasing else "Encoder heads that"
-    few, whole = min((min(one), max(one)) for one in PRINTED_ENCODER.values())
-    said = f"**{grows} can go for {LOSS:g} BLEU.** Beside {said}; the paper's 6 × 8: {whole - few} of {whole}."
+    grows = "Beside larger decoders more encoder heads" if own.decoder.is_monotonic_increasing else "Encoder heads that"
+    printed = listed(f"{max(one) - min(one)} ({text}, for {-one[min(one)]:g})" for text, one in PRINTED_ENCODER.items())
+    said = f"**{grows} can go for {LOSS:g} BLEU, by estimate.** {said}; the paper's 6 × 8: {printed}."
     if beside is not None and len(known := beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])]) > 1:
         known = known.sort_values("decoder")
         gains = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
