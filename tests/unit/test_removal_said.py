@@ -128,16 +128,17 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
     kinds = [("M", 1, "encoder", 8, 1), ("M", 2, "encoder", 8, 2), ("N", 1, "encoder", 8, 4), ("N", 1, "cross", 8, 8)]
     write("controlled", "effects_of_heads", *kinds, columns=effects)
     write("natural", "effects_of_heads", ("E", 1, "encoder", 4, 3), columns=effects)
-    contest = ("model", "value", "low", "high", "criterion", "test set")
+    contest = ("model", "value", "low", "high", "criterion", "test set", "heads")
     for corpus, rows in {
-        "controlled": [("M", -2.0, -3.0, -1.0, names[0], "t"), ("M", -4.0, -5.0, -3.0, names[3], "t")],
-        "natural": [("E", -own, -9, 0, names[at], str(own)) for at, own in ((0, 0.5), (1, 0.3), (0, 0.7), (3, 1), (3, 1.5))],
+        "controlled": [("M", -2.0, -3.0, -1.0, names[0], "t", 4), ("M", -4.0, -5.0, -3.0, names[3], "t", 4)],
+        "natural": [("E", -own, -9, 0, names[at], str(own), 6) for at, own in ((0, 0.5), (1, 0.3), (0, 0.7), (3, 1), (3, 1.5))],
     }.items():
         write(corpus, "contest", *rows, columns=contest)
     assert said.in_short(here, "M") == (
         f"{first} In loss its choice costs 150 % of the other's in 1 cut of 1 other training (notebook 6).{second}\n3. If the"
         " model trains on, 4 to 5 encoder heads left cost 2.0 [1.0, 3.0] BLEU by the gradient, 0.0 [-12.7, 12.7] more by the"
-        " loss, 4.0 [3.0, 5.0] at random (2 trainings); on Europarl (one training) 0.3 to 0.7 by either, 1.0 to 1.5 at random."
+        " loss, 4.0 [3.0, 5.0] at random (2 trainings); on Europarl (one training, 6 left) 0.3 to 0.7 by"
+        " either, 1.0 to 1.5 at random."
         f"{limits}. Elsewhere 3 of 4 and 2 to 4 of 8 encoder heads surely change the loss alone (3 trainings); the gradient"
         " costs more in 1 of 1 cuts of a decoder-only model and 1 of 1 of Europarl's."
     )
