@@ -210,8 +210,8 @@ def test_what_is_said_follows_the_numbers():
     ways = {"EN-RU": ways["EN-RU"].assign(total=48)}
     gained = {"model": "m", "encoder": ["6", "6", "3"], "decoder": ["b", "a", "c"], "gained": [1.0, 9.0, 3.0]}
     gained = pd.DataFrame(gained | {"gained, low": 0.5, "gained, high": 10.0})
-    told = "**Beside larger decoders more encoder heads can go for 0.25 BLEU, by estimate.** 1×2 (layers×heads): 3 [5, 10] of"
-    told += " 48; 2×8: 9 [5, 10] of 48; the paper's 6×8: 38 (WMT, for 0.15) and 44 (OpenSubtitles, for 0.25)."
+    told = "**Beside larger decoders more encoder heads can go for 0.25 BLEU.** 1×2 (layers×heads): 3 [5, 10] of"
+    told += " 48; 2×8: 9 [5, 10] of 48; the paper's 6×8: 38 (for 0.15), 44."
     assert said.lead(half, sizes) == told == said.lead(half, sizes, gained[1:]) and said.lead(half[:0], {}).startswith("No m")
     assert said.lead(half, sizes, gained).endswith("heads add BLEU: 9.0 [0.5, 10.0] beside a, 1.0 [0.5, 10.0] beside b.")
     assert said.lead(half.assign(gone=[1.0, 3]), sizes).startswith("**Encoder heads that can go for")

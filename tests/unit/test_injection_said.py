@@ -67,7 +67,7 @@ def test_the_answer_claims_what_intervals_say():
         "**On generated dialogues yes, a small one with a resolver's links; natural ones cannot tell.** With a resolver's, one"
         " least important head off raises the loss by 4.7 [2.9, 6.4] thousandths of a nat a token (shuffled links: 0.8 [0.2,"
         " 1.5]), and over plain summaries gain +0.5 [+0.2, +0.9] ROUGE-1 and +5.0 [+4.0, +6.0] events; gold links +1.9"
-        " [+1.3, +2.4] and +5.0 [+4.0, +6.0] (5 trainings). Of the claims' gains in ROUGE-1 only that over shuffled"
+        " [+1.3, +2.4] and +5.0 [+4.0, +6.0] (5 trainings). Of claimed gains only that over shuffled"
         " links survives"
         " correction. Random heads (one draw) gain +0.4 [+0.004, +0.8], the most important -0.6 [-0.9, -0.2]."
     )

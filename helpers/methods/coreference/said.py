@@ -129,7 +129,7 @@ def answer(
     told += f"; gold links {_both(over, gold, '')}" if gold in gains.index else ""
     controls = {"resolver-links": "shuffled links", "injection-helps": "plain"}
     beaten = [what for name, what in controls.items() if verdicts.get(name) == "seen"]
-    told += f"{_over(over, ' ({})')}. Of the claims' gains in ROUGE-1"
+    told += f"{_over(over, ' ({})')}. Of claimed gains"
     told += f" {'only ' * (len(beaten) == 1)}that over {listed(beaten)}" if beaten else " none"
     told += " survives correction."
     most, random = "injected, highest", "injected, random"

@@ -103,8 +103,9 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], beside: pd.DataFrame |
         f"{size}{' (layers × heads)' * (not at)}: {', '.join(each)}" for at, (size, each) in enumerate(told.items())
     )
     grows = "Beside larger decoders more encoder heads" if own.decoder.is_monotonic_increasing else "Encoder heads that"
-    printed = listed(f"{max(one) - min(one)} ({text}, for {-one[min(one)]:g})" for text, one in PRINTED_ENCODER.items())
-    said = f"**{grows} can go for {LOSS:g} BLEU, by estimate.** {said}; the paper's 6 × 8: {printed}."
+    tried = [(max(one) - min(one), -one[min(one)]) for one in PRINTED_ENCODER.values()]
+    printed = ", ".join(f"{gone}{f' (for {lost:g})' * (lost != LOSS)}" for gone, lost in tried)
+    said = f"**{grows} can go for {LOSS:g} BLEU.** {said}; the paper's 6 × 8: {printed}."
     if beside is not None and len(known := beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])]) > 1:
         known = known.sort_values("decoder")
         gains = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
