@@ -267,7 +267,10 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cor
 def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
     """Date back notebooks of a run that were executed with other parameters, in whichever checkout: they are made again."""
     for path in (run / f"{name}.ipynb" for name in names):
-        if path.exists() and study.read_json(path)["metadata"].get("papermill", {}).get("parameters") != asked:
+        if not path.exists():
+            continue
+        given = study.read_json(path)["metadata"].get("papermill", {}).get("parameters", {})
+        if {name: given.get(name) for name in asked} != asked:
             os.utime(path, (1, 1))  # Snakemake takes the time 0 for none
 
 

@@ -19,7 +19,7 @@ from helpers.study.code import code_version
 from helpers.study.configuration import parse_overrides, settings
 from helpers.study.errors import StudyError
 from helpers.study.origin import ROOT, portable, provenance
-from helpers.study.store import read_spec, runs, use, write_bytes, write_json, write_text
+from helpers.study.store import key, read_spec, runs, use, write_bytes, write_json, write_text
 
 
 def _seeds(spec: Any) -> set[int]:
@@ -253,6 +253,7 @@ PARAMETERS: dict[str, Any] = {
     "profile": "laptop", "corpus": "", "models": "", "pretrained": "", "data_root": "", "parser": "spacy", "seed": 1,
     "overrides": "", "output": "",
 }  # fmt: skip
+SHARED = {"profile", "corpus", "data_root", "output"}  # runs that differ in no other parameter share a folder
 OWN: dict[str, dict[str, Any]] = {  # of one notebook
     "00_your_own_model": {"text": "", "entries": ""},
     "06_do_measures_agree": {"text": "", "entries": ""},
@@ -275,19 +276,19 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
         For an unknown parameter, profile, corpus or setting.
     """
     given = {
-        key: value
-        for key, value in namespace.items()
-        if not key.startswith("_") and key not in ("In", "Out") and isinstance(value, str | int | float | list | dict | None)
+        one: value
+        for one, value in namespace.items()
+        if not one.startswith("_") and one not in ("In", "Out") and isinstance(value, str | int | float | list | dict | None)
     }
     defaults = PARAMETERS | OWN.get(name, {})
     unknown = sorted(set(given) - set(defaults))
     if unknown:
         raise StudyError(f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(defaults)}.")
     parameters = defaults | given
-    for key, default in defaults.items():
-        if type(parameters[key]) is not type(default):
+    for one, default in defaults.items():
+        if type(parameters[one]) is not type(default):
             kind = "a whole number" if type(default) is int else "text"
-            raise StudyError(f"The parameter {key!r} takes {kind}, not {parameters[key]!r}.")
+            raise StudyError(f"The parameter {one!r} takes {kind}, not {parameters[one]!r}.")
     overrides = parse_overrides(parameters["overrides"])
     if parameters["corpus"]:
         overrides["corpus"] = parameters["corpus"]
@@ -295,5 +296,7 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     if parameters["data_root"]:
         os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
     use(chosen)
-    folder = Path(parameters["output"] or runs() / f"{parameters['profile']}-{chosen['corpus']}").resolve()
+    changed = {one: value for one, value in parameters.items() if value != defaults[one] and one not in SHARED}
+    size = parameters["profile"] + f"_{key(changed)[:8]}" * bool(changed)  # beside the study's results, not over them
+    folder = Path(parameters["output"] or runs() / f"{size}-{chosen['corpus']}").resolve()
     return Run(name, parameters, chosen, folder, time.time(), code_version("."))

@@ -107,10 +107,19 @@ def test_progress_is_silent_at_first_and_in_lines_where_asked_for(monkeypatch, c
 
 def test_begin_takes_what_a_notebook_holds(tmp_path):
     namespace = {"__name__": "__main__", "_i1": "x = 1", "In": [""], "Out": {}, "study": study, "exit": exit, "profile": "tiny"}
+    assert study.begin("01_x", namespace | {"corpus": "natural"}).folder == tmp_path / "runs" / "tiny-natural"
     run = study.begin("01_x", namespace | {"overrides": "beam=3", "corpus": "natural"})
-    assert (run.corpus, run.settings["beam"], run.folder) == ("natural", 3, tmp_path / "runs" / "tiny-natural")
+    assert (run.corpus, run.settings["beam"]) == ("natural", 3)
     assert run.parameters == study.PARAMETERS | {"profile": "tiny", "overrides": "beam=3", "corpus": "natural"}
     assert study.begin("01_x", namespace | {"output": str(tmp_path / "here")}).folder == tmp_path / "here"
+
+
+def test_other_models_or_seeds_do_not_write_over_the_study(tmp_path):
+    given = [{}, {"models": "ru-news"}, {"models": "de-news"}, {"seed": 2}, {"overrides": "beam=3"}, {"pretrained": "x"}]
+    folders = [study.begin("01_x", {"profile": "tiny"} | one).folder for one in given]
+    assert folders[0] == tmp_path / "runs" / "tiny-controlled" and len({*folders}) == len(given)
+    assert all(study.layout.track(folder) == "controlled" and folder.parent == folders[0].parent for folder in folders)
+    assert study.begin("02_x", {"profile": "tiny", "seed": 2}).folder == folders[3]
 
 
 @pytest.mark.parametrize(
