@@ -323,7 +323,8 @@ def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
             rows = points[(points.method == name) & (points["heads"] == heads)]
             bars = None if name in drawn else drawing.whiskers(rows, "lost")
             axis.errorbar(rows.lost, [place] * len(rows), xerr=bars, ls="", ms=4.5, **looks[name])
-            told, look = f"{'mean ' * (name in drawn)}{rows.lost.mean():.1f}", {"textcoords": "offset points", "ha": "center"}
+            told, box = f"{'mean ' * (name in drawn)}{rows.lost.mean():.1f}", {"fc": "white", "ec": "none", "pad": 0.5}
+            look = {"textcoords": "offset points", "ha": "center", "bbox": box}  # the line of nothing lost stays behind
             axis.annotate(told, (rows.lost.mean(), place), (0, 6), fontsize=8.5, color=looks[name]["color"], **look)
         axis.set(title=f"{total - heads} of {total} heads off", xlabel="BLEU lost", ylim=(len(names) - 0.5, -0.8), xmargin=0.2)
     axes[0, 0].set_yticks(range(len(names)), names)

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from helpers.scores import scoring
 from helpers.study import StudyError
 
 CHOICE, ALIKE = "the choice", "random, same types"
-SCORES = ("loss", "bleu", "low", "high", "change", "change low", "change high")
+SCORES = ("loss", "bleu", "low", "high", *(f"{of}{end}" for of in ("change", "behind") for end in ("", " low", " high")))
 
 
 def batches(subject, split: str, first: int | None = None, budget: int = 2048) -> tokens.Batches:
@@ -89,8 +89,7 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         heads (closed), choice, method (the way to draw), own (rise of the loss by the choice) with own_low and own_high,
-        rise with low and high (mean, least and most of the draws), beaten (draws that are worse), draws, p (one-sided, of as
-        good a draw by chance: with few draws it cannot be small).
+        rise with low and high (mean, least and most of the draws), beaten (draws that are worse), draws.
     """
     rows = []
     for row in table[table.method == CHOICE].sort_values("heads", kind="stable").itertuples():
@@ -98,8 +97,8 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
         for method, others in part.groupby("method", sort=False).rise:
             beaten, draws = int((row.rise < others).sum()), len(others)
             ends = (row.low, row.high, others.mean(), others.min(), others.max())
-            rows.append((row.heads, row.choice, method, row.rise, *ends, beaten, draws, (1 + draws - beaten) / (1 + draws)))
-    names = ["heads", "choice", "method", "own", "own_low", "own_high", "rise", "low", "high", "beaten", "draws", "p"]
+            rows.append((row.heads, row.choice, method, row.rise, *ends, beaten, draws))
+    names = ["heads", "choice", "method", "own", "own_low", "own_high", "rise", "low", "high", "beaten", "draws"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -242,7 +241,7 @@ def quality(
     -------
     pandas.DataFrame
         A row each (method, draw, heads left): loss (nats a token), bleu with low and high, change (against the whole model)
-        with "change low" and "change high" (paired bootstrap over sentences).
+        with "change low" and "change high" (paired bootstrap over sentences), and so behind (against the first choice).
 
     Raises
     ------
@@ -258,11 +257,12 @@ def quality(
         return training.dev_loss(model, unseen), scoring.bleu_statistics(translations, references)
 
     _, whole = known = counted(subject.model)
+    firsts: dict[int, np.ndarray] = {}  # of the first choice, by how many heads are left: no other comes before it
 
     def scored(model) -> dict[str, float]:
         loss, own = known if model is subject.model else counted(model)
-        ends = (*scoring.bleu_interval(own, None, repeats), *scoring.bleu_interval(own, whole, repeats))
-        return dict(zip(SCORES, (loss, *ends), strict=True))
+        beside = (None, whole, firsts.setdefault(len(heads.index(model)), own))
+        return dict(zip(SCORES, (loss, *chain(*(scoring.bleu_interval(own, it, repeats) for it in beside))), strict=True))
 
     def choices() -> Iterator[tuple[dict[str, Any], list]]:
         for method in (*columns, ALIKE):

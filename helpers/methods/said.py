@@ -30,16 +30,15 @@ def needed(single: pd.DataFrame) -> str:
     return f"{listed(f'{sure[kind]} of {heads} {kind}' for kind, heads in kinds.items())} heads"
 
 
-def together(row: pd.Series, other: str) -> str:
-    """Of a row of `removal.one_by_one`: what heads cost at once by each choice, and how many times the sum of each alone."""
-    told = []
-    for name, of in (("together", ""), ("other", "other ")):  # not how many times where the sum may be zero or the two the same
-        times = f"{_at(row[[f'{of}times{end}' for end in ('', '_low', '_high')]])} times"
-        known = row[f"{of}alone_low"] > 0 and row[f"{of}times_low"] > 1
-        cost = _at(row[[name, f"{name}_low", f"{name}_high"]], ",.0f", 1000)
-        told += [cost, times if known else "not surely more than"]
-    first = f"ff at once, the {row.name} cheapest alone cost {told[0]} {UNIT}, {told[1]} the sum of their single costs"
-    return f"{'No: o' if 'times' in told[1] else 'O'}{first}; those by *{other}* {told[2]}, {told[3]} theirs."
+def together(curve: pd.DataFrame, off: int, other: str) -> str:
+    """Of `removal.one_by_one`: how many times the sum of each alone heads cost together, by each choice."""
+    known = curve[(curve[["alone_low", "other alone_low"]] > 0).all(axis=1) & (curve.filter(like="times_low") > 1).all(axis=1)]
+    if off not in known.index:  # where a sum may be zero, or the two the same
+        return f"Together, {off} heads do not surely cost more by either choice than the sum of their single costs."
+    own, its = (_at(curve.loc[off, [f"{of}times{end}" for end in ("", "_low", "_high")]]) for of in ("", "other "))
+    told = f"No: together, the {off} cheapest alone cost {own} times the sum of their single costs, by *{other}* {its} times."
+    among = listed(ends(known[f"{of}times"], ".1f") for of in ("", "other "))
+    return f"{told} Wherever surely more ({ends(known.index)} off): {among}."
 
 
 def _at(parts: Any, form: str = ".1f", times: float = 1) -> str:
@@ -55,28 +54,26 @@ def nearest(won: pd.DataFrame) -> pd.DataFrame:
 def beside(won: pd.DataFrame) -> str:
     """Of the same what each choice costs, and how many random draws cost more."""
     rows = nearest(won)
-    like = " of the same types" * (rows.method.iloc[0] == ALIKE)
+    like = f" random draws{' of its types' * (rows.method.iloc[0] == ALIKE)}"
     parts = [
-        f"*{row.choice}* {_at((row.own, row.own_low, row.own_high), ',.0f', 1000)}, random heads{like * (not place)}"
-        f" {number(1000 * row.rise, ',.0f')} ({'mean; dearer in ' * (not place)}{row.beaten} of {row.draws})"
+        f"*{row.choice}* {_at((row.own, row.own_low, row.own_high), ',.0f', 1000)}, below {row.beaten} of {row.draws}"
+        f"{like * (not place)} (mean {number(1000 * row.rise, ',.0f')}){', perhaps by chance' * (row.beaten < row.draws)}"
         for place, row in enumerate(rows.itertuples())
     ]
     return f"With {won['heads'].max()} off, in {UNIT}: {'; '.join(parts)}."
 
 
 def headline(choices: Mapping[str, pd.Series], won: pd.DataFrame, results: pd.DataFrame | None = None) -> str:
-    """What many heads cost at once, and how much of the gain is the type: of `nearest` and, if any, of `removal.quality`."""
+    """What many heads cost at once, and how many times that random heads cost: of `nearest` and, if any, `removal.quality`."""
     rows, off = nearest(won), won["heads"].max()
     lead = price(results) if results is not None else f"**{beside(won)}**"
-    if rows.method.iloc[0] != ALIKE:
+    if rows.method.iloc[0] != ALIKE or rows.own_low.min() <= 0:
         return lead
     kinds = [[kind for kind, *_ in least(column, off)] for column in choices.values()]
     most, drawn = pd.Series(kinds[0]).mode()[0], won[(won.method == RANDOM) & (won["heads"] == off)].rise.iloc[0]
-    share = (drawn - rows.rise) / (drawn - rows.own)
-    told = f"{'Most' if share.min() > 0.5 else 'Part'} of the gain on random heads is the type:"
-    told += f" {listed(part.count(most) for part in kinds)} of {off} are {most} heads, and any of the same types have"
-    told += f" {listed(number(part, '%') for part in share)} of it, in loss."
-    return f"{lead} {told}"
+    alike, any_ = (listed(number(times, ".1f") for times in cost / rows.own) for cost in (rows.rise, drawn))
+    told = f"Of {off} off, {listed(part.count(most) for part in kinds)} are {most} heads; random heads of the same types raise"
+    return f"{lead} {told} the loss {alike} times as much, of any type {any_} times (means of {rows.draws.iloc[0]} draws)."
 
 
 def price(results: pd.DataFrame) -> str:
@@ -85,14 +82,15 @@ def price(results: pd.DataFrame) -> str:
     rows, told = results[results.method != ALIKE].set_index(["method", "heads"]), [heads for heads in left if heads not in vain]
     shares = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
     names = {heads: shares.get(1 - heads / total, str(total - heads)) for heads in left}
-    rows = -rows[["change", "change high", "change low"]]
-    own, other = ([_at(rows.loc[(name, heads)]) for heads in told] for name in (first, second))
-    if told:
-        unsure = rows["change high"][first, told[0]] <= 0
-        own[0] = f"of the heads cost {f'no BLEU that we can tell ({own[0]})' if unsure else f'{own[0]} BLEU'}"
-    parts = listed(f"{names[heads]} {cost}" for heads, cost in zip(told, own, strict=True))
-    lead = f"**Cut together by *{first}*, {parts}; by *{second}* {listed(other)}.** " * bool(told)
-    return lead + f"With {listed(names[at] for at in vain)} off, neither is told from random heads." * bool(vain)
+    free = [heads for heads in told if rows["change high"][first, heads] >= 0]
+    groups = {"yes": free, "at a price": [heads for heads in told if heads not in free], "not told from random heads": vain}
+    lead = "; ".join(f"{listed(map(names.get, group))}, {text}" for text, group in groups.items() if group)
+    own, more = (
+        [_at(-rows.loc[(name, heads), [of, f"{of} high", f"{of} low"]]) for heads in told]
+        for name, of in ((first, "change"), (second, "behind"))
+    )
+    parts = f" Cut by *{first}*, {listed(map(names.get, told))} of the heads cost {listed(own)} BLEU; by *{second}*"
+    return f"**{lead[0].upper()}{lead[1:]}.**" + f"{parts} {listed(more)} more." * bool(told)
 
 
 def beaten(results: pd.DataFrame) -> list[int]:
@@ -101,11 +99,12 @@ def beaten(results: pd.DataFrame) -> list[int]:
     return [heads for heads in results["heads"].unique()[1:] if surely["change low"][heads] <= best.change[heads]]
 
 
-def stand_in(pair: pd.DataFrame) -> str:
-    """Of `removal.stand_in`: what two heads cost alone and both, if that is surely more."""
-    one, other, both, beyond = (_at(row, times=1000) for row in pair[["rise", "low", "high"]].to_numpy())
+def stand_in(pair: pd.DataFrame, tried: int, row: pd.Series) -> str:
+    """Of `removal.stand_in`, the best of so many pairs: what two heads cost alone, and both beyond that, if surely more."""
+    one, other, _, beyond = (_at(row, times=1000) for row in pair[["rise", "low", "high"]].to_numpy())
     names = listed(f"{kind} layer {layer + 1} head {head + 1}" for kind, layer, head in pair.index[:2])
-    told = f"Such a pair, found on dev text: {names} cost {one} and {other} {UNIT} alone, {both} both: {beyond} beyond the sum."
+    told = f"The pair that adds most on dev text, of {tried} tried: {names} cost {one} and {other} {UNIT} alone, and {beyond}"
+    told += f" beyond that together; all {row.name} cost {1000 * (row.together - row.alone):,.0f} beyond their sum."
     return told * bool(pair.low.iloc[3] > 0)
 
 
@@ -121,37 +120,37 @@ def reference(run: study.Run) -> Path | None:
 def elsewhere(folder: Path) -> str:
     """Of notebook 6: what gradient importance costs if its layer's norm divides it."""
     cut = _changes(folder, "removed_at_once").filter(like=EVERY, axis=0)
-    dearer = [(cut[f"{GRADIENT}, by layer"] > cut[beside]).sum() for beside in (GRADIENT, RANDOM)]
-    told = f"Divided by its layer's norm, as in Michel et al., gradient importance costs more than undivided in {dearer[0]} of"
-    told += f" {len(cut)} cuts of heads of all types, and more than random heads in {dearer[1]} (notebook 6,"
+    undivided, drawn = (cut[f"{GRADIENT}, by layer"] > cut[beside] for beside in (GRADIENT, RANDOM))
+    left = cut.index.get_level_values("heads")
+    told = "Divided by its layer's norm, as in Michel et al., gradient importance costs more than undivided in"
+    told += f" {undivided.sum()} of {len(cut)} cuts of heads of all types ({ends(left)} left), and more than random heads in"
+    told += f" {drawn.sum()} ({ends(left[drawn])} left; notebook 6,"
     return f"{told} {count(len(cut.groupby(level=[0, 1])), 'training')})."
 
 
 def in_short(folder: Path | None, model: str) -> str:
     """What to do with any model, by notebook 6, where it is known."""
     (more, limits), train = (_cuts(folder, model), _trained_on(folder, model)) if folder else (("", ""), "")
-    told = f"1. Rank heads by gradient importance: one backward pass.{more}\n2. Check both choices on other text,"
-    told += " beside random heads of the same types; cut by the one that beats them."
+    told = f"1. Rank by gradient importance: one backward pass.{more}\n2. Check both on other text;"
+    told += " cut by the cheaper, if it beats twenty random draws of its types."
     return f"{told}{train}\n\n*Limits.* One training.{limits}"
 
 
 def _cuts(folder: Path, model: str) -> tuple[str, str]:
-    """Of notebook 6: what the choice by gradient importance costs beside the other, where it loses, and heads missed there."""
+    """Of notebook 6: what the choice by gradient importance costs beside the other, and how many heads are missed alone."""
     cut, europarl = (_changes(at, "removed_at_once") for at in (folder, folder.parent / "natural"))
     share = (cut[GRADIENT] / cut[TRUTH])[cut[TRUTH] > 0]
     every = share.filter(like=EVERY).drop((f"{model}{EVERY}", 1), errors="ignore")
-    told = f" In loss its choice costs {ends(every, '%')} of the other's in {count(len(every), 'cut')} of"
-    told += f" {count(len(every.groupby(level=[0, 1])), 'other training')} (notebook 6)."
-    others = {DECODER: "cuts of a decoder-only model", f"{model}, small": "of a smaller model's encoder"}
-    won = [(share[at], called) for at, called in others.items() if at in share]
-    won += [(europarl[GRADIENT] / europarl[TRUTH], "of Europarl's")]
-    lost = listed(f"{(part > 1).sum()} of {len(part)} {called}" for part, called in won)
+    others = {DECODER: "of a decoder-only model", f"{model}, small": "of a smaller encoder"}
+    rest = {called: share[at] for at, called in others.items() if at in share}
+    rest["of Europarl's"] = europarl[GRADIENT] / europarl[TRUTH]
+    told = f" In loss its choice costs {ends(every, '%')} of the other's in {count(len(every), 'cut')}"
+    also = listed(f"{ends(part, '%')} in {len(part)} {called}" for called, part in rest.items())
+    told += f" ({count(len(every.groupby(level=[0, 1])), 'other training')}, notebook 6), {also}."
     effects = pd.concat([pd.read_csv(_table(at, "effects_of_heads")) for at in (folder, folder.parent / "natural")])
     rows = effects[(effects.kind == "encoder") & ((effects.model != model) | (effects.seed != 1))].groupby("heads").differ_holm
-    limits = (
-        f" Elsewhere {listed(f'{ends(part)} of {heads}' for heads, part in rows)} encoder heads surely change the loss alone"
-    )
-    return told, f"{limits} ({count(len(rows.obj), 'training')}); the gradient costs more in {lost}."
+    limits = f"{listed(f'{ends(part)} of {heads}' for heads, part in rows)} encoder heads surely change the loss alone"
+    return told, f" Elsewhere {limits} ({count(len(rows.obj), 'training')})."
 
 
 def _trained_on(folder: Path, model: str) -> str:

@@ -49,6 +49,7 @@ print(run.summary(), sources(run), sep="\n")
 
 # %% jupyter={"source_hidden": true}
 import copy
+import math
 import tempfile
 from pathlib import Path
 
@@ -108,7 +109,7 @@ table = measures.head_table(model, dev, explained=explained, rules=lrp.rules(mod
 worth = table["leave-one-out"]
 
 # %% [markdown]
-# What the call does for one head, here the one that the model misses most, fits into a cell. A hook stands before the output
+# What the call does for one head (the one missed most) fits into a cell. A hook stands before the output
 # projection of the attention, where the outputs of all heads still lie side by side.
 
 # %% tags=["method"]
@@ -209,9 +210,9 @@ run.figure(
 # %% [markdown]
 # ## Do heads cost the same together as one by one?
 #
-# Two heads that stand in for each other both look idle, until both are gone. So we switch heads off one after the other, those
-# of least value first, by each choice, and keep them off. Beside that stands the sum of what each costs alone. All are measured
-# on test text, which no order was chosen on. Bands are 95 % intervals over sentences.
+# Two heads that stand in for each other both look idle, until both are gone. So we switch more and more heads off, those of
+# least value first, by each choice. Beside that stands the sum of what each costs alone. All is measured on test text, which no
+# order was chosen on; bands are 95 % intervals over sentences.
 
 # %%
 # unseen: sentences of the test text
@@ -220,25 +221,25 @@ curve = removal.one_by_one(model, unseen, worth, table["gradient, example"], rep
 
 # %% jupyter={"source_hidden": true}
 run.table(curve, "one_by_one", over=intervals.SENTENCES)
-half = curve.loc[total // 2] if total // 2 in curve.index else curve.iloc[len(curve) // 2]
+half = total // 2 if total // 2 in curve.index else int(curve.index[len(curve) // 2])
 run.figure(
-    figures.one_by_one(curve, int(half.name), [*choices]),
+    figures.one_by_one(curve, half, [*choices]),
     "one_by_one",
     caption="What heads cost off all at once by two choices, beside the sum of what each costs off alone.",
-    takeaway=said.together(half, next(iter(choices))),
+    takeaway=said.together(curve, half, next(iter(choices))),
     table="one_by_one",
 )
-own, its = (least(column, int(half.name)) for column in choices.values())
+own, its = (least(column, half) for column in choices.values())
 apart = [head for head in its if head not in own][-6:]  # heads that only the second choice takes
 apart = apart if len(apart) > 1 else its[-4:]
-Markdown(said.stand_in(removal.stand_in(model, explained, unseen, apart)))
+Markdown(said.stand_in(removal.stand_in(model, explained, unseen, apart), math.comb(len(apart), 2), curve.loc[half]))
 
 # %% [markdown]
 # ## Is the choice better than random heads?
 #
-# A choice must beat as many heads drawn at random. But if a model can spare one type of attention, any heads of it beat heads
-# drawn from everywhere. So we also draw as many of each type as the choice took, each kind of draw twenty times. Choices of the
-# same types share their draws.
+# If a model can spare one type of attention, any heads of it beat heads drawn from everywhere. So we also draw as many of each
+# type as the choice took (twenty draws each; choices of the same types share them). Our rule: cut by the cheaper choice, if it
+# beats all twenty of its types (by chance: one time in twenty-one).
 
 # %%
 beside = removal.beside_random(model, unseen, choices)
@@ -253,14 +254,14 @@ run.figure(
     takeaway=said.beside(won),
     table="beside_random",
 )
-best = said.nearest(won).set_index("choice").own.idxmin()
+best = said.nearest(won).set_index("choice", drop=False).sort_values("own").iloc[0]
 Markdown(said.elsewhere(published) if published else "")
 
 # %% [markdown]
 # ## What does cutting cost in translation quality?
 #
-# We cut heads, train nothing afterwards, and translate test text. Random draws are of
-# the same types as gradient importance takes; bars are 95 % intervals over sentences. Each panel has its own scale.
+# We cut heads, train nothing afterwards, and translate test text. Random draws are of the same types as gradient importance
+# takes; bars are 95 % over sentences. Each panel has its own scale.
 
 # %% jupyter={"source_hidden": true}
 results = None
@@ -320,7 +321,7 @@ else:
 # choices = {"gradient importance": table["gradient, example"], "loss without the head": table["leave-one-out"]}
 # won = removal.against_random(removal.beside_random(model, other_batches, choices, [1 / 4]))
 # best = won.loc[won.own.idxmin()]                                            # beside heads of the same types
-# assert best.p < 0.05, f"only {best.beaten} of {best.draws} random draws are worse"
+# assert best.beaten == best.draws, f"only {best.beaten} of {best.draws} random draws are worse"
 # choice = choices[best.choice].nsmallest(len(table) // 4).index
 # with heads.gate(model, dict.fromkeys(choice, 0.0)):                         # look ...
 #     print(tokenizer.decode(model.generate(**tokenizer("the old doctor sleeps .", return_tensors="pt"))[0]))
@@ -342,12 +343,11 @@ else:
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE
 # ```
 #
-# Below, half of the heads are cut by the choice that costs least above. A fresh process that cannot import this project loads
-# what was saved.
+# Below, half of the heads are cut by the cheaper choice. A fresh process that cannot import this project loads what was saved.
 
 # %% jupyter={"source_hidden": true}
 try:
-    pruned = heads.remove(copy.deepcopy(model), least(choices[best], total // 2))
+    pruned = heads.remove(copy.deepcopy(model), least(choices[best.choice], total // 2))
 except study.StudyError as refused:
     print(refused)
 else:
@@ -365,8 +365,8 @@ else:
         one, other = (trial(**batch).logits for trial in (pruned, again))
     read, decode = [subject.tokenizer.batch_decode] * 2 if text else [subject.source.decode_all, subject.target.decode_all]
     print(
-        f"cut by {best}: heads {total} -> {len(heads.index(again))}; parameters {parameters(model):,} -> {parameters(again):,}"
-        f" ({number(parameters(again) / parameters(model) - 1, '+%')})"
+        f"by {best.choice} (beats {best.beaten} of {best.draws} draws): heads {total} -> {len(heads.index(again))}, parameters"
+        f" {parameters(model):,} -> {parameters(again):,} ({number(parameters(again) / parameters(model) - 1, '+%')})"
     )
     print(f"logits equal when loaded again: {torch.equal(one, other)}; generated alike without this project: {alone == here}")
     print(f"of {read(given['input_ids'].tolist())[0]!r} it makes {decode([alone])[0]!r}")

@@ -22,29 +22,29 @@ def test_heads_that_raise_the_loss_are_counted_by_type(single):
 
 
 ROW = {"together": 0.05, "alone": 0.01, "times": 5.0, "other": 0.02, "other alone": 0.01, "other times": 2.0}
-ROW = pd.Series({f"{name}{end}": n * x for name, n in ROW.items() for end, x in (("", 1), ("_low", 0.8), ("_high", 2))}, name=4)
+ROW = {f"{name}{end}": n * x for name, n in ROW.items() for end, x in (("", 1), ("_low", 0.8), ("_high", 2))}
 
 
 def test_heads_cost_more_together_than_the_sum_of_each_alone():
-    cost, other = (
-        "ff at once, the 4 cheapest alone cost 50 [40, 100] millinats per token, ",
-        " those by *a* 20 [16, 40], 2.0 [1.6,",
+    curve = pd.DataFrame([ROW, {**ROW, "times": 9.0}, {**ROW, "times": 99.0, "other times_low": 0.9}], [4, 6, 8])
+    assert said.together(curve, 4, "a") == (
+        "No: together, the 4 cheapest alone cost 5.0 [4.0, 10.0] times the sum of their single costs, by *a* 2.0 [1.6, 4.0]"
+        " times. Wherever surely more (4 to 6 off): 5.0 to 9.0 and 2.0."
     )
-    told = f"No: o{cost}5.0 [4.0, 10.0] times the sum of their single costs;{other} 4.0] times theirs."
-    assert said.together(ROW, "a") == told
     for unsure in ({"alone_low": -0.005}, {"times_low": 0.9}):
-        told = said.together(pd.Series({**ROW, **unsure}, name=4), "a")
-        assert told.startswith(f"O{cost}not surely more than the sum of their single costs;{other}")
+        told = said.together(pd.DataFrame([{**ROW, **unsure}], [4]), 4, "a")
+        assert told.startswith("Together, 4 heads do not surely cost more")
 
 
-def test_a_pair_stands_in_for_each_other_where_both_surely_cost_more_than_their_sum():
+def test_the_best_of_some_pairs_stands_beside_what_all_heads_cost_beyond_their_sum():
     pair = pd.DataFrame({"rise": [0.001, 0.002, 0.008, 0.005]}, [("encoder", 0, 1), ("cross", 1, 0), "both", "beyond"])
-    pair = pair.assign(low=pair.rise / 2, high=2 * pair.rise)
-    assert said.stand_in(pair) == (
-        "Such a pair, found on dev text: encoder layer 1 head 2 and cross layer 2 head 1 cost 1.0 [0.5, 2.0] and 2.0 [1.0, 4.0]"
-        " millinats per token alone, 8.0 [4.0, 16.0] both: 5.0 [2.5, 10.0] beyond the sum."
+    pair, row = pair.assign(low=pair.rise / 2, high=2 * pair.rise), pd.Series(ROW, name=4)
+    assert said.stand_in(pair, 15, row) == (
+        "The pair that adds most on dev text, of 15 tried: encoder layer 1 head 2 and cross layer 2 head 1 cost 1.0"
+        " [0.5, 2.0] and 2.0 [1.0, 4.0] millinats per token alone, and 5.0 [2.5, 10.0] beyond that together; all 4 cost 40"
+        " beyond their sum."
     )
-    assert said.stand_in(pair.assign(low=-1)) == ""
+    assert said.stand_in(pair.assign(low=-1), 15, row) == ""
 
 
 def won(costs, alike, random, off=3):
@@ -58,23 +58,25 @@ def won(costs, alike, random, off=3):
 def test_choices_stand_beside_random_heads_of_the_same_types():
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
     assert said.beside(table) == (
-        "With 3 off, in millinats per token: *gradient* 100 [90, 110], random heads of the same types 200 (mean; dearer in 3 of"
-        " 3); *loss without* 300 [290, 310], random heads 200 (0 of 3)."
+        "With 3 off, in millinats per token: *gradient* 100 [90, 110], below 3 of 3 random draws of its types (mean 200);"
+        " *loss without* 300 [290, 310], below 0 of 3 (mean 200), perhaps by chance."
     )
 
 
 def test_the_headline_is_the_price_where_it_is_known():
     choices, table = {"a": LOSS, "b": LOSS}, won({"a": 0.1, "b": 0.3}, 0.2, 1.0)
-    type_ = " Most of the gain on random heads is the type: 3 and 3 of 3 are encoder heads, and any of the same types have 89 %"
-    type_ += " and 114 % of it, in loss."
+    type_ = " Of 3 off, 3 and 3 are encoder heads; random heads of the same types raise the loss 2.0 and 0.7 times as much, of"
+    type_ += " any type 10.0 and 3.3 times (means of 3 draws)."
     assert said.headline(choices, table) == f"**{said.beside(table)}**{type_}"
-    price = "**Cut together by *a*, a quarter of the heads cost no BLEU that we can tell (0.5 [-0.5, 1.5]) and half 2.0 [1.0,"
-    price += " 3.0]; by *b* 1.0 [0.0, 2.0] and 4.0 [3.0, 5.0].** With three quarters off, neither is told from random heads."
+    price = "**A quarter, yes; half, at a price; three quarters, not told from random heads.** Cut by *a*, a quarter"
+    price += (
+        " and half of the heads cost 0.5 [-0.5, 1.5] and 2.0 [1.0, 3.0] BLEU; by *b* 0.5 [-0.5, 1.5] and 2.0 [1.0, 3.0] more."
+    )
     known = results()
     known.loc[known.method == removal.ALIKE, "change"] = -10
     assert said.beaten(known) == [2] and said.headline(choices, table, known) == price + type_
     known["change high"] -= 0.6
-    assert "a quarter of the heads cost 0.5 [0.1, 1.5] BLEU and half" in said.price(known)
+    assert said.price(known).startswith("**A quarter and half, at a price; three quarters, not")
 
 
 def results():
@@ -82,7 +84,9 @@ def results():
     for heads, scale in ((6, 0.5), (4, 2), (2, 10)):
         rows += [(method, heads, cost * scale) for method, cost in (("a", 1), ("b", 2), (removal.ALIKE, 3), (removal.ALIKE, 4))]
     table = pd.DataFrame(rows, columns=["method", "heads", "change"])
-    return table.assign(**{"change": -table.change, "change low": -table.change - 1, "change high": -table.change + 1})
+    table["behind"] = table.change - table.groupby("heads").change.transform("first")
+    ends = {f"{of}{end}": by - table[of] for of in ("change", "behind") for end, by in (("", 0), (" low", -1), (" high", 1))}
+    return table.assign(**ends)
 
 
 def test_random_draws_stand_beside_the_surest_choice():
@@ -106,8 +110,8 @@ def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
 
 def test_in_short_is_what_notebook_6_bears_out(tmp_path):
     here = tmp_path / "controlled"
-    first = "1. Rank heads by gradient importance: one backward pass."
-    second = "\n2. Check both choices on other text, beside random heads of the same types; cut by the one that beats them."
+    first = "1. Rank by gradient importance: one backward pass."
+    second = "\n2. Check both on other text; cut by the cheaper, if it beats twenty random draws of its types."
     limits = "\n\n*Limits.* One training"
     assert said.in_short(None, "M") == f"{first}{second}{limits}."
     names = [said.GRADIENT, said.TRUTH, f"{said.GRADIENT}, by layer", removal.RANDOM]
@@ -135,14 +139,13 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
     }.items():
         write(corpus, "contest", *rows, columns=contest)
     assert said.in_short(here, "M") == (
-        f"{first} In loss its choice costs 150 % of the other's in 1 cut of 1 other training (notebook 6).{second}\n3. If the"
-        " model trains on, 4 to 5 encoder heads left cost 2.0 [1.0, 3.0] BLEU by the gradient, 0.0 [-12.7, 12.7] more by the"
-        " loss, 4.0 [3.0, 5.0] at random (2 trainings); on Europarl (one training, 6 left) 0.3 to 0.7 by"
-        " either, 1.0 to 1.5 at random."
-        f"{limits}. Elsewhere 3 of 4 and 2 to 4 of 8 encoder heads surely change the loss alone (3 trainings); the gradient"
-        " costs more in 1 of 1 cuts of a decoder-only model and 1 of 1 of Europarl's."
+        f"{first} In loss its choice costs 150 % of the other's in 1 cut (1 other training, notebook 6), 200 % in 1 of a"
+        f" decoder-only model and 150 % in 1 of Europarl's.{second}\n3. If the model trains on, 4 to 5 encoder heads left cost"
+        " 2.0 [1.0, 3.0] BLEU by the gradient, 0.0 [-12.7, 12.7] more by the loss, 4.0 [3.0, 5.0] at random (2 trainings);"
+        f" on Europarl (one training, 6 left) 0.3 to 0.7 by either, 1.0 to 1.5 at random.{limits}. Elsewhere 3 of 4 and"
+        " 2 to 4 of 8 encoder heads surely change the loss alone (3 trainings)."
     )
     assert said.elsewhere(here) == (
         "Divided by its layer's norm, as in Michel et al., gradient importance costs more than undivided in 2 of 2 cuts of"
-        " heads of all types, and more than random heads in 1 (notebook 6, 2 trainings)."
+        " heads of all types (4 to 8 left), and more than random heads in 1 (8 left; notebook 6, 2 trainings)."
     )
