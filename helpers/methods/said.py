@@ -103,7 +103,7 @@ def stand_in(pair: pd.DataFrame, tried: int, row: pd.Series) -> str:
     """Of `removal.stand_in`, the best of so many pairs: what two heads cost alone, and both beyond that, if surely more."""
     one, other, _, beyond = (_at(row, times=1000) for row in pair[["rise", "low", "high"]].to_numpy())
     names = listed(f"{kind} layer {layer + 1} head {head + 1}" for kind, layer, head in pair.index[:2])
-    told = f"The pair that adds most on dev text, of {tried} tried: {names} cost {one} and {other} {UNIT} alone, and {beyond}"
+    told = f"The best of {tried} pairs (by dev text), {names}, cost {one} and {other} {UNIT} alone and {beyond}"
     told += f" beyond that together; all {row.name} cost {1000 * (row.together - row.alone):,.0f} beyond their sum."
     return told * bool(pair.low.iloc[3] > 0)
 
@@ -119,13 +119,14 @@ def reference(run: study.Run) -> Path | None:
 
 def elsewhere(folder: Path) -> str:
     """Of notebook 6: what gradient importance costs if its layer's norm divides it."""
-    cut = _changes(folder, "removed_at_once").filter(like=EVERY, axis=0)
-    undivided, drawn = (cut[f"{GRADIENT}, by layer"] > cut[beside] for beside in (GRADIENT, RANDOM))
-    left = cut.index.get_level_values("heads")
-    told = "Divided by its layer's norm, as in Michel et al., gradient importance costs more than undivided in"
-    told += f" {undivided.sum()} of {len(cut)} cuts of heads of all types ({ends(left)} left), and more than random heads in"
-    told += f" {drawn.sum()} ({ends(left[drawn])} left; notebook 6,"
-    return f"{told} {count(len(cut.groupby(level=[0, 1])), 'training')})."
+    cut = pd.concat([_changes(at, "removed_at_once") for at in (folder, folder.parent / "natural")]).reset_index()
+    cut = cut[(cut.model != DECODER) & (cut[GRADIENT] > 0)]
+    dearer, every = cut[f"{GRADIENT}, by layer"] > cut[GRADIENT], cut.model.str.endswith(EVERY)
+    all_, encoder = (f"{dearer[which].sum()} of {which.sum()}" for which in (every, ~every))
+    told = (
+        f"Divided by its layer's norm, as in Michel et al., gradient importance costs more in {all_} cuts of heads of all types"
+    )
+    return f"{told} and {encoder} of encoder heads alone (notebook 6)."
 
 
 def in_short(folder: Path | None, model: str) -> str:

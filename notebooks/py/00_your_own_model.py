@@ -193,7 +193,7 @@ rows = differ.assign(what=[f"{drawing.KIND_TITLES[k]}, {differ['heads'][k]} head
 by_type = {"what": "what", "differ": "change the loss, off alone", "differ_holm": "corrected for many tests (Holm)"}
 
 # %% [markdown]
-# The head that is missed most reads one sentence like this. Each row spreads its weight over the columns (dark: most of it). A
+# The head that is missed most reads one sentence like this. Each row spreads its weight over the columns. A
 # row of a decoder is named by the token that it is about to write; `␣` is a space, `</s>` the end.
 
 # %% jupyter={"source_hidden": true}
@@ -261,7 +261,7 @@ Markdown(said.elsewhere(published) if published else "")
 # ## What does cutting cost in translation quality?
 #
 # We cut heads, train nothing afterwards, and translate test text. Random draws are of the same types as gradient importance
-# takes; bars are 95 % over sentences. Each panel has its own scale.
+# takes; bars are 95 % over sentences.
 
 # %% jupyter={"source_hidden": true}
 results = None

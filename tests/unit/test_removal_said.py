@@ -40,9 +40,8 @@ def test_the_best_of_some_pairs_stands_beside_what_all_heads_cost_beyond_their_s
     pair = pd.DataFrame({"rise": [0.001, 0.002, 0.008, 0.005]}, [("encoder", 0, 1), ("cross", 1, 0), "both", "beyond"])
     pair, row = pair.assign(low=pair.rise / 2, high=2 * pair.rise), pd.Series(ROW, name=4)
     assert said.stand_in(pair, 15, row) == (
-        "The pair that adds most on dev text, of 15 tried: encoder layer 1 head 2 and cross layer 2 head 1 cost 1.0"
-        " [0.5, 2.0] and 2.0 [1.0, 4.0] millinats per token alone, and 5.0 [2.5, 10.0] beyond that together; all 4 cost 40"
-        " beyond their sum."
+        "The best of 15 pairs (by dev text), encoder layer 1 head 2 and cross layer 2 head 1, cost 1.0 [0.5, 2.0] and 2.0"
+        " [1.0, 4.0] millinats per token alone and 5.0 [2.5, 10.0] beyond that together; all 4 cost 40 beyond their sum."
     )
     assert said.stand_in(pair.assign(low=-1), 15, row) == ""
 
@@ -126,7 +125,7 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
 
     cuts = [("M, all kinds", 1, 4, 2, 4, 5.5, 9), ("N, all kinds", 1, 8, 3, 2, 6, 5)]  # the first is the notebook's own model
     write("controlled", "removed_at_once", *cuts, ("decoder of today", 1, 4, 2, 1, 2, 9), ("M", 1, 4, 8, 1, 8.25, 9))
-    write("natural", "removed_at_once", ("E", 1, 4, 3, 2))
+    write("natural", "removed_at_once", ("E", 1, 4, 3, 2, 3))
     write("controlled", "removed_and_trained_on", ("M", 1, 4, 20, 21), ("M", 2, 5, 21, 20))
     effects = ("model", "seed", "kind", "heads", "differ_holm")
     kinds = [("M", 1, "encoder", 8, 1), ("M", 2, "encoder", 8, 2), ("N", 1, "encoder", 8, 4), ("N", 1, "cross", 8, 8)]
@@ -146,6 +145,6 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
         " 2 to 4 of 8 encoder heads surely change the loss alone (3 trainings)."
     )
     assert said.elsewhere(here) == (
-        "Divided by its layer's norm, as in Michel et al., gradient importance costs more than undivided in 2 of 2 cuts of"
-        " heads of all types (4 to 8 left), and more than random heads in 1 (8 left; notebook 6, 2 trainings)."
+        "Divided by its layer's norm, as in Michel et al., gradient importance costs more in 2 of 2 cuts of heads of all types"
+        " and 1 of 2 of encoder heads alone (notebook 6)."
     )
