@@ -98,8 +98,7 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
             beaten, draws = int((row.rise < others).sum()), len(others)
             ends = (row.low, row.high, others.mean(), others.min(), others.max())
             rows.append((row.heads, row.choice, method, row.rise, *ends, beaten, draws))
-    names = ["heads", "choice", "method", "own", "own_low", "own_high", "rise", "low", "high", "beaten", "draws"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns="heads choice method own own_low own_high rise low high beaten draws".split())
 
 
 def one_by_one(

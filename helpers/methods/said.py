@@ -122,11 +122,9 @@ def elsewhere(folder: Path) -> str:
     cut = pd.concat([_changes(at, "removed_at_once") for at in (folder, folder.parent / "natural")]).reset_index()
     cut = cut[(cut.model != DECODER) & (cut[GRADIENT] > 0)]
     dearer, every = cut[f"{GRADIENT}, by layer"] > cut[GRADIENT], cut.model.str.endswith(EVERY)
-    all_, encoder = (f"{dearer[which].sum()} of {which.sum()}" for which in (every, ~every))
-    told = (
-        f"Divided by its layer's norm, as in Michel et al., gradient importance costs more in {all_} cuts of heads of all types"
-    )
-    return f"{told} and {encoder} of encoder heads alone (notebook 6)."
+    told = f"Divided by its layer's norm, as in Michel et al., gradient importance costs more in {dearer[every].sum()} of"
+    told += f" {every.sum()} cuts of heads of all types and {dearer[~every].sum()} of {(~every).sum()} of encoder heads alone"
+    return f"{told} (notebook 6, {count(len(cut.groupby([cut.model.str.removesuffix(EVERY), 'seed'])), 'training')})."
 
 
 def in_short(folder: Path | None, model: str) -> str:

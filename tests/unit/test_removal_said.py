@@ -146,5 +146,5 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
     )
     assert said.elsewhere(here) == (
         "Divided by its layer's norm, as in Michel et al., gradient importance costs more in 2 of 2 cuts of heads of all types"
-        " and 1 of 2 of encoder heads alone (notebook 6)."
+        " and 1 of 2 of encoder heads alone (notebook 6, 3 trainings)."
     )
