@@ -620,7 +620,7 @@ def confidence_by_rank(table: pd.DataFrame, rho: Mapping[str, float]):
 
 @redrawable
 def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, text: str = ""):
-    """How well measures rank the heads of a layer over many sentences, and how often rules name the head that one word needs.
+    """How well measures rank the heads of a layer over many sentences, how often rules name the head that a word needs most.
 
     Parameters
     ----------
@@ -638,7 +638,7 @@ def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, text:
     looks = {names[name]: {"color": _RULE_LOOKS.get(name, "black")} for name in names}
     for y, (row, look) in enumerate(zip(own.itertuples(), looks.values(), strict=True)):
         many.errorbar(row.rho, y, xerr=[[row.rho - row.low], [row.high - row.rho]], fmt="o", **look)
-        many.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 5), ha="center", **near, **look)
+        many.annotate(f"{row.rho:.2f}", (row.rho, y), (0, 5), ha="center", **near)
         for sign, down, group in (("^", 0.22, trained), ("D", 0.4, together)):
             rho = [frames[name].rho[row.Index] for name in group]
             many.plot(rho, [y + down] * len(rho), sign, ms=4.5, mfc="none", **look)
@@ -647,15 +647,15 @@ def two_questions(frames: Mapping[str, pd.DataFrame], words: pd.DataFrame, text:
         for up, part, inside in ((-0.2, row[0], look["color"]), (0.2, row[1], "none")):
             share = 100 * part / max(row[2], 1)
             one.barh(y + up, share, 0.34, fc=inside, ec=look["color"])
-            one.annotate(f"{part} of {row[2]}", (share, y + up), (8, 0), va="center", **near, **look)
+            one.annotate(f"{part} of {row[2]}", (share, y + up), (8, 0), va="center", **near)
     many.axvline(0, **drawing.LEVEL)
     for axis, rows in ((many, names.values()), (one, words.index)):
         axis.set_yticks(range(len(rows)), rows)
         axis.set_ylim(len(rows) - 0.4, -0.7)
     many.set(xlabel="Spearman with the loss without a head,\nwithin layers, by size; bars 95 %")
-    one.set(xlabel="% of words that need one head", xlim=(0, 1.4 * max(10, one.dataLim.x1)))
+    one.set(xlabel="% of words that need a head", xlim=(0, 1.5 * max(10, one.dataLim.x1)))
     many.set_title("Many sentences: does it rank\nthe heads of a layer?", loc="left")
-    one.set_title(f"One {text}word: is the head\nnamed the one it needs?", loc="left")
+    one.set_title(f"One {text}word: is the head\nnamed the one needed most?", loc="left")
     hollow = (black := {"color": "black", "ls": ""}) | {"mfc": "none"}
     small = listed(dict.fromkeys(name.rpartition(", ")[0] for name in trained))
     entries = {title.rpartition(", ")[0]: black | {"marker": "o", "ls": "-"}}
@@ -670,36 +670,25 @@ _RULE_LOOKS = {"alpha_beta": MODELS[0], "attnlrp": MODELS[1], "cp": MODELS[4]}
 
 
 @redrawable
-def few_heads(table: pd.DataFrame):
-    """What part of a layer's relevance its 1, 2, … largest heads carry: a colour a rule, random weights dashed.
+def few_heads(table: pd.DataFrame, natural: pd.DataFrame | None = None):
+    """What part of a layer's relevance its 1, 2, … largest heads carry: colour and marker by rule, random weights dashed.
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        What `helpers.measures.measured.few_heads` returns.
+    table, natural : pandas.DataFrame
+        What `helpers.measures.measured.few_heads` returns; of the published run of natural text, beside it.
     """
-    figure, (axis,) = drawing.grid(1, 1, 5, 3.2)
-    most, place, alike = int(table["heads"].max()), 0.34, dict[str, list[str]]()
-    two = min(2, most)
-    axis.plot([0, most], [0, 100], **drawing.LEVEL)
-    for (rule, weights), rows in table.groupby(["rule", "weights"], sort=False):
-        colour, value = _RULE_LOOKS[rule], 100 * rows.set_index("heads").value
-        own = weights == "trained"
-        wide = 3.2 if own and rule == "attnlrp" else 1.2  # two lie together
-        axis.plot(value, color=colour, ls="-" if own else "--", lw=wide)
-        axis.plot(two, value[two], "o", ms=8, mfc="none", mec=colour, mew=1.4 if own else 0.8)
-        if own:
-            alike.setdefault(f"{count(two, 'head')}, {value[two]:.0f} %", []).append(rule)
-    for said, rules in alike.items():
-        who = listed(named(rule).removeprefix("relevance, ") for rule in rules)
-        look = {"ha": "right", "fontsize": 8.5, "color": _RULE_LOOKS[rules[0]]}
-        axis.text(0.98, place, f"{who}: {said}", transform=axis.transAxes, **look)
-        place -= 0.09
-    axis.set(xlabel="largest heads of a layer", ylabel="% of the layer's relevance", ylim=(0, 103), xlim=(0, most + 0.15))
-    axis.set_xticks(range(1, most + 1))
-    ring = {"color": "black", "ls": "", "marker": "o", "mfc": "none"}
-    entries = {"trained": {"color": "black"}, "random weights": {"color": "black", "ls": "--"}, count(two, "head"): ring}
-    drawing.legend(figure, entries | {"even shares": drawing.LEVEL})
+    both = {"": table} if natural is None else {"generated text": table, "Europarl": natural}
+    figure, axes = drawing.grid(len(both), 2, 5 if natural is None else WIDTH / 2, 3.2, sharey=True)
+    looks = {rule: {"color": _RULE_LOOKS[rule], "marker": mark} for rule, mark in zip(_RULE_LOOKS, "o^s", strict=True)}
+    for axis, (title, own) in zip(axes, both.items(), strict=True):
+        axis.plot([0, own["heads"].max()], [0, 100], **drawing.LEVEL)
+        for (rule, weights), rows in own.groupby(["rule", "weights"], sort=False):
+            axis.plot(rows.heads, 100 * rows.value, ls="-" if weights == "trained" else "--", ms=5, mfc="none", **looks[rule])
+        axis.set(title=title, xlabel="largest heads of a layer", ylim=(0, 103), xticks=range(1, int(own["heads"].max()) + 1))
+    axes[0].set_ylabel("% of the layer's relevance")
+    entries = {named(rule).removeprefix("relevance, "): looks[rule] | {"mfc": "none"} for rule in dict.fromkeys(table.rule)}
+    drawing.legend(figure, entries | {"random weights": {"color": "black", "ls": "--"}, "even shares": drawing.LEVEL})
     return figure
 
 

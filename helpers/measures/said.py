@@ -11,7 +11,7 @@ import pandas as pd
 from helpers.measures import ranks
 from helpers.measures.functions import LABELS, MARGIN, RAREST, RELATIONS, way
 from helpers.measures.lrp import RULES
-from helpers.measures.sentence import needing
+from helpers.measures.sentence import against_fixed, needing
 from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
 from helpers.runs import subjects
@@ -30,14 +30,12 @@ def carried(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
     return f"{said}{f', by {listed(alike)} much as random weights' * bool(alike)}."
 
 
-def ranked_alike(mean: pd.DataFrame, curves: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
-    """Of rank correlations of rules, here and on natural text: how far rules agree; of `ranks.settling`: one sentence's."""
+def ranked_alike(mean: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
+    """Of rank correlations of rules, here and on natural text: how far rules agree."""
     two = ["attnlrp ratio", "cp ratio"]
     told = [(number(f.loc[*two], ".2f"), ends(f.loc[two, "alpha_beta"], ".2f")) for f in (mean, natural) if f is not None]
     signed, default = (", on Europarl at ".join(parts) for parts in zip(*told, strict=True))
-    one = number(curves["alpha_beta"].iloc[0], ".2f")
-    alike = f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}."
-    return f"{alike} From one sentence LRP αβ repeats at {one}."
+    return f"The rankings of the two signed rules correlate at {signed}; with the default rule at {default}."
 
 
 def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
@@ -58,8 +56,6 @@ def beyond(root: Path) -> dict[str, tuple[float, float, float]]:
         rows = pd.read_csv(path).rename(columns={"value": "rho"}) if path.exists() else pd.DataFrame(columns=[*where])
         if (own := (rows[[*where]] == pd.Series(where)).all(axis=1)).any():
             found[name] = tuple(rows.loc[own, ["rho", "low", "high"]].iloc[0])
-            if "normalised" in where:
-                found[name.replace(")", ", by size)")] = tuple(rows.loc[own, ["size", "size_low", "size_high"]].iloc[0])
     return found
 
 
@@ -112,39 +108,38 @@ def judged(root: Path) -> dict[str, pd.DataFrame]:
     return found
 
 
-def finding(found: pd.DataFrame, same: pd.DataFrame, heads: int, layers: int) -> str:
-    """Of `sentence.needing` and `fixed`: how often rules, chance and the first fixed head name a needed head."""
-    of, fixed = found.words.max(), same.found.iloc[0]
-    return (
-        f"Needed heads named, of {of}: among all heads {ends(found.found)} by the rules, {of / heads:.0f} by chance, {fixed} by"
-        f" the head of largest gradient importance; within its layer {ends(found['in its layer'])}, by chance"
-        f" {of * layers / heads:.0f}, by fixed heads chosen afterwards {same['in its layer'].iloc[-1]}."
-    )
+def finding(need: pd.DataFrame, found: pd.DataFrame, same: pd.DataFrame) -> str:
+    """Of `sentence.needing` and `fixed`: which rules name the needed head for more words than the best fixed head, or fewer."""
+    beside, within = against_fixed(need), against_fixed(need, ", in its layer")
+    (best, layers, of), told = same.iloc[-1], within.index[within.p < 0.05]
+    each = ", ".join(f"{name} {beside.said[name]} (p {beside.p[name]:.2g})" for name in found.index)
+    test = f"Sign test against the best fixed head ({best} of {of}; words as independent, Holm): {each}."
+    return f"{test} Within layers {listed(told)} ({ends(found['in its layer'])}) is told from fixed heads ({layers})."
 
 
-def answered(alike: pd.Series, elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], words: pd.DataFrame) -> str:
-    """The answer of notebook 01: rho of relevance with confidence by rule; `beyond`; `judged` and this run's; `one_by_one`."""
+def answered(elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], words: pd.DataFrame) -> str:
+    """The answer of notebook 01: `beyond`; `judged` and this run's; `one_by_one`."""
     sure = {name: 2 * frame.differ.iloc[0] >= frame.heads.iloc[0] for name, frame in frames.items()}
-    enough, few = ([frame.rho for name, frame in frames.items() if sure[name] == which] for which in (True, False))
+    enough, few = ([frame for name, frame in frames.items() if sure[name] == which] for which in (True, False))
     if not enough:
-        return f"**Relevance agrees with confidence at {ends(alike, '.2f')}; single removals cost too little to judge.**"
-    every = pd.concat(enough)
-    rules, confidence, gradient = (ends(every[rows], ".2f") for rows in ([*RULES], ["confidence"], ["gradient, example"]))
-    partly = "partly" if every[[*RULES, "confidence"]].min() > 0 else "not by every measure"
-    small = " (Europarl, small model)" * bool(elsewhere)
+        return "**Single removals cost too little to judge.**"
+    every, rest = (pd.concat([pd.Series(dtype=float), *(frame.rho for frame in some)]) for some in (enough, few))
+    groups = ["gradient, example"], [*RULES], ["confidence"]
+    (gradient, rules, confidence), others = ([ends(rho[rho.index.isin(g)], ".2f") for g in groups] for rho in (every, rest))
+    (need, found), beside = needing(words), against_fixed(needing(words)[0]).said
+    best = beside.index[beside == "more"]
+    who = f"only the rule {best[0]} beats" if len(best) == 1 else f"{len(best) or 'no'} rules beat"
+    partly = "partly" if every.drop("gradient, example").min() > 0 else "not by every measure"
+    confidence += "; Europarl's intervals overlap" * bool(elsewhere and enough[0].low.max() < enough[0].high.min())
+    first = "; Europarl, small model" * bool(elsewhere)
     told = (
-        f"**For a model, {partly}; for one word, not reliably.** Where half the heads change the loss{small}, gradient"
-        f" importance ranks a layer's heads like the loss without each at {gradient} (rank correlation), relevance at {rules},"
-        f" confidence at {confidence}."
+        f"**For a model, {partly}; for one word, {who} one fixed head.** Gradient importance ranks a layer's heads like the"
+        f" loss without each at {gradient} (rank correlation{first}), relevance at {rules}, confidence at {confidence}."
     )
-    if few:
-        told += f" In {len(few)} larger models fewer do (LRP αβ: {ends([rho['alpha_beta'] for rho in few], '.2f')})."
-    (need, found), most = needing(words), words["alpha_beta, names"].value_counts()
-    if len(need):
-        text = "Europarl " * bool(elsewhere)
-        told += f" Of {len(need)} {text}words needing a head, relevance names it for {ends(found.found)};"
-        told += f" LRP αβ names one head for {most.iloc[0]} of {len(words)}: it describes the model, not the word."
-    return told
+    told += f" In {len(few)} others, where fewer heads cost: {', '.join(others)}." * bool(few)
+    same = f" Of {len(need)} {'Europarl ' * bool(elsewhere)}words {need.needs.value_counts().max()} need the same head most;"
+    each = [f"{name}{' is right' * (i < 1)} for {found.found[name]} ({beside[name]})" for i, name in enumerate(found.index)]
+    return told + f"{same} {', '.join(each)}." * bool(len(need))
 
 
 def by_rank(confidence: pd.DataFrame) -> str:
@@ -172,10 +167,10 @@ def repeats(root: Path) -> str:
         return ""
     row, own = (pd.read_csv(path).query("measure == 'leave-one-out' and kind == 'encoder'").iloc[0] for path in paths)
     most = interval(own.bound, own.reliability_low**0.5, own.reliability_high**0.5)
-    return (
+    told = (
         f"On Europarl the loss on one half of the sentences ranks heads like that on the other at {number(row.rho)}: no measure"
-        f" can be expected above {number(row.bound)}; on generated text {most}."
     )
+    return f"{told} can be expected above {number(row.bound)}; on generated text {most}."
 
 
 def natural(figures: Path) -> pd.DataFrame:

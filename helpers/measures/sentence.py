@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy.stats import binomtest
 
 from helpers.corpora.tokens import collate
 from helpers.drawing import KIND_TITLES
@@ -18,6 +19,7 @@ from helpers.measures.lrp import RULES, explain, naive
 from helpers.measures.table import named
 from helpers.models import head_weights, inputs
 from helpers.reading import listed, number
+from helpers.scores.intervals import holm
 
 NEEDS = -math.log(0.9)  # nats: a word needs a head without which a tenth of its probability is gone
 
@@ -131,7 +133,22 @@ def fixed(need: pd.DataFrame, measures: Mapping[str, pd.Series]) -> pd.DataFrame
         one, *each = (f"layer {a + 1} head {b + 1}" for a, b in (own.idxmax(), *own.groupby(level="layer").idxmax()))
         found[name] = (need.needs == one).sum(), need.needs.isin(each).sum(), len(need)
     best = max(same, default=0), same.groupby(lambda at: at.partition(" head")[0]).max().sum(), len(need)
-    return pd.DataFrame(found | {"best,\nchosen afterwards": best}, ["found", "in its layer", "words"]).T
+    return pd.DataFrame(found | {"best fixed head": best}, ["found", "in its layer", "words"]).T
+
+
+def against_fixed(need: pd.DataFrame, part: str = "") -> pd.DataFrame:
+    """Of `needing`, by rule: on how many words it alone, or alone the best answer that never changes, is right (more, fewer).
+
+    p: exact sign test over words as if independent (McNemar 1947), after Holm's correction over rules; said: what it comes to.
+    part: ", in its layer" holds the rules to the best head of every layer.
+    """
+    same = need.needs.value_counts()
+    best = same.groupby(lambda at: at.partition(" head")[0]).idxmax() if part else same.index[:1]
+    own, right = need[[f"{rule}{part}" for rule in RULES]].astype(bool), need.needs.isin(best)
+    found = pd.DataFrame({"more": own[~right].sum(), "fewer": (~own[right]).sum()})
+    found["p"] = holm([binomtest(more, max(more + fewer, 1)).pvalue for more, fewer in found.to_numpy()])
+    found["said"] = np.where(found.p >= 0.05, "cannot tell", np.where(found.more > found.fewer, "more", "fewer"))
+    return found.set_axis([named(rule).removeprefix("relevance, ") for rule in RULES])
 
 
 def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> str:
@@ -140,7 +157,7 @@ def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> s
     for where, own in (("Here", table), ("On Europarl", natural)):
         if own is not None:
             (need, found), same = needing(own), own["alpha_beta, names"].value_counts()
-            more = " whole words need a head; it is named most relevant, by size (in its layer)," if own is table else " do,"
+            more = " whole words need a head; the one needed most is named, by size (in its layer)," if own is table else " do,"
             hits = listed(f"{rule} for {row.found} ({row['in its layer']})" for rule, row in found.iterrows())
             told.append(f"{where} {'yes' if 2 * len(need) < len(own) else 'no'}: {len(need)} of {len(own)}{more} by {hits};")
             told.append(f"LRP αβ names {same.index[0]} for {same.iloc[0]} of all.")

@@ -21,8 +21,8 @@
 # through it, and by *confidence*, its mean largest weight on a token (not the end of sentence). There they agree "to a
 # reasonable extent". Do they foretell what removing a head costs, and does *gradient importance*, how fast the loss changes
 # with its output? Rules of relevance: *LRP αβ* (our *default rule*); *conservative* and *AttnLRP*, which can be negative
-# (*signed*). A word *needs* a head without which it loses a tenth of its probability. Our models translate *generated* text of
-# a made-up world, one *natural* text, Europarl.
+# (*signed*). A word *needs* heads without which it loses a tenth of its probability, *most* the costliest. Our models translate
+# *generated* text of a made-up world, one *natural* text, Europarl.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -311,7 +311,7 @@ beside = (
     f"{most} The paper draws it as a [map of heads](../figures/{run.corpus}/{run.name}/fig1_relevance_and_confidence.png)."
     ' The verdict asks more than the paper\'s "reasonable extent": that every rule shows the agreement, and more of it than'
     " random weights do, since architecture alone gives some. *Summed*: over words before a head's share is taken; *per token*:"
-    " shares are averaged. The verdict takes shares with their sign; the last column but one does not."
+    " shares are averaged. The verdict takes shares with their sign."
 )
 display(folded("More: a map of heads, other rules of LRP, random weights", beside, apart))
 
@@ -324,7 +324,7 @@ display(folded("More: a map of heads, other rules of LRP, random weights", besid
 # %% jupyter={"source_hidden": true}
 together = run.table(measured.few_heads(explained, untrained), "few_heads", split="dev", explained=few)
 run.figure(
-    figures.few_heads(together),
+    figures.few_heads(together, natural.get("few_heads")),
     "few_heads",
     caption="What part of a layer's relevance its largest heads carry together, by three rules, trained and random weights.",
     takeaway=notes.carried(together, natural.get("few_heads")),
@@ -365,7 +365,7 @@ run.figure(
     figures.rules(mean, curves, there),
     "rule_agreement",
     caption="How far the rules of relevance rank heads alike, each other's and their own on other sentences.",
-    takeaway=notes.ranked_alike(mean, curves, there),
+    takeaway=notes.ranked_alike(mean, there),
     explained=few,
 )
 dominant = run.table(measured.dominance(explained, untrained, resamples), "dominance", split="dev", explained=few)
@@ -477,10 +477,11 @@ shown = readable(
     caption="In units of a layer's average head (signed rules by size without sign); heads drawn anew within layers that have"
     " both, one training of each model; the last column counts all layers",
 )
-beside = f"Drawn: LRP αβ. Clear {'; '.join(clear_in)}."
-if there is not None and there.layers:
-    beside += f" On Europarl the difference is {interval(there.difference, there.low, there.high, '.2f')}."
-display(folded("More: model by model, other rules, shuffled functions", beside, shown))
+display(folded("More: model by model, other rules, shuffled functions", f"Clear {'; '.join(clear_in)}.", shown))
+alone = each.xs("alpha_beta", level="rule").drop(index="all models", errors="ignore")
+alone = alone if there is None else pd.concat([alone, there.to_frame("Europarl").T])
+holds = ranks.clear(alone).astype(bool)
+open_ = listed(f"{of} {interval(*row[['difference', 'low', 'high']])}" for of, row in alone[~holds].iterrows())
 
 # %% [markdown]
 # ## How much is all encoder attention worth?
@@ -620,12 +621,12 @@ of_words = natural.get("words_and_heads", needed)
 need, names = example.needing(of_words)
 rivals = natural.get("gradient", gradients[first.title]), next(iter(natural.get("confidence", confidence).values()))
 both = ("gradient importance,\none for all words", "confidence,\none for all words")
-same, encoder = example.fixed(need, dict(zip(both, rivals, strict=True))), rivals[1].xs("encoder")
+same = example.fixed(need, dict(zip(both, rivals, strict=True)))
 run.figure(
     figures.two_questions(frames, pd.concat([names, same]), "Europarl " * bool(natural)),
     "two_questions",
-    caption="How well each measure ranks the heads of a layer, and how often it names the head that one word needs.",
-    takeaway=notes.finding(names, same, len(encoder), encoder.index.get_level_values("layer").nunique()),
+    caption="How well each measure ranks the heads of a layer, and how often it names the head that a word needs most.",
+    takeaway=notes.finding(need, names, same),
     table="truth_agreement",
     explained=few,
     show=False,
@@ -676,21 +677,25 @@ trust = f": {rule} found it for {hits} of {of} words" * bool(of)
 if natural:
     trust += f" of generated text, but for {names.found[rule]} of {names.words[rule]} of Europarl" * bool(of)
     trust += "".join(f"; {name} for {row.found} and {names.found[name]}" for name, row in found[1:].iterrows()) * bool(of)
-answer = notes.answered(whole[whole.weights == "trained"].rho, elsewhere, frames, of_words)
+answer, alike = notes.answered(elsewhere, frames, of_words), ends(whole[whole.weights == "trained"].rho, ".2f")
+of_natural = [row[0] for name, row in elsewhere.items() if "Europarl" in name and "width" not in name]
+alike += f" (Europarl {ends(of_natural, '.2f')})" * bool(of_natural)
+note = f"Heads with a function, single models, LRP αβ: clear in {listed(alone.index[holds])}; we cannot tell in {open_}."
 closing = f"""
-{answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs, remove each head in turn, a short
-pass a head. Relevance only suggests one{trust}. Say which rule you used.
+{answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs most, remove each head in turn, a
+short pass a head. Relevance only suggests one{trust}. Say which rule you used.
 
-For pruning start with gradient importance, its size averaged per sentence: no rule to choose
-([notebook 6](06_do_measures_agree.ipynb) prunes by every measure). Confidence needs attention weights alone; across layers it
-can mislead (notebook 6).
+Relevance and confidence correlate within layers at {alike} by rule. Heads with a function are clearly more relevant in
+{holds.sum()} of {count(len(holds), "model")} (LRP αβ).
+
+For pruning start with gradient importance, its size averaged per sentence: no propagation rule to choose
+([notebook 6](06_do_measures_agree.ipynb) prunes by every measure).
 
 *Limits.* {count(len(studied), "model")} of {"generated text and one of Europarl" if natural else "this text"}, one training
-each; beside them a small one, trained three times. The example is the clearest of {sentence["of"]} sentences. Which rule the
-paper used is not known.
+each; beside them a small one, trained three times. The example is the clearest of {sentence["of"]} sentences. Gradients of
+single words were not tried.
 
 Next: [notebook 2, what heads do](02_head_functions.ipynb). Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py),
-[signed.py](../helpers/measures/lrp/signed.py), [naive.py](../helpers/measures/lrp/naive.py),
-[functions.py](../helpers/measures/functions.py), [ranks.py](../helpers/measures/ranks.py).
+[signed.py](../helpers/measures/lrp/signed.py), [naive.py](../helpers/measures/lrp/naive.py).
 """
-verdicts.fill("two_questions", closing, first=answer, more=more)
+verdicts.fill("two_questions", closing, first=answer, more=more, note=note)

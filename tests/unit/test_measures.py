@@ -17,7 +17,7 @@ from helpers.corpora.describe import arcs_of
 from helpers.measures import figures, functions, measured, said
 from helpers.measures.lrp import BySentence
 from helpers.measures.reducers import one_pass, view
-from helpers.measures.sentence import fixed, needing
+from helpers.measures.sentence import against_fixed, fixed, needing
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -670,10 +670,9 @@ def test_what_a_few_heads_carry_is_said_by_rule():
 def test_how_alike_rules_rank_heads_is_said_of_both_texts():
     rules = ["alpha_beta", "attnlrp ratio", "cp ratio"]
     mean = pd.DataFrame([[1.0, 0.4, 0.3], [0.4, 1.0, 0.9], [0.3, 0.9, 1.0]], rules, rules)
-    curves = pd.DataFrame({"alpha_beta": [0.9, 1.0]}, [1, 2])
-    told = said.ranked_alike(mean, curves, mean / 2)
+    told = said.ranked_alike(mean, mean / 2)
     assert "correlate at 0.90, on Europarl at 0.45; with the default rule at 0.30 to 0.40, on Europarl at 0.15 to" in told
-    assert "Europarl" not in said.ranked_alike(mean, curves) and told.endswith("LRP αβ repeats at 0.90.")
+    assert "Europarl" not in said.ranked_alike(mean)
 
 
 def test_runs_of_other_text_and_size_are_read(tmp_path):
@@ -681,11 +680,9 @@ def test_runs_of_other_text_and_size_are_read(tmp_path):
     folder = tmp_path / "natural" / "01_relevance_and_confidence" / "tables"
     folder.mkdir(parents=True)
     row = {"kind": "encoder", "rule": "alpha_beta", "weights": "trained", "rho": 0.7, "low": 0.5, "high": 0.9}
-    other = row | {"rule": "cp", "normalised": "ratio", "rho": 0.6, "size": 0.4, "size_low": 0.2, "size_high": 0.5}
+    other = row | {"rule": "cp", "normalised": "ratio", "rho": 0.6}
     pd.DataFrame([row | {"weights": "random", "rho": 0.0}, row, other]).to_csv(folder / "relevance_and_confidence.csv")
-    assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9), "Europarl (conservative)": (0.6, 0.5, 0.9)} | {
-        "Europarl (conservative, by size)": (0.4, 0.2, 0.5)
-    }
+    assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9), "Europarl (conservative)": (0.6, 0.5, 0.9)}
     assert said.of_natural(tmp_path) == {}
     found = said.of_natural(study.ROOT / "figures")
     (title,) = found["relevance"]
@@ -717,30 +714,32 @@ def test_measures_are_judged_by_size_where_heads_change_the_loss(tmp_path):
 
 def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
     rho = pd.DataFrame({"rho": [0.5, 0.4, 0.3, 0.6, 0.8]}, ["alpha_beta", "attnlrp", "cp", "confidence", "gradient, example"])
-    rho = rho.assign(differ=3, heads=6)  # half of the heads change the loss
+    rho = rho.assign(low=rho.rho - 0.3, high=rho.rho + 0.3, differ=3, heads=6)  # half of the heads change the loss
     frames = {"a, training 1": rho, "b, training 1": rho.assign(rho=rho.rho + 0.1), "c": rho.assign(rho=0.02, differ=2)}
     words = pd.DataFrame({"cost": [1.0, 1.0, 0.2], "needs": ["layer 1 head 1"] * 2 + ["layer 2 head 1"], "attnlrp": True})
     words = words.assign(cp=True, alpha_beta=[False, False, True], **{"alpha_beta, names": "layer 2 head 1"})
     words = words.assign(**{f"{rule}, in its layer": True for rule in ("alpha_beta", "attnlrp", "cp")})
-    alike, there = pd.Series([0.56, 0.4]), {"Europarl": (0.75, 0.5, 0.9)}
-    told = said.answered(alike, there, frames, words)
-    assert "at 0.80 to 0.90 (rank correlation), relevance at 0.30 to 0.60, confidence at 0.60 to 0.70. In 1 larger" in told
-    assert "fewer do (LRP αβ: 0.02). Of 3 Europarl words needing a head, relevance names it for 1 to 3; LRP αβ" in told
-    assert "one head for 3 of 3" in told and len(told.split()) <= 90
-    assert "words" not in said.answered(alike, {}, frames, words.assign(cost=0.0))
-    assert "not by every measure" in said.answered(alike, there, {"a": rho.assign(rho=rho.rho - 0.5)}, words)
-    assert said.answered(alike, {}, {"c": frames["c"]}, words).endswith(
-        "0.40 to 0.56; single removals cost too little to judge.**"
+    there = {"Europarl": (0.75, 0.5, 0.9)}
+    told = said.answered(there, frames, words)
+    assert "relevance at 0.30 to 0.60, confidence at 0.60 to 0.70; Europarl's intervals overlap. In 1 others" in told
+    assert "fewer heads cost: 0.02, 0.02, 0.02. Of 3 Europarl words 2 need the same head most; AttnLRP is right for 3" in told
+    assert "for one word, no rules beat one" in told and "LRP αβ for 1 (cannot tell)." in told and len(told.split()) <= 90
+    assert "words" not in said.answered({}, frames, words.assign(cost=0.0)) and "overlap" not in said.answered(
+        {}, frames, words
     )
+    assert "not by every measure" in said.answered(there, {"a": rho.assign(rho=rho.rho - 0.5)}, words)
+    assert said.answered({}, {"c": frames["c"]}, words) == "**Single removals cost too little to judge.**"
     told = said.repeats(study.ROOT / "figures")
     assert said.repeats(tmp_path) == "" and "can be expected above 0.90; on generated text 0.83 [0.00, 0.97]." in told
     need, found = needing(words)
     same = fixed(need, {"gradient": shares([1.0, 2.0], [3.0, 0.0])})  # layer 2 head 1; in layer 1 head 2
     assert same.to_numpy().tolist() == [[1, 1, 3], [2, 3, 3]]
-    assert said.finding(found, same, 4, 2) == (
-        "Needed heads named, of 3: among all heads 1 to 3 by the rules, 1 by chance, 1 by the head of largest gradient"
-        " importance; within its layer 3, by chance 2, by fixed heads chosen afterwards 3."
-    )
+    assert said.finding(need, found, same).endswith("Within layers none (3) is told from fixed heads (3).")
+    more = [need[2:].assign(needs=f"layer 2 head {i}", alpha_beta=i < 3) for i in range(12)]
+    found = against_fixed(many := pd.concat([need[:2], *more]))  # AttnLRP 12 : 0, p 2 / 2 ** 12, Holm's of three; LRP αβ 3 : 2
+    assert found[["more", "fewer"]].to_numpy().tolist() == [[3, 2], [12, 0], [12, 0]]
+    assert found.p.tolist() == pytest.approx([1, 6 / 2**12, 6 / 2**12]) and [*found.said] == ["cannot tell", "more", "more"]
+    assert against_fixed(many, ", in its layer").more.tolist() == [11] * 3
     ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
     assert said.by_rank(ranks).endswith("has on average rank 2.0 of confidence. Chance gives 4.5.")
     assert "(1.5 in the Europarl model)" in said.by_rank(pd.concat([ranks, ranks[1:].assign(weights="natural", value=1.5)]))
