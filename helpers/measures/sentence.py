@@ -137,10 +137,9 @@ def fixed(need: pd.DataFrame, measures: Mapping[str, pd.Series]) -> pd.DataFrame
 
 
 def against_fixed(need: pd.DataFrame, part: str = "") -> pd.DataFrame:
-    """Of `needing`, by rule: on how many words it alone, or alone the best answer that never changes, is right (more, fewer).
+    """Of `needing`, by rule: on how many words it alone (more), or alone the best fixed head (fewer), is right; said: in words.
 
-    p: exact sign test over words as if independent (McNemar 1947), after Holm's correction over rules; said: what it comes to.
-    part: ", in its layer" holds the rules to the best head of every layer.
+    p: exact sign test over words as if independent (McNemar 1947), Holm's over rules; ", in its layer": a fixed head a layer.
     """
     same = need.needs.value_counts()
     best = same.groupby(lambda at: at.partition(" head")[0]).idxmax() if part else same.index[:1]
@@ -157,10 +156,10 @@ def said_of_words(table: pd.DataFrame, natural: pd.DataFrame | None = None) -> s
     for where, own in (("Here", table), ("On Europarl", natural)):
         if own is not None:
             (need, found), same = needing(own), own["alpha_beta, names"].value_counts()
-            more = " whole words need a head; the one needed most is named, by size (in its layer)," if own is table else " do,"
             hits = listed(f"{rule} for {row.found} ({row['in its layer']})" for rule, row in found.iterrows())
-            told.append(f"{where} {'yes' if 2 * len(need) < len(own) else 'no'}: {len(need)} of {len(own)}{more} by {hits};")
-            told.append(f"LRP αβ names {same.index[0]} for {same.iloc[0]} of all.")
+            more = f" whole words need a head; the one needed most is named, by size (in its layer), by {hits};"
+            sure = f"{where} {'yes' if 2 * len(need) < len(own) else 'no'}: {len(need)} of {len(own)}"
+            told.append(f"{sure}{more if own is table else ' do;'} LRP αβ names {same.index[0]} for {same.iloc[0]} of all.")
     return " ".join(told)
 
 

@@ -20,9 +20,9 @@
 # Voita et al. ([2019](https://arxiv.org/abs/1905.09418)) measure a head by *relevance*, the part of a word's score flowing
 # through it, and by *confidence*, its mean largest weight on a token (not the end of sentence). There they agree "to a
 # reasonable extent". Do they foretell what removing a head costs, and does *gradient importance*, how fast the loss changes
-# with its output? Rules of relevance: *LRP αβ* (our *default rule*); *conservative* and *AttnLRP*, which can be negative
+# with its output? Rules of relevance: *LRP αβ* (our *default*); *conservative* and *AttnLRP*, which can be negative
 # (*signed*). A word *needs* heads without which it loses a tenth of its probability, *most* the costliest. Our models translate
-# *generated* text of a made-up world, one *natural* text, Europarl.
+# *generated* text of a made-up world, one Europarl (*natural*).
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -481,7 +481,7 @@ display(folded("More: model by model, other rules, shuffled functions", f"Clear 
 alone = each.xs("alpha_beta", level="rule").drop(index="all models", errors="ignore")
 alone = alone if there is None else pd.concat([alone, there.to_frame("Europarl").T])
 holds = ranks.clear(alone).astype(bool)
-open_ = listed(f"{of} {interval(*row[['difference', 'low', 'high']])}" for of, row in alone[~holds].iterrows())
+unsure = listed(f"{of} {interval(*row[['difference', 'low', 'high']])}" for of, row in alone[~holds].iterrows())
 
 # %% [markdown]
 # ## How much is all encoder attention worth?
@@ -676,24 +676,25 @@ rule, (hits, _, of) = found.index[0], found.iloc[0]
 trust = f": {rule} found it for {hits} of {of} words" * bool(of)
 if natural:
     trust += f" of generated text, but for {names.found[rule]} of {names.words[rule]} of Europarl" * bool(of)
-    trust += "".join(f"; {name} for {row.found} and {names.found[name]}" for name, row in found[1:].iterrows()) * bool(of)
 answer, alike = notes.answered(elsewhere, frames, of_words), ends(whole[whole.weights == "trained"].rho, ".2f")
 of_natural = [row[0] for name, row in elsewhere.items() if "Europarl" in name and "width" not in name]
 alike += f" (Europarl {ends(of_natural, '.2f')})" * bool(of_natural)
-note = f"Heads with a function, single models, LRP αβ: clear in {listed(alone.index[holds])}; we cannot tell in {open_}."
+note = (
+    "Heads with a function, single models, LRP αβ: more relevant (above zero and above shuffled functions) in"
+    f" {listed(alone.index[holds])}; we cannot tell in {unsure}."
+)
 closing = f"""
-{answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs most, remove each head in turn, a
-short pass a head. Relevance only suggests one{trust}. Say which rule you used.
+{answer.partition("** ")[0].removesuffix("**")}** To learn which head one prediction needs most, remove each head in turn.
+Relevance only suggests one{trust}. Say which rule you used.
 
 Relevance and confidence correlate within layers at {alike} by rule. Heads with a function are clearly more relevant in
 {holds.sum()} of {count(len(holds), "model")} (LRP αβ).
 
-For pruning start with gradient importance, its size averaged per sentence: no propagation rule to choose
-([notebook 6](06_do_measures_agree.ipynb) prunes by every measure).
+For pruning start with gradient importance: no propagation rule to choose ([notebook 6](06_do_measures_agree.ipynb) prunes by
+every measure).
 
 *Limits.* {count(len(studied), "model")} of {"generated text and one of Europarl" if natural else "this text"}, one training
-each; beside them a small one, trained three times. The example is the clearest of {sentence["of"]} sentences. Gradients of
-single words were not tried.
+each; beside them a small one, trained three times. Gradients of single words were not tried.
 
 Next: [notebook 2, what heads do](02_head_functions.ipynb). Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py),
 [signed.py](../helpers/measures/lrp/signed.py), [naive.py](../helpers/measures/lrp/naive.py).
