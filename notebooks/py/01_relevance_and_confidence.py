@@ -310,8 +310,7 @@ apart = readable(
 beside = (
     f"{most} The paper draws it as a [map of heads](../figures/{run.corpus}/{run.name}/fig1_relevance_and_confidence.png)."
     ' The verdict asks more than the paper\'s "reasonable extent": that every rule shows the agreement, and more of it than'
-    " random weights do, since architecture alone gives some. *Summed*: over words before a head's share is taken; *per token*:"
-    " shares are averaged. The verdict takes shares with their sign."
+    " random weights do. *Summed*: over words before a head's share is taken; *per token*: shares are averaged."
 )
 display(folded("More: a map of heads, other rules of LRP, random weights", beside, apart))
 
@@ -404,7 +403,6 @@ rules = """- *LRP αβ*, our default rule: attention is linearised in queries, k
 again = (
     f"Divided per token, rankings by the signed rules correlate at {ends(again, '.2f')} with those from other sentences."
     " A ranking from n sentences of one half is held against that from the whole other half, median of thirty draws."
-    " Code: [alpha_beta.py](../helpers/measures/lrp/alpha_beta.py), [signed.py](../helpers/measures/lrp/signed.py)."
 )
 if natural:
     cases = natural["dominance"]
@@ -680,7 +678,7 @@ answer, alike = notes.answered(elsewhere, frames, of_words), ends(whole[whole.we
 of_natural = [row[0] for name, row in elsewhere.items() if "Europarl" in name and "width" not in name]
 alike += f" (Europarl {ends(of_natural, '.2f')})" * bool(of_natural)
 note = (
-    "Heads with a function, single models, LRP αβ: more relevant (above zero and above shuffled functions) in"
+    "Heads with a function, by model, LRP αβ: more relevant (above zero and shuffled functions) in"
     f" {listed(alone.index[holds])}; we cannot tell in {unsure}."
 )
 closing = f"""
