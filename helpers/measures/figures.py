@@ -509,7 +509,7 @@ def syntactic_cases(relations: pd.DataFrame):
 
 @redrawable
 def loss_by_layer(every: pd.DataFrame):
-    """The loss added without each encoder head, those with a function apart: the costliest layer, and all others.
+    """The loss added without each encoder head (a shape a model), those with a function apart: the costliest layer, and others.
 
     Parameters
     ----------
@@ -520,13 +520,14 @@ def loss_by_layer(every: pd.DataFrame):
     rest = every.drop(index=layer, level="layer")
     panels = {f"layer {layer + 1}": every.xs(layer, level="layer")}
     panels |= {"the other layers (another scale)": rest} if len(rest) else {}
-    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 1.7)
+    figure, axes = drawing.grid(len(panels), 2, WIDTH / 2, 2.2)
     draw, dot = np.random.default_rng(0), {"ec": "#444444", "lw": 0.7, "s": 20}
+    marks = dict(zip(every.index.unique(0), drawing.MARKERS, strict=False))
     for axis, (title, heads) in zip(axes, panels.items(), strict=True):
         for at, (has, colour) in enumerate(((True, MODELS[1]), (False, "#8C8C8C"))):
-            own = heads[heads.has == has]
-            fills = [colour if sure else "white" for sure in own.sure]
-            axis.scatter(1000 * own.loss, at + draw.uniform(-0.25, 0.25, len(own)), c=fills, **dot)
+            for model, own in heads[heads.has == has].groupby(level=0, sort=False):
+                fills = [colour if sure else "white" for sure in own.sure]
+                axis.scatter(1000 * own.loss, at + draw.uniform(-0.3, 0.3, len(own)), c=fills, marker=marks[model], **dot)
         lanes = {"with a function": heads.sure[heads.has], "without": heads.sure[~heads.has]}
         axis.set_yticks(range(2), [f"{name}\n({own.sum()} of {len(own)} filled)" for name, own in lanes.items()])
         axis.tick_params(axis="y", length=0)
@@ -534,7 +535,8 @@ def loss_by_layer(every: pd.DataFrame):
         axis.set(ylim=(1.45, -0.45), xlabel="loss added without it (thousandths of a nat)")
         axis.set_title(title, loc="left")
     look = {"color": "#8C8C8C", "mec": "#444444", "marker": "o", "ls": ""}
-    drawing.legend(figure, {"its interval lies above zero": look, "it does not": look | {"mfc": "white"}})
+    entries = {"filled: interval above zero": look} | {name: look | {"marker": m, "mfc": "white"} for name, m in marks.items()}
+    drawing.legend(figure, entries)
     return figure
 
 

@@ -14,7 +14,6 @@ from helpers.measures.lrp import RULES
 from helpers.measures.sentence import against_fixed, needing
 from helpers.measures.table import TRUTH, named
 from helpers.reading import count, ends, interval, listed, number
-from helpers.runs import subjects
 from helpers.study import layout, values
 
 
@@ -222,18 +221,18 @@ def seeds(each: pd.DataFrame, seed: int, beside: pd.DataFrame, text: str) -> str
 
 def kept(figures: Path) -> str:
     """Of the published contests (notebook 06): what choices of heads gain over random ones, on generated text and Europarl."""
-    told = []
+    told, names = [], {"gradient, example": "gradient", "syntactic": "syntactic", "positional": "positional"}
     for track in layout.TRACKS:
         chapter = layout.Chapter(figures / track / "06_do_measures_agree")
         gains = pd.read_csv(chapter.table("contest_paired"), index_col=0, header=[0, 1])["random"].astype(float)
         left = pd.read_csv(chapter.table("contest"), index_col="criterion")["heads"].loc[["syntactic"]].iloc[0]
-        rows = (gains.loc[name] for name in ("gradient, example", "syntactic", "positional"))
-        told.append((left, *(interval(row.difference, row.low, row.high, "+.1f") for row in rows)))
-    (left, gradient, syntactic, positional), (most, *there) = told
+        rows = ((names[name], gains.loc[name]) for name in names)
+        told.append((left, *(f"{name} {interval(row.difference, row.low, row.high, '+.1f')}" for name, row in rows)))
+    (left, *here), (most, *there) = told
     return (
-        f"Chosen over all layers and trained on with {left:.0f} encoder heads, on generated text the first gains {gradient}"
-        f" BLEU over random heads, the second {syntactic}, positional score {positional}; over the tests of Europarl and news,"
-        f" in one training with {most:.0f}, they gain {listed(there)} ([notebook 6](06_do_measures_agree.ipynb))"
+        f"BLEU gained over random heads, chosen over all layers and trained on: on generated text with {left:.0f} encoder heads"
+        f" {listed(here)}; over the tests of Europarl and news, in one training with {most:.0f}, {listed(there)} ([notebook"
+        " 6](06_do_measures_agree.ipynb))"
     )
 
 
@@ -250,18 +249,35 @@ def no_better(table: pd.DataFrame) -> str:
     )
 
 
-def matter(table: pd.DataFrame, elsewhere: pd.DataFrame, text: str) -> str:
-    """Of `ranks.places`, and of those of other text: whether heads with a function stand above the others of their layer."""
+def matter(table: pd.DataFrame, elsewhere: pd.DataFrame, text: str, figures: Path) -> str:
+    """Of `ranks.places`, and of those of other text: in which models heads with a function stand above others of their layer.
+
+    figures: of all tracks, published, of which it is told how positional score ranks heads.
+    """
     if not table.layers.any():
         return "No layer has both heads with a function and heads without."
-    last = table.groupby(level="measure", sort=False).last()
-    relevance, loss = (interval(row.difference, row.low, row.high, ".1f") for row in last.itertuples())
-    heads, there = (last.functional + last.others).iloc[0] / last.layers.iloc[0], elsewhere.loc[LOSS, "all models"]
-    other = f"on {text} {interval(there.difference, there.low, there.high, '.1f')}, {count(int(there.functional), 'head')}"
+    every, relevant = table.loc[LOSS, "all models"], table.loc["relevance"].drop(index="all models")
+    rows = pd.concat([table.loc[LOSS].drop(index="all models"), elsewhere.loc[LOSS].loc[["all models"]].set_axis([text])])
+    generated, natural = graded(figures)
     return (
-        f"Heads with a function {'' if last.clear.all() else 'do not clearly '}stand higher in their layer: {relevance} of"
-        f" {number(heads, '.0f')} places by relevance and {loss} by cost ({other})."
+        f"Of {(every.functional + every.others) / every.layers:.0f} places, heads with a function stand higher by cost in their"
+        f" layer: surely in {listed(higher(rows, True))}; undecided in {listed(higher(rows, False))}. By relevance it is"
+        f" {ends(relevant.difference, '.1f')} places, surely in {listed(relevant.index[relevant.clear.astype(bool)])}. No head"
+        f" of Europarl passes as positional, yet there the more positional a head, the more it costs: rank correlation within"
+        f" layers {natural}. On generated text it is {generated}: undecided."
     )
+
+
+def higher(rows: pd.DataFrame, clear: bool) -> list[str]:
+    """Of rows of `ranks.places` each model with its places, where the difference is clear or where it is not."""
+    return [f"{x.Index} {interval(x.difference, x.low, x.high, '.1f')}" for x in rows.itertuples() if bool(x.clear) == clear]
+
+
+def graded(figures: Path) -> list[str]:
+    """How the positional score of encoder heads ranks a layer's like their cost, published, on generated and natural text."""
+    where = "kind == 'encoder' and truth == 'leave-one-out' and heads == 'within layers' and measure == 'positional'"
+    paths = (layout.Chapter(figures / track / "06_do_measures_agree").table("predictors") for track in layout.TRACKS)
+    return [interval(row.rho, row.low, row.high, ".2f") for row in (pd.read_csv(path).query(where).iloc[0] for path in paths)]
 
 
 def most_relevant(rows: pd.DataFrame, natural: Mapping[str, float] | None = None) -> str:
@@ -280,95 +296,70 @@ def most_relevant(rows: pd.DataFrame, natural: Mapping[str, float] | None = None
     )
 
 
-def costs(figures: Path) -> pd.DataFrame:
-    """Of published runs (notebooks 01 and 02) what each encoder head costs: `measured.lost_by_head`, and its confidence.
-
-    On (track, model, kind, layer, head).
-    """
-    found, index = {}, ["kind", "layer", "head"]
-    for track in layout.TRACKS:
-        first, own = (layout.Chapter(figures / track / name) for name in ("01_relevance_and_confidence", "02_head_functions"))
-        heads = {subjects.title(path.stem.partition("_")[2]): pd.read_csv(path, index_col=index).confidence
-                 for path in first.table("bleu").parent.glob("heads_*.csv")}  # fmt: skip
-        every = values.read(own.inputs("loss_by_layer"))["every"].rename_axis(["model", *index])
-        found[track] = every.join(pd.concat(heads, names=["model"]))
-    return pd.concat(found, names=["track"])
-
-
-def dearest(table: pd.DataFrame) -> str:
-    """Of `costs`: whether the costliest heads have a function, in the costliest layer and outside it."""
-    own, there = (table.loc[track] for track in layout.TRACKS)
-    layer = ranks.costliest(own)
-    dear, first = own.nlargest(FEW, "loss").has.xs(layer, level="layer"), own.xs(layer, level="layer").confidence
-    rest, far = (part.drop(index=layer, level="layer") for part in (own, there))
-    models = rest.nlargest(FEW, "loss").has.groupby(level="model").sum().reindex(own.index.unique("model"), fill_value=0)
-    by_model = listed(f"{name} {has or 'none'}" for name, has in models.items())
+def dearest(every: pd.DataFrame, far: pd.DataFrame, text: str) -> str:
+    """Of `measured.lost_by_head` here and of other text: which layer costs most, and how many of its heads have a function."""
+    layer, there = ranks.costliest(every), ranks.costliest(far)
+    models = [ranks.costliest(own) for _, own in every.groupby(level=0)]
     return (
-        f"Of the {FEW} costliest heads {len(dear)} lie in layer {layer + 1}, {dear.sum() or 'none'} of them with a function."
-        f" All heads there spread their weight: the largest is {ends(first, '.2f')} on average (other layers: mean"
-        f" {rest.confidence.mean():.2f}), and the tests read only the largest. In the other layers {functional(rest)} of the"
-        f" {FEW} costliest have one: {by_model}. On Europarl {functional(far)}, and of"
-        f" the costliest of all layers {functional(there)}."
+        f"Layer {layer + 1} costs most in {models.count(layer)} of {count(len(models), 'model')}, and {of_layer(every, layer)}"
+        f" heads there has a function; on {text} layer {there + 1} costs most, and {of_layer(far, there)} has one."
     )
 
 
-def functional(every: pd.DataFrame) -> str:
-    """Of `measured.lost_by_head`: how many of the `FEW` costliest heads have a function, and how many by chance."""
-    dear = every.nlargest(FEW, "loss")
-    return f"{dear.has.sum() or 'none'} ({every.has.mean() * len(dear):.1f} by chance)"
+def of_layer(every: pd.DataFrame, layer: int) -> str:
+    """Of `measured.lost_by_head`: how many heads of a layer have a function."""
+    has = every.has.xs(layer, level="layer")
+    return f"{has.sum() or 'none'} of {len(has)}"
 
 
-def surely(every: pd.DataFrame) -> str:
-    """Of `measured.lost_by_head`: how many heads with a function surely cost loss, and how many without, beside one layer."""
-    layer = ranks.costliest(every)
-    first, rest = every.xs(layer, level="layer"), every.drop(index=layer, level="layer")
-    told = f"The loss surely rises (interval above zero) without {every.sure.sum() or 'none'} of {len(every)} heads"
-    own, others = (f"{part.sum() or 'none'} of {len(part)}" for part in (rest.sure[rest.has], rest.sure[~rest.has]))
-    more = f"; in other layers {own} heads with a function and {others} without" * bool(len(rest))
-    return f"{told}: in layer {layer + 1} {first.sure.sum() or 'none'} of {len(first)}{more}."
+def surely(every: pd.DataFrame, far: pd.DataFrame, text: str) -> str:
+    """Of `measured.lost_by_head` here and of other text: how many heads with a function surely cost loss, and how many without.
+
+    Of each model, beside the costliest layer.
+    """
+    layer, told = ranks.costliest(every), []
+    for name, own in [*every.groupby(level=0, sort=False), (text, far)]:
+        own = own.drop(index=layer, level="layer")
+        has, lack = (f"{part.sum()}/{len(part)}" for part in (own.sure[own.has], own.sure[~own.has]))
+        told.append(f"{name} {has} ({lack})")
+    return f"Outside layer {layer + 1} surely cost, of heads with a function (without): {listed(told)}."
 
 
-LOSS, FEW = "loss without the head", 8  # costliest heads of which it is told how many have a function: as many as a layer has
+LOSS = "loss without the head"
 _KINDS = {"syntactic": RELATIONS, "positional": ("positional",), "rare-token": ("rare",)}
 
 
-def answer(
-    found: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, lost: Mapping[str, pd.DataFrame], figures: Path
-) -> str:  # fmt: skip
+def answer(found: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, every: pd.DataFrame, figures: Path) -> str:
     """The answer of notebook 02: which functions pass (`measured.functions_found`), and whether their heads matter.
 
-    table: `ranks.places`; rare: `measured.rare_table`; lost: `measured.lost_by_head` here and, by its name, of the other text;
-    figures: of all tracks, published.
+    table: `ranks.places`; rare: `measured.rare_table`; every: `measured.lost_by_head`; figures: of all tracks, published.
     """
     own, printed = found[~found.printed], found[found.printed & (found.function == "rare")]
     syntax = own[own.function.isin(RELATIONS)]
     have = [name for name, keys in _KINDS.items() if own.passes[own.function.isin(keys)].any()]
     lack = [f"no {name} head" for name in _KINDS if name not in have]
-    wide = natural(figures)
     if "positional" not in have:
-        place, of = wide.iloc[-1][["positional heads", "heads"]]
-        lack[lack.index("no positional head")] += f" (Europarl at the paper's width: {place:.0f} of {of:.0f})"
+        place, of = natural(figures).iloc[-1][["positional heads", "heads"]]
+        lack[lack.index("no positional head")] += f" (Europarl, paper's width: {place:.0f} of {of:.0f})"
     if "rare-token" not in have:
-        paper = f", paper {number(RAREST + printed.beyond.max(), '%')}" * bool(len(printed))
-        lack[-1] += f" ({number(rare['two rarest'].max(), '%')}{paper})"
+        best, undecided = rare.loc[rare["two rarest"].idxmax()], (own.side[own.function == "rare"] == "open").sum()
+        paper = f"; paper {number(RAREST + printed.beyond.max(), '%')}" * bool(len(printed))
+        reached = interval(best["two rarest"], best.low, best.high, "%")
+        lack[-1] += f" ({f'{undecided} undecided: ' * bool(undecided)}{reached}{paper})"
     told = "Yes" if not lack else "Only in part" if have else "No"
-    parts = [f"{listed(have)} heads"] * bool(have) + [listed(lack)] * bool(lack)
     paper = found.beyond[found.function.isin(RELATIONS) & found.printed]  # whole per cents
-    sure = f" (paper: {ends([(paper > 1e-9).sum(), (paper >= -1e-9).sum()], '.0f')} of {len(paper)})" * bool(len(paper))
-    (text, every), (other, far) = lost.items()
-    row, layer = table.loc[LOSS, "all models"], ranks.costliest(every)
-    first, (rest, far) = every.has.xs(layer, level="layer"), (part.drop(index=layer, level="layer") for part in (every, far))
+    share = f"; paper {ends([(paper > 1e-9).sum(), (paper >= -1e-9).sum()], '.0f')} of {len(paper)}" * bool(len(paper))
+    above = f" (by estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases{share})"
+    parts = [listed(f"{name} heads{above * (name == 'syntactic')}" for name in have)] * bool(have) + [listed(lack)] * bool(lack)
+    rows, layer = table.loc[LOSS].drop(index="all models"), ranks.costliest(every)
+    sure, unsure = higher(rows, True), higher(rows, False)
+    often = f"In {len(sure)} of {len(rows)} models yes, in {len(unsure)} we cannot tell" if sure else "We cannot tell"
     more = (
-        f" **Do they matter? On {text}, outside layer {layer + 1}, {'yes' if row.clear else 'we cannot tell'}:**"
-        f" {functional(rest)} of the {len(rest[:FEW])} costliest have a function, on {other}"
-        f" {functional(far).replace(' by chance', '')}; in layer {layer + 1}, the costliest, {first.sum() or 'none'} of"
-        f" {len(first)} heads."
+        f" Do they matter? {often}** (places higher by cost: {', '.join(sure or unsure)}). In layer {layer + 1}, the costliest,"
+        f" {of_layer(every, layer)} has one. On Europarl cost rises with positional score (rank correlation"
+        f" {graded(figures)[1]})."
     )
-    return (
-        f"**{told}: {', but '.join(parts)}.** By estimate {(syntax.beyond >= -1e-9).sum()} of {len(syntax)} cases are above the"
-        f" bar{sure}; in {count(len(wide), 'model')} of natural text {ends(wide[[*RELATIONS]].sum(axis=1), '.0f')} of"
-        f" {len(RELATIONS)} relations have heads.{more * bool(row.layers)}"
-    )
+    return f"**{told}: {', but '.join(parts)}.{more if table.layers.any() else '**'}"
 
 
 def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
@@ -376,14 +367,17 @@ def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
     own, alike = cases[~cases.printed], cases.function.isin(RELATIONS)
     told = f"{own.passes[alike].sum()} of {alike[~cases.printed].sum()} syntactic cases pass."
     if texts:
-        beyond = cases[alike].pivot(index="case", columns="model", values="beyond") >= -1e-9
-        paper, ours = beyond[[*texts.values()]].to_numpy(), beyond[[*texts]].to_numpy()
+        beyond = cases[alike].pivot(index="case", columns="model", values="beyond")
+        paper, ours = (beyond[[*names]].to_numpy() >= -1e-9 for names in (texts.values(), texts))
         luck = (paper.sum(0) * ours.sum(0)).sum() / len(paper)
-        told += f" Of {paper.sum()} in the paper {(paper & ours).sum() or 'none'} return by estimate ({luck:.1f} by chance)."
-    for key, name in (("positional", "one offset"), ("rare", "rare tokens")):
-        sides = list(own.side[own.function == key])
-        told += f" For {name} {sides.count('for') or 'none'} of {count(len(sides), 'model')} pass"
-        told += f", {sides.count('open')} undecided." if "open" in sides else "."
+        told = f"{told[:-1]}; the paper, without tests of significance, counts estimates. Of its {paper.sum()},"
+        told += f" {(paper & ours).sum() or 'none'} return by estimate ({luck:.1f} by chance)"
+        best = beyond[[*own.model.unique()]]
+        never = paper.any(1) & (best < -1e-9).all(axis=1)
+        for name in beyond.index[never]:
+            told += f"; {name} (there {listed(f'{100 * x:+.0f}' for x in sorted(beyond.loc[name, [*texts.values()]]))})"
+            told += f" in none of our models ({ends(100 * best.loc[name], '+.0f')})"
+        told += "."
     return told
 
 
