@@ -263,8 +263,8 @@ def matter(table: pd.DataFrame, elsewhere: pd.DataFrame, text: str, figures: Pat
         f"Of {(every.functional + every.others) / every.layers:.0f} places, heads with a function stand higher by cost in their"
         f" layer: surely in {listed(higher(rows, True))}; undecided in {listed(higher(rows, False))}. By relevance it is"
         f" {ends(relevant.difference, '.1f')} places, surely in {listed(relevant.index[relevant.clear.astype(bool)])}. No head"
-        f" of Europarl passes as positional, yet there the more positional a head, the more it costs: rank correlation within"
-        f" layers {natural}. On generated text it is {generated}: undecided."
+        f" of Europarl passes as positional, yet there more positional heads of a layer cost more (rank correlation {natural});"
+        f" on generated text it is undecided ({generated})."
     )
 
 
@@ -277,7 +277,8 @@ def graded(figures: Path) -> list[str]:
     """How the positional score of encoder heads ranks a layer's like their cost, published, on generated and natural text."""
     where = "kind == 'encoder' and truth == 'leave-one-out' and heads == 'within layers' and measure == 'positional'"
     paths = (layout.Chapter(figures / track / "06_do_measures_agree").table("predictors") for track in layout.TRACKS)
-    return [interval(row.rho, row.low, row.high, ".2f") for row in (pd.read_csv(path).query(where).iloc[0] for path in paths)]
+    rows = [pd.read_csv(path).query(where).iloc[0] for path in paths]
+    return [f"{interval(row.rho, row.low, row.high, '.2f')}, {count(int(row.models), 'model')}" for row in rows]
 
 
 def most_relevant(rows: pd.DataFrame, natural: Mapping[str, float] | None = None) -> str:
@@ -297,12 +298,12 @@ def most_relevant(rows: pd.DataFrame, natural: Mapping[str, float] | None = None
 
 
 def dearest(every: pd.DataFrame, far: pd.DataFrame, text: str) -> str:
-    """Of `measured.lost_by_head` here and of other text: which layer costs most, and how many of its heads have a function."""
-    layer, there = ranks.costliest(every), ranks.costliest(far)
-    models = [ranks.costliest(own) for _, own in every.groupby(level=0)]
+    """Of `measured.lost_by_head` here and of other text: in how many models one layer costs most; its heads with a function."""
+    layer = ranks.costliest(every)
+    models = [ranks.costliest(own) for part in (every, far) for _, own in part.groupby(level=0)]
     return (
-        f"Layer {layer + 1} costs most in {models.count(layer)} of {count(len(models), 'model')}, and {of_layer(every, layer)}"
-        f" heads there has a function; on {text} layer {there + 1} costs most, and {of_layer(far, there)} has one."
+        f"Layer {layer + 1} costs most in {models.count(layer)} of {count(len(models), 'model')} of both texts, and"
+        f" {of_layer(every, layer)} heads there has a function (on {text} {of_layer(far, layer)})."
     )
 
 
@@ -356,8 +357,8 @@ def answer(found: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, every: 
     often = f"In {len(sure)} of {len(rows)} models yes, in {len(unsure)} we cannot tell" if sure else "We cannot tell"
     more = (
         f" Do they matter? {often}** (places higher by cost: {', '.join(sure or unsure)}). In layer {layer + 1}, the costliest,"
-        f" {of_layer(every, layer)} has one. On Europarl cost rises with positional score (rank correlation"
-        f" {graded(figures)[1]})."
+        f" {of_layer(every, layer)} has one. On Europarl more positional heads cost more (rank correlation"
+        f" {graded(figures)[1].rpartition(',')[0]})."
     )
     return f"**{told}: {', but '.join(parts)}.{more if table.layers.any() else '**'}"
 
@@ -382,11 +383,11 @@ def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
 
 
 def works(sides: Mapping[str, Iterable[str]]) -> str:
-    """For which functions a head passes, is undecided, or even the best one fails: the takeaway of examples."""
+    """For which functions no head passes, because even the best one fails or is undecided: the takeaway of examples."""
     best = {name: "for" if "for" in own else "open" if "open" in own else "against" for name, own in sides.items()}
-    parts = {"for": "a head passes for {}", "open": "for {} the best one is undecided", "against": "for {} even the best fails"}
+    parts = {"against": "even the best head fails for {}", "open": "it is undecided for {}"}
     told = [said.format(listed(names)) for side, said in parts.items() if (names := [n for n in best if best[n] == side])]
-    return f"{'; '.join(told).capitalize()}."
+    return f"{'; '.join(told).capitalize()}." if told else "A head passes for each function."
 
 
 def counted(trained: pd.DataFrame, random: pd.DataFrame) -> str:

@@ -19,13 +19,13 @@
 #
 # Voita et al. 2019, section 5 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
 #
-# In the paper some encoder heads have a plain job, a *function*. *Positional* heads look at a neighbouring word (how often:
-# *positional score*). *Syntactic* heads look along a dependency (object to verb), `10` points more often right than a *fixed
-# offset* (two words back). One looks at the *rarest tokens*. Heads that matter most have a function.
+# In the paper some encoder heads have a plain job, a *function*. *Positional* heads look at a neighbouring word. *Syntactic*
+# heads look along a dependency (object to verb), `10` points more often right than a *fixed offset* (two words back). One
+# looks at the *rarest tokens*. Heads that matter most have a function.
 #
-# Which come back, and do they matter? A head above its test's bar has a function *by estimate*, as the paper counts, and
-# *passes* if significantly (`5 %`, corrected for many tests), which is our demand. A *case*: one relation, direction, model. A
-# head *costs* what the loss rises without it; its *place* is its rank in its layer.
+# Which come back, and do they matter? A head above its test's bar has a function *by estimate*, and *passes* if significantly
+# (`5 %`, corrected for many tests). A *case*: relation, direction, model. A head *costs* what the loss rises without it; its
+# *place*: its rank in its layer.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -272,8 +272,8 @@ display(
     folded(
         "More: how places are compared",
         "The difference is one of mean places, in layers that have both. The interval draws heads anew within layers. *Surely*:"
-        " it lies above zero, and the difference above those of functions dealt at random. The interval of the rank correlation"
-        " is over heads on Europarl, over models on generated text ([notebook 6](06_do_measures_agree.ipynb)).",
+        " it lies above zero, and the difference above those of functions dealt at random. Rank"
+        " correlations: [notebook 6](06_do_measures_agree.ipynb).",
     ),
 )
 

@@ -452,9 +452,9 @@ def test_functions_are_found_where_the_best_head_passes():
     asked = MATTER, reached, EVERY, study.ROOT / "figures"  # layer 1 costs most
     assert said.answer(found, *asked) == (
         "**Only in part: syntactic heads (by estimate 2 of 2 cases; paper 1 of 1), but no positional head (Europarl, paper's"
-        " width: 1 of 48) and no rare-token head (1 undecided: 45 [42, 51] %; paper 50 %). Do they matter? In 1 of 2 models yes,"
-        " in 1 we cannot tell** (places higher by cost: a 1.0 [1.0, 3.0]). In layer 1, the costliest, none of 3 has one. On"
-        " Europarl cost rises with positional score (rank correlation 0.69 [0.41, 0.84])."
+        " width: 1 of 48) and no rare-token head (1 undecided: 45 [42, 51] %; paper 50 %). Do they matter? In 1 of 2 models"
+        " yes, in 1 we cannot tell** (places higher by cost: a 1.0 [1.0, 3.0]). In layer 1, the costliest, none of 3 has one."
+        " On Europarl more positional heads cost more (rank correlation 0.69 [0.41, 0.84])."
     )
     syntax = pd.DataFrame({"function": "dobj", "beyond": [0.0, -0.1, 0.2, 0.1, 0.2, -0.1], "case": [*"abcabc"]})
     syntax = syntax.assign(model=["WMT"] * 3 + ["m"] * 3, printed=[True] * 3 + [False] * 3, side="", passes=False)
@@ -468,7 +468,7 @@ def test_functions_are_found_where_the_best_head_passes():
     none = measured.functions_found(best, relations, rare, {name: ["against"] * 2 for name in sides}, [])
     assert said.answer(none, *asked).startswith("**No: no syntactic head, no positional head (Europarl")
     assert said.works({"a": ["open", "for"], "b": ["against"], "c": ["open", "against"]}) == (
-        "A head passes for a; for c the best one is undecided; for b even the best fails."
+        "Even the best head fails for b; it is undecided for c."
     )
     axis = figures.functions_found(found).axes[0]
     told = [text.get_text() for text in axis.texts]
@@ -522,7 +522,7 @@ def test_heads_that_matter_rank_higher_in_their_layer():
         " [-1.0, 3.0] and y 1.2 [0.5, 3.0]. By relevance it is 0.1 to 2.0 places, surely in a. No head of Europarl passes"
     )
     assert said.matter(MATTER, *asked).endswith(
-        "layers 0.69 [0.41, 0.84]. On generated text it is 0.28 [-0.20, 0.65]: undecided."
+        "0.69 [0.41, 0.84], 1 model); on generated text it is undecided (0.28 [-0.20, 0.65], 4 models)."
     )
     assert said.matter(MATTER.assign(layers=0), *asked) == "No layer has both heads with a function and heads without."
     lost = {
@@ -535,7 +535,7 @@ def test_heads_that_matter_rank_higher_in_their_layer():
         "Outside layer 1 surely cost, of heads with a function (without): a 1/2 (0/1) and y 1/3 (0/0)."
     )
     assert said.dearest(pd.concat([every, far.assign(loss=far.loss[::-1].to_numpy())]), far, "y") == (
-        "Layer 1 costs most in 1 of 2 models, and 3 of 6 heads there has a function; on y layer 1 costs most, and 3 of 3 has one."
+        "Layer 1 costs most in 2 of 3 models of both texts, and 3 of 6 heads there has a function (on y 3 of 3)."
     )
     first, other = figures.loss_by_layer(every).axes
     assert [x.get_text() for x in other.get_yticklabels()] == ["with a function\n(1 of 2 filled)", "without\n(0 of 1 filled)"]
