@@ -17,15 +17,14 @@
 # [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning
 # →](03_l0_pruning.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
-# Voita et al. 2019, section 5 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)).
+# Voita et al. 2019, section 5 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)): some encoder heads have a plain job, a
+# *function*. *Positional* heads look at a neighbouring word. *Syntactic* heads look along a dependency (object to verb), `10`
+# points more often right than a *fixed offset* (two words back). One looks at the *rarest tokens*. Heads that matter most have
+# a function.
 #
-# In the paper some encoder heads have a plain job, a *function*. *Positional* heads look at a neighbouring word. *Syntactic*
-# heads look along a dependency (object to verb), `10` points more often right than a *fixed offset* (two words back). One
-# looks at the *rarest tokens*. Heads that matter most have a function.
-#
-# Which come back, and do they matter? A head above its test's bar has a function *by estimate*, and *passes* if significantly
-# (`5 %`, corrected for many tests). A *case*: relation, direction, model. A head *costs* what the loss rises without it; its
-# *place*: its rank in its layer.
+# Which return, and do they matter? A head above its test's bar has a function *by estimate*, and *passes* if significantly
+# (`5 %`, corrected for many tests). A *case*: relation, direction, model. *Cost*: added loss without a head. *Places*: ranks in
+# a layer.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -238,7 +237,7 @@ display(folded("More: the best rare-token head of each model", readable(rare, co
 # ## Are heads with a function the ones that matter?
 #
 # Here a head has a function if it lies above the bar of any of the three tests, by estimate, on all dev sentences. A mark is an
-# encoder head, its shape the model: what it costs (in nats a token, by which cross-entropy is measured).
+# encoder head, its shape the model: its cost (in nats a token, by which cross-entropy is measured).
 # [Notebook 1](01_relevance_and_confidence.ipynb) has relevance, the share of a prediction that goes back to a head.
 
 # %% jupyter={"source_hidden": true}
