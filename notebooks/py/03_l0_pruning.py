@@ -269,7 +269,8 @@ if len(halves):
     told = said.answer(halves.groupby("model", sort=False).head(1), run.corpus, decoders, least)  # its first test set
     display(readable(told, shown, caption="Encoder heads that can go, and the first pruning with half of them or fewer"))
     hollow = f"*Hollow*: less than {least:g} BLEU. Where a share's own interval is not published, it is that of the loss alone."
-    display(Markdown(hollow))
+    beside = layout.Chapter(study.ROOT / "figures" / "controlled" / "02_head_functions").table("models_beside")
+    display(Markdown(hollow + said.decoder_alone(pd.read_csv(beside)) if beside.exists() else hollow))
 
 # %% [markdown]
 # ## Does it take gates to choose the heads?
@@ -447,9 +448,6 @@ run.figure(
     table="retained_more_than_chance",
     split="dev",
 )
-heads_of = sorted((study.ROOT / "figures").glob("*/06_do_measures_agree/tables/head_table_*.csv"))
-heads_of = [(said.TEXTS[path.parents[2].name], pd.read_csv(path)) for path in heads_of if "all-kinds" not in path.stem]
-display(Markdown(said.outlast((text, table) for text, table in heads_of if said.SURVIVAL in table)))
 
 # %% [markdown]
 # ## What does removal save?
@@ -494,9 +492,8 @@ training ([all differences](../docs/differences.md)).
 *Code:* [l0/gates.py](../helpers/methods/l0/gates.py), [l0/runs.py](../helpers/methods/l0/runs.py),
 [l0/tables.py](../helpers/methods/l0/tables.py), [heads/surgery.py](../helpers/heads/surgery.py).
 """
-beside = layout.Chapter(study.ROOT / "figures" / "controlled" / "02_head_functions").table("models_beside")
-answered = said.lead(halves, decoders, pd.read_csv(beside) if beside.exists() else None)
 chosen = said.beside_gates(dict([*ways.items()][:1]), compared[0])
-answered += f" It takes no gates; BLEU against them on {chosen}." * said.cheap(ways)
+answered = f" It takes no gates; BLEU minus theirs by the loss's slope, {chosen}." * said.cheap(ways)
+answered = said.lead(halves, decoders) + answered
 note = said.elsewhere(judged_there, other)
 verdicts.fill("fig7_beside_other_texts", closing, first=answered, note=note)

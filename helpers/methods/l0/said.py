@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -80,7 +80,7 @@ def without(tables: Mapping[str, pd.DataFrame]) -> str:
     return begin + f" Right, cut off below: {told}." * bool(told)
 
 
-def lead(half: pd.DataFrame, decoders: Mapping[str, str], beside: pd.DataFrame | None = None) -> str:
+def lead(half: pd.DataFrame, decoders: Mapping[str, str]) -> str:
     """The answer: how many encoder heads can go by the size of the decoder, smallest first.
 
     Parameters
@@ -88,13 +88,12 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], beside: pd.DataFrame |
     half : pandas.DataFrame
         `tables.half_left` of all models.
     decoders : mapping of title -> layers × heads
-    beside : pandas.DataFrame, optional
-        Notebook 2's models beside: what encoder heads add where nothing but the decoder differs.
     """
     if half.empty:
         return "No model lost half of its encoder heads."
     own = half.groupby("model", sort=False).head(1)  # its first test set
-    own = own.assign(decoder=[decoders[title] for title, _ in own.index], part=own.gone / own.total).sort_values("part")
+    parts = {end: own[f"gone{end}"] / own.total for end in ENDS}
+    own = own.assign(decoder=[decoders[title] for title, _ in own.index], **parts).sort_values("")
     told: dict[str, list[str]] = {}
     for (size, total), rows in own.groupby(["decoder", "total"]):
         each = listed(_gone(row).rpartition(" of ")[0] for _, row in rows.iterrows())
@@ -102,16 +101,25 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str], beside: pd.DataFrame |
     said = "; ".join(
         f"{size}{' (layers × heads)' * (not at)}: {', '.join(each)}" for at, (size, each) in enumerate(told.items())
     )
-    grows = "Beside larger decoders more encoder heads" if own.decoder.is_monotonic_increasing else "Encoder heads that"
-    tried = [(max(one) - min(one), -one[min(one)]) for one in PRINTED_ENCODER.values()]
-    printed = ", ".join(f"{gone}{f' (for {lost:g})' * (lost != LOSS)}" for gone, lost in tried)
-    said = f"**{grows} can go for {LOSS:g} BLEU.** {said}; the paper's 6 × 8: {printed}."
-    if beside is not None and len(known := beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])]) > 1:
-        known = known.sort_values("decoder")
-        gains = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
-        adds = ", ".join(f"{interval(gain, low, high, '.1f')} beside {decoder}" for gain, low, high, decoder in gains)
-        said += f" With only the decoder changed ({known.model.iloc[-1]}), encoder heads add BLEU: {adds}."
+    grows, bold = own.decoder.is_monotonic_increasing, f"Encoder heads that can go for {LOSS:g} BLEU"
+    bold = f"By estimate, more encoder heads can go for {LOSS:g} BLEU beside larger decoders" if grows else bold
+    lost = {text: (max(one) - min(one), -one[min(one)]) for text, one in PRINTED_ENCODER.items()}
+    printed = ", ".join(f"{gone} ({text}{f', for {bleu:g}' * (bleu != LOSS)})" for text, (gone, bleu) in lost.items())
+    said = f"**{bold}.** {said}; the paper's 6 × 8: {printed}."
+    spans = own.groupby("decoder").agg({"_low": "min", "_high": "max"})
+    apart = [f"{a}'s and {b}'s" for a, b in combinations(spans.index, 2) if spans._high[a] < spans._low[b]]
+    overlap = f"Only {', '.join(apart)} intervals all lie apart" if apart else "Intervals overlap"
+    said += f" {overlap}; no pruning changed the decoder alone." * grows
     return said.replace(" × ", "×")
+
+
+def decoder_alone(beside: pd.DataFrame) -> str:
+    """Of notebook 2's models beside: what training without encoder heads costs where nothing but the decoder differs."""
+    known = beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])].sort_values("decoder")
+    each = [(interval(*row[["gained", "gained, low", "gained, high"]], ".1f"), row.decoder) for _, row in known.iterrows()]
+    lost = ", ".join(f"{gain} beside {decoder}" for gain, decoder in each)
+    told = f" With the decoder alone changed, {known.model.iloc[-1]} trained without heads loses BLEU: {lost}."
+    return told * (len(known) > 1)
 
 
 def _gone(row: pd.Series) -> str:
@@ -157,8 +165,8 @@ def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least:
         known, called = row.get(NEVER, 0) > 0, split.partition("_")[0].capitalize() if "_" in split else split
         whose = model if model.startswith(tuple(TEXTS.values())) else f"{TEXTS[corpus]}, {model}"
         whose, steps = f"{whose}, {called}" if several or "_" in split else whose, row.schedule.partition(" ")[0]
-        ends_ = {f"share{end}": 1 + row[f"change{end}"] / row[NEVER] for end in ENDS} if known else {}  # of the loss alone
-        kept = _share(ends_ if trained else row, "share" if trained else "share from the start") if known else ""
+        kept = _share(row, "share from the start") if known else ""
+        of_one = f" (first training, {row.heads_first:.0f} left)" * bool(trained)
         none = "nothing lost" if pd.notna(row.get(NEVER)) else "not trained"
         rows.append({
             "model": f"{whose} ({steps})",
@@ -167,7 +175,7 @@ def answer(table: pd.DataFrame, corpus: str, decoders: Mapping[str, str], least:
             "heads": f"{round(row['heads'], 1):g} of {row.total:.0f}{trained}",
             "change": interval(row.change, row.change_low, row.change_high, "+.2f"),
             "share": f"{_share(row)}, of {row.worth:.1f}" + (" (hollow)" if row.worth < least else ""),
-            "never": f"{kept}, of {row[NEVER]:.1f}{' (first training)' * bool(trained)}" if known else none,
+            "never": f"{kept}, of {row[NEVER]:.1f}{of_one}" if known else none,
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("decoder", kind="stable") if rows else pd.DataFrame(rows)
 
@@ -224,36 +232,18 @@ def functions(table: pd.DataFrame, elsewhere: Mapping[str, pd.DataFrame] | None 
 
     In how many prunings that could be seen at all: had every such head stayed, p would be below 0.05 after Holm's correction.
     """
-    of_any = table[table.function == "any"]
+    every = pd.concat([table, *(other.assign(model=text) for text, other in (elsewhere or {}).items())])
+    of_any = every[every.function == "any"]
     if of_any.empty or not of_any.had.max():
         return "No head has a function: nothing can be said of which stay."
-    sure, rest = (of_any.p_holm < SURE).sum(), of_any.stay - of_any.expected
-    least = hypergeom.sf(of_any[["had", "heads"]].min(axis=1) - 1, of_any.of, of_any.had, of_any["heads"])
-    told = f"Of {len(of_any)} prunings {(rest > 0).sum()} keep more heads with a function than chance expects,"
-    told += f" {(rest < 0).sum()} fewer; surely more in {sure or 'none'} (Holm, {len(table)} tests). Had all stayed, only"
-    told += f" {(least * len(table) < SURE).sum()} could be sure."
-    for text, other in (elsewhere or {}).items():
-        own = other[other.function == "any"]
-        told += f" On {text} text {(own.stay > own.expected).sum()} of {len(own)} keep more."
-    return told
-
-
-def outlast(tables: Iterable[tuple[str, pd.DataFrame]]) -> str:
-    """Of texts and head tables of trainings (kind, layer, functions, kept by L0): does an encoder head with a function outlast
-    one without of its layer? The chance that it does, a tie as half, over all pairs."""
-    found = defaultdict[str, list[float]](list)
-    for text, table in tables:
-        own = table[table.kind == "encoder"]
-        both = own[own.functions.notna()].merge(own[own.functions.isna()], on="layer")
-        if len(both):
-            gap = both[f"{SURVIVAL}_x"] - both[f"{SURVIVAL}_y"]
-            found[text].append(((gap > 0) + (gap == 0) / 2).mean())
+    least = hypergeom.sf(of_any[["had", "heads"]].min(axis=1) - 1, of_any.of, of_any.had, of_any["heads"]) * of_any.family
     told = [
-        f"{sum(one > 0.5 for one in each)} of {len(each)} trainings on {text} text (chance {ends(each, '.2f')})"
-        for text, each in found.items()
+        f"{model} ({rows.had.iloc[0]}) {(rows.stay > rows.expected).sum()}/{(rows.stay < rows.expected).sum()}"
+        for model, rows in of_any.groupby("model", sort=False)
     ]
-    begin = "Asked afterwards, untested: a head with a function tends to outlast one without of its layer in"
-    return f"{begin} {listed(told)}; even would be {0.5}." * bool(told)
+    begin = "Prunings that keep more/fewer heads with a function (their number) than chance expects:"
+    sure = f"Surely more: {(of_any.p_holm < SURE).sum()} (Holm); had all stayed, {(least < SURE).sum()} of {len(of_any)}."
+    return f"{begin} {'; '.join(told)}. {sure}"
 
 
 def scratch_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> str:
@@ -263,7 +253,9 @@ def scratch_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> 
     row = pd.read_csv(path).iloc[0]
     gap, whose = interval(row.change, row.low, row.high, "+.1f"), row.model.partition(", ")[2] or row.model
     told = f"On {TEXTS[corpus]} text ({whose}{f'; {brief}' * bool(brief)}; one map, one training) pruned minus scratch"
-    return f"{told} is {gap} BLEU."
+    runs_ = pd.concat(pd.read_csv(one) for one in sorted(path.parent.glob("all_kinds_*.csv")))
+    own = runs_[(runs_.run == row.run) & (runs_["test set"] == row["test set"])].iloc[0]
+    return f"{told} is {gap} BLEU, scratch minus unpruned {interval(own.change, own.change_low, own.change_high, '+.1f')}."
 
 
 def kinds_elsewhere(chapter: layout.Chapter, corpus: str, brief: str = "") -> str:
@@ -339,10 +331,12 @@ def contest(tables: Iterable[pd.DataFrame], models: Iterable[str], ways: Iterabl
     every = every[every.model.isin([*models]) & every.way.isin([*ways])]
     cells = every.pivot_table("change", ["model", "seed", "heads"], "way")
     cells = cells[cells.nunique(axis=1) > 1]
-    best = [f"*{way}* at {times}" for way, times in cells.idxmin(axis=1).value_counts().items()]
+    times = cells.idxmin(axis=1).value_counts().reindex(cells.columns, fill_value=0).sort_values(ascending=False)
+    best = [f"*{way}* at {at}" for way, at in times.items()]
     trained = cells.index.droplevel("heads").nunique()
     told = f"In all {count(trained, 'published training')} ([notebook 6](06_do_measures_agree.ipynb)) dev loss rises least by"
-    return f"{told} {listed(best)} of {len(cells)} numbers of heads." if len(cells) else ""
+    told += f" {listed(best)} of {len(cells)} numbers of heads; by luck each at {len(cells) / max(1, len(best)):.1f}."
+    return told * bool(len(cells))
 
 
 def choices(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -375,7 +369,8 @@ def beside_gates(ways: Mapping[str, pd.DataFrame], *names: str) -> str:
     for title, table in ways.items():
         own = table[table.index.isin(names)].reindex([name for name in names if name in table.index])
         each = (f"*{one.Index}* {interval(one.gap, one.low, one.high, '+.2f')}" for one in own.itertuples())
-        told += [f"{title} ({count(int(table.of.iloc[0]), 'training')}): {', '.join(each)}"] if len(own) else []
+        left = f"{table.left.iloc[0]:.0f}/{table.total.iloc[0]:.0f} left"
+        told += [f"{title} ({count(int(table.of.iloc[0]), 'training')}, {left}): {', '.join(each)}"] if len(own) else []
     return "; ".join(told)
 
 
