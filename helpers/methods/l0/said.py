@@ -116,8 +116,8 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str]) -> str:
 def decoder_alone(beside: pd.DataFrame) -> str:
     """Of notebook 2's models beside: what training without encoder heads costs where nothing but the decoder differs."""
     known = beside[beside.gained.notna() & (beside.encoder == beside.encoder.iloc[0])].sort_values("decoder")
-    each = [(interval(*row[["gained", "gained, low", "gained, high"]], ".1f"), row.decoder) for _, row in known.iterrows()]
-    lost = ", ".join(f"{gain} beside {decoder}" for gain, decoder in each)
+    rows = zip(known.gained, known["gained, low"], known["gained, high"], known.decoder, strict=True)
+    lost = ", ".join(f"{interval(gain, low, high, '.1f')} beside {decoder}" for gain, low, high, decoder in rows)
     told = f" With the decoder alone changed, {known.model.iloc[-1]} trained without heads loses BLEU: {lost}."
     return told * (len(known) > 1)
 
