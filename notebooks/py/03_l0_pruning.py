@@ -397,8 +397,7 @@ if every:
 # %% [markdown]
 # ## Is pruning better than training the small model from scratch?
 #
-# For each pruning of our first model we also train the same head map from random weights, for as many steps in all. In the
-# paper pruning is always better.
+# For each pruning of our first model we also train the same head map from random weights, for as many steps in all.
 
 # %% jupyter={"source_hidden": true}
 against: tuple | list = ()
@@ -486,14 +485,14 @@ display(Markdown(f"{faster} {said.same(removed)}"))
 closing = f"""
 {said.short(ways)}
 
-*Limits.* Generated text is easier than real news. Ways to choose were compared at one penalty, and many rows are of one
-training ([all differences](../docs/differences.md)).
+*Limits.* Ways to choose were compared at one penalty, and many rows are of one training
+([all differences](../docs/differences.md)).
 
 *Code:* [l0/gates.py](../helpers/methods/l0/gates.py), [l0/runs.py](../helpers/methods/l0/runs.py),
 [l0/tables.py](../helpers/methods/l0/tables.py), [heads/surgery.py](../helpers/heads/surgery.py).
 """
 chosen = said.beside_gates(dict([*ways.items()][:1]), compared[0])
-answered = f" It takes no gates; BLEU minus theirs by the loss's slope, {chosen}." * said.cheap(ways)
+answered = f" It takes no gates: choosing by the loss's slope changes BLEU, {chosen}." * said.cheap(ways)
 answered = said.lead(halves, decoders) + answered
 note = said.elsewhere(judged_there, other)
 verdicts.fill("fig7_beside_other_texts", closing, first=answered, note=note)
