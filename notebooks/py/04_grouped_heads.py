@@ -53,7 +53,6 @@ from helpers import drawing
 from helpers.methods import grouping
 from helpers.methods.grouping import figures, said, tables, units
 from helpers.methods.grouping.runs import GHT, PS, VANILLA
-from helpers.models import inputs
 from helpers.publish import claims
 from helpers.reading import folded, readable
 from helpers.runs import subjects
@@ -72,7 +71,9 @@ for kind, table in scored.items():
 translation, settings = rows[subjects.TRANSLATION], plan["translation"]
 groups, steps, shape = settings["groups"], settings["steps"], settings["model"]
 text, model, which = grouping.runs.example(translation[VANILLA], start, parser)  # for the method as code
-published = {name: layout.Chapter(study.ROOT / "figures" / "natural" / run.name).table(name) for name in ("gains", "votes")}
+kept = layout.Chapter(study.ROOT / "figures" / "natural" / run.name)
+published = {name: kept.table(name) for name in ("gains", "groups", "votes")}
+published["novels"] = study.ROOT / "figures" / "summaries" / "grouped-novels.csv"  # by `helpers.publish.summary`
 natural = {name: pd.read_csv(path) for name, path in published.items() if run.corpus == "controlled" and path.exists()}
 
 # %%
@@ -105,7 +106,7 @@ run.figure(
     figures.groups(*({called.get(name, name): part[name] for name in compared} for part in (matrices, labels))),
     "groups",
     caption="Cosines between the heads of the attention whose groups stand out most, sorted by group, without it and with it.",
-    takeaway=said.apart(apart, groups),
+    takeaway=said.apart(apart, groups, natural.get("groups")),
 )
 
 # %% [markdown]
@@ -117,13 +118,14 @@ run.figure(
 told = (
     "The cell trains the value vectors of one attention on $L_z$ alone, on one batch, and lets its heads vote. It is the first"
 )
-display(Markdown(f"{told} of the encoder of {which}."))
+known = "`model` and `text` are that translator and its corpus, `plan` and `groups` the settings above."
+display(Markdown(f"{told} of the encoder of {which}. {known}"))
 
 # %% tags=["method"]
 batch = text.held_out(2048, 64)[0]  # sentences that training did not see
 attention, seen = model.get_encoder().layers[0].self_attn, {}
 hook = attention.v_proj.register_forward_hook(lambda module, args, out: seen.update(read=args[0]))
-model(**inputs(batch))
+model.get_encoder()(batch["input_ids"], batch["attention_mask"])
 hook.remove()
 real = seen["read"][batch["attention_mask"].bool()].detach()  # what heads read, no padding: [tokens, width]
 one, other = torch.combinations(torch.arange(groups)).T
@@ -321,7 +323,7 @@ if rungs:
         table="ladder",
         resamples=repeats,
     )
-display(Markdown(f"{said.late_choice(over, width)} {said.detected(tried) if tried else ''}"))
+display(Markdown(f"{said.late_choice(over, width, without)} {said.detected(tried) if tried else ''}"))
 
 # %% [markdown]
 # ## Is the vote better than lot, and is every part needed? (table 3)
@@ -465,18 +467,15 @@ display(folded("More: how the translator trains on", *more))
 # %% jupyter={"source_hidden": true}
 fit = "generated" if run.corpus == "controlled" else "natural"
 judged = [one for one in claims.of_run(run.folder, run.corpus) if one.claim.chapter == run.name]
-answer = said.lead(gained, fit, said.felt(apart, groups, tables.first_scores(table)))
+answer = said.lead(gained, fit, said.formed(apart, groups).get(GHT))
 if "gains" in natural:
-    answer += f"\n\n{said.elsewhere(natural['gains'], hollow)}"
-if size is not None and len(better := said.instead(size, over, fast, width)):
-    columns = {"aim": "for a translator", "how": "train", "more": "BLEU more than GHT-PS", "ratio": "speed (vanilla: 1)"}
-    caption = f"Instead of {PS}, at about its size (few heads: at its speed), over {plan['ablation_seeds']} trainings"
-    display(readable(better, columns, {"more": ".1f", "ratio": ".1f"}, caption=caption))
+    answer += f"\n\n{said.elsewhere(natural['gains'], hollow, natural.get('novels'))}"
 closing = f"""
-{said.short(gained, fast.assign(value=table_1.value), tried)}
+{said.short(gained, tried, size, fast)}
 
 *Limits.* {fit.capitalize()} text, models far smaller than the paper's, and a head dimension of {width} (the paper: `64`) in
-most of them. Some results rest on one training ([all differences](../docs/differences.md)).
+most of them. A longer second stage of GHT-PS was not tried. Some results rest on one training
+([all differences](../docs/differences.md)).
 
 Code: [units.py](../helpers/methods/grouping/units.py), [runs.py](../helpers/methods/grouping/runs.py),
 [tables.py](../helpers/methods/grouping/tables.py)

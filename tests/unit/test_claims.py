@@ -72,7 +72,7 @@ def test_a_reader_is_told_which_rows_are_open_because_of_the_correction_alone():
     told = inconclusive([judged(frame(wide), claim())[0], alone])  # the first does not seem to be decided
     assert told.endswith(f"over the paper's claims (row 2: p = {alone.rows[0].holm:.3f}).") and inconclusive([]) == ""
     every = pd.DataFrame({"gain_low": [-1.0, -2], "gain_high": [0.5, 0.8]}, pd.Index(["GHT"] * 2, name="row"))
-    assert inconclusive([alone], every).endswith("sentences that of each training holds zero and reaches +0.8 % at most.")
+    assert inconclusive([alone], every).endswith("over the sentences of each it holds zero and no gain above +0.8 %.")
     assert "trainings" not in inconclusive([alone], every + 3)
     both = judged(frame(near, near, wide), claim())[0]
     assert [row.side for row in both.rows] == ["open"] * 3 and "(2 for it by their own intervals, not" in both.why

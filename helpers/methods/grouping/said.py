@@ -43,32 +43,25 @@ def first_metrics(gained: pd.DataFrame) -> pd.DataFrame:
     return gained.assign(task=tasks)[gained.task == gained.groupby(tasks).task.transform("first")]
 
 
-def lead(gained: pd.DataFrame, text: str, more: str = "") -> str:
-    """Of `tables.gains` of a kind of `text`: what the constraint and one head per group change, first task; and `felt`."""
+def _excluded(first: pd.DataFrame) -> str:
+    """Of `first_metrics`: where the constraint's printed gain lies above the interval."""
+    out = first[(first.method == GHT) & (first.high < first.printed)].task
+    return f"the printed one is excluded for {listed(_TEXTS.get(task, task) for task in out)}"
+
+
+def lead(gained: pd.DataFrame, text: str, share: float | None = None) -> str:
+    """Of `tables.gains` of a kind of `text` and GHT's of `formed`: do both gain, and what they change of the first task."""
     first = first_metrics(gained)
-    task = first.task.iloc[0]
-    alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
-    excluded = alone.low <= 0 and alone.high < alone.printed
-    pulled = f"the constraint helps {task}" if alone.low > 0 else f"the constraint may help {task} or not"
-    pulled = "the printed gain in translation is excluded" if excluded else pulled
+    alone, few = (first[first.method == method] for method in (GHT, PS))
+    helped, few, own = alone.task[alone.low > 0], few.iloc[0], alone.iloc[0]
     enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
-    pulled = f"Not here: {pulled}" if excluded and few.high < 0 else pulled[0].upper() + pulled[1:]
-    one = f"costs {interval(-few.gain, -few.high, -few.low, '.1f')} %"
-    one = one if few.high < 0 else f"changes it by {interval(few.gain, few.low, few.high, '+.1f')} %"
-    said = f"**{pulled}, and one head per group {enough}.** On {text} text the constraint changes BLEU by"
-    said += f" {interval(alone.gain, alone.low, alone.high, '+.2f')} % ({count(int(alone.seeds), 'training')}; printed:"
-    return f"{said} {number(alone.printed, '+.1f')}){more}. One head per group {one}."
-
-
-def felt(table: pd.DataFrame, groups: int, scores: pd.DataFrame) -> str:
-    """Of `tables.pictured` and `tables.first_scores`: what BLEU does where more weight groups more, and how far both group."""
-    parts = formed(table, groups)
-    parts = {name: part for name, part in parts.items() if name == GHT or (" x " in name and name in scores.index)}
-    rows = scores.loc[[name for name in parts if name != GHT], ["gain", "gain_low", "gain_high"]]
-    told = ""
-    for name, row in rows.iterrows():
-        told += f", at {name.partition(' x ')[2]} times the weight by {interval(*row, '+.1f')} % (one training)"
-    return f"{told}; heads reach {listed([number(100 * part, '.0f') for part in parts.values()])} % of full grouping"
+    none = f"{'Not here: no' if few.high < 0 else 'No'} gain shows over trainings, {_excluded(first)},"
+    pulled = f"The constraint helps {listed(helped)}," if len(helped) else none
+    said = f"**{pulled} and one head per group {enough}.** On {text} text the constraint brings"
+    said += f" {interval(own.gain, own.low, own.high, '+.2f')} % BLEU ({count(int(own.seeds), 'training')}; printed:"
+    reach = "" if share is None else f"; {number(share, '%')} of full grouping"
+    said += f" {number(own.printed, '+.1f')}{reach}), one head per group"
+    return f"{said} {interval(few.gain, few.low, few.high, '+.1f')} %."
 
 
 def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> str:
@@ -81,42 +74,27 @@ def inconclusive(judged: Iterable[Any], every: pd.DataFrame | None = None) -> st
     alone = pd.DataFrame() if every is None else every[every.index.get_level_values("row") == GHT]
     if not told or rows[0][0] > 1 or len(alone) < 2 or not ((alone.gain_low <= 0) & (alone.gain_high >= 0)).all():
         return f"{means} ({told})." if told else ""
-    same = f"Row 1's interval is over {len(alone)} trainings on one test set; over its sentences that of each training holds"
-    return f"{means} ({told}). {same} zero and reaches {number(alone.gain_high.max(), '+.1f')} % at most."
+    same = "Row 1's interval is over trainings; over the sentences of each it holds zero and no gain above"
+    return f"{means} ({told}). {same} {number(alone.gain_high.max(), '+.1f')} %."
 
 
-def short(gained: pd.DataFrame, fast: pd.DataFrame, tried: Mapping[int, pd.DataFrame]) -> str:
-    """What comes of it, of `tables.gains`, `speed` with BLEU (value) and `by_groups` by heads of a layer, if run."""
-    alone = first_metrics(gained)[lambda part: part.method == GHT]
+def short(gained: pd.DataFrame, tried: Mapping[int, pd.DataFrame], size: pd.DataFrame | None, fast: pd.DataFrame) -> str:
+    """What comes of it, of `tables.gains`, `by_groups` by heads of a layer, `equal_size` (if run) and `speed`."""
+    first = first_metrics(gained)
+    alone = first[first.method == GHT]
     over = "over repeated trainings" if gained.seeds.min() > 1 else "in one training each"
-    less = f"on {(alone.high < alone.printed).sum() or 'none'} the printed one is excluded"
-    none = f"Train without the constraint: a gain shows on none of {count(len(alone), 'task')} {over}; {less}."
+    none = f"Train without the constraint: a gain shows on none of {count(len(alone), 'task')} {over}; {_excluded(first)}."
     said = [none] if not (alone.low > 0).any() else []
     if tried:
         rows = _alone(tried)
         more = ((rows.p_holm < SURE) & (rows.change > 0)).sum() or "none"
         said += [f"Of {count(len(rows), 'number')} of heads and groups {more} shows a gain (Holm, one training each)."]
-    if runs.LITE in fast.index:
-        times, bleu = interval(*fast.loc[runs.LITE, ["ratio", "low", "high"]], ".1f"), number(fast.value[runs.LITE], ".1f")
-        said += [f"{runs.LITE} is the smallest, {times} times as fast as {VANILLA}, with {bleu} BLEU (one training)."]
+    if size is not None and (names := _rivals(size)):
+        pace = {name: f"{interval(*fast.loc[name, ['ratio', 'low', 'high']], '.1f')} times" for name in (*names, PS)}
+        told = [f"{name} has {interval(*-size.loc[name, TURNED], '.1f')} BLEU more ({pace[name]})" for name in names]
+        begin = f"At about the size of {PS} ({pace[PS]} as fast as {VANILLA})"
+        said += [f"{begin}, over {size.seeds.min()} trainings, {listed(told)}."]
     return " ".join(said)
-
-
-def instead(size: pd.DataFrame, ladder: pd.DataFrame | None, fast: pd.DataFrame, width: int) -> pd.DataFrame:
-    """What to train instead of GHT-PS, of `tables.equal_size`, `ladder_over_seeds` and `speed`, for people.
-
-    Returns
-    -------
-    pandas.DataFrame
-        aim, how, more (BLEU than GHT-PS) and ratio (of speed), both with their ends.
-    """
-    hows = {runs.NARROWER: ("smaller", "narrower"), runs.FEWER: ("faster", "fewer layers")}
-    found = [(*hows[name], *-size.loc[name, TURNED], name) for name in _rivals(size)]
-    if len(late := _late(ladder, width)):
-        found.append(("with few heads", FEW, *-late.loc[width, STARTED].astype(float), PS))
-    table = pd.DataFrame(found, columns=["aim", "how", "more", "more_low", "more_high", "row"])
-    pace = fast[["ratio", "low", "high"]].set_axis(["ratio", "ratio_low", "ratio_high"], axis=1)
-    return table.join(pace, on="row").drop(columns="row")
 
 
 def _rivals(size: pd.DataFrame) -> list[str]:
@@ -136,7 +114,7 @@ def tighter(compact: pd.DataFrame) -> str:
     pruned = rows.label.str.startswith(PS) | (rows.label == NO_CONSTRAINT)
     few, rows = rows[pruned], rows[~pruned & (rows.strength > 0)]
     above = (rows.change_low > 0).sum()
-    said = f"Tighter groups raise BLEU in {above or 'none'} of {len(rows)} settings; the tightest"
+    said = f"Tighter groups are shown to raise BLEU in {above or 'none'} of {len(rows)} settings; the tightest"
     said += f" {_costs(rows.iloc[-1][ENDS])}"
     if len(few) > 1:
         better = (few.change_low.iloc[1:] > few.change_high.iloc[0]).sum() or "none"
@@ -191,14 +169,16 @@ def _late(ladder: pd.DataFrame | None, width: int) -> pd.DataFrame:
     return own[own.against_start.notna()].sort_index(key=lambda heads: heads != width, kind="stable")
 
 
-def late_choice(ladder: pd.DataFrame | None, width: int) -> str:
-    """What GHT-PS loses beyond `price`, and what both change at the paper's head dimension if run."""
-    said = []
+def late_choice(ladder: pd.DataFrame | None, width: int, parts: pd.DataFrame | None = None) -> str:
+    """What GHT-PS loses beyond `price`, with its test of table 3 (`tables.ablation_over_seeds`), and what both change at the
+    paper's head dimension if run."""
+    said, tested = [], () if parts is None else parts.p_holm[parts.row == runs.AT_START]
+    note = "".join(f" (not after Holm's correction over table 3, p = {number(p, 'p')})" for p in tested if p >= SURE)
     if len(late := _late(ladder, width)):
         more = [interval(*-row[STARTED].astype(float), ".1f") for _, row in late.iterrows()]
         more = [f"{one}{' (one training)' if few == 1 else ''}" for one, few in zip(more, late.seeds, strict=True)]
         wide = f"; at head dimension {listed(map(str, late.index[1:]))} it is {listed(more[1:])}" if more[1:] else ""
-        said += [f"The rest, {more[0]}, comes from choosing late, from the method, or both{wide}."]
+        said += [f"The rest, {more[0]}{note}, comes from choosing late, from the method, or both{wide}."]
     if ladder is not None and (PRINTED_HEAD, PS) in ladder.index:
         row, alone = ladder.loc[(PRINTED_HEAD, PS)], ladder.reindex([(PRINTED_HEAD, GHT)])[ENDS].dropna()
         both = [f"the constraint {_costs(change)}" for _, change in alone.iterrows()]
@@ -249,17 +229,23 @@ def late(steps: int, share: float, rows: Iterable[str]) -> str:
     return f"All {steps:,} steps train the final shape of {listed(early)}, {last}" if early else f"Of {steps:,} steps {last}"
 
 
-def elsewhere(gained: pd.DataFrame, hollow: Sequence[str] = ()) -> str:
-    """Of the published `tables.gains` of natural text: what both change on tasks that are not `hollow` there, if any."""
-    first = first_metrics(gained)
+def elsewhere(gained: pd.DataFrame, hollow: Sequence[str] = (), novels: pd.DataFrame | None = None) -> str:
+    """Of the published `tables.gains` of natural text, and of `novels` as `helpers.publish.summary`: what both change on tasks
+    that are not `hollow` there, if any."""
+    first, ends = first_metrics(gained).set_index(["task", "method"]), ["gain", "low", "high"]
     told = []
-    for task in dict.fromkeys(first.task[~first.task.isin(hollow)]):
-        alone, few = (first[(first.task == task) & (first.method == method)].iloc[0] for method in (GHT, PS))
-        both = (
-            f"the constraint brings {interval(alone.gain, alone.low, alone.high, '+.1f')} % ({alone.seeds} trainings; printed:"
-        )
-        both += f" {number(alone.printed, '+.1f')}), one head per group {interval(few.gain, few.low, few.high, '+.1f')} %"
-        told.append(f"{_TEXTS.get(task, task)}{' alone' * bool(hollow)} can tell: {both}")
+    for task in (task for task in dict.fromkeys(first.index.get_level_values("task")) if task not in hollow):
+        both = {method: [interval(*first.loc[(task, method), ends], "+.1f")] for method in (GHT, PS)}
+        each = f"{first.seeds[task, GHT]} trainings"
+        if novels is not None and task == subjects.LANGUAGE:
+            rows, each = novels.set_index("what"), f"Europarl, novels; {each} each"
+            for method, found in both.items():
+                row = rows.loc[f"{method}, gain in %: {task}, perplexity, test"]
+                found.append(interval(row.value, row.low, row.high, "+.1f"))
+        alone, few = (f"{listed(found)} %" for found in both.values())
+        printed = number(first.printed[task, GHT], "+.1f")
+        can = f"{'only ' * bool(hollow)}{_TEXTS.get(task, task)} can tell ({each})"
+        told.append(f"{can}: constraint {alone} (printed: {printed}), one head per group {few}")
     return f"On natural text {'; '.join(told)}." if told else ""
 
 
@@ -300,11 +286,12 @@ def worth(table: pd.DataFrame) -> str:
 
 def formed(table: pd.DataFrame, groups: int) -> dict[str, float]:
     """Of `tables.pictured`: by row, which part of the contrast between groups that the constraint asks for is there."""
-    return (table.contrast.groupby("title", sort=False).mean() / (1 + 1 / max(groups - 1, 1))).to_dict()
+    return (table.groupby("title", sort=False).contrast.mean() / (1 + 1 / max(groups - 1, 1))).to_dict()
 
 
-def apart(table: pd.DataFrame, groups: int) -> str:
-    """Of `tables.pictured`, mean of all attentions: how much of what the constraint asks for is there."""
+def apart(table: pd.DataFrame, groups: int, natural: pd.DataFrame | None = None) -> str:
+    """Of `tables.pictured`, mean of all attentions: how much of what the constraint asks for is there; and of that published
+    of natural text."""
     parts, many = formed(table, groups), len(table.index.droplevel("title").unique())
     told = [f"at {name.partition(' x ')[2]} times the weight {number(part, '%')}" if " x " in name else number(part, "%")
             for name, part in parts.items() if name.startswith(GHT)]  # fmt: skip
@@ -315,7 +302,8 @@ def apart(table: pd.DataFrame, groups: int) -> str:
         else ""
     )
     shares = ", ".join((f"{first} of full grouping's contrast", *more)) + plain
-    return f"The constraint reaches {shares} (mean of {many} attentions, one training; the drawn one groups most)."
+    other = "" if natural is None else f"; natural text: {number(formed(natural, groups)[GHT], '%')}"
+    return f"The constraint reaches {shares} (mean of {many} attentions, one training{other}). The drawn one groups most."
 
 
 def constraint(followed: Mapping[str, pd.DataFrame], heads: int, groups: int) -> str:
@@ -430,28 +418,28 @@ def chosen(table: pd.DataFrame) -> str:
 
 
 def today_constraint(table: pd.DataFrame, each: Sequence[float] = ()) -> str:
-    """Of `tables.today`: which changes by the constraint are larger than it differs in `each` of other trainings."""
+    """Of `tables.today`: which changes by the constraint lie beyond those in `each` of other trainings."""
     whole = table.loc["whole"]
-    names = [name for name in whole.index if name.startswith(GHT)]
-    if not names or len(each) < 2:
+    changes = whole.change[whole.index.str.startswith(GHT)]
+    if changes.empty or len(each) < 2:
         return ""
-    luck = max(each) - min(each)
-    large = [number(whole.change[name], "+.2f") for name in names if abs(whole.change[name]) > luck]
-    out = f"only {listed(large)} exceed{'s' * (len(large) == 1)} that" if large else "nothing exceeds that"
-    return (
-        f"In {len(each)} trainings of the language models above its change differs by up to {number(luck, '.2f')}; here {out}."
-    )
+    beyond = [number(one, "+.2f") for one in changes if not min(each) <= one <= max(each)]
+    out = f"{len(beyond) or 'none'} of {len(changes)} lie beyond{f' ({listed(beyond)})' if beyond else ''}"
+    known = f"In {len(each)} trainings of the language models above perplexity changes by {ends(each, '+.2f')}"
+    return f"{known} with the constraint; here {out}."
 
 
 def works(shown: pd.DataFrame, each: Sequence[float] = ()) -> str:
-    """Of `further`: a first word if no constraint gains (by luck, as `today_constraint`) and models with fewer heads lose."""
-    score, luck = ~shown.model.str.contains("perplexity"), max(each, default=0) - min(each, default=0)
+    """Of `further`: a first word if no constraint gains (by more than in `each` of other trainings) and fewer heads lose."""
+    score = ~shown.model.str.contains("perplexity")
     least, most = shown.change_low.where(score, -shown.change_high), shown.change_high.where(score, -shown.change_low)
-    gain = shown.row.str.startswith(GHT) & (shown.row != PS) & (least > 0) & (score | (shown.change.abs() > luck))
+    usual = min(each, default=np.inf)
+    gain = shown.row.str.startswith(GHT) & (shown.row != PS) & (least > 0) & (score | (shown.change < usual))
     if (gain | ((shown.row == PS) & (most >= 0))).any():
         return ""
     reach = f"Heads reach {ends(shown.formed.dropna(), '%')} of full grouping. " * bool(shown.formed.notna().any())
-    return f"{reach}The constraint shows no gain{' beyond the luck of a training' * bool(luck)}; one head per group loses."
+    luck = " beyond the luck of a training" * bool(len(each))
+    return f"{reach}The constraint shows no gain{luck}; one head per group loses."
 
 
 def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None, grown: Mapping[Any, float] | None = None) -> pd.DataFrame:
@@ -481,11 +469,16 @@ def further(late: pd.DataFrame | None, decoder: pd.DataFrame | None, grown: Mapp
 
 
 def shared(table: pd.DataFrame) -> str:
-    """Of `tables.today`: are the paper's groups, and their winners, good ones to share keys by?"""
+    """Of `tables.today`: are the paper's groups good ones to share the mean of keys by, and if heads are turned to agree?"""
     rows = table.loc["shared"]
-    if not {runs.ALIKE, runs.WINNER} <= {*rows.index}:
+    if runs.ALIKE not in rows.index:
         return ""
     rows = rows[["chance", "chance_low", "chance_high"]]
-    mean, won = (interval(*rows.loc[name], "+.3f") for name in (runs.ALIKE, runs.WINNER))
-    said = f"Sharing keys, as their mean, by the paper's groups leaves {mean} perplexity more than by random groups,"
-    return f"{said} sharing a winner's {won} (one training)."
+    _, low, high = rows.loc[runs.ALIKE]
+    worth = "do better than" if high < 0 else "do worse than" if low > 0 else "cannot be told from"
+    mean, *turned = (interval(*rows.loc[name], "+.3f") for name in (runs.ALIKE, runs.TURNED, runs.TURNED_NEIGHBOURS)
+                     if name in rows.index)  # fmt: skip
+    said = f"Where heads share the mean of their keys, the paper's groups {worth} random ones ({mean} perplexity)"
+    if len(turned) == 2:
+        said += f"; turned to agree first, they have {turned[0]}, neighbours {turned[1]} (no random groups were turned)"
+    return f"{said}, in one training."

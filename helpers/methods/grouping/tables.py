@@ -82,8 +82,8 @@ def scores(specs: Runs, counted: Counted, reference: str = VANILLA, repeats: int
     -------
     pandas.DataFrame
         On (row, test set, metric): value, low, high; change, change_low, change_high against the reference (paired bootstrap);
-        gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token); over; p,
-        p_holm and family (`helpers.scores.intervals.corrected`, of the changes of all rows but the references).
+        gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token); over;
+        p of the changes of all rows but the references (`helpers.scores.intervals.corrected`).
     """
     task, rows = subjects.text_of(next(iter(specs.values()))), {}
     for name, spec in specs.items():
@@ -104,7 +104,8 @@ def scores(specs: Runs, counted: Counted, reference: str = VANILLA, repeats: int
                 }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["row", "test set", "metric"])
-    return intervals.corrected(table, compared=[name.partition(", seed ")[0] != reference for name, *_ in table.index])
+    compared = [name.partition(", seed ")[0] != reference for name, *_ in table.index]
+    return intervals.corrected(table, compared=compared).drop(columns=["p_holm", "family"])
 
 
 def _better(metric: str) -> int:
@@ -302,8 +303,7 @@ def gains(scored: Mapping[str, pd.DataFrame], room: Mapping[str, int], rows: Seq
     found = pd.DataFrame(found).sort_values("method", key=lambda each: each.map([*rows].index), kind="stable")
     table = over_seeds(found, ("task", "method"), {"gain": ("gain", "low", "high")}, ("printed", "head"), keep=True)
     alone = found.groupby(["task", "method"], sort=False).alone.first().to_numpy()
-    table = table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, alone)).reset_index()
-    return intervals.corrected(table, "gain", ("low", "high"), table.seeds.where(table.seeds > 1))
+    return table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, alone)).reset_index()
 
 
 def summed(settings: Mapping[str, Any], task: str, seed: int) -> pd.DataFrame:
@@ -494,7 +494,7 @@ def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame | 
         names = table.row.str.partition(", seed ")
         parts[head] = table.assign(row=names[0], seed=[int(number or seed) for number in names[2]])
     table = pd.concat(parts, names=["head", "place"]).reset_index("head").set_index(["head", "row", "seed"])
-    return table.drop(columns=["p", "p_holm", "family"])
+    return table.drop(columns="p")
 
 
 def ladder_over_seeds(table: pd.DataFrame, few: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -508,19 +508,17 @@ def ladder_over_seeds(table: pd.DataFrame, few: pd.DataFrame | None = None) -> p
     Returns
     -------
     pandas.DataFrame
-        On (head, row): seeds, value, low, high, change, change_low, change_high, gain, gain_low, gain_high, over, and p, p_holm
-        and family of the changes of all rows but vanilla; with `few`, of GHT-PS, against_start with its ends and p_holm.
+        On (head, row): seeds, value, low, high, change, change_low, change_high, gain, gain_low, gain_high, over;
+        with `few`, of GHT-PS, against_start with its ends. The verdicts and table 3 test these changes.
     """
     values = CHANGES | {"gain": ("gain", "gain_low", "gain_high")}
     found = over_seeds(table.reset_index(), ("head", "row"), values, ("dev_loss",), keep=True)
     alone = table.groupby(["head", "row"], sort=False).over.first().to_numpy()
     found["over"] = np.where(found.seeds > 1, intervals.TRAININGS, alone)
-    compared = found.index.get_level_values("row") != VANILLA
-    found = intervals.corrected(found, "change", ("change_low", "change_high"), found.seeds.where(found.seeds > 1), compared)
     if few is None:
         return found
-    beside = ladder_over_seeds(few.xs(PS, level="row", drop_level=False))[["change", "change_low", "change_high", "p_holm"]]
-    return found.join(beside.set_axis([f"against_start{end}" for end in ("", "_low", "_high", "_p_holm")], axis=1))
+    beside = ladder_over_seeds(few.xs(PS, level="row", drop_level=False))[["change", "change_low", "change_high"]]
+    return found.join(beside.set_axis([f"against_start{end}" for end in ("", "_low", "_high")], axis=1))
 
 
 def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
@@ -643,7 +641,7 @@ def by_groups(scored: pd.DataFrame, groups: int, heads_a_layer: int) -> pd.DataF
             rows.append({**rows[-1], "method": PS})  # every head is a group of its own and stays
     table = pd.DataFrame(rows)
     twice = table.duplicated([name for name in table if name != "method"])  # the same run is one comparison
-    return intervals.corrected(table, compared=(table.method != VANILLA) & ~twice)
+    return intervals.corrected(table, compared=(table.method != VANILLA) & ~twice).drop(columns=["p_holm", "family"])
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
@@ -960,13 +958,11 @@ def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA,
 
 
 def means_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
-    """Mean over seeds with its 95 % t-interval, and the paired change against vanilla with p-values, from `per_seed`."""
+    """Mean over seeds with its 95 % t-interval, and the paired change against vanilla, from `per_seed`."""
     base = frame[frame.method == VANILLA].set_index(["panel", "seed"]).value
     frame = frame.assign(change=frame.value - base.reindex(pd.MultiIndex.from_frame(frame[["panel", "seed"]])).to_numpy())
     values = {"value": ("mean", "low", "high"), "change": ("change_mean", "change_low", "change_high")}
-    table = over_seeds(frame, ("panel", "method"), values).assign(over=intervals.TRAININGS)
-    compared, ends = table.index.get_level_values("method") != VANILLA, ("change_low", "change_high")
-    return intervals.corrected(table, "change_mean", ends, table.seeds, compared)
+    return over_seeds(frame, ("panel", "method"), values).assign(over=intervals.TRAININGS)
 
 
 # --- what notebook 04 reads ------------------------------------------------------------------------------------------
