@@ -118,7 +118,7 @@ run.figure(
 told = (
     "The cell trains the value vectors of one attention on $L_z$ alone, on one batch, and lets its heads vote. It is the first"
 )
-known = "`model` and `text` are that translator and its corpus, `plan` and `groups` the settings above."
+known = "`model` reads its `text`; `plan` and `groups` are the settings above."
 display(Markdown(f"{told} of the encoder of {which}. {known}"))
 
 # %% tags=["method"]

@@ -295,7 +295,7 @@ def test_what_is_said_follows_the_numbers():
     assert told.startswith("**The constraint helps a, and one head per group is not enough.** On generated text the cons")
     assert told.endswith("+3.0; 18 % of full grouping), one head per group -8.0 [-9.0, -7.0] %.") and "+1.00 [+0.50, " in told
     open_ = gained.assign(low=-2, high=[1, 1, 9, 9, -7, 1], task=gained.task.replace("c, BLEU", f"{subjects.LANGUAGE}, BLEU"))
-    begin = "**Not here: no gain shows over trainings, the printed one is excluded for"
+    begin = "**Not here: no gain shows over repeated trainings, the printed one is excluded for"
     assert said.lead(open_, "natural").startswith(f"{begin} a, and one head per group is not enough.** On natural")
     assert f"{begin[13:]} none, and" in said.lead(open_.assign(high=9), "natural")
     sure = said.lead(gained[gained.task.str.startswith("a")].assign(low=4, high=5), "natural")
@@ -402,8 +402,8 @@ def test_what_is_said_follows_the_numbers():
     told = said.short(gained.assign(low=-1), {8: tried[:1], 16: tried}, size.assign(seeds=5), fast)
     begin = "Train without the constraint: a gain shows on none of 3 tasks over repeated trainings; the printed one is excluded"
     assert told.startswith(f"{begin} for a and c.") and "Of 3 numbers of heads and groups 1 shows a gain" in told
-    assert "of GHT-PS (1.3 [1.1, 1.4] times as fast as vanilla), over 5 trainings, narrower has 6.0 [5.0, 7.0] BLEU" in told
-    assert told.endswith(" more (1.1 [1.1, 1.4] times) and fewer layers has 4.0 [3.0, 5.0] BLEU more (1.2 [1.1, 1.4] times).")
+    assert "size of GHT-PS (1.3 [1.1, 1.4] times as fast as vanilla) these have more BLEU over 5 trainings: *narr" in told
+    assert told.endswith(", 6.0 [5.0, 7.0] (1.1 [1.1, 1.4] times) and *fewer layers*, 4.0 [3.0, 5.0] (1.2 [1.1, 1.4] times).")
     assert said.short(gained, {}, size.assign(p_holm=0.5), fast) == said.short(gained, {}, None, fast) == ""
 
 
@@ -411,8 +411,8 @@ def test_tightness_votes_and_scores_are_told():
     rows = [("vanilla", 0, 0.03, 0, 0, 0), ("GHT", 1, 0.2, 0.1, -1, 1), ("GHT, weight x 10", 10, 0.8, -2.7, -3.8, -1.6)]
     compact = pd.DataFrame(rows, columns=["label", "strength", "silhouette", *said.ENDS])
     lost = "settings; the tightest costs 2.7 [1.6, 3.8] BLEU"
-    assert said.tighter(compact) == f"Tighter groups are shown to raise BLEU in none of 2 {lost} (one training each)."
-    assert said.tighter(compact.assign(change_low=[0, 0.1, -3.8])).startswith("Tighter groups are shown to raise BLEU in 1 of")
+    assert said.tighter(compact) == f"Tighter groups show a gain in none of 2 {lost} (one training each)."
+    assert said.tighter(compact.assign(change_low=[0, 0.1, -3.8])).startswith("Tighter groups show a gain in 1 of")
     few = [(NO_CONSTRAINT, 0, 0.03, -7, -8, -6), (PS, 1, 0.2, -6, -7, -5), (f"{PS}, weight x 10", 10, 0.8, -4, -5.5, -2)]
     told = said.tighter(pd.concat([compact, pd.DataFrame(few, columns=compact.columns)]))
     assert f"in none of 2 {lost}. With" in told and "it loses 7.0, 6.0 and 4.0: 1 shows better pillars" in told

@@ -55,7 +55,7 @@ def lead(gained: pd.DataFrame, text: str, share: float | None = None) -> str:
     alone, few = (first[first.method == method] for method in (GHT, PS))
     helped, few, own = alone.task[alone.low > 0], few.iloc[0], alone.iloc[0]
     enough = "is not enough" if few.high < 0 else "costs nothing" if few.low > 0 else "may cost something or not"
-    none = f"{'Not here: no' if few.high < 0 else 'No'} gain shows over trainings, {_excluded(first)},"
+    none = f"{'Not here: no' if few.high < 0 else 'No'} gain shows over repeated trainings, {_excluded(first)},"
     pulled = f"The constraint helps {listed(helped)}," if len(helped) else none
     said = f"**{pulled} and one head per group {enough}.** On {text} text the constraint brings"
     said += f" {interval(own.gain, own.low, own.high, '+.2f')} % BLEU ({count(int(own.seeds), 'training')}; printed:"
@@ -91,9 +91,9 @@ def short(gained: pd.DataFrame, tried: Mapping[int, pd.DataFrame], size: pd.Data
         said += [f"Of {count(len(rows), 'number')} of heads and groups {more} shows a gain (Holm, one training each)."]
     if size is not None and (names := _rivals(size)):
         pace = {name: f"{interval(*fast.loc[name, ['ratio', 'low', 'high']], '.1f')} times" for name in (*names, PS)}
-        told = [f"{name} has {interval(*-size.loc[name, TURNED], '.1f')} BLEU more ({pace[name]})" for name in names]
+        told = [f"*{name}*, {interval(*-size.loc[name, TURNED], '.1f')} ({pace[name]})" for name in names]
         begin = f"At about the size of {PS} ({pace[PS]} as fast as {VANILLA})"
-        said += [f"{begin}, over {size.seeds.min()} trainings, {listed(told)}."]
+        said += [f"{begin} these have more BLEU over {size.seeds.min()} trainings: {listed(told)}."]
     return " ".join(said)
 
 
@@ -114,7 +114,7 @@ def tighter(compact: pd.DataFrame) -> str:
     pruned = rows.label.str.startswith(PS) | (rows.label == NO_CONSTRAINT)
     few, rows = rows[pruned], rows[~pruned & (rows.strength > 0)]
     above = (rows.change_low > 0).sum()
-    said = f"Tighter groups are shown to raise BLEU in {above or 'none'} of {len(rows)} settings; the tightest"
+    said = f"Tighter groups show a gain in {above or 'none'} of {len(rows)} settings; the tightest"
     said += f" {_costs(rows.iloc[-1][ENDS])}"
     if len(few) > 1:
         better = (few.change_low.iloc[1:] > few.change_high.iloc[0]).sum() or "none"
