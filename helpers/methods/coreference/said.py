@@ -13,12 +13,12 @@ from IPython.display import Markdown
 from helpers.measures import trainings
 from helpers.methods.coreference import matrices, tables
 from helpers.methods.coreference.runs import MAIN, PLAIN, PROBED, shown
-from helpers.reading import count, ends, interval, listed, number, readable
+from helpers.reading import NOTHING, count, ends, interval, listed, number, readable
 
 OWN, UPPER = "layer of its own, all", "layer of its own, upper"
+RANDOM, MOST = "injected, random", "injected, highest"
 HEADS = {"probing": "heads by probing", "lowest": "least important heads", "highest": "most important heads"}
 TEXTS, HERE = {"controlled": "generated dialogues", "natural": "natural dialogues (SAMSum)"}, "these dialogues"
-SAMSUM = 53  # ROUGE-1 of BART-large on SAMSum, of 100, about: what the printed gain is a share of
 ENDS, PERCENT = ([name, f"{name}_low", f"{name}_high"] for name in ("change", "percent"))
 
 
@@ -78,7 +78,7 @@ def arranged(table: pd.DataFrame, by: str) -> pd.DataFrame:
 def chosen(drawn: Mapping[str, str]) -> dict[str, str]:
     """What people call choices of heads, by row; `drawn` says of random rows which heads these are, as `draws` does."""
     random = {row: f"random {text}" for row, text in drawn.items()}
-    return {MAIN: "least important", **random, PROBED: "by probing (2021)", "injected, highest": "most important"}
+    return {MAIN: "least important", **random, PROBED: "by probing (2021)", MOST: "most important"}
 
 
 def wide(table: pd.DataFrame, value: str, caption: str, form: str = ".1f", what: str = "heads") -> Markdown:
@@ -110,38 +110,36 @@ def _gains(table: pd.DataFrame) -> pd.DataFrame:
 def answer(
     own: pd.DataFrame, over: pd.DataFrame, by: str, rises: pd.DataFrame, verdicts: Mapping[str, str], empty: bool = False
 ) -> str:
-    """Whether heads that hardly mattered get a job, what their links gain, and whether other heads gain as much.
+    """What links gain in heads that hardly mattered, what these heads then cost, and both of other heads.
 
     Of `tables.against_controls` in ROUGE-1, on their control, `tables.over_seeds` and `tables.rises`, with links `by`;
     `verdicts` are those of the claims; `empty` is whether natural text cannot tell.
     """
     gains, gold, given = _gains(over), with_links("gold"), "a resolver's links" if by == "rule" else links(by)
     sure, best = (gains.change_low.get(row, 0) > 0 for row in (MAIN, gold))
-    less = f", a small one with {given}" if best and own.change_high.get(gold, 0) < 0 else ""
+    less = ", for a small gain" if best and own.change_high.get(gold, 0) < 0 else ""
     lead = f"yes{less}" if sure else f"with gold links yes, with {given} not that we could see" if best else ""
-    known, whole = tables.EVENTS in {*over.metric}, rises[rises.layer == 0].set_index("row")
-    lead = f"{'On generated' if known else 'On these'} dialogues {lead or 'not that we could see'}"
-    rise = [_ends(whole.loc[row], "after") for row in (MAIN, with_links(f"{by}+shuffled")) if row in whole.index]
-    lost = f"With {given.removesuffix(' links')}, one least important head off raises the loss by"
-    lost += f" {' thousandths of a nat a token (shuffled links: '.join(rise)}), and over plain"
-    told = lost if len(rise) > 1 else "Over plain"
-    told += f" summaries gain {_both(over, MAIN)}"
-    told += f"; gold links {_both(over, gold, '')}" if gold in gains.index else ""
-    controls = {"resolver-links": "shuffled links", "injection-helps": "plain"}
-    beaten = [what for name, what in controls.items() if verdicts.get(name) == "seen"]
-    told += f"{_over(over, ' ({})')}. Of claimed gains"
-    told += f" {'only ' * (len(beaten) == 1)}that over {listed(beaten)}" if beaten else " none"
-    told += " survives correction."
-    most, random = "injected, highest", "injected, random"
-    if {most, random} <= {*gains.index}:
-        told += f" Random heads (one draw) gain {change(over, random)}, the most important {change(over, most)}."
+    lead = f"{'On generated' if tables.EVENTS in {*over.metric} else 'On these'} dialogues {lead or 'not that we could see'}"
+    shuffled, whole = with_links(f"{by}+shuffled"), rises[rises.layer == 0].set_index("row")
+    words = {"seen": " (seen)", "inconclusive": " (inconclusive after Holm's correction)"}
+    judged = {name: words.get(verdicts.get(name, ""), "") for name in ("injection-helps", "resolver-links")}
+    told = f"In the least important heads {given} gain {change(over, MAIN)} ROUGE-1 over plain{judged['injection-helps']}"
+    if shuffled in own.index:
+        told += f", {interval(*own.loc[shuffled, ENDS], form='+.1f')} over shuffled ones{judged['resolver-links']}"
+    told += f"; gold links {change(over, gold)}." if gold in gains.index else "."
+    if {shuffled, RANDOM, MOST} <= {*whole.index} & {*gains.index}:
+        off = whole[["before", "after"]].map(lambda cost: number(cost, ".1f"))
+        random, most = (off.loc[row, ["after", "before"]] for row in (RANDOM, MOST))
+        told += f" Such a head then costs {_ends(whole.loc[MAIN], 'after')} thousandths of a nat a token (shuffled:"
+        told += f" {off.after[shuffled]}; plain: {off.before[MAIN]}). Random heads (one draw) gain {change(over, RANDOM)} and"
+        told += f" cost {' (plain: '.join(random)}), the most important {change(over, MOST)} and {' ('.join(most)})"
+        told += f"{': they had more to lose' * _spare(whole)}{_over(over, ' ({})')}."
     return f"**{lead}{'; natural ones cannot tell' * empty}.** {told}"
 
 
-def _both(table: pd.DataFrame, row: str, unit: str = " {}") -> str:
-    """A row's change in ROUGE-1 and, where they are known, in events: "+0.5 [+0.2, +0.9] ROUGE-1 and +3.1 events"."""
-    known = (metric for metric in ("ROUGE-1", tables.EVENTS) if metric in {*table.metric})
-    return listed(change(table, row, metric) + unit.format(metric) for metric in known)
+def _spare(whole: pd.DataFrame) -> bool:
+    """Whether the least important heads cost less in the plain model than random and the most important ones, by intervals."""
+    return {RANDOM, MOST} <= {*whole.index} and bool((whole.before_low[[RANDOM, MOST]] > whole.before_high[MAIN]).all())
 
 
 def _ends(row: pd.Series, name: str, form: str = ".1f") -> str:
@@ -152,36 +150,43 @@ def _over(over: pd.DataFrame, form: str = " over {}") -> str:
     return form.format(count(int(over.seeds.max()), "training")) if "seeds" in over else ""
 
 
-def which(
-    over: pd.DataFrame, own: pd.DataFrame, drawn: Mapping[str, str], once: pd.DataFrame, like: Sequence[float] = (),
-    even: float = 0.0,
-) -> str:  # fmt: skip
-    """Whether heads must be unimportant: of `tables.over_seeds`, `own` as `answer` takes it, `draws`, `scores` of seed 1.
+def beside(
+    over: pd.DataFrame, once: pd.DataFrame, choices: pd.DataFrame, rises: pd.DataFrame, names: Mapping[str, str], by: str
+) -> Markdown:
+    """What links `by` change in each choice of heads, and what one costs: of `tables.over_seeds`, `choices` and `rises`.
+
+    `once` are `scores` of one training, for rows that the first lacks; `names` those of `chosen`.
+    """
+    whole, three = rises[rises.layer == 0].set_index("row"), ("before", "before_low", "before_high")
+    plain = trainings.over_seeds(choices.assign(cost=choices.loss / rises.layer.max()), ("row",), {"cost": three})
+    lines = []
+    for row, few in choices.groupby("row", sort=False).seed.nunique().items():
+        table = over if row in {*over.row} else once
+        line = {"heads": names[row] + " (one training)" * (few < choices.seed.nunique())}
+        line |= {metric: change(table, row, metric) for metric in ("ROUGE-1", tables.EVENTS) if metric in {*over.metric}}
+        after = _ends(whole.loc[row], "after") if row in whole.index else NOTHING
+        lines.append(line | {"cost, plain": _ends(plain.loc[(row,)], "before"), "cost, with links": after})
+    title = f"What {links(by)} change, and what one head costs (thousandths of a nat a token){_over(over, ', {}')}"
+    return readable(pd.DataFrame(lines), caption=title)
+
+
+def which(over: pd.DataFrame, own: pd.DataFrame, rises: pd.DataFrame, like: Sequence[float] = (), even: float = 0.0) -> str:
+    """Whether heads must be unimportant: of `tables.over_seeds`, `own` as `answer` takes it, and `rises`.
 
     `like` are cosines of probed heads with the matrix, `even` that of attention spread evenly.
     """
-    gains, most, random, told = _gains(over), "injected, highest", "injected, random", []
-    if most in gains.index:
-        lead = "They must not be" if gains.change_high[most] < 0 else "We do not see that they must not be"
-        cost = f"change ROUGE-1{' and events' * (tables.EVENTS in {*over.metric})} by {_both(over, most, '')}{_over(over)}"
-        if PROBED in gains.index:
-            far = ": hardly like it" * (max(like, default=1) < 0.5)
-            cost += (
-                f"; in those that attend most like the matrix (*probing*, the authors' rule of 2021) {_both(over, PROBED, '')}"
-            )
-            cost += f" (cosine {ends(like, '.2f')}, that of attention spread evenly {even:.2f}{far})" if len(like) else ""
-        told.append(f"{lead} the most important: there the same links {cost}.")
-    if random in own.index:
-        apart, gain, least = own.change_low[random] > 0, _both(over, random, ""), change(over, MAIN)
-        lead = "Random heads gain less" if apart else "That they must be the least important we do not see"
-        apart = "less than" if apart else "not told apart from"
-        lead += f": random heads ({drawn[random]} by layer, 1 the most important) gain {gain}, in ROUGE-1 {apart} {least}"
-        more = [
-            f"; others ({ranks}) change ROUGE-1 by {change(once, row)} (one training)"
-            for row, ranks in drawn.items()
-            if row != random
-        ]
-        told.append(f"{lead}{''.join(more)}.")
+    gains, whole, told = _gains(over), rises[rises.layer == 0].set_index("row"), []
+    if MOST in gains.index:
+        told.append(f"{'They must not be' if gains.change_high[MOST] < 0 else 'Links may do no harm in'} the most important.")
+    if len(like):
+        told.append("*Probing*, the authors' rule of 2021, takes heads that attend most like the matrix (cosine")
+        told[-1] += f" {ends(like, '.2f')}{', hardly like it' * (max(like) < 0.5)}; attention spread evenly: {even:.2f})."
+    if RANDOM in own.index:
+        less = own.change_low[RANDOM] > 0
+        told.append(f"That they must be the least important we {'see' if less else 'do not see'}: random heads")
+        told[-1] += " gain less." if less else " (A, one draw) are not told apart from them in ROUGE-1."
+    if _spare(whole) and (whole.after_low[[MAIN, RANDOM, MOST]] > 0).all():
+        told.append("With links every choice that we measured costs something; the least important had least to lose.")
     return " ".join(told)
 
 
@@ -198,7 +203,7 @@ def costs(table: pd.DataFrame) -> str:
         f"Links {'gain' if top < 0 else 'do not always gain'} less in heads that the model misses more: rank correlations over"
     )
     told += f" {ends([*map(len, parts)], '.0f')} choices {ends(each, '.1f')} in {count(len(each), 'training')} (by chance"
-    told += f" {100 * chance:.0f} % come to {number(top, '.1f')}), by the loss above layer 1 {ends(rest, '.1f')}."
+    told += f" at most {100 * chance:.0f} % come to {number(top, '.1f')}), without layer 1's cost {ends(rest, '.1f')}."
     return told
 
 
@@ -213,14 +218,6 @@ def headline(over: pd.DataFrame, by: str) -> str:
         name = "the share of events" if metric == tables.EVENTS else f"{metric}"
         told.append(f"{name} {listed(moved) if moved else 'is not seen to move'}")
     return f"{'; '.join(told)}. The rest is not told from zero."
-
-
-def printed(over: pd.DataFrame) -> str:
-    """The gain of the least important heads in % beside the printed one, and why these are not like for like."""
-    main = _gains(over).loc[MAIN]
-    told = f"Second-hand accounts of the paper give +{tables.PRINTED['ROUGE-1']:.1f} % of ROUGE-1, from about {SAMSUM} of 100;"
-    told += f"{_over(over)} we have {number(main.percent, '+.1f')} %, from {number(main.value - main.change, '.0f')}"
-    return f"{told}. Do not compare the two."
 
 
 def masking(curves: pd.DataFrame, allowed: float, settings: pd.DataFrame | None = None) -> str:
@@ -262,17 +259,16 @@ def come(apart: pd.DataFrame, every: pd.DataFrame, by: str, judged: Sequence[str
     told = (
         f"{lead}: switched off, one costs {gap} thousandths of a nat a token more than with shuffled links (by layer, seen in"
     )
-    measures = {"importance": every.after - every.before, "loss": 1000 * (every.loss_after - every.loss_before)}
-    names = {name: (name, f"{name}_low", f"{name}_high") for name in measures}
-    gained = trainings.over_seeds(every.assign(**measures), ("row",), names).reset_index().set_index("row")
-    own, other = (_ends(gained.loc[row], "importance", "+.2f") for row in (MAIN, empty))
+    gained = trainings.over_seeds(
+        every.assign(gain=every.after - every.before), ("row",), {"gain": ("gain", "gain_low", "gain_high")}
+    )
+    own, other = (_ends(gained.loc[(row,)], "gain", "+.2f") for row in (MAIN, empty))
     told += f" {_at(each)}). By importance, the claim's measure (norm 1 over a layer's heads), they change by {own}, with"
     told += f" shuffled links by {other}; by layer {owns} of {count(len(judged), 'comparison')} with shuffled or no links are"
     told += f" for it by their own interval, {some} after correction."
-    if "injected, random" not in gained.index:
-        return told
-    loss, random = (_ends(gained.loc["injected, random"], *one) for one in (("loss", "+.1f"), ("importance", "+.2f")))
-    return f"{told} A random head's cost changes by {loss}, its importance by {random} (no shuffled links there)."
+    return told + " Other choices had no shuffled links: whether coreference is what they do we cannot tell." * (
+        RANDOM in gained.index
+    )
 
 
 def moved(rises: pd.DataFrame, by: str) -> str:
@@ -361,13 +357,6 @@ def followed(mistake: tuple[str, str] | None, written: Sequence[str], right: Seq
     return told + "".join(f" In the next dialogue they mend {'all' if share > 99 else 'some'} events." for share in better)
 
 
-def better(links: Sequence[float], shuffled: Sequence[float] = ()) -> str:
-    """In how many dialogues injection changes the events told with the right people; given is the change in each."""
-    up, down, *others = (sum(bool(sign * gap > 0) for gap in right) for right in (links, shuffled) for sign in (1, -1))
-    told = f"Of {len(links):,} dialogues {up} get better and {down} worse in seed 1, by events with the right people"
-    return f"{told} (shuffled links: {others[0]} and {others[1]})." if len(shuffled) else f"{told}."
-
-
 def blind(quality: pd.DataFrame) -> str:
     """How weakly ROUGE-1 sees wrong names: of `tables.scores` of the plain model beside `tables.baselines`."""
     guessed, rouge = "baseline: nearest name", _gains(quality).value
@@ -388,6 +377,20 @@ def hollow(over: pd.DataFrame, where: str, off: pd.DataFrame, least: float) -> s
     told = f"On {where} injection changes ROUGE-1 by {change(over, MAIN)} points ({seeds}). This says nothing of the method:"
     told += f" all encoder attention off changes it by {change(off, off.row.iloc[0])} (one training), and we give a"
     return f"{told} verdict only where that costs {least:g} points."
+
+
+def natural(every: pd.DataFrame, crd3: pd.DataFrame, by: str) -> str:
+    """What one head off costs, plain and with links `by`: of `tables.before_after_over_seeds` (SAMSum) and `summed` (CRD3)."""
+    table = tables.rises(every if "seed" in every else every.assign(seed=1))  # without it of one training
+    whole, empty = table[table.layer == 0].set_index("row"), with_links(f"{by}+shuffled")
+    off = {row: [_ends(cost, at) for at in ("before", "after")] for row, cost in whole.iterrows()}  # one training: no ends
+    told = f"On SAMSum a least important head costs {off[MAIN][0]} thousandths of a nat a token in the plain model and"
+    told += f" {off[MAIN][1]} with links, a random one {' and '.join(off[RANDOM])}{_over(whole, ' ({}')}, "
+    told += f"shuffled links: {off[empty][1]})" if empty in off else "no shuffled links)"
+    names = {"loss without these heads, before": ".1f", "loss without these heads, after": ".1f", "ROUGE-1, change": "+.1f"}
+    before, after, gain = (interval(*crd3.loc[f"{MAIN}: {name}"][:3], form=form) for name, form in names.items())
+    told += f". On CRD3 (spoken role-play, {crd3.n.max():.0f} trainings) the least important cost {before} and"
+    return f"{told} {after}; ROUGE-1 changes by {gain} ([natural text](../docs/natural.md))."
 
 
 def draws(every: pd.DataFrame) -> dict[str, str]:

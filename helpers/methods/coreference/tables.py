@@ -138,9 +138,6 @@ def heads_of(one: Mapping[str, Any]) -> int:
     return len(runs.addresses(control["heads"])) if "heads" in control else 0
 
 
-PRINTED = {"ROUGE-1": 1.6, "ROUGE-2": 2.0, "ROUGE-L": 2.1}  # % over BART-large on SAMSum, from a summary of the paper
-
-
 def ranks(importance: pd.Series, row: str, heads: Iterable[tuple[str, int, int]]) -> pd.DataFrame:
     """Where chosen heads stand in a model, of a column of `rankings`: row, layer, rank_before (1 is the most important)."""
     places = importance.groupby(level=["kind", "layer"]).rank(ascending=False)
