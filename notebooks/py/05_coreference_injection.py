@@ -20,13 +20,12 @@
 # Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).
 #
 # The paper gives underused heads of BART's encoder a fixed matrix of attention that links a person's mentions (*coreference
-# links*), said to improve summaries of dialogues. Do the links help? Must the heads be unimportant? We know the paper
-# second-hand.
+# links*), said to improve summaries of dialogues. We know it second-hand.
 #
 # *Gold* links come with generated dialogues; a *resolver*'s are guessed by our rules; *shuffled* ones join the same mentions at
 # random. *Plain* is the same training without injection. *ROUGE-1* is the overlap with the reference's words, *events* the
-# share of facts told with the right people. A head is *important* if the loss (in nats) reacts to it, and *costs* what the
-# loss rises by with it off. *Holm's correction* makes up for testing several claims.
+# share of facts told with the right people. A head is *important* if the loss reacts to it; its *cost* is the rise of the loss
+# (in nats) without it.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -311,11 +310,9 @@ display(folded("More: the least important heads minus each other choice", rivals
 # %% jupyter={"source_hidden": true}
 run.table(from_one(every), "before_after")
 more = run.table(tables.matter_more(every), "matter_more")
-matter = {one.claim.id: one for one in claims.of_run(run.folder, run.corpus)}["come-to-matter"]
 apart = tables.matter_more(every, value="loss_after", mean=True) if len(more) else more
 run.table(from_one(apart), "loss_more")
-own_side = int((more.low > 0).sum()) if len(more) else 0
-display(Markdown(said.come(apart, every, links, [row.side for row in matter.rows], own_side)))
+display(Markdown(said.come(apart, every, links)))
 
 # %% [markdown]
 # Heads that got shuffled links or none show what training does by itself.

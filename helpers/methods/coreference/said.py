@@ -121,19 +121,19 @@ def answer(
     lead = f"yes{less}" if sure else f"with gold links yes, with {given} not that we could see" if best else ""
     lead = f"{'On generated' if tables.EVENTS in {*over.metric} else 'On these'} dialogues {lead or 'not that we could see'}"
     shuffled, whole = with_links(f"{by}+shuffled"), rises[rises.layer == 0].set_index("row")
-    words = {"seen": " (seen)", "inconclusive": " (inconclusive after Holm's correction)"}
+    words = {"seen": " (seen)", "inconclusive": " (inconclusive after correction for several tests)"}
     judged = {name: words.get(verdicts.get(name, ""), "") for name in ("injection-helps", "resolver-links")}
     told = f"In the least important heads {given} gain {change(over, MAIN)} ROUGE-1 over plain{judged['injection-helps']}"
     if shuffled in own.index:
         told += f", {interval(*own.loc[shuffled, ENDS], form='+.1f')} over shuffled ones{judged['resolver-links']}"
-    told += f"; gold links {change(over, gold)}." if gold in gains.index else "."
+    told += f"; gold {change(over, gold)}." if gold in gains.index else "."
     if {shuffled, RANDOM, MOST} <= {*whole.index} & {*gains.index}:
         off = whole[["before", "after"]].map(lambda cost: number(cost, ".1f"))
         random, most = (off.loc[row, ["after", "before"]] for row in (RANDOM, MOST))
         told += f" Such a head then costs {_ends(whole.loc[MAIN], 'after')} thousandths of a nat a token (shuffled:"
         told += f" {off.after[shuffled]}; plain: {off.before[MAIN]}). Random heads (one draw) gain {change(over, RANDOM)} and"
         told += f" cost {' (plain: '.join(random)}), the most important {change(over, MOST)} and {' ('.join(most)})"
-        told += f"{': they had more to lose' * _spare(whole)}{_over(over, ' ({})')}."
+        told += f"{', having more to lose' * _spare(whole)}{_over(over, ' ({})')}."
     return f"**{lead}{'; natural ones cannot tell' * empty}.** {told}"
 
 
@@ -243,17 +243,14 @@ def masking(curves: pd.DataFrame, allowed: float, settings: pd.DataFrame | None 
     return " ".join(told) or "No heads were switched off."
 
 
-def come(apart: pd.DataFrame, every: pd.DataFrame, by: str, judged: Sequence[str], owns: int) -> str:
-    """Whether links make heads matter: of `tables.matter_more` by loss, `before_after_over_seeds`, sides of the claim's rows.
-
-    `owns` is how many of these rows are for the claim by their own interval.
-    """
+def come(apart: pd.DataFrame, every: pd.DataFrame, by: str) -> str:
+    """Whether links make heads matter: of `tables.matter_more` by loss, and `before_after_over_seeds`."""
     empty = with_links(f"{by}+shuffled")
     table = apart[apart.control == empty] if len(apart) else apart
     if table.empty:
         return "No heads with shuffled links were measured."
     (mean,), parts = table[table.layer < 0].itertuples(), table[table.layer >= 0]
-    each, some = parts.layer[parts.low.fillna(parts.more) > 0], sum(side == "for" for side in judged)
+    each = parts.layer[parts.low.fillna(parts.more) > 0]
     lead = "The least important do, on the mean of layers" if mean.low > 0 else "Not visibly"
     gap = interval(*(1000 * end for end in (mean.more, mean.low, mean.high)), "+.1f")
     told = (
@@ -264,8 +261,7 @@ def come(apart: pd.DataFrame, every: pd.DataFrame, by: str, judged: Sequence[str
     )
     own, other = (_ends(gained.loc[(row,)], "gain", "+.2f") for row in (MAIN, empty))
     told += f" {_at(each)}). By importance, the claim's measure (norm 1 over a layer's heads), they change by {own}, with"
-    told += f" shuffled links by {other}; by layer {owns} of {count(len(judged), 'comparison')} with shuffled or no links are"
-    told += f" for it by their own interval, {some} after correction."
+    told += f" shuffled links by {other}."
     return told + " Other choices had no shuffled links: whether coreference is what they do we cannot tell." * (
         RANDOM in gained.index
     )
