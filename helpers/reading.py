@@ -195,14 +195,14 @@ def _cells(flat: pd.DataFrame, name: str, ends: tuple[str, str] | None, form: st
 
 # sorts by the column whose button was pressed, the largest first, then the other way round; cells without a value come last
 _SORT = """
-const th = event.target.closest('th'), t = this.parentNode, down = th?.ariaSort !== 'descending';
-if (!th) return;
+const th = event.target.closest('th'), all = this.closest('div'), down = th?.ariaSort !== 'descending'; if (!th) return;
 const value = (row) => { const v = row.cells[th.cellIndex].dataset.value; return v === '' ? null : isNaN(v) ? v : Number(v); };
 const less = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(b);
 const order = (a, b) => a === null ? 1 : b === null ? -1 : less(a, b) * (down ? -1 : 1);
-t.tBodies[0].append(...[...t.tBodies[0].rows].sort((p, q) => order(value(p), value(q))));
-for (const other of t.tHead.rows[0].cells) other.ariaSort = 'none';
-th.ariaSort = down ? 'descending' : 'ascending';
+const bodies = [...all.querySelectorAll('tbody')], sizes = bodies.map((body) => body.rows.length);
+const rows = bodies.flatMap((body) => [...body.rows]).sort((p, q) => order(value(p), value(q)));
+bodies.forEach((body, n) => body.append(...rows.splice(0, sizes[n])));
+for (const h of all.querySelectorAll('th')) h.ariaSort = h.cellIndex - th.cellIndex ? 'none' : down ? 'descending' : 'ascending';
 """
 
 
@@ -211,31 +211,33 @@ def sortable(
     columns: Mapping[str, str] | Sequence[str] = (),
     forms: Mapping[str, str] | None = None,
     caption: str = "",
+    first: int | None = None,
 ) -> HTML:
     """A table as of `readable` that a reader sorts by any column, in a page, without a kernel: by mouse or keyboard.
 
-    Where a viewer runs no scripts it stands in its own order. It scrolls by itself where it is long.
+    Where a viewer runs no scripts it stands in its own order. Rows behind the `first` are folded. It scrolls where it is long.
     """
     flat, shown, names = _shown(table, columns, forms or {}, {})
     sides = [f'style="text-align: {"right" if _numeric(flat[name]) else "left"}"' for name in names]
-    head = [
+    head = "".join(
         f'<th scope="col" aria-sort="none" {side}><button type="button">{html.escape(name)}</button></th>'
         for name, side in zip(names.values(), sides, strict=True)
-    ]
+    )
     keys = flat[list(names)].astype(object).where(flat[list(names)].notna(), "")
-    rows = [
-        [
+    cells = [
+        "".join(
             f'<td data-value="{html.escape(str(key))}" {side}>{html.escape(cell)}</td>'
             for key, cell, side in zip(*row, sides, strict=True)
-        ]
+        )
         for row in zip(keys.to_numpy(), shown.replace(r"\\\|", "|", regex=True).to_numpy(), strict=True)
     ]
-    body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return HTML(
-        '<div style="max-height: 32em; overflow: auto"><table class="sortable">'
-        f'{above}<thead onclick="{html.escape(_SORT)}"><tr>{"".join(head)}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    top = f'<thead onclick="{html.escape(_SORT)}"><tr>{head}</tr></thead><tbody>'
+    parts = [cells[:first], cells[first:] if first else []]
+    bodies = [f"{top}<tr>{'</tr><tr>'.join(part)}</tr></tbody></table>" for part in parts]
+    rest = f'<details><summary>The other {len(parts[1])} rows</summary><table class="sortable">{bodies[1]}</details>'
+    written = f'<table class="sortable">{above}{bodies[0]}{rest if parts[1] else ""}'
+    return HTML(f'<div style="max-height: 32em; overflow: auto">{written}</div>')
 
 
 def frames(figures: Iterable[Any], label: str, start: int = 0, dpi: int = 80, places: Sequence[str] = ()) -> HTML:
