@@ -202,7 +202,7 @@ const order = (a, b) => a === null ? 1 : b === null ? -1 : less(a, b) * (down ? 
 const bodies = [...all.querySelectorAll('tbody')], sizes = bodies.map((body) => body.rows.length);
 const rows = bodies.flatMap((body) => [...body.rows]).sort((p, q) => order(value(p), value(q)));
 bodies.forEach((body, n) => body.append(...rows.splice(0, sizes[n])));
-for (const h of all.querySelectorAll('th')) h.ariaSort = h.cellIndex - th.cellIndex ? 'none' : down ? 'descending' : 'ascending';
+for (const h of all.querySelectorAll('th')) h.ariaSort = h.cellIndex-th.cellIndex ? 'none' : down ? 'descending' : 'ascending';
 """
 
 

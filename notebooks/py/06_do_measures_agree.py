@@ -59,7 +59,7 @@ from helpers.methods import contest
 from helpers.methods.contest import figures, said
 from helpers.methods.said import reference
 from helpers.publish import claims
-from helpers.reading import folded, sortable
+from helpers.reading import folded, readable, sortable
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import layout
@@ -89,7 +89,7 @@ for job, table in zip(jobs, tables.values(), strict=True):
 first = next(iter(tables))
 heart, called = said.heart(tables[first].drop(columns=["functions", "attnlrp"], errors="ignore"), entered)
 digits = dict.fromkeys(heart.select_dtypes("number"), ".2f") | {"gradient, example": ".4f", said.TRUTH: ".1f"}
-display(sortable(heart, called, digits, f"{first[0]}: every head"))
+display(sortable(heart, called, digits, f"{first[0]}: every head", first=10))
 
 # %% [markdown]
 # <details><summary>More: how every measure is computed, and where it comes from</summary>
@@ -245,7 +245,7 @@ each = contest.tables.each_training(removed)
 drawn = said.removed(each, entered)
 take, more = said.at_once(each)
 run.figure(
-    figures.at_once(drawn, "loss minus random heads' (nats), mean over numbers\nof heads; line: least to largest training"),
+    figures.at_once(drawn, "loss minus random\nheads' (nats); line: least\nto largest training"),
     "removed_at_once",
     caption="Loss after heads are removed at once, minus that with random heads, by the measure that chose them.",
     takeaway=take,
@@ -299,9 +299,8 @@ if contests:
             said.without(table, ranked.model.iloc[0])
             for table in published(layout.Chapter(folder / "03_l0_pruning"), "fig7_bleu_by_heads")
         ]
-        same = published(layout.Chapter(folder / "04_grouped_heads"), "equal_size", "today")
-        limits += [said.even(*same)] if len(same) == 2 else []
-        shown += [said.printed(same[0], beside_l0)] if len(same) == 2 else []
+        for same in published(layout.Chapter(folder / "04_grouped_heads"), "equal_size"):
+            limits, shown = [*limits, said.even(same)], [*shown, said.printed(same, beside_l0)]
     display(Markdown(" ".join(shown)))
     more = [said.beyond_random(ranked, whole), said.ahead(ranked, whole)]
     display(folded("More: every choice against random heads and against the best", *more))
@@ -318,7 +317,10 @@ asked |= {"confidence-predicts": "confidence does:"}
 profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
 natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
-take = said.recommended(ranked, whole, shares, there[2] if len(there) == 3 else None) if contests else ""
+carried = there[2] if contests and len(there) == 3 else None
+take = said.recommended(ranked, carried) if contests else ""
+if contests and len(gained := said.gains(ranked, whole, carried)):
+    display(readable(gained, caption=said.GAINS))
 if natural and committed.table("agreement").exists():
     pairs = pd.read_csv(committed.table("agreement"))
     natural += f" Two measures agree by {said.median(said.drawn(pairs))} within a layer. {said.rules(pairs)}"

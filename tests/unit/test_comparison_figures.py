@@ -44,12 +44,13 @@ def test_predictors_are_sorted():
     assert marked(loss_cross, BLUE) == [(0.6, 0)]
 
 
-def test_a_row_a_setting_and_a_dot_a_criterion():
+def test_a_panel_a_setting_and_a_row_a_criterion():
     rows = [("one", "EN-DE", "a", 1.0, 0.5, 2.0), *[("one", "EN-DE", name, 3.0, 3.0, 3.0) for name in "bcde"]]
-    rows += [("all", "EN-RU", "a", -9.0, -9.0, -9.0)]
-    one, every = whole(figures.at_once(table("panel setting series value low high", *rows), "nats")).axes
-    assert ticks(one) == ["EN-DE"] and ticks(every) == ["EN-RU"]
-    assert intervals(one, 0)[BLUE] == {1.0: (0.5, 2.0)} and marked(every, BLUE)[0][0] == -9.0
+    rows += [("all", "EN-RU: all", "a", -9.0, -9.0, -9.0), ("one", "EN-FR", "a", 0.5, 0.5, 0.5)]
+    first, second, other = whole(figures.at_once(table("panel setting series value low high", *rows), "nats")).axes[:3]
+    assert ticks(first) == [*"abcde"] and first.get_xlim() == second.get_xlim() != other.get_xlim()
+    assert other.get_title() == "EN-RU:\nall\n(other scale)"
+    assert intervals(first, 0)[BLUE][1.0] == (0.5, 2.0) and marked(other, BLUE)[0][0] == -9.0
 
 
 def test_comparisons_are_named_above_their_dots():

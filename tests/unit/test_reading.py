@@ -76,7 +76,9 @@ def test_a_sortable_table_carries_values_behind_what_people_read():
     assert read[1] == [("5", "5"), ("1234567.0", "1.2 million"), ("<b>|", "<b>|")] and read[2][1] == ("", "–")
     assert "<details" not in page.data
     folded = BeautifulSoup(reading.sortable(pd.DataFrame({"worth": [3.0, 2.0, 1.0]}), first=1).data, "html.parser")
-    assert [len(body.find_all("tr")) for body in folded.find_all("tbody")] == [1, 2] and len(folded.div.details.find_all("th")) == 1
+    assert [len(body.find_all("tr")) for body in folded.find_all("tbody")] == [1, 2] and len(
+        folded.div.details.find_all("th")
+    ) == 1
 
 
 def test_what_people_cannot_read_is_refused():

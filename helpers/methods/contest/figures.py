@@ -160,18 +160,25 @@ def stability(frame: pd.DataFrame):
 
 @redrawable
 def at_once(frame: pd.DataFrame, label: str):
-    """What removal costs in each setting, by criterion: a panel a group of settings, a row a setting, a dot a criterion.
+    """What removal costs in each setting, by criterion: a panel a setting, a row a criterion; settings of a group share axes.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Rows: panel, setting, series, value, low, high (the least and the largest training).
+        Rows: panel (a group of settings), setting, series (a criterion), value, low, high (the least and the largest training).
     label : str
         Of the x axes.
     """
     drawing.need(frame, "panel", "setting", "series", "value", "low", "high", once=("setting", "series"))
-    looks, table = drawing.looks(frame.series), frame.rename(columns={"setting": "row"})
-    return drawing.dot_panels(table, looks, label=label, columns=1, shared=False)[0]
+    other = frame.panel.ne(frame.panel.iloc[0])
+    titles = frame.setting.str.replace(": ", ":\n").str.replace(" (", "\n(") + other.map({False: "", True: "\n(other scale)"})
+    table = frame.assign(row=frame.series, panel=titles, other=other).sort_values("other", kind="stable")
+    figure, axes = drawing.dot_panels(table.drop(columns="series"), label=label, columns=3)
+    for _, rows in table.groupby("other"):
+        ends = np.array([min(0, rows.low.min()), max(0, rows.high.max())])
+        for title in rows.panel.unique():
+            axes[title].set_xlim(ends + np.ptp(ends) * np.array([-0.06, 0.06]))
+    return figure
 
 
 @redrawable

@@ -38,6 +38,8 @@ COMPARED = {
     "same index, other seed": SAME_NUMBER,
 }  # fmt: skip
 BY_LAYER = f"{UNIT}, by layer"
+PRINTED = (UNIT, TRAINED, "votes", "alpha_beta", "confidence", "positional", "syntactic")  # the papers' own choices
+GAINS = "BLEU above random heads; brackets: 95 % over trainings; of 1, beside the best and worst draw; level: zero is inside"
 DRAWN = (TRUTH, UNIT, BY_LAYER, "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
@@ -168,8 +170,7 @@ def stability(table: pd.DataFrame) -> str:
 def likeness(table: pd.DataFrame) -> str:
     """Of `tables.likeness`: how alike matched heads of the first kind are, and what follows of it."""
     table = table.reset_index("kind").loc[lambda rows: rows.kind == _main(rows)]
-    said = f"Matched heads look alike by a cosine of {ends(table.cosine, '.2f')} ({ends(table.chance, '.2f')} with random"
-    return f"{said} weights)."
+    return f"Matched heads look alike by a cosine of {ends(table.cosine, '.2f')} ({ends(table.chance, '.2f')} untrained)."
 
 
 def steady(table: pd.DataFrame) -> pd.DataFrame:
@@ -188,10 +189,7 @@ def at_once(each: pd.DataFrame) -> tuple[str, str]:
     less = [name for name in DRAWN if name in worst and worst[name] < 0 and name != UNIT]
     some = "in every setting and training" if worst[UNIT] < 0 else "not in every training"
     said = f"As a mean over numbers of heads, removal by *{named(UNIT)}* costs less than random heads {some}"
-    said += f"; so {'do' if len(less) > 1 else 'does'} {_starred(less)}, where measured" * bool(less)
-    won = (each.change < 0).groupby(each.criterion).agg(["sum", "size"])
-    told = [f"*{named(name)}* {won['sum'][name]} of {won['size'][name]}" for name in (UNIT, *less)]
-    more = f"Single cuts where it costs less: {listed(told)}. " * bool(less)
+    said, more = said + f"; so {'do' if len(less) > 1 else 'does'} {_starred(less)}, where measured" * bool(less), ""
     rest = mean.drop([name for name in mean.index if name == UNIT or name.endswith(", by layer")])
     for model in mean.columns[(rest < mean.loc[UNIT]).sum() > rest.notna().sum() / 2]:
         before, of = (rest[model] < mean.at[UNIT, model]).sum(), count(len(change[model].index.unique("seed")), "training")
@@ -279,13 +277,12 @@ def beyond_random(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
         return ""
     found, better = _beyond(ranked, drawn)
     said = f"BLEU above random heads (Holm's correction over {len(found)} choices): told from them {_told(found[better])}"
-    return f"{said}{_units(ranked, drawn, found)}; not told {_told(found[~better])}."
+    return f"{said}; not told {_told(found[~better])}."
 
 
 def _told(found: pd.DataFrame, form: str = "+.1f") -> str:
     """Choices with a difference and its interval each."""
-    names = [f"*{_called(str(name))}*" for name in found.index]
-    return listed(f"{name} {interval(*row, form)}" for name, row in zip(names, found[VALUES].to_numpy(), strict=True))
+    return listed(f"*{_called(str(name))}* {interval(*row, form)}" for name, *row in found[VALUES].itertuples())
 
 
 def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
@@ -418,16 +415,6 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     return said
 
 
-def _units(ranked: pd.DataFrame, drawn: pd.DataFrame, beyond: pd.DataFrame) -> str:
-    """How many of a contest's first model's `beyond`, whose units are random draws, pass where trainings are the units."""
-    means = drawn.groupby(["model", "test set", "criterion", "seed"], sort=False, as_index=False).change.mean()
-    alone = _ahead(ranked, means, [(name, RANDOM) for name in beyond.index])
-    if (beyond.runs == alone.runs).all():
-        return ""
-    passed = int(((alone["value"] > 0) & (alone.p_holm < LEVEL)).sum())
-    return f" (when tested over trainings, not over {int(beyond.runs.max())} random draws, {passed or 'none'})"
-
-
 def elsewhere(ranked: pd.DataFrame, drawn: pd.DataFrame, other: pd.DataFrame, tested: pd.DataFrame, text: str) -> str:
     """What of a contest carries over to other text: of that `tables.over_seeds` and `tables.against_l0`."""
     (_, rivals), (there, _) = _rivals(ranked), _rivals(other)
@@ -454,18 +441,12 @@ def printed(equal: pd.DataFrame, tested: pd.DataFrame) -> str:
     return f"{said} *votes* alone, of models that were never grouped, are here {interval(*here, '+.1f')} beside it."
 
 
-def even(equal: pd.DataFrame, today: pd.DataFrame) -> str:
-    """Of notebook 4's `equal_size` and `today`, each layer keeping as many heads: gradient importance beside random heads."""
+def even(equal: pd.DataFrame) -> str:
+    """Of notebook 4's `equal_size`, each layer keeping as many heads: gradient importance beside random heads."""
     bleu = equal.set_index("control").loc[["gradient importance", "random heads off"]]
     own, lot = (interval(*row, ".1f") for row in bleu[VALUES].to_numpy())
-    said = f"Where every layer keeps as many heads (notebook 4), *{named(UNIT)}* has {own} BLEU, random heads of grouped"
-    left = today.row.str.extract(r"^(gradient|random).*, (\d+) a layer")
-    rows = today.value.groupby([left[0], left[1]]).agg(["mean", "min", "size"])
-    chosen, drawn = rows.loc["gradient", "mean"], rows.loc["random"]
-    mean, best = ((chosen < drawn[level]).sum() or "none" for level in ("mean", "min"))
-    said += f" models {lot} ({count(int(bleu.seeds.iloc[0]), 'training')}). In a Llama-style decoder (perplexity,"
-    said += f" 1 training) it beats the mean of {drawn['size'].max()} random draws at {mean} of {len(chosen)} numbers of heads"
-    return f"{said}, the best at {best}."
+    said = f"{own} BLEU, random heads of grouped models {lot} ({count(int(bleu.seeds.iloc[0]), 'training')})."
+    return f"Where every layer keeps as many heads (notebook 4), *{named(UNIT)}* has {said}"
 
 
 def without(control: pd.DataFrame, model: str) -> str:
@@ -475,33 +456,42 @@ def without(control: pd.DataFrame, model: str) -> str:
     return "".join(f"Trained without encoder heads {model} loses {interval(*row, '.1f')} BLEU (notebook 3)." for row in lost)
 
 
-def recommended(ranked: pd.DataFrame, own: pd.DataFrame, shares: pd.DataFrame, other: pd.DataFrame | None) -> str:
-    """Of a contest what to prune by, and what rivals below random heads keep of the layer where most of the loss is.
+def gains(ranked: pd.DataFrame, own: pd.DataFrame, other: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Of a contest what `PRINTED` choices gain over random heads, in words, the best first; empty where nothing is tested.
 
-    Parameters
-    ----------
-    other : pandas.DataFrame or None
-        `tables.stacked` of a contest on other text.
+    Of `tables.stacked` here, and of one training on other text, where brackets are over its random draws. Returns choice and a
+    column a test set: BLEU above random heads [low, high], and "level" where zero is between these.
     """
+    here, _ = _rivals(ranked)
+    if RANDOM not in here.index or here.seeds.min() < 2:
+        return pd.DataFrame()
+    found = _beyond(ranked, own)[0].filter(PRINTED, axis=0).sort_values("value", ascending=False)
+    parts = {f"{here.model.iloc[0]}, {count(int(here.seeds.min()), 'training')}": found[VALUES].to_numpy()}
+    for (model, name), part in () if other is None else other.groupby(["model", "test set"], sort=False):
+        changes = part.groupby("criterion").change.agg(["mean", "max", "min"])
+        beside = changes[["mean"]].reindex(found.index).to_numpy() - changes.loc[RANDOM].to_numpy()
+        parts[f"{model}, {name}, {count(part.seed.nunique(), 'training')}"] = beside
+    table = pd.DataFrame({"choice": found.index.map(_called)})
+    for at, rows in parts.items():
+        table[at] = [interval(*row, "+.1f") + ", level" * bool(row[1] <= 0 <= row[2]) for row in rows]
+    return table
+
+
+def recommended(ranked: pd.DataFrame, other: pd.DataFrame | None) -> str:
+    """Of a contest what to prune by, and what is otherwise on other text, of whose contest `tables.stacked` is given."""
     here, rivals = _rivals(ranked)
-    if UNIT not in rivals.index[:1] or RANDOM not in here.index or shares.empty:
+    if UNIT not in rivals.index[:1] or RANDOM not in here.index:
         return ""
-    layer, below = f"layer {shares.mean().idxmax() + 1}", rivals.index[rivals["value"] < here["value"][RANDOM]]
-    told = []
-    for part in [part[part.model == part.model.iloc[0]] for part in (own, other) if part is not None and len(below)]:
-        if {layer, UNIT, *below} <= {*part, *part.criterion}:
-            bleu = part.groupby(["criterion", "test set"]).change.mean().unstack(0)
-            kept = {name: ends(part[layer][part.criterion == name].fillna(0), ".0f") for name in (UNIT, *below)}
-            gains = listed(ends(bleu[name] - bleu[RANDOM], "+.1f") for name in below)
-            told.append((part.model.iloc[0], gains, kept.pop(UNIT), listed(kept.values())))
+    below = rivals.index[rivals["value"] < here["value"][RANDOM]]
     said = "**To prune**, rank an encoder's heads over all layers by *gradient importance* (no other is shown"
-    said += " better), then train on"
-    for at, (model, gains, best, left) in enumerate(told):
-        said += f". In {model} {gains}, and {left} ({best}; not tested)" if at else (
-            f". In {model} BLEU above random heads is {gains} by {_starred(below)}; of {layer}, which the loss needs most,"
-            f" {left} heads stay (by *gradient importance* {best})"
-        )  # fmt: skip
-    return f"{said}."
+    said += " better), then train on."
+    if other is None or below.empty:
+        return said
+    bleu = other.pivot_table("change", "criterion", "test set").reindex([UNIT, RANDOM, *below]).round(1)
+    more, level = bleu.loc[below] > bleu.loc[RANDOM], bleu.loc[below] >= bleu.loc[UNIT]
+    said += f" Not above random heads in {here.model.iloc[0]}, but above them in {other.model.iloc[0]}:"
+    said += f" {_starred(below[more.all(axis=1)])}; as good there as *gradient importance* (not tested):"
+    return f"{said} {_starred(below[level.all(axis=1)])}."
 
 
 def answer(
@@ -517,13 +507,14 @@ def answer(
     part, said = agreement[agreement.kind == _main(agreement)], []
     if len(part):
         said.append(f"**On {text} text measures {_how(part.rho.median())}.** Two of {len({*part.one, *part.other})} rank")
-        said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads of a layer alike by {median(agreement)} (median;")
-        said.append(f"{ends(part.rho, '.2f')}).")
+        said.append(f"{KIND_TITLES[part.kind.iloc[0]]} heads of a layer alike by {median(agreement)}")
+        said.append(f"(median; {ends(part.rho, '.2f')}).")
     rhos = [_with_l0(table) for table in everywhere]
     if rhos and min(map(len, rhos)) > 1:
         (one, two), (also, too) = [interval(*row[:3], ".2f") for row in rhos[0]], [number(row[0], ".2f") for row in rhos[-1]]
-        said.append(f"Over all layers how long L0 keeps a head agrees with gradient importance by {one}")
-        said.append(f"({count(int(rhos[0][0, 3]), 'model')}; {other} text: {also}), with confidence by {two} ({too}).")
+        models = count(int(rhos[0][0, 3]), "model")
+        said.append(f"Over all layers how long L0 keeps a head agrees with gradient importance by {one} ({models};")
+        said.append(f"{other} text: {also}), with confidence by {two} ({other} text: {too}).")
     return " ".join([*said, advice or "This run prunes no model, and so it cannot tell which measure to prune by."])
 
 
