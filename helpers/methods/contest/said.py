@@ -271,18 +271,15 @@ def _beyond(ranked: pd.DataFrame, drawn: pd.DataFrame) -> tuple[pd.DataFrame, pd
 
 
 def beyond_random(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Of a contest's first model, how far each choice is ahead of random heads, and which are told from these."""
+    """Of a contest's first model which choices are ahead of random heads and told from these, the best first."""
     here, rivals = _rivals(ranked)
     if RANDOM not in here.index or rivals.empty or here.seeds.min() < 2:
         return ""
     found, better = _beyond(ranked, drawn)
-    said = f"BLEU above random heads (Holm's correction over {len(found)} choices): told from them {_told(found[better])}"
-    return f"{said}; not told {_told(found[~better])}."
-
-
-def _told(found: pd.DataFrame, form: str = "+.1f") -> str:
-    """Choices with a difference and its interval each."""
-    return listed(f"*{_called(str(name))}* {interval(*row, form)}" for name, *row in found[VALUES].itertuples())
+    sure = _starred(found.index[better])
+    return (
+        f"Told from random heads (Holm's correction over {len(found)} choices): {sure}; not: {_starred(found.index[~better])}."
+    )
 
 
 def hollow(here: pd.DataFrame, paired: pd.DataFrame) -> list[str]:
@@ -382,7 +379,8 @@ def ahead(ranked: pd.DataFrame, drawn: pd.DataFrame) -> str:
     found = _ahead(ranked, drawn, [(best, name) for name in here.index.drop([best, RANDOM], errors="ignore")])
     sure, own = found.p_holm < LEVEL, found[found.low > 0]
     said = f"Told from *{_called(best)}* after Holm's correction: {_starred(sure.index[sure])}"
-    return f"{said}. By its own interval it is ahead of {_told(own.sort_values('value'))}."
+    more = [f"*{_called(name)}* {interval(*row, '+.1f')}" for name, *row in own.sort_values("value")[VALUES].itertuples()]
+    return f"{said}. By its own interval it is ahead of {listed(more)}."
 
 
 def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = None) -> str:
