@@ -226,9 +226,7 @@ run.figure(
 )
 display(Markdown(f"{said.above_zero(predictors)} {said.felt(tables, differ)}"))
 shared = run.table(contest.tables.same_and_other_sentences(halves, differ), "same_and_other_sentences")
-sharing = f"""Both are taken on the same sentences. Were that why a measure predicts, it would predict the loss
-on the other half less well. {contest.tables.owed_to_sharing(shared)}"""
-display(folded("More: is it shared sentences alone", sharing))
+display(folded("More: and on the other half of the sentences", contest.tables.owed_to_sharing(shared)))
 
 # %% [markdown]
 # ## Many heads off at once, nothing trained afterwards

@@ -39,7 +39,7 @@ COMPARED = {
 }  # fmt: skip
 BY_LAYER = f"{UNIT}, by layer"
 PRINTED = (UNIT, TRAINED, "votes", "alpha_beta", "confidence", "positional", "syntactic")  # the papers' own choices
-GAINS = "BLEU above random heads; brackets: 95 % over trainings; of 1, beside the best and worst draw; level: zero is inside"
+GAINS = "BLEU above random heads; brackets: 95 % over trainings, of one its best and worst random draw; level: zero is inside"
 DRAWN = (TRUTH, UNIT, BY_LAYER, "alpha_beta", "confidence", "L1 gates")  # criteria that share a panel
 
 
@@ -183,7 +183,7 @@ def steady(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def at_once(each: pd.DataFrame) -> tuple[str, str]:
-    """Of `tables.each_training`: whether gradient importance costs less than random heads; which do better, and by layer."""
+    """Of `tables.each_training`: whether gradient importance costs less than random heads, and which do better."""
     change = each.groupby(["model", "criterion", "seed"], sort=False).change.mean()
     mean, worst = change.groupby(level=[0, 1], sort=False).mean().unstack(0), change.groupby(level=1).max()
     less = [name for name in DRAWN if name in worst and worst[name] < 0 and name != UNIT]
@@ -198,13 +198,6 @@ def at_once(each: pd.DataFrame) -> tuple[str, str]:
     if "L1 gates" in mean.index:
         ahead = mean.loc["L1 gates"] < mean.loc[UNIT]
         more += f"*L1 gates* cost less than it in {ahead.sum()} of {len(ahead)} settings. "
-    if BY_LAYER in mean.index:
-        cuts = each.pivot_table("change", ["model", "seed", "heads"], "criterion")[[UNIT, BY_LAYER]].dropna()
-        dearer = (cuts[BY_LAYER] > cuts[UNIT]).groupby(cuts.index.get_level_values("model").str.endswith(EVERY))
-        told = [
-            f"{part.sum()} of {len(part)} where heads of {'all kinds' if every else 'one kind'} go" for every, part in dearer
-        ]
-        more += f"*By layer* costs more than undivided in {listed(told)}. "
     return f"{said}.", f"{more}Differences are not tested."
 
 
@@ -409,7 +402,7 @@ def advice(ranked: pd.DataFrame, drawn: pd.DataFrame, costs: pd.Series | None = 
     if len(sure) > 1:
         apart = _ahead(ranked, drawn, [(pick, name) for name in here.index.drop([pick, RANDOM])])
         told = (apart.p_holm < LEVEL)[sure.drop(pick)] & (apart["value"] < 0)[sure.drop(pick)]
-        said += f" {told.sum() or 'None'} of the other {len(told)} is shown better."
+        said += f" {f'{told.sum()} of the other {len(told)}' if told.any() else 'None'} is shown better."
     return said
 
 
