@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks import growth as lengthening
 from benchmarks.common import COLUMNS, NAMES
 from helpers import models, plan, study
 from helpers.heads import index
 from helpers.measures import lrp, worth
+from helpers.measures.functions import Confidence, Positional
+from helpers.measures.reducers import one_pass
 from helpers.methods import contest, l0
 from helpers.runs import subjects
 from helpers.scores import intervals
@@ -296,13 +297,14 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame, share
     spent : pandas.DataFrame
         As `spent`: a measure that is not in it is told by `points`, the loss without the head by `heart`.
     share : float
-        What the few sentences are of all: measures by forward passes alone read all, and are counted at this share.
+        What the few sentences are of all: measures by forward passes alone read all, and are counted at this share, but as run.
 
     Returns
     -------
     pandas.DataFrame
         On measure (`PRICED`): what, cost, cost_low, cost_high (median, least and most, of trainings or of lengths), seconds
-        (median of trainings), times, captum and model (as `heart`), over (what cost_low and cost_high are over).
+        (median of trainings), run (cost on the sentences it read in the contest), times, captum and model (as `heart`), over
+        (what cost_low and cost_high are over).
     """
     times = points[points.axis == "length"].pivot(index="what", columns="at", values="value")
     grown = times / times.loc[PRICED[UNIT][0]]
@@ -314,7 +316,7 @@ def priced(heart: pd.DataFrame, points: pd.DataFrame, spent: pd.DataFrame, share
         if not of and measure not in known and what in heart.index:
             each, over = heart.loc[what, ["cost", "cost_low", "cost_high"]], "quartiles"
         row = {"what": what.removesuffix(", syntax"), "cost": each.median(), "cost_low": each.min(), "cost_high": each.max()}
-        row |= {"seconds": part * known[measure].median() if measure in known else np.nan}
+        row |= {"seconds": part * known[measure].median() if measure in known else np.nan, "run": each.median() / part}
         more = {name: heart[name].get(what, np.nan) for name in ("times", "captum", "model")}
         rows[measure] = row | more | {"over": over}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="measure").dropna(subset="cost")
@@ -331,10 +333,10 @@ def pruning(priced: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        measure, cost, cost_low, cost_high, seconds (as `priced`; none of random heads and syntax), value, low, high (BLEU
+        measure, cost, cost_low, cost_high, seconds, run (as `priced`; none of random heads and syntax), value, low, high (BLEU
         against the unpruned model), above, lead, lead_low, lead_high (as `contested`).
     """
-    costs = priced[known := [*ENDS, "seconds"]].reindex([*priced.index, *TOGETHER[1:], "random"])
+    costs = priced[known := [*ENDS, "seconds", "run"]].reindex([*priced.index, *TOGETHER[1:], "random"])
     if "confidence" in priced.index:
         costs.loc[[*TOGETHER[:2]]] = priced.loc["confidence", known].to_numpy()
     table = ranked[ranked.criterion.isin(costs.index)].drop_duplicates("criterion").rename(columns={"criterion": "measure"})
@@ -350,12 +352,11 @@ def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     pandas.DataFrame
         model, criterion, test set, heads, value, low, high, seeds (`helpers.methods.contest.tables.over_seeds`, its first
         model); above: whether BLEU minus that of random heads, paired by training, lies above zero; lead, lead_low, lead_high:
-        BLEU of gradient importance minus its own, paired likewise (95 %, t; nan of one training); price: what choosing by it
-        takes on the same text, in gradient importances (mean over models).
+        BLEU of gradient importance minus its own, paired likewise (95 %, t; nan of one training).
     """
     tables = _tables(folder, track, size)
     if tables is None:
-        names = ("model", "criterion", "test set", "heads", "value", "low", "high", "seeds", "above", *LEAD, "price")
+        names = ("model", "criterion", "test set", "heads", "value", "low", "high", "seeds", "above", *LEAD)
         return pd.DataFrame(columns=[*names])
     found = pd.read_csv(tables / "contest.csv")
     found, path = found[found.model == found.model.iloc[0]], tables / "contest_paired.csv"
@@ -364,12 +365,7 @@ def contested(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     each = pd.read_csv(tables / "removed_and_trained_on.csv")
     each = each[each.model == found.model.iloc[0]].pivot_table("bleu", "seed", "criterion")  # means of draws and test sets
     ahead = {name: intervals.paired(each[UNIT], each[name])[:3] for name in each if UNIT in each}
-    spent = pd.read_csv(tables / "predictors.csv").drop_duplicates("measure").set_index("measure").cost
-    said = study.read_json(tables.parent / "sidecars" / "run.json")["settings"]
-    spent[spent.index.isin([*TOGETHER, "votes"])] *= said["relevance"] / said["dev"]  # which read all
-    return found.assign(above=low > 0, price=found.criterion.map(spent)).join(
-        pd.DataFrame.from_dict(ahead, "index", columns=LEAD), on="criterion"
-    )
+    return found.assign(above=low > 0).join(pd.DataFrame.from_dict(ahead, "index", columns=LEAD), on="criterion")
 
 
 def at_once(folder: Path | None, track: str, size: str) -> pd.DataFrame:
@@ -378,19 +374,17 @@ def at_once(folder: Path | None, track: str, size: str) -> pd.DataFrame:
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["model", "criterion", "heads", "change"])
 
 
-def steady(folder: Path | None, track: str, size: str) -> pd.DataFrame:
-    """Of confidence and positional: rho, low and high between halves of the few sentences, and models; beside `contested`."""
-    path = (_tables(folder, track, size) or study.ROOT) / "stability.csv"
-    known = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["measure", "kind", "compared", "models"])
-    known = known[(known.kind == "encoder") & (known.compared == "other sentences, same model")].set_index("measure")
-    return known.loc[known.index.intersection(TOGETHER[:2])]
-
-
 def smaller() -> pd.DataFrame:
-    """Published translators of about equal size of notebook 04: BLEU (value), ratio (times as fast as the whole), seeds."""
-    tables = study.ROOT / "figures" / "controlled" / "04_grouped_heads" / "tables"
-    speed = pd.read_csv(tables / "speed.csv", index_col="row").ratio
-    return pd.read_csv(tables / "equal_size.csv", index_col="control")[["value", "seeds"]].join(speed)
+    """Published translators of about equal size of notebook 04: BLEU (value) and ratio (times as fast as the whole) with ends.
+
+    And seeds; its `attrs` say steps: of the training, and those left after heads were removed.
+    """
+    tables, plan = study.ROOT / "figures" / "controlled" / "04_grouped_heads" / "tables", study.settings("laptop")["grouping"]
+    speed = pd.read_csv(tables / "speed.csv", index_col="row").set_axis(["rate", "ratio", "ratio_low", "ratio_high"], axis=1)
+    known = pd.read_csv(tables / "equal_size.csv", index_col="control")[["value", "low", "high", "seeds"]].join(speed)
+    steps = plan["translation"]["steps"]
+    known.attrs["steps"] = steps, steps - round(steps * plan["first"])
+    return known
 
 
 def _tables(folder: Path | None, track: str, size: str) -> Path | None:
@@ -400,29 +394,29 @@ def _tables(folder: Path | None, track: str, size: str) -> Path | None:
     return next((tables for tables in every if (tables / "contest.csv").exists()), None)
 
 
-def sample(settings: Mapping[str, Any], chosen: str, seed: int) -> tuple[Any, dict[str, Any], float]:
-    """The stored model, a few sentences of middle length of the contest's text, and how often L0's training reads that text.
+def sample(settings: Mapping[str, Any], chosen: str, seed: int) -> tuple[Any, dict[str, Any], dict[str, float]]:
+    """The stored model, a few sentences of middle length of the contest's text, and how often gates' trainings read it.
 
     Returns
     -------
-    model, batch, float
+    model, batch, dict of measure -> float
         The last: tokens of all its batches over those of the text, padding included.
     """
     subject = subjects.of_name(settings, subjects.names(settings, chosen)[0], seed)
     batches = subject.held_out(2048, settings["relevance"])  # as the contest reads it
     text = sum(batch["input_ids"].numel() + batch["labels"].numel() for batch in batches)
-    plan = {**settings["training"], **settings["pruning"]}
+    plans = {MAP: {**settings["training"], **settings["pruning"]}, "L1 gates": settings["comparison"]["l1"]}
     few = {name: rows[:SENTENCES] for name, rows in batches[len(batches) // 2].items()}
     subject.model.set_attn_implementation("eager")  # whose products torch can count
-    return subject.model, few, plan["steps"] * plan["batch_tokens"] / text
+    return subject.model, few, {name: plan["steps"] * plan["batch_tokens"] / text for name, plan in plans.items()}
 
 
-def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
+def counted(model, batch: Mapping[str, Any], reads: Mapping[str, float]) -> pd.DataFrame:
     """How many passes each measure takes by its definition, and operations that torch counts in it.
 
     Parameters
     ----------
-    reads : float
+    reads : mapping of measure -> float
         As of `sample`.
 
     Returns
@@ -437,16 +431,19 @@ def counted(model, batch: Mapping[str, Any], reads: float) -> pd.DataFrame:
     weights = [weight for name, weight in model.named_parameters() if ".encoder.layers." in name]  # those that pruning trains
     step = torch.enable_grad()(lambda: torch.autograd.grad(models.cross_entropy(model, batch, 0.0), weights))
     ways: dict[str, tuple[str, float, Any]] = {
-        UNIT: ("1 + 1", 1.0, lambda: worth.importance(model, [batch], norm=None)),
+        UNIT: ("1 + 1", 1.0, unit := lambda: worth.importance(model, [batch], norm=None)),
+        "confidence": ("1 + 0", 0.5, lambda: one_pass(model, [batch], Confidence(), Positional())),
+        "votes": ("1 + 0", 0.5, lambda: contest.runs.voted(model, [batch])),
+        "L1 gates": (f"{reads['L1 gates']:.0f} × (1 + 1)", reads["L1 gates"], unit),
         "leave-one-out": (removed, (1 + heads) / 2, lambda: worth.leave_one_out(model, [batch], repeats=1)),
-        MAP: (f"{reads:.0f} × (1 + 2)", 1.5 * reads, step),
+        MAP: (f"{reads[MAP]:.0f} × (1 + 2)", 1.5 * reads[MAP], step),
     }
     for rule in lrp.RULES:
         ways[rule] = f"1 + {targets}", (1 + targets) / 2, partial(lrp.explain, model, [batch], rule)
     found = {name: (*told, models.flops(model, call)) for name, (*told, call) in ways.items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["passes", "theory", "counted"])
     table["counted"] /= table.counted[UNIT]
-    table.loc[MAP, "counted"] *= reads
+    table["counted"] *= pd.Series(reads).reindex(table.index).fillna(1)
     return table.rename_axis("measure")
 
 
@@ -483,22 +480,6 @@ def growth(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         slopes[["what", "axis", "value", "low", "high", "last"]].reset_index(drop=True),
         points[["what", "axis", "at", "value", "low", "high"]].reset_index(drop=True),
     )
-
-
-def counted_growth(points: pd.DataFrame, size: str) -> pd.DataFrame:
-    """How many times as many operations torch counts at twice the length, near the contest's and at the last of `growth`.
-
-    On what, without LRP αβ, whose counts take minutes; a column a length.
-    """
-    lengths, found = sorted(points["at"][points.axis == "length"].unique()), {}
-    for at in (64.0 if {32.0, 64.0} < {*lengths} and lengths[-1] > 64 else lengths[1], lengths[-1]):
-        cases = [lengthening.case(size, "length", int(length)) for length in (at / 2, at)]
-        half, whole = (
-            {name: models.flops(case.model, call) for name, call in lengthening.measures(case).items() if SLOW not in name}
-            for case in cases
-        )
-        found[at] = pd.Series(whole) / pd.Series(half)
-    return pd.DataFrame(found)
 
 
 def ranges(papers: Mapping[tuple[str, str], tuple[float, float]]) -> pd.DataFrame:

@@ -85,6 +85,7 @@ RANDOM: dict[str, dict[str, Any]] = {
     "above": {"color": MODELS[0], "marker": "o"},
     "not": {"color": "#777777", "marker": "s", "mfc": "white"},
 }
+BAR: dict[str, Any] = {"color": "#222222", "marker": "|", "ls": "", "ms": 8, "mew": 1.4}
 
 
 @redrawable
@@ -94,12 +95,13 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model", ti
     Parameters
     ----------
     frame : pandas.DataFrame
-        As `benchmarks.costs.pruning` returns it; seconds (optional) stand beside the costs.
+        As `benchmarks.costs.pruning` returns it; run is drawn, seconds (optional) for as much beside it, cost as a bar.
     unit, title : str
         Of what pruning changes; of which models.
     """
     drawing.need(frame, "measure", "cost", "value", "low", "high", "above", once=("measure",))
-    rows = frame.dropna(subset="cost").sort_values(["cost", "value"], ascending=[False, True]).reset_index(drop=True)
+    rows = frame.assign(run=frame.get("run", frame.cost)).dropna(subset="cost")
+    rows = rows.sort_values(["run", "value"], ascending=[False, True], ignore_index=True)
     figure, (price, change) = plt.subplots(1, 2, sharey=True, figsize=(WIDTH, 0.23 * len(rows) + 1.2), width_ratios=(1, 1.3))
     grey: dict[str, Any] = {"fontsize": 7.5, "color": "#555555"}
     for row in frame[frame.measure == "random"].itertuples():
@@ -109,20 +111,24 @@ def pruning(frame: pd.DataFrame, unit: str = "BLEU minus the unpruned model", ti
     change.axvline(0, **drawing.LEVEL)
     for row in rows.itertuples():
         look = RANDOM["above" if row.above else "not"] | {"ls": "", "ms": 5.5, "mew": 0.8}
-        price.plot(row.cost, row.Index, **look)
-        if (took := getattr(row, "seconds", math.nan)) == took:
+        price.plot(row.run, row.Index, **look)
+        if row.cost < row.run:
+            price.plot(row.cost, row.Index, **BAR)
+        if (took := getattr(row, "seconds", math.nan) * row.run / row.cost) == took:
             seconds = f"{took:.1f} s" if took < 10 else f"{took:.0f} s"
-            price.annotate(seconds, (row.cost, row.Index), (7, 0), textcoords="offset points", va="center", **grey)
+            price.annotate(seconds, (row.run, row.Index), (7, 0), textcoords="offset points", va="center", **grey)
         ends = [[row.value - row.low], [row.high - row.value]]
         change.errorbar(row.value, row.Index, xerr=ends, elinewidth=0.9, **look)
-    price.set(xscale="log", xlabel="price, in gradient importances", yticks=rows.index, yticklabels=rows.measure)
+    price.set(xscale="log", xlabel="price as run, in gradient importances", yticks=rows.index, yticklabels=rows.measure)
     price.set_xlim(rows.cost.min() / 1.6, rows.cost.max() * 6)
     price.xaxis.set_major_formatter(FuncFormatter(_short))
     price.xaxis.set_minor_formatter(NullFormatter())
     price.set_ylim(-0.6, len(rows) - 0.4)
     change.set(xlabel=f"{unit} (95 %)")
     figure.suptitle(title, fontsize=8.5)
-    drawing.legend(figure, {"beats random heads": RANDOM["above"], "not shown to": RANDOM["not"]}, ls="")
+    drawing.legend(
+        figure, {"beats random heads": RANDOM["above"], "not shown to": RANDOM["not"], "price on equal text": BAR}, ls=""
+    )
     return figure
 
 

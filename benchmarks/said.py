@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import removed_heads
-from benchmarks.costs import LEAD, MAP, SLOW, TOGETHER, UNIT, numbers
+from benchmarks.costs import GRADIENT, LEAD, MAP, PRICED, TOGETHER, UNIT
 from helpers.measures import lrp
 from helpers.measures.table import named as called
 from helpers.reading import count, ends, interval, listed, number, readable
@@ -18,9 +18,8 @@ TIMED = (
     "Measures were timed once in every training of the contest, in one process; one reading gives confidence and positional. "
     "L0's time is that of its own run, evaluations included; such clocks differ severalfold: rather trust its passes.\n\n"
     "All other times are of models with random weights. Every way runs once in every repeat, in random order. Nothing is timed "
-    "before the study's way and the obvious way gave the same numbers. *Relevance*: one target token at a time, each with a "
-    "forward pass of its own. *Gradient importance*: batches of one. *Loss without the head*: the whole model for every head. "
-    "*Confidence, positions*: attention maps on disk."
+    "before the study's way and the obvious way gave the same numbers; of relevance that is one target token at a time, each "
+    "with a forward pass of its own."
 )
 REMOVED = (
     "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
@@ -46,23 +45,20 @@ def told_apart(steps: pd.DataFrame) -> str:
 
 def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, priced: pd.DataFrame) -> str:
     """Which measure to prune by, in bold and in sentences: of `pruning`, `contested` and `priced`."""
-    rows = table.dropna(subset="cost").set_index("measure").sort_values("cost")
+    rows = table.dropna(subset="cost").set_index("measure").sort_values("run")
     made = f"{ranked.model.iloc[0]} ({count(int(ranked.seeds.iloc[0]), 'training')}; 95 %, not corrected)"
     good = rows[rows.above]
     if good.empty:
         return f"**We cannot tell.** On {made} no measure's interval against random heads excludes zero."
     if UNIT not in good.index:
         return f"**As much as {called(good.index[0])} is enough.** On {made} no cheaper choice is shown to beat random heads."
-    dear, cheap = rows[rows.cost > rows.cost[UNIT]], rows[rows.cost < rows.cost[UNIT]]
-    better = dear[dear.lead_high < 0]
+    others = rows.drop(UNIT)
+    better = others[others.lead_high < 0]
     said = f"On {made} it beats random heads after {number(priced.seconds[UNIT], '.1f')} seconds"
     said += f"; L0 trains {number(priced.seconds[MAP], '.0f')}" if MAP in priced.index else ""
-    said += f". Of {count(len(dear), 'choice')} at {ends(dear.cost, '.0f')} times its price"
-    lines = [f"{said} {_listed(better) if len(better) else 'none'} is shown better."]
-    if len(cheap):
-        beat = f"only {listed(map(called, cheap.index[cheap.above]))}" if cheap.above.any() else "none"
-        lines.append(f"Of forward passes alone, {ends(cheap.cost, '.1f')} times its price, {beat} is shown to beat random.")
-    return f"**Gradient importance (one forward, one backward pass) is enough.** {' '.join(lines)}"
+    said += f". Of {count(len(others), 'other choice')}, at {ends(others.run, '.3g')} times its price,"
+    said = f"{said} {_listed(better) if len(better) else 'none'} is shown better."
+    return f"**To choose encoder heads, gradient importance (one forward, one backward pass) is enough.** {said}"
 
 
 def setting(ranked: pd.DataFrame) -> str:
@@ -71,55 +67,54 @@ def setting(ranked: pd.DataFrame) -> str:
     return f"{ranked.model.iloc[0]}, {count(int(ranked.seeds.iloc[0]), 'training')}, {left}"
 
 
-def elsewhere(there: pd.DataFrame) -> str:
-    """Of `contested` on natural text: what the unit, confidence and positional gained over random heads, and the price."""
+def elsewhere(there: pd.DataFrame, small: pd.DataFrame) -> str:
+    """Of `contested` on natural text: what measures gained over random heads; of `smaller`: that chance may do."""
     values = there.pivot(index="test set", columns="criterion", values="value")
-    if not {"random", UNIT, *(half := TOGETHER[:2])} <= {*values}:
+    if not {"random", UNIT, *(near := ("leave-one-out", *TOGETHER[:2])), "votes"} <= {*values}:
         return ""
-    own, *gains = (ends(values[name] - values["random"], "+.1f") for name in (UNIT, *half))
-    more = listed(f"{called(name)} {gain}" for name, gain in zip(half, gains, strict=True))
-    price = number(there.price[there.criterion == half[0]].iloc[0], ".1f")
-    said = f"On {there.model.iloc[0]} ({count(int(there.seeds.iloc[0]), 'training')}, {count(len(values), 'test set')},"
-    return f"{said} untested) it gains {own} BLEU over random, {more} at {price} times its price."
+    gains = values.sub(values["random"], axis=0)
+    more, least = (ends(gains[[*names]].stack(), "+.1f") for names in ((UNIT, *near), ["votes"]))
+    said = f"On {there.model.iloc[0]} ({count(int(there.seeds.iloc[0]), 'training')}, untested) it,"
+    said = f"{said} {listed(map(called, near))} gain {more} BLEU over random, votes {least}."
+    chance, chosen = (number(small.value[name], ".1f") for name in ("random heads off", GRADIENT))
+    said += f" In notebook 4 ({small.seeds[GRADIENT]:.0f} trainings) as many random heads of grouped models reach"
+    return f"{said} {chance} BLEU, its choice {chosen}."
 
 
-def closing(
-    table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], small: pd.DataFrame, speed: str
-) -> str:
+def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.DataFrame], small: pd.DataFrame) -> str:
     """The last words: what to do if one trains on, if not, and for speed.
 
     Parameters
     ----------
     table, ranked, shots, small
         As `pruning`, `contested`, `at_once` by text, and `smaller` return them.
-    speed : str
-        How many times as fast generation is with few encoder heads left, and how many.
     """
     rows, lines, half = table.set_index("measure"), [], [*TOGETHER[:2]]
     known = {text: part.pivot(index=["model", "heads"], columns="criterion", values="change") for text, part in shots.items()}
     dear = ("L1 gates", "leave-one-out")
     known = {text: part[part.any(axis=1)] for text, part in known.items() if {UNIT, *dear, *half} <= {*part}}
-    if UNIT in rows.index and not (rows.lead_high[rows.cost > rows.cost[UNIT]] < 0).any():
+    if UNIT in rows.index and not (rows.lead_high[rows.cost != rows.cost[UNIT]] < 0).any():
         made = f"{ranked.model.iloc[0]}, {count(int(ranked.seeds.iloc[0]), 'training')}"
-        said = f"Choose by gradient importance: nothing dearer is shown better ({made}), and training on takes as"
-        lines.append(f"*You train on.* {said} many steps as L0.")
+        said = f"Choose by gradient importance: nothing is shown better ({made}). Training on takes L0's steps."
+        lines.append(f"*You train on.* {said}")
     if {*dear} <= {*rows.index} and known:
-        ahead = {text: part[half].min(axis=1) - part[UNIT] for text, part in known.items()}
-        less = listed(f"{(lead > 0).sum()} of {len(lead)} on {text}" for text, lead in ahead.items())
-        still = listed(
-            f"{listed((part[name] < part[UNIT]).sum() for part in known.values())} by {called(name)}"
-            f" ({number(rows.cost[name], '.0f')} times)"
-            for name in dear
+        losses = [part.assign(half=part[half].min(axis=1)) for part in known.values()]
+        less = {name: [(part[name] < part[UNIT]).sum() for part in losses] for name in (*dear, "half")}
+        first, other = (f"{called(name)} ({number(rows.cost[name], '.0f')} times" for name in dear)
+        cases = listed(f"{n} of {len(part)} on {text}" for n, (text, part) in zip(less[dear[0]], known.items(), strict=True))
+        said = (
+            f"Heads cost less loss by {first} the price) than by gradient importance in {cases} (cases: models by heads left;"
         )
-        said = f"Gradient importance costs less loss than confidence and positional in {less} (there by"
-        said += f" {ends([*ahead.values()][-1], '.3f')} nats; cases: models by heads left; means, untested). Dearer is not"
-        lines.append(f"*You do not train on.* {said} surely better: less still in {still}.")
-    fewer, cut = (small.loc[name] for name in ("fewer layers", "gradient importance"))
-    said = (
-        f"Train fewer layers ({fewer.value:.1f} BLEU, {fewer.ratio:.1f} times as fast as the whole); as small without heads, by"
-    )
-    said += f" gradient importance: {cut.value:.1f} and {cut.ratio:.1f} (notebook 4, {fewer.seeds:.0f} trainings)"
-    lines.append(f"*You want speed.* {said}. {speed}.")
+        said = f"{said} untested), by {other}) in {listed(less[dear[1]])}, by confidence or positional in"
+        lines.append(f"*You do not train on.* {said} {listed(less['half'])}.")
+    times = {name: interval(*small.loc[name, ["ratio", "ratio_low", "ratio_high"]], ".1f") for name in small.index}
+    told = {name: f"{small.value[name]:.1f} and {said}" for name, said in times.items()}
+    chance = interval(*small.loc["random heads off", ["value", "low", "high"]], ".1f")
+    whole, rest = map(number, small.attrs["steps"])
+    said = f"Train small: with fewer layers BLEU {told['fewer layers']} times the whole's speed; narrower, {told['narrower']}"
+    said = f"{said} (notebook 4, {small.seeds.iloc[0]:.0f} trainings, {whole} steps). As small without heads, trained on for"
+    said = f"{said} {rest}: by gradient importance {told[GRADIENT]}; at random, as many a layer, in grouped models {chance}."
+    lines.append(f"*You want speed.* {said}")
     return f"{chr(10).join(f'- {line}' for line in lines)}\n\n*Limits.* {LIMITS}"
 
 
@@ -138,24 +133,19 @@ def _rule(name: str) -> str:
     return called(name).removeprefix("relevance, ")
 
 
-def steady(halves: pd.DataFrame, sentences: int, every: int) -> str:
-    """Of `costs.steady`: how alike halves of the few sentences order heads by measures that read all in the contest."""
-    if halves.empty:
-        return ""
-    rho = listed(interval(rho, low, high, ".2f") for rho, low, high in halves[["rho", "low", "high"]].to_numpy())
-    said = f"Prices are for {sentences} sentences; {', '.join(halves.index)} and votes chose on {number(every)}. Halves of"
-    said = (
-        f"{said} {sentences // 2} order heads alike by the first two (rank correlation {rho}, {halves.models.iloc[0]} models)"
-    )
-    return f"{said}; votes on fewer: not measured."
+def read(priced: pd.DataFrame, sentences: int, every: int) -> str:
+    """Of `priced`: which measures read all sentences in the contest, and what they cost on the few."""
+    cheap = priced.cost[priced.index.intersection(["confidence", "votes"])]
+    said = f"Prices as run: confidence, positional and votes read {number(every)} sentences, gradient importance"
+    return f"{said} {sentences}. On {sentences} they cost {ends(cheap, '.1f')} (bars), but what they then choose is not tested."
 
 
 def worse(table: pd.DataFrame) -> str:
-    """Of `pruning`: what chose worse than gradient importance, whatever its price; "" if nothing did."""
-    rows = table.dropna(subset="cost").set_index("measure")
+    """Of `pruning`: what chose worse than gradient importance; "" if nothing did."""
+    rows = table.set_index("measure").drop("random", errors="ignore")
     bad = rows[rows.lead_low > 0]
-    said = "Worse than gradient importance, whatever the price, by how much BLEU (paired by training, not corrected)"
-    return f"{said}: {_listed(bad)}." if len(bad) else ""
+    said = "Worse than gradient importance, by how much BLEU (paired by training, not corrected; *syntactic*, looks along a"
+    return f"{said} parser's arcs, is not priced): {_listed(bad)}." if len(bad) else ""
 
 
 def _listed(rows: pd.DataFrame) -> str:
@@ -166,27 +156,30 @@ def _listed(rows: pd.DataFrame) -> str:
 
 def details(priced: pd.DataFrame, sentences: int) -> str:
     """What measures cost as a table in Markdown; of `priced`, on so many sentences."""
-    columns = {"what": "what", "seconds": "seconds", "cost": "times gradient importance"}
-    columns |= {"times": "obvious way / ours", "captum": "Captum / ours"}
-    forms = dict.fromkeys(("seconds", "cost", "times"), ".3g") | {"captum": ".2g"}
+    columns = {"what": "what", "seconds": "seconds", "cost": "times gradient importance", "run": "as run"}
     told = (
         f"What measures cost in the contest on {sentences} sentences (brackets: least to most of trainings; of L1 gates and L0"
     )
-    told += " their training). Last columns: other benchmarks"
-    told += f" ({listed(dict.fromkeys(model.rpartition(', ')[0] for model in priced.model.dropna()))}); the *obvious way* is"
-    return readable(priced.reset_index(drop=True), columns, forms, caption=f"{told} what people write down first").data
+    forms = dict.fromkeys(("seconds", "cost", "run"), ".3g")
+    return readable(priced.reset_index(drop=True), columns, forms, caption=f"{told} their training)").data
 
 
-def understood(table: pd.DataFrame, found: Mapping[str, pd.DataFrame]) -> str:
-    """Of `beside`: how near counted operations come to measured costs, where not, and what the way forward saves."""
+def understood(table: pd.DataFrame, points: pd.DataFrame) -> str:
+    """Of `beside` and `growth`: how near counted operations come to measured costs, where not, and confidence."""
     ratio = (table.cost / table.counted).drop(UNIT, errors="ignore")
     near, far = ratio[ratio.between(0.5, 2)], ratio[~ratio.between(0.5, 2)]
-    said = [f"Counted operations are within a factor of two for {len(near)} of {len(ratio)} measured costs"]
-    said += [f"{_rule(name)} took {number(value, '.1f')} times what they say" for name, value in far.items()]
-    turned = numbers(found, "relevance_speed", "ratio")
-    turned = turned[turned["what"].str.endswith("both over reverse")]
-    saved = f"{ends(turned.value, '.1f')} times as fast ({turned.group.iloc[0].rpartition(', ')[2]}, random weights)"
-    return f"{'; '.join(said)}. Running forward makes signed rules {saved}."
+    said = f"Counted operations are within a factor of two for {len(near)} of {len(ratio)} measured costs"
+    more = listed(f"{_rule(name)} {number(value, '.1f')}" for name, value in far.items())
+    said += f" ({more} times what they say)" if more else ""
+    last, times = _longest(points)
+    reading, unit = (number(times[PRICED[name][0]], ".3f") for name in ("confidence", UNIT))
+    return f"{said}. At {last:.0f} tokens confidence takes {reading} seconds, gradient importance {unit}."
+
+
+def _longest(points: pd.DataFrame) -> tuple[float, pd.Series]:
+    """Of `growth`: the greatest length, and seconds there."""
+    along = points[points.axis == "length"]
+    return along["at"].max(), along[along["at"] == along["at"].max()].set_index("what").value
 
 
 def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, every: str) -> tuple[pd.DataFrame, str]:
@@ -212,17 +205,19 @@ def removing(papers: Mapping[tuple[str, str], tuple[float, float]], case: str, e
     return pd.DataFrame(rows, columns=["what", "removed", "ceiling"]), f"{said} {removed_heads.LONG}."
 
 
-def steepest(points: pd.DataFrame, counts: pd.DataFrame) -> str:
-    """Of `growth` and `counted_growth`: how many times as long relevance takes at twice the length, and what torch counts."""
-    near, last = counts.columns[0], counts.columns[-1]
-    times = points[points.axis == "length"].pivot(index="what", columns="at", values="value").filter(like="relevance", axis=0)
-    late, early = times[last] / times[last / 2], (times[near] / times[near / 2]).drop(f"relevance, {SLOW}")
-    passes = counts[near][early.index]
-    why = ["the savings above"] * int(passes.max() < 4) + ["overhead"] * int(early.max() < passes.min())
-    end = f": {listed(why)} hide{'s' * (len(why) == 1)} the square" if why else ""
-    said = f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(late, '.1f')} times as long. From {near / 2:.0f} to"
-    said = f"{said} {near:.0f}, signed rules take {ends(early, '.1f')} times as long, counted {ends(passes, '.1f')}"
-    return f"{said} times{end}."
+def steepest(points: pd.DataFrame, priced: pd.DataFrame) -> str:
+    """Of `growth` and `priced`: how many times as long relevance takes at twice the length, and its price at the longest."""
+    last, seconds = _longest(points)
+    half = points[(points.axis == "length") & (points["at"] == last / 2)].set_index("what").value
+    rules = priced.index.intersection([*lrp.RULES])
+    known = [PRICED[rule][0] for rule in rules]
+    dear, near = (listed(number(price, ".3g") for price in prices) for prices in
+                  (seconds[known] / seconds[PRICED[UNIT][0]], priced.cost[rules]))  # fmt: skip
+    said = (
+        f"From {last / 2:.0f} to {last:.0f} tokens relevance takes {ends(seconds[known] / half[known], '.1f')} times as long."
+    )
+    said = f"{said} At {last:.0f} its price is {dear} gradient importances ({listed(map(_rule, rules))}), in the contest"
+    return f"{said} {near}."
 
 
 def unpruned(frame: pd.DataFrame) -> str:

@@ -20,10 +20,10 @@
 # Voita et al. (2019) rank heads by *relevance*, their share in the prediction, or train again (L0 gates); Ni et al. (2023) add
 # a loss term, Liu & Chen (2023) feed coreference. What does that cost? Is dearer better?
 #
-# Prices are in times of *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on its output.
+# The unit is *gradient importance*, the size of the loss's slope in a head's *gate*, a factor on its output.
 # Quality is of notebook 6's *contest*: each measure chose encoder heads to remove, then the model trained on. *Confidence* is
-# the mean largest attention weight; *positional* counts looks at one offset, *votes* groups a head stands for; *L1 gates*
-# are trained alone.
+# the mean largest attention weight; *positional* counts looks at one offset, *votes* batches in which a head is nearest its
+# group's centre; *L1 gates* are trained alone.
 
 # %% tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: the size of the models, and the run whose seconds are shown
@@ -63,7 +63,7 @@ answer = claims.Box(run)
 heart = run.table(costs.heart(found), "costs", over=intervals.ROUNDS)
 exponents, points = costs.growth(found["growth"])
 size = found["growth"]["size"].iloc[0]
-contest = costs.contested(run.folder, run.corpus, size)
+contest, small = costs.contested(run.folder, run.corpus, size), costs.smaller()
 there = costs.contested(None, "natural", size if run.corpus == "controlled" else "")
 few, every, names = run.settings["relevance"], run.settings["dev"], subjects.names(run.settings, models) if len(contest) else []
 took = costs.spent(run.settings, names, seed)
@@ -76,9 +76,9 @@ if len(by_cost):
     run.figure(
         figures.pruning(by_cost.assign(measure=by_cost.measure.map(named)), title=said.setting(contest)),
         key,
-        caption="What choosing encoder heads by a measure takes on the same text, and what training on without the others then"
+        caption="What choosing encoder heads by a measure took, what it takes on the same text, and what training on then"
         " changes in BLEU, over trainings.",
-        takeaway=said.steady(costs.steady(run.folder, run.corpus, size), few, every),
+        takeaway=said.read(priced, few, every),
         show=False,
     )
 
@@ -100,7 +100,7 @@ import torch
 from helpers.measures import lrp, worth
 from helpers.models import flops
 
-model, batch, reads = costs.sample(run.settings, models, seed)  # stored model, few sentences; how often L0 reads the text
+model, batch, reads = costs.sample(run.settings, models, seed)  # stored model, few sentences; how often gates read the text
 encoder, decoder = model.get_encoder().layers, model.get_decoder().layers
 blocks = [layer.self_attn for layer in [*encoder, *decoder]] + [layer.encoder_attn for layer in decoder]
 
@@ -131,7 +131,7 @@ print(f"{(1 + len(each)) / 2:.1f} by its passes, {ours / both:.1f} in the study'
 #
 # The table sets what definitions say beside what torch counts in the study's own code, both on these sentences, and beside
 # the clock on the contest's first dev sentences. The loss without a head takes one pass with all heads and one without each.
-# Of L0 it counts readings of that text; its backward pass also reaches the weights and counts twice, in the encoder alone.
+# Of gates it counts readings of that text; L0's backward pass also reaches the weights and counts twice, in the encoder alone.
 
 # %% jupyter={"source_hidden": true}
 counted = run.table(costs.counted(model, batch, reads), "passes")
@@ -139,15 +139,16 @@ table = costs.beside(counted, priced)
 columns = {"what": "measure", "passes": "forward + backward passes", "theory": "cost by passes"}
 columns |= {"counted": "by counted operations", "cost": "measured"}
 display(readable(table.reset_index(drop=True), columns, dict.fromkeys(("theory", "counted", "cost"), ".3g")))
-display(Markdown(f"> {said.understood(table, found)} {said.ordinary(priced)}"))
+display(Markdown(f"> {said.understood(table, points)} {said.ordinary(priced)}"))
 
 # %% [markdown]
 # The loss without a head costs less than its passes: layers below the head are computed once. Relevance by LRP αβ costs more
-# than its operations, probably since it splits every product into two parts, which torch does not count.
+# than its operations, probably since it splits every product into two parts; confidence, since it sums over attention maps.
+# Torch counts neither.
 
 # %% jupyter={"source_hidden": true}
 today = run.table(costs.numbers(found, "decoder_speed", "seconds"), "decoder", over=intervals.ROUNDS)
-folded("More: how it was timed, and the obvious ways", said.TIMED)
+folded("More: how it was timed", said.TIMED)
 
 # %% jupyter={"source_hidden": true}
 kinds = {
@@ -191,7 +192,6 @@ for figure, name, caption in (
 # savings above hide some of it. The figure times two sentences of growing length.
 
 # %% jupyter={"source_hidden": true}
-counts = costs.counted_growth(points, size)
 run.table(exponents, "growth", over=intervals.ROUNDS)
 run.table(points, "growth_points", over=intervals.ROUNDS)
 by_length, at_length = (
@@ -201,7 +201,7 @@ run.figure(
     figures.growth(by_length, at_length),
     "growth",
     caption="How the time of each measure grows with the length of sentences, with exponents of the last doubling.",
-    takeaway=said.steepest(points, counts),
+    takeaway=said.steepest(points, priced),
 )
 
 # %% [markdown]
@@ -264,11 +264,10 @@ told = [said.details(priced, few), said.worse(by_cost)]
 text = {"controlled": "generated text"}.get(run.corpus, f"{run.corpus} text")
 known = {text: (run.folder, run.corpus)} | ({"natural text": (None, "natural")} if run.corpus == "controlled" else {})
 shots = {of: costs.at_once(*place, size) for of, place in known.items()}
-speed = f"{cut['what'].iloc[1].capitalize()} is {cut.removed.iloc[1]} times as fast"
 answer.fill(
     key if len(by_cost) else "growth",
-    said.closing(by_cost, contest, shots, costs.smaller(), speed),
-    " ".join(filter(None, [best, said.elsewhere(there)])),
+    said.closing(by_cost, contest, shots, small),
+    " ".join(filter(None, [best, said.elsewhere(there, small)])),
     "\n\n".join([*told, machine, said.absent(costs.remarks(found))]),
 )
 

@@ -125,15 +125,18 @@ def test_costs_are_those_of_the_contest_s_own_text_where_it_was_timed_there():
         " (conservative)."
     )
     read = costs.priced(HEART, POINTS, SPENT.assign(confidence=[4.0, 8.0], votes=[2.0, 5.0]), 0.25)  # read four times as much
-    assert read.cost["confidence"] == 1 and read.seconds["confidence"] == 1.5 and read.cost["cp"] == 4.5
+    assert read.cost["confidence"] == 1 and read.seconds["confidence"] == 1.5 and read.cost["cp"] == read.run["cp"] == 4.5
+    assert read.run["confidence"] == 4 and said.read(read, 250, 1000).startswith(
+        "Prices as run: confidence, positional and votes read 1,000 sentences, gradient importance 250. On 250 they cost 0.6 to"
+    )
     bare = costs.priced(HEART, POINTS, SPENT.iloc[:0])  # the contest's tables are not there
     assert bare.loc["cp", ["cost_low", "cost_high"]].tolist() == [3, 5] and bare.cost["leave-one-out"] == 30
     assert costs.MAP not in bare.index
     told = said.details(bare, 250)
-    assert table.what["confidence"] == "confidence, positions" and "(3+3 layers)" in told and "nan" not in told
+    assert table.what["confidence"] == "confidence, positions" and "on 250 sentences" in told and "nan" not in told
 
 
-def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
+def test_costs_stand_beside_what_pruning_by_them_changes():
     rows = {
         "confidence": -5.0,
         "syntactic": -4.0,
@@ -153,24 +156,22 @@ def test_costs_stand_beside_what_pruning_by_them_changes(tmp_path):
     priced = costs.priced(HEART, POINTS, SPENT.assign(votes=[3.0, 6.0]))
     both = costs.pruning(priced, contest)
     rows = both.set_index("measure")
-    assert rows.cost["votes"] == 3 and rows.cost.isna().sum() == 2
-    price, change = whole(figures.pruning(both)).axes
+    assert rows.cost["votes"] == rows.run["votes"] == 3 and rows.cost.isna().sum() == 2
+    price, change = whole(figures.pruning(both.assign(run=both.cost * (1 + both.measure.eq("votes"))))).axes  # on twice as much
     named = [text.get_text() for text in price.get_yticklabels()]
     assert named[0] == costs.MAP and "votes" in named and "syntactic" not in named and "BLEU" in change.get_xlabel()
-    assert {"4.5 s", "200 s"} <= {text.get_text() for text in price.texts} and change.texts[0].get_text() == "random heads"
+    assert {"9.0 s", "200 s"} <= {text.get_text() for text in price.texts} and change.texts[0].get_text() == "random heads"
     told = said.cheapest(both, contest, priced)
-    assert told.startswith("**Gradient importance (one forward, one backward pass) is enough.** On EN-RU (3 trainings; 95 %")
-    assert "after 1.5 seconds; L0 trains 200. Of 5 choices at 3 to 125 times its price none is shown better." in told
+    assert told.startswith("**To choose encoder heads, gradient importance (one forward, one backward pass) is enough.** On EN")
+    assert "after 1.5 seconds; L0 trains 200. Of 6 other choices, at 0.65 to 125 times its price, none is shown better." in told
     assert said.cheapest(both.assign(above=False), contest, priced).startswith("**We cannot tell.**")
     assert said.cheapest(both[both.measure != costs.UNIT], contest, priced).startswith(
         "**As much as relevance, conservative is"
     )
-    assert said.worse(both).endswith(" and conservative (+0.5 [+0.1, +1.0]).") and said.worse(both[:0]) == ""
+    assert "conservative (+0.5 [+0.1, +1.0])" in said.worse(both) and said.worse(both[:0]) == ""
+    assert "syntactic (+0.5" in said.worse(both) and "random" not in said.worse(both)
     ahead = both.assign(lead=-0.5, lead_low=-1.0, lead_high=both.measure.map({"votes": -0.1}).fillna(0.2))
-    assert "its price votes (-0.5 [-1.0, -0.1]) is shown better." in said.cheapest(ahead, contest, priced)
-    halves = costs.steady(tmp_path, "controlled", "laptop")
-    assert [*halves.index] == ["confidence", "positional"] and said.steady(halves[:0], 250, 1000) == ""
-    assert "; confidence, positional and votes chose on 1,000. Halves of 125 order" in said.steady(halves, 250, 1000)
+    assert "its price, votes (-0.5 [-1.0, -0.1]) is shown better." in said.cheapest(ahead, contest, priced)
 
 
 def test_the_last_words_say_what_to_do_with_and_without_training_on():
@@ -182,13 +183,14 @@ def test_the_last_words_say_what_to_do_with_and_without_training_on():
     shots += [("EN-RU", 24, name, 0.0) for name in change]  # nothing is removed
     shots = pd.DataFrame(shots, columns=["model", "heads", "criterion", "change"])
     small = costs.smaller()
-    train, at_once, speed, _, limits = said.closing(rows, contest, {"text": shots}, small, "Fast").splitlines()
-    assert "nothing dearer is shown better (EN-RU, 3 trainings)" in train and limits.endswith(said.LIMITS)
-    assert "positional in 1 of 2 on text (there by -1.000 to 1.000 nats" in at_once
-    assert at_once.endswith("less still in 2 by L1 gates (10 times) and 0 by loss without the head (28 times).")
-    assert "Train fewer layers (82.1 BLEU, 1.3 times" in speed and speed.endswith("(notebook 4, 5 trainings). Fast.")
-    assert said.closing(rows[:0], contest[:0], {"text": shots[:0]}, small, "").startswith("- *You want speed.*")
-    assert "You train on" not in said.closing(rows.assign(lead_high=-0.1), contest, {"text": shots}, small, "")
+    train, at_once, speed, _, limits = said.closing(rows, contest, {"text": shots}, small).splitlines()
+    assert "nothing is shown better (EN-RU, 3 trainings)" in train and limits.endswith(said.LIMITS)
+    assert "by L1 gates (10 times the price) than by gradient importance in 2 of 2 on text" in at_once
+    assert at_once.endswith("by loss without the head (28 times) in 0, by confidence or positional in 1.")
+    assert "BLEU 82.1 and 1.3 [1.2, 1.4] times" in speed and speed.endswith("in grouped models 76.9 [76.1, 77.7].")
+    assert "4,000 steps" in speed and "trained on for 1,600: by gradient importance 76.7 and 1.4 [1.3, 1.5];" in speed
+    assert said.closing(rows[:0], contest[:0], {"text": shots[:0]}, small).startswith("- *You want speed.*")
+    assert "You train on" not in said.closing(rows.assign(lead_high=-0.1), contest, {"text": shots}, small)
 
 
 def test_the_contest_is_read_from_a_run_or_from_what_is_published(tmp_path):
@@ -201,13 +203,13 @@ def test_the_contest_is_read_from_a_run_or_from_what_is_published(tmp_path):
     assert np.allclose(published["lead"], lead) and published.lead_low["confidence"] > 0 > published.lead_low["positional"]
     natural = costs.contested(None, "natural", "laptop")
     assert natural.lead_low.isna().all() and not natural.above.any()
-    assert said.elsewhere(natural).startswith("On EN-FR europarl (1 training, 2 test sets, untested) it gains")
-    assert said.elsewhere(costs.contested(None, "natural", "tiny")) == said.elsewhere(natural[natural.criterion == "cp"]) == ""
-    rows = [(name, test, value) for name, pair in (("random", (0, 0)), (costs.UNIT, (1, 2)), ("confidence", (3, 3)),
-            ("positional", (4, 5))) for test, value in zip("ab", pair, strict=True)]  # fmt: skip
-    told = said.elsewhere(pd.DataFrame(rows, columns=["criterion", "test set", "value"]).assign(model="m", seeds=1, price=9))
-    assert told.endswith("BLEU over random, confidence +3.0 and positional +4.0 to +5.0 at 9.0 times its price.")
-    assert natural.set_index("criterion").price["confidence"].iloc[0] == pytest.approx(90.2 / 3.88 * 250 / 10_000)
+    small = costs.smaller()
+    assert said.elsewhere(natural, small).startswith("On EN-FR europarl (1 training, untested) it, loss without the head, conf")
+    assert said.elsewhere(costs.contested(None, "natural", "tiny"), small) == said.elsewhere(natural[:2], small) == ""
+    rows = {"random": (0, 1), costs.UNIT: (1, 3), "confidence": (3, 3), "votes": (0.5, 1), "leave-one-out": (2, 2)}
+    rows = pd.DataFrame(rows | {"positional": (4, 6)}, ["a", "b"]).rename_axis("test set").reset_index()
+    told = said.elsewhere(rows.melt("test set", var_name="criterion").assign(model="m", seeds=1), small)
+    assert "positional gain +1.0 to +5.0 BLEU over random, votes 0.0 to +0.5. In" in told and told.endswith("choice 76.7.")
 
 
 def test_nothing_is_made_to_tell_what_the_contest_took(tmp_path):
@@ -233,21 +235,21 @@ def model():
 def test_operations_stand_beside_the_passes_of_a_definition(model):
     ids = torch.randint(2, 60, (2, 9), generator=torch.Generator().manual_seed(0))
     model.set_attn_implementation("eager")
-    table = costs.counted(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids[:, :7]}, 10.0)
-    assert set(table.index) == {*costs.PRICED} - {"votes", "L1 gates", "confidence"}
+    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids[:, :7].clone()}
+    table = costs.counted(model, batch, {costs.MAP: 10.0, "L1 gates": 3.0})
+    assert set(table.index) == {*costs.PRICED} and table.counted["confidence"] == pytest.approx(0.5, abs=0.1)
+    assert (table.passes["L1 gates"], table.theory["votes"], table.counted["L1 gates"]) == ("3 × (1 + 1)", 0.5, 3)
     assert table.passes["cp"] == "1 + 7" and table.theory["cp"] == 4 and table.theory[costs.MAP] == 15
     assert table.theory["leave-one-out"] == (1 + len(heads.index(model))) / 2 > table.counted["leave-one-out"] > 1
     assert table.counted[costs.UNIT] == 1 < table.counted["cp"]
     priced = table.assign(cost=table.counted * 1.5)
     priced.loc["alpha_beta", "cost"] *= 3
-    turned = pd.DataFrame(
-        {"what": ["cp, both over reverse", "cp, fast over obvious"], "quantity": "ratio", "value": [1.6, 9.0]}
+    assert said.understood(priced, POINTS) == (
+        "Counted operations are within a factor of two for 7 of 8 measured costs (LRP αβ 4.5 times what they say)."
+        " At 64 tokens confidence takes 1.600 seconds, gradient importance 2.000."
     )
-    told = said.understood(priced, {"relevance_speed": turned.assign(group="a model, 7 tokens")})
-    assert told.startswith("Counted operations are within a factor of two for 4 of 5 measured costs; ")
-    assert "; LRP αβ took 4.5 times what they say. Running forward" in told and "1.6 times as fast (7 tokens" in told
     assert table.passes["leave-one-out"].endswith(f"(encoder alone: {1 + len(heads.index(model, ('encoder',)))})")
-    assert costs.beside(table, priced.assign(what="a", cost_low=1.0, cost_high=1.0)).index[0] == costs.UNIT
+    assert costs.beside(table, priced.assign(what="a", cost_low=1.0, cost_high=1.0)).index[2] == costs.UNIT
 
 
 def test_the_text_on_which_operations_are_counted_is_of_middle_length(monkeypatch):
@@ -256,9 +258,11 @@ def test_the_text_on_which_operations_are_counted_is_of_middle_length(monkeypatc
     text = SimpleNamespace(model=tiny_model("marian"), held_out=lambda budget, first: batches)
     monkeypatch.setattr(subjects, "of_name", lambda settings, name, seed: text)
     settings = {"relevance": 60, "training": {"steps": 1, "batch_tokens": 64}, "pruning": {"steps": 100}}
+    settings["comparison"] = {"l1": {"steps": 5, "batch_tokens": 64}}
     monkeypatch.setattr(subjects, "names", lambda settings, chosen: ["any"])
     _, few, reads = costs.sample(settings, "", 1)
-    assert few["labels"].shape == (costs.SENTENCES, 5) and reads == 100 * 64 / (2 * 20 * sum(lengths))
+    assert few["labels"].shape == (costs.SENTENCES, 5) and reads["L1 gates"] == 5 * 64 / (2 * 20 * sum(lengths))
+    assert reads[costs.MAP] == 20 * reads["L1 gates"]
 
 
 def test_a_decoder_s_measures_stand_beside_the_obvious_way_and_their_floor():
@@ -276,15 +280,11 @@ def test_time_that_grows_fastest_with_length_is_told_by_its_last_doubling():
     frame = pd.DataFrame(rows, columns=["what", "group", "quantity", "value"]).assign(low=0.4, high=1.6, size="laptop")
     slopes, points = costs.growth(frame)
     assert slopes["last"].tolist() == pytest.approx([2, 0.5]) and len(points) == 6
-    lone = points[points["what"] == "cp"]
-    both = pd.concat([lone.replace("cp", f"relevance, {rule}") for rule in ("cp", "alpha_beta")])
-    counts = pd.DataFrame({at: {"relevance, cp": 2.0 * at / 32} for at in (32.0, 64.0)})
-    assert said.steepest(both, counts) == (
-        "From 32 to 64 tokens relevance takes 4.0 times as long. From 16 to 32, signed rules take 2.0 times as long,"
-        " counted 2.0 times: the savings above hides the square."
+    both = points.replace({"cp": "relevance, cp", "other": "importance per example"})
+    told = said.steepest(both, pd.DataFrame({"cost": [4.5]}, ["cp"]))
+    assert told.startswith(
+        "From 32 to 64 tokens relevance takes 4.0 times as long. At 64 its price is 5.66 gradient importances"
     )
-    done = costs.counted_growth(points.assign(at=points["at"] / 4), "tiny")
-    assert list(done) == [8, 16] and 2 < done[16]["importance per example"] < done[16]["relevance, cp"] < 5
-    assert not done.index.str.contains("alpha").any()
+    assert told.endswith(" (conservative), in the contest 4.5.")
     (axis,) = whole(figures.growth(slopes, points)).axes
     assert {"relevance, conservative: 2.0", "other: 0.5"} <= {text.get_text() for text in axis.texts}
