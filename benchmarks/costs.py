@@ -202,13 +202,6 @@ def numbers(found: Mapping[str, pd.DataFrame], names: str | Sequence[str], quant
     return frame
 
 
-def remarks(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """What was tried and gave no number, with what it said."""
-    frame = pd.concat([frame.assign(benchmark=name) for name, frame in found.items()], ignore_index=True)
-    frame = frame.loc[frame.value.isna(), ["benchmark", "what", "group", "note"]].reset_index(drop=True)
-    return frame.assign(note=frame.note.str.replace("the rule knows the reverse", "LRP αβ is implemented in reverse"))
-
-
 def heart(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """What everything costs, in units of a plain thing, beside the obvious way to do it (`HEART`); of the last model of each.
 

@@ -18,20 +18,13 @@ TIMED = (
     "Measures were timed once in every training of the contest, in one process; one reading gives confidence and positional. "
     "L0's time is that of its own run, evaluations included; such clocks differ severalfold: rather trust its passes.\n\n"
     "All other times are of models with random weights. Every way runs once in every repeat, in random order. Nothing is timed "
-    "before the study's way and the obvious way gave the same numbers; of relevance that is one target token at a time, each "
-    "with a forward pass of its own."
+    "before the study's code and ordinary code gave the same numbers."
 )
 REMOVED = (
     "The encoder-decoder loses single heads; the Llama-style decoder loses query heads group by group, and a key-value head "
     "with its last query head."
 )
 LIMITS = "Small models, most with random weights, on two cores."
-
-
-def absent(remarks: pd.DataFrame) -> str:
-    """Of `remarks`: the libraries that are not compared because they, or what they need, are not here; "" if there are none."""
-    gone = remarks[remarks.note.str.contains("does not import|not installed")]["what"].str.split(", ").str[-1]
-    return f"Not compared: {listed(dict.fromkeys(gone))}, for this environment lacks their dependencies." if len(gone) else ""
 
 
 def told_apart(steps: pd.DataFrame) -> str:
@@ -94,8 +87,9 @@ def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.Da
     dear = ("L1 gates", "leave-one-out")
     known = {text: part[part.any(axis=1)] for text, part in known.items() if {UNIT, *dear, *half} <= {*part}}
     if UNIT in rows.index and not (rows.lead_high[rows.cost != rows.cost[UNIT]] < 0).any():
-        made = f"{ranked.model.iloc[0]}, {count(int(ranked.seeds.iloc[0]), 'training')}"
-        said = f"Choose by gradient importance: nothing is shown better ({made}). Training on takes L0's steps."
+        said = (
+            f"By gradient importance: nothing is shown better ({ranked.model.iloc[0]}). Training on takes as many steps as L0."
+        )
         lines.append(f"*You train on.* {said}")
     if {*dear} <= {*rows.index} and known:
         losses = [part.assign(half=part[half].min(axis=1)) for part in known.values()]
@@ -107,9 +101,11 @@ def closing(table: pd.DataFrame, ranked: pd.DataFrame, shots: Mapping[str, pd.Da
         )
         said = f"{said} untested), by {other}) in {listed(less[dear[1]])}, by confidence or positional in"
         lines.append(f"*You do not train on.* {said} {listed(less['half'])}.")
-    times = {name: interval(*small.loc[name, ["ratio", "ratio_low", "ratio_high"]], ".1f") for name in small.index}
-    told = {name: f"{small.value[name]:.1f} and {said}" for name, said in times.items()}
-    chance = interval(*small.loc["random heads off", ["value", "low", "high"]], ".1f")
+    times, bleu = (
+        {name: interval(value, low, high, ".1f") for name, value, low, high in small[[*columns]].itertuples()}
+        for columns in (("ratio", "ratio_low", "ratio_high"), ("value", "low", "high"))
+    )
+    told, chance = {name: f"{small.value[name]:.1f} and {said}" for name, said in times.items()}, bleu["random heads off"]
     whole, rest = map(number, small.attrs["steps"])
     said = f"Train small: with fewer layers BLEU {told['fewer layers']} times the whole's speed; narrower, {told['narrower']}"
     said = f"{said} (notebook 4, {small.seeds.iloc[0]:.0f} trainings, {whole} steps). As small without heads, trained on for"

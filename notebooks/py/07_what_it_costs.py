@@ -268,7 +268,7 @@ answer.fill(
     key if len(by_cost) else "growth",
     said.closing(by_cost, contest, shots, small),
     " ".join(filter(None, [best, said.elsewhere(there, small)])),
-    "\n\n".join([*told, machine, said.absent(costs.remarks(found))]),
+    "\n\n".join([*told, machine]),
 )
 
 # %% [markdown]

@@ -30,7 +30,6 @@ def test_results_are_what_was_kept_with_its_sidecar_here_or_in_the_project(tmp_p
     keep("heads_overhead", "tiny", [*RATIOS, common.row("captum", "2 layers", "ratio", float("nan"), "not installed")])
     found = costs.results("tiny", ["heads_overhead"])
     assert costs.numbers(found, "heads_overhead", "ratio").value.tolist() == [1.0, 1.2]
-    assert costs.remarks(found).values.tolist() == [["heads_overhead", "captum", "2 layers", "not installed"]]
     fact = costs.facts(found).loc["heads_overhead", "tiny"]
     assert (fact.difference, fact.bound, fact.repeats, fact.device) == (1e-7, 1e-5, 3, "cpu")
     (results := tmp_path / "benchmarks" / "results").mkdir(parents=True)
@@ -70,13 +69,6 @@ def test_what_everything_costs_beside_the_obvious_way():
         "Clear of noise on every model timed: coreference in four heads per layer (30 %). The rest adds at most 40 %, on some"
         " model within noise."
     )
-
-
-def test_libraries_that_are_not_here_are_told():
-    remarks = pd.DataFrame(
-        {"what": ["relevance, zennit", "lxt", "fast"], "note": ["x does not import: y", "not installed", "slow"]}
-    )
-    assert said.absent(remarks).startswith("Not compared: zennit and lxt,") and said.absent(remarks[2:]) == ""
 
 
 def test_wall_times_count_every_run_once_for_the_first_notebook_that_needs_it(tmp_path):
@@ -184,7 +176,7 @@ def test_the_last_words_say_what_to_do_with_and_without_training_on():
     shots = pd.DataFrame(shots, columns=["model", "heads", "criterion", "change"])
     small = costs.smaller()
     train, at_once, speed, _, limits = said.closing(rows, contest, {"text": shots}, small).splitlines()
-    assert "nothing is shown better (EN-RU, 3 trainings)" in train and limits.endswith(said.LIMITS)
+    assert "nothing is shown better (EN-RU)" in train and limits.endswith(said.LIMITS)
     assert "by L1 gates (10 times the price) than by gradient importance in 2 of 2 on text" in at_once
     assert at_once.endswith("by loss without the head (28 times) in 0, by confidence or positional in 1.")
     assert "BLEU 82.1 and 1.3 [1.2, 1.4] times" in speed and speed.endswith("in grouped models 76.9 [76.1, 77.7].")
