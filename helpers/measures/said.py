@@ -127,7 +127,7 @@ def answered(elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], w
     (gradient, rules, confidence), others = ([ends(rho[rho.index.isin(g)], ".2f") for g in groups] for rho in (every, rest))
     (need, found), beside = needing(words), against_fixed(needing(words)[0]).said
     best = beside.index[beside == "more"]
-    who = f"only the rule {best[0]} beats" if len(best) == 1 else f"{len(best) or 'no'} rules beat"
+    who = f"only *{best[0]}* beats" if len(best) == 1 else f"{len(best) or 'no'} rules beat"
     partly = "partly" if every.drop("gradient, example").min() > 0 else "not by every measure"
     confidence += "; Europarl's intervals overlap" * bool(elsewhere and enough[0].low.max() < enough[0].high.min())
     first = "; Europarl, small model" * bool(elsewhere)
@@ -135,7 +135,7 @@ def answered(elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], w
         f"**For a model, {partly}; for one word, {who} one fixed head.** Gradient importance ranks a layer's heads like the"
         f" loss without each at {gradient} (rank correlation{first}), relevance at {rules}, confidence at {confidence}."
     )
-    told += f" In {len(few)} others, where fewer heads cost: {', '.join(others)}." * bool(few)
+    told += f" In {len(few)} others, where fewer cost: {', '.join(others)}." * bool(few)
     same = f" Of {len(need)} {'Europarl ' * bool(elsewhere)}words {need.needs.value_counts().max()} need the same head most;"
     each = [f"{name}{' is right' * (i < 1)} for {found.found[name]} ({beside[name]})" for i, name in enumerate(found.index)]
     return told + f"{same} {', '.join(each)}." * bool(len(need))
@@ -343,7 +343,7 @@ def answer(found: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, every: 
         place, of = natural(figures).iloc[-1][["positional heads", "heads"]]
         lack[lack.index("no positional head")] += f" (Europarl, paper's width: {place:.0f} of {of:.0f})"
     if "rare-token" not in have:
-        best, undecided = rare.loc[rare["two rarest"].idxmax()], (own.side[own.function == "rare"] == "open").sum()
+        best, undecided = rare.loc[rare["two rarest"].fillna(0).idxmax()], (own.side[own.function == "rare"] == "open").sum()
         paper = f"; paper {number(RAREST + printed.beyond.max(), '%')}" * bool(len(printed))
         reached = interval(best["two rarest"], best.low, best.high, "%")
         lack[-1] += f" ({f'{undecided} undecided: ' * bool(undecided)}{reached}{paper})"
@@ -374,9 +374,10 @@ def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
         told = f"{told[:-1]}; the paper, without tests of significance, counts estimates. Of its {paper.sum()},"
         told += f" {(paper & ours).sum() or 'none'} return by estimate ({luck:.1f} by chance)"
         best = beyond[[*own.model.unique()]]
-        never = paper.any(1) & (best < -1e-9).all(axis=1)
-        for name in beyond.index[never]:
-            told += f"; {name} (there {listed(f'{100 * x:+.0f}' for x in sorted(beyond.loc[name, [*texts.values()]]))})"
+        never = beyond[paper.any(1) & (best < -1e-9).all(axis=1)]
+        if len(never):  # the one that the paper sees most clearly
+            there, name = never[[*texts.values()]], never[[*texts.values()]].max(axis=1).idxmax()
+            told += f"; {name} (there {listed(f'{100 * x:+.0f}' for x in sorted(there.loc[name]))})"
             told += f" in none of our models ({ends(100 * best.loc[name], '+.0f')})"
         told += "."
     return told

@@ -146,7 +146,7 @@ def against_fixed(need: pd.DataFrame, part: str = "") -> pd.DataFrame:
     own, right = need[[f"{rule}{part}" for rule in RULES]].astype(bool), need.needs.isin(best)
     found = pd.DataFrame({"more": own[~right].sum(), "fewer": (~own[right]).sum()})
     found["p"] = holm([binomtest(more, max(more + fewer, 1)).pvalue for more, fewer in found.to_numpy()])
-    found["said"] = np.where(found.p >= 0.05, "cannot tell", np.where(found.more > found.fewer, "more", "fewer"))
+    found["said"] = np.where(found.p >= 0.05, "undecided", np.where(found.more > found.fewer, "more", "fewer"))
     return found.set_axis([named(rule).removeprefix("relevance, ") for rule in RULES])
 
 

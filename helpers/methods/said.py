@@ -57,7 +57,7 @@ def beside(won: pd.DataFrame) -> str:
     like = f" random draws{' of its types' * (rows.method.iloc[0] == ALIKE)}"
     parts = [
         f"*{row.choice}* {_at((row.own, row.own_low, row.own_high), ',.0f', 1000)}, below {row.beaten} of {row.draws}"
-        f"{like * (not place)} (mean {number(1000 * row.rise, ',.0f')}){', perhaps by chance' * (row.beaten < row.draws)}"
+        f"{like * (not place)} (mean {number(1000 * row.rise, ',.0f')}){', undecided' * (row.beaten < row.draws)}"
         for place, row in enumerate(rows.itertuples())
     ]
     return f"With {won['heads'].max()} off, in {UNIT}: {'; '.join(parts)}."

@@ -260,7 +260,8 @@ def test_what_is_said_follows_the_numbers():
     assert found.index[0] == "gradual pruning"
     low, high = stats.t.interval(0.95, 1, -1.6, 2.0)
     assert found.loc["relevance, LRP αβ", ["gap", "low", "high"]].tolist() == pytest.approx([-1.6, low, high])
-    told = said.beside_gates({"m": found.assign(left=3, total=4)}, "gradual pruning", "unknown")
+    two = {"none": found[:0].assign(left=3, total=4), "m": found.assign(left=3, total=4)}  # of the first nothing was chosen
+    told = said.beside_gates(two, "gradual pruning", "unknown")
     assert told.startswith("m (2 trainings, 3/4 left): *gradual pruning* -0.10 [") and ";" not in told
     chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 3, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=[0.02, 1.0], family=2)

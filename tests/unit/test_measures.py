@@ -719,8 +719,8 @@ def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
     there = {"Europarl": (0.75, 0.5, 0.9)}
     told = said.answered(there, frames, words)
     assert "relevance at 0.30 to 0.60, confidence at 0.60 to 0.70; Europarl's intervals overlap. In 1 others" in told
-    assert "fewer heads cost: 0.02, 0.02, 0.02. Of 3 Europarl words 2 need the same head most; AttnLRP is right for 3" in told
-    assert "for one word, no rules beat one" in told and "LRP αβ for 1 (cannot tell)." in told and len(told.split()) <= 90
+    assert "fewer cost: 0.02, 0.02, 0.02. Of 3 Europarl words 2 need the same head most; AttnLRP is right for 3" in told
+    assert "for one word, no rules beat one" in told and "LRP αβ for 1 (undecided)." in told and len(told.split()) <= 90
     assert "words" not in said.answered({}, frames, words.assign(cost=0.0)) and "overlap" not in said.answered(
         {}, frames, words
     )
@@ -735,7 +735,7 @@ def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
     more = [need[2:].assign(needs=f"layer 2 head {i}", alpha_beta=i < 3) for i in range(12)]
     found = against_fixed(many := pd.concat([need[:2], *more]))  # AttnLRP 12 : 0, p 2 / 2 ** 12, Holm's of three; LRP αβ 3 : 2
     assert found[["more", "fewer"]].to_numpy().tolist() == [[3, 2], [12, 0], [12, 0]]
-    assert found.p.tolist() == pytest.approx([1, 6 / 2**12, 6 / 2**12]) and [*found.said] == ["cannot tell", "more", "more"]
+    assert found.p.tolist() == pytest.approx([1, 6 / 2**12, 6 / 2**12]) and [*found.said] == ["undecided", "more", "more"]
     assert against_fixed(many, ", in its layer").more.tolist() == [11] * 3
     ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
     assert said.by_rank(ranks).endswith("has on average rank 2.0 of confidence. Chance gives 4.5.")

@@ -58,7 +58,7 @@ def test_choices_stand_beside_random_heads_of_the_same_types():
     table = won({"gradient": 0.1, "loss without": 0.3}, 0.2, 1.0)
     assert said.beside(table) == (
         "With 3 off, in millinats per token: *gradient* 100 [90, 110], below 3 of 3 random draws of its types (mean 200);"
-        " *loss without* 300 [290, 310], below 0 of 3 (mean 200), perhaps by chance."
+        " *loss without* 300 [290, 310], below 0 of 3 (mean 200), undecided."
     )
 
 

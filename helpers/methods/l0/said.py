@@ -368,9 +368,11 @@ def beside_gates(ways: Mapping[str, pd.DataFrame], *names: str) -> str:
     told = []
     for title, table in ways.items():
         own = table[table.index.isin(names)].reindex([name for name in names if name in table.index])
+        if own.empty:
+            continue
         each = (f"*{one.Index}* {interval(one.gap, one.low, one.high, '+.2f')}" for one in own.itertuples())
-        left = f"{table.left.iloc[0]:.0f}/{table.total.iloc[0]:.0f} left"
-        told += [f"{title} ({count(int(table.of.iloc[0]), 'training')}, {left}): {', '.join(each)}"] if len(own) else []
+        left = f"{own.left.iloc[0]:.0f}/{own.total.iloc[0]:.0f} left"
+        told.append(f"{title} ({count(int(own.of.iloc[0]), 'training')}, {left}): {', '.join(each)}")
     return "; ".join(told)
 
 
