@@ -266,11 +266,8 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cor
 
 def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
     """Date back notebooks of a run that were executed with other parameters, in whichever checkout: they are made again."""
-    for path in (run / f"{name}.ipynb" for name in names):
-        if not path.exists():
-            continue
-        given = study.read_json(path)["metadata"].get("papermill", {}).get("parameters", {})
-        if {name: given.get(name) for name in asked} != asked:
+    for path in filter(Path.exists, (run / f"{name}.ipynb" for name in names)):
+        if not asked.items() <= study.read_json(path)["metadata"].get("papermill", {}).get("parameters", {}).items():
             os.utime(path, (1, 1))  # Snakemake takes the time 0 for none
 
 

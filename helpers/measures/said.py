@@ -107,13 +107,18 @@ def judged(root: Path) -> dict[str, pd.DataFrame]:
     return found
 
 
-def finding(need: pd.DataFrame, found: pd.DataFrame, same: pd.DataFrame) -> str:
-    """Of `sentence.needing` and `fixed`: which rules name the needed head for more words than the best fixed head, or fewer."""
-    beside, within = against_fixed(need), against_fixed(need, ", in its layer")
-    (best, layers, of), told = same.iloc[-1], within.index[within.p < 0.05]
-    each = ", ".join(f"{name} {beside.said[name]} (p {beside.p[name]:.2g})" for name in found.index)
-    test = f"Sign test against the best fixed head ({best} of {of}; words as independent, Holm): {each}."
-    return f"{test} Within layers {listed(told)} ({ends(found['in its layer'])}) is told from fixed heads ({layers})."
+def finding(need: pd.DataFrame, found: pd.DataFrame, same: pd.DataFrame, gradient: pd.Series) -> str:
+    """Of `sentence.needing` and `fixed`: which rules name the needed head for more words than a fixed head, or fewer.
+
+    gradient: gradient importance, whose largest heads are fixed before the words are looked at.
+    """
+    within, inside = ", in its layer", found["in its layer"]
+    beside, hindsight, before = against_fixed(need), against_fixed(need, within), against_fixed(need, within, gradient)
+    each = ", ".join(f"{name} {beside.said[name]} (p {beside.p[name]:.1g})" for name in found.index)
+    told, ahead = hindsight.index[hindsight.p < 0.05], before.index[before.said == "more"]
+    layers = f"Within layers {listed(told)} ({ends(inside)}) is told from it ({same['in its layer'].iloc[-1]})"
+    more = f"; {listed(ahead)} beat gradient importance's heads ({same['in its layer'].iloc[0]})" * bool(len(ahead))
+    return f"Sign tests (Holm) against the best fixed head: {each}. {layers}{more}."
 
 
 def answered(elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], words: pd.DataFrame) -> str:
@@ -273,9 +278,9 @@ def higher(rows: pd.DataFrame, clear: bool) -> list[str]:
     return [f"{x.Index} {interval(x.difference, x.low, x.high, '.1f')}" for x in rows.itertuples() if bool(x.clear) == clear]
 
 
-def graded(figures: Path) -> list[str]:
-    """How the positional score of encoder heads ranks a layer's like their cost, published, on generated and natural text."""
-    where = "kind == 'encoder' and truth == 'leave-one-out' and heads == 'within layers' and measure == 'positional'"
+def graded(figures: Path, measure: str = "positional") -> list[str]:
+    """How a score of encoder heads ranks a layer's like their cost, published, on generated and natural text."""
+    where = f"kind == 'encoder' and truth == 'leave-one-out' and heads == 'within layers' and measure == '{measure}'"
     paths = (layout.Chapter(figures / track / "06_do_measures_agree").table("predictors") for track in layout.TRACKS)
     rows = [pd.read_csv(path).query(where).iloc[0] for path in paths]
     return [f"{interval(row.rho, row.low, row.high, '.2f')}, {count(int(row.models), 'model')}" for row in rows]
@@ -355,10 +360,15 @@ def answer(found: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, every: 
     rows, layer = table.loc[LOSS].drop(index="all models"), ranks.costliest(every)
     sure, unsure = higher(rows, True), higher(rows, False)
     often = f"In {len(sure)} of {len(rows)} models yes, in {len(unsure)} we cannot tell" if sure else "We cannot tell"
+    (one, two), every_one = (
+        (graded(figures, name)[1].rpartition(",")[0] for name in ("positional", "syntactic")),
+        table.loc[LOSS],
+    )
+    pooled = interval(*every_one.loc["all models", ["difference", "low", "high"]], ".1f")
     more = (
-        f" Do they matter? {often}** (places higher by cost: {', '.join(sure or unsure)}). In layer {layer + 1}, the costliest,"
-        f" {of_layer(every, layer)} has one. On Europarl more positional heads cost more (rank correlation"
-        f" {graded(figures)[1].rpartition(',')[0]})."
+        f" Do they matter? {often}** (pooled {pooled} places higher by cost). In layer {layer + 1}, the costliest,"
+        f" {of_layer(every, layer)} has one. On Europarl more positional ({one}) and syntactic heads ({two}) cost more"
+        f" (rank correlation)."
     )
     return f"**{told}: {', but '.join(parts)}.{more if table.layers.any() else '**'}"
 
@@ -378,7 +388,7 @@ def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
         if len(never):  # the one that the paper sees most clearly
             there, name = never[[*texts.values()]], never[[*texts.values()]].max(axis=1).idxmax()
             told += f"; {name} (there {listed(f'{100 * x:+.0f}' for x in sorted(there.loc[name]))})"
-            told += f" in none of our models ({ends(100 * best.loc[name], '+.0f')})"
+            told += f" in none of these models ({ends(100 * best.loc[name], '+.0f')})"
         told += "."
     return told
 
@@ -386,7 +396,7 @@ def found(cases: pd.DataFrame, texts: Mapping[str, str]) -> str:
 def works(sides: Mapping[str, Iterable[str]]) -> str:
     """For which functions no head passes, because even the best one fails or is undecided: the takeaway of examples."""
     best = {name: "for" if "for" in own else "open" if "open" in own else "against" for name, own in sides.items()}
-    parts = {"against": "even the best head fails for {}", "open": "it is undecided for {}"}
+    parts = {"against": "of these models even the best head fails for {}", "open": "it is undecided for {}"}
     told = [said.format(listed(names)) for side, said in parts.items() if (names := [n for n in best if best[n] == side])]
     return f"{'; '.join(told).capitalize()}." if told else "A head passes for each function."
 

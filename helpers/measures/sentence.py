@@ -108,7 +108,7 @@ def one_by_one(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> pd.
         lost.append((plain.gather(-1, top) - cut.gather(-1, top))[:, 0].cpu().numpy())
     cost, parts = np.array(lost), top[:, 0].split(live.sum(1).tolist())
     whole = np.concatenate([np.isin(range(len(part)), whole_words(subject.target.pieces(part.tolist()))) for part in parts])
-    called, layers = (np.array(x) for x in zip(*((f"layer {a + 1} head {b + 1}", a) for _, a, b in every), strict=True))
+    called, layers = (np.array(x) for x in zip(*((_called(a, b), a) for _, a, b in every), strict=True))
     need = cost.argmax(0)
     table = pd.DataFrame({"cost": cost.max(0), "needs": called[need]})
     for rule in RULES:
@@ -126,23 +126,28 @@ def needing(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return need, pd.DataFrame(found, ["found", "in its layer", "words"]).T.sort_values("found", ascending=False, kind="stable")
 
 
+def _called(layer: int, head: int) -> str:
+    return f"layer {layer + 1} head {head + 1}"
+
+
 def fixed(need: pd.DataFrame, measures: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Of `needing`: the same of answers that never change: a measure's largest head, of all or of the layer; the best one."""
     found, same = {}, need.needs.value_counts()
     for name, own in ((name, column.xs("encoder", level="kind")) for name, column in measures.items()):
-        one, *each = (f"layer {a + 1} head {b + 1}" for a, b in (own.idxmax(), *own.groupby(level="layer").idxmax()))
+        one, *each = (_called(*at) for at in (own.idxmax(), *own.groupby(level="layer").idxmax()))
         found[name] = (need.needs == one).sum(), need.needs.isin(each).sum(), len(need)
     best = max(same, default=0), same.groupby(lambda at: at.partition(" head")[0]).max().sum(), len(need)
     return pd.DataFrame(found | {"best fixed head": best}, ["found", "in its layer", "words"]).T
 
 
-def against_fixed(need: pd.DataFrame, part: str = "") -> pd.DataFrame:
-    """Of `needing`, by rule: on how many words it alone (more), or alone the best fixed head (fewer), is right; said: in words.
+def against_fixed(need: pd.DataFrame, part: str = "", measure: pd.Series | None = None) -> pd.DataFrame:
+    """Of `needing`, by rule: on how many words it alone (more), or alone a fixed head (fewer), is right; said: in words.
 
     p: exact sign test over words as if independent (McNemar 1947), Holm's over rules; ", in its layer": a fixed head a layer.
+    That head is the one needed by most words, or the largest one by a measure of encoder heads.
     """
-    same = need.needs.value_counts()
-    best = same.groupby(lambda at: at.partition(" head")[0]).idxmax() if part else same.index[:1]
+    same = need.needs.value_counts() if measure is None else measure.set_axis([_called(*at) for at in measure.index])
+    best = same.groupby(lambda at: at.partition(" head")[0]).idxmax() if part else same.nlargest(1).index
     own, right = need[[f"{rule}{part}" for rule in RULES]].astype(bool), need.needs.isin(best)
     found = pd.DataFrame({"more": own[~right].sum(), "fewer": (~own[right]).sum()})
     found["p"] = holm([binomtest(more, max(more + fewer, 1)).pvalue for more, fewer in found.to_numpy()])

@@ -38,7 +38,7 @@ def together(curve: pd.DataFrame, off: int, other: str) -> str:
     own, its = (_at(curve.loc[off, [f"{of}times{end}" for end in ("", "_low", "_high")]]) for of in ("", "other "))
     told = f"No: together, the {off} cheapest alone cost {own} times the sum of their single costs, by *{other}* {its} times."
     among = listed(ends(known[f"{of}times"], ".1f") for of in ("", "other "))
-    return f"{told} Wherever surely more ({ends(known.index)} off): {among}."
+    return f"{told} Where both surely cost more ({ends(known.index)} off): {among}."
 
 
 def _at(parts: Any, form: str = ".1f", times: float = 1) -> str:
@@ -83,7 +83,11 @@ def price(results: pd.DataFrame) -> str:
     shares = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
     names = {heads: shares.get(1 - heads / total, str(total - heads)) for heads in left}
     free = [heads for heads in told if rows["change high"][first, heads] >= 0]
-    groups = {"yes": free, "at a price": [heads for heads in told if heads not in free], "not told from random heads": vain}
+    groups = {
+        "yes": free,
+        "at a price": [heads for heads in told if heads not in free],
+        "not told from random heads of the same types": vain,
+    }
     lead = "; ".join(f"{listed(map(names.get, group))}, {text}" for text, group in groups.items() if group)
     own, more = (
         [_at(-rows.loc[(name, heads), [of, f"{of} high", f"{of} low"]]) for heads in told]
@@ -123,7 +127,9 @@ def elsewhere(folder: Path) -> str:
     cut = cut[(cut.model != DECODER) & (cut[GRADIENT] > 0)]
     dearer, every = cut[f"{GRADIENT}, by layer"] > cut[GRADIENT], cut.model.str.endswith(EVERY)
     told = f"Divided by its layer's norm, as in Michel et al., gradient importance costs more in {dearer[every].sum()} of"
-    told += f" {every.sum()} cuts of heads of all types and {dearer[~every].sum()} of {(~every).sum()} of encoder heads alone"
+    less = (cut[f"{GRADIENT}, by layer"] < cut[GRADIENT])[~every].sum()
+    told += f" {every.sum()} cuts of heads of all types; of encoder heads alone in {dearer[~every].sum()}, less in {less},"
+    told += f" of {(~every).sum()}"
     return f"{told} (notebook 6, {count(len(cut.groupby([cut.model.str.removesuffix(EVERY), 'seed'])), 'training')})."
 
 

@@ -239,7 +239,7 @@ Markdown(said.stand_in(removal.stand_in(model, explained, unseen, apart), math.c
 #
 # If a model can spare one type of attention, any heads of it beat heads drawn from everywhere. So we also draw as many of each
 # type as the choice took (twenty draws each; choices of the same types share them). Our rule: cut by the cheaper choice, if it
-# beats all twenty of its types (by chance: one time in twenty-one).
+# beats all twenty of its types (by chance: one choice one time in twenty-one, the cheaper of two up to one in eleven).
 
 # %%
 beside = removal.beside_random(model, unseen, choices)

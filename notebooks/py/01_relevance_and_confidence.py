@@ -624,7 +624,7 @@ run.figure(
     figures.two_questions(frames, pd.concat([names, same]), "Europarl " * bool(natural)),
     "two_questions",
     caption="How well each measure ranks the heads of a layer, and how often it names the head that a word needs most.",
-    takeaway=notes.finding(need, names, same),
+    takeaway=notes.finding(need, names, same, rivals[0].xs("encoder", level="kind")),
     table="truth_agreement",
     explained=few,
     show=False,
@@ -670,10 +670,9 @@ display(Markdown(" ".join(also)))
 large = listed(f"{name} {interval(*row)}" for name, row in elsewhere.items())
 more = f"Relevance (LRP αβ, unless named) with confidence elsewhere, one training each: {large}." if elsewhere else ""
 found = example.needing(needed)[1]
-rule, (hits, _, of) = found.index[0], found.iloc[0]
-trust = f": {rule} found it for {hits} of {of} words" * bool(of)
-if natural:
-    trust += f" of generated text, but for {names.found[rule]} of {names.words[rule]} of Europarl" * bool(of)
+rule, of = names.index[0], len(need)
+trust = f": {rule} found it for {names.found[rule]} of {of} words (the best fixed head for {same.found.iloc[-1]})" * bool(of)
+trust += f" of Europarl, and for {found.found[rule]} of {found.words[rule]} of generated text" * bool(natural and of)
 answer, alike = notes.answered(elsewhere, frames, of_words), ends(whole[whole.weights == "trained"].rho, ".2f")
 of_natural = [row[0] for name, row in elsewhere.items() if "Europarl" in name and "width" not in name]
 alike += f" (Europarl {ends(of_natural, '.2f')})" * bool(of_natural)

@@ -453,22 +453,23 @@ def test_functions_are_found_where_the_best_head_passes():
     assert said.answer(found, *asked) == (
         "**Only in part: syntactic heads (by estimate 2 of 2 cases; paper 1 of 1), but no positional head (Europarl, paper's"
         " width: 1 of 48) and no rare-token head (1 undecided: 45 [42, 51] %; paper 50 %). Do they matter? In 1 of 2 models"
-        " yes, in 1 we cannot tell** (places higher by cost: a 1.0 [1.0, 3.0]). In layer 1, the costliest, none of 3 has one."
-        " On Europarl more positional heads cost more (rank correlation 0.69 [0.41, 0.84])."
+        " yes, in 1 we cannot tell** (pooled 1.2 [0.5, 3.0] places higher by cost). In layer 1, the costliest, none of 3"
+        " has one. On Europarl more positional (0.69 [0.41, 0.84]) and syntactic heads (0.40 [0.08, 0.60]) cost more"
+        " (rank correlation)."
     )
     syntax = pd.DataFrame({"function": "dobj", "beyond": [0.0, -0.1, 0.2, 0.1, 0.2, -0.1], "case": [*"abcabc"]})
     syntax = syntax.assign(model=["WMT"] * 3 + ["m"] * 3, printed=[True] * 3 + [False] * 3, side="", passes=False)
     told = said.found(syntax, {"m": "WMT"})  # chance: 2 × 2 / 3
-    assert told.endswith("Of its 2, 1 return by estimate (1.3 by chance); c (there +20) in none of our models (-10).")
+    assert told.endswith("Of its 2, 1 return by estimate (1.3 by chance); c (there +20) in none of these models (-10).")
     assert "cases; paper 1 to 2 of 3)" in said.answer(pd.concat([found[~found.printed], syntax[:3]]), *asked)
     every = measured.functions_found(best, relations, rare, {name: ["for", "against"] for name in sides}, [])
     told = said.answer(every, MATTER.assign(layers=0), *asked[1:])
     assert told == "**Yes: syntactic heads (by estimate 2 of 2 cases), positional heads and rare-token heads.**"
-    assert "? We cannot tell** (places higher by cost: a 1.0" in said.answer(every, MATTER.assign(clear=False), *asked[1:])
+    assert "? We cannot tell** (pooled 1.2 [0.5" in said.answer(every, MATTER.assign(clear=False), *asked[1:])
     none = measured.functions_found(best, relations, rare, {name: ["against"] * 2 for name in sides}, [])
     assert said.answer(none, *asked).startswith("**No: no syntactic head, no positional head (Europarl")
     assert said.works({"a": ["open", "for"], "b": ["against"], "c": ["open", "against"]}) == (
-        "Even the best head fails for b; it is undecided for c."
+        "Of these models even the best head fails for b; it is undecided for c."
     )
     axis = figures.functions_found(found).axes[0]
     told = [text.get_text() for text in axis.texts]
@@ -731,12 +732,15 @@ def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
     need, found = needing(words)
     same = fixed(need, {"gradient": shares([1.0, 2.0], [3.0, 0.0])})  # layer 2 head 1; in layer 1 head 2
     assert same.to_numpy().tolist() == [[1, 1, 3], [2, 3, 3]]
-    assert said.finding(need, found, same).endswith("Within layers none (3) is told from fixed heads (3).")
+    asked = need, found, same, pd.Series({(0, 0): 1.0, (0, 1): 2.0, (1, 0): 3.0, (1, 1): 0.0})
+    assert said.finding(*asked).endswith("Within layers none (3) is told from it (3).")
     more = [need[2:].assign(needs=f"layer 2 head {i}", alpha_beta=i < 3) for i in range(12)]
     found = against_fixed(many := pd.concat([need[:2], *more]))  # AttnLRP 12 : 0, p 2 / 2 ** 12, Holm's of three; LRP αβ 3 : 2
     assert found[["more", "fewer"]].to_numpy().tolist() == [[3, 2], [12, 0], [12, 0]]
     assert found.p.tolist() == pytest.approx([1, 6 / 2**12, 6 / 2**12]) and [*found.said] == ["undecided", "more", "more"]
     assert against_fixed(many, ", in its layer").more.tolist() == [11] * 3
+    before = against_fixed(many, ", in its layer", asked[-1])  # layer 1 head 2, which no word needs, and layer 2 head 1: once
+    assert before.more.tolist() == [13] * 3 and against_fixed(many, "", asked[-1]).fewer.tolist() == [0] * 3
     ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
     assert said.by_rank(ranks).endswith("has on average rank 2.0 of confidence. Chance gives 4.5.")
     assert "(1.5 in the Europarl model)" in said.by_rank(pd.concat([ranks, ranks[1:].assign(weights="natural", value=1.5)]))

@@ -29,7 +29,7 @@ def test_heads_cost_more_together_than_the_sum_of_each_alone():
     curve = pd.DataFrame([ROW, {**ROW, "times": 9.0}, {**ROW, "times": 99.0, "other times_low": 0.9}], [4, 6, 8])
     assert said.together(curve, 4, "a") == (
         "No: together, the 4 cheapest alone cost 5.0 [4.0, 10.0] times the sum of their single costs, by *a* 2.0 [1.6, 4.0]"
-        " times. Wherever surely more (4 to 6 off): 5.0 to 9.0 and 2.0."
+        " times. Where both surely cost more (4 to 6 off): 5.0 to 9.0 and 2.0."
     )
     for unsure in ({"alone_low": -0.005}, {"times_low": 0.9}):
         told = said.together(pd.DataFrame([{**ROW, **unsure}], [4]), 4, "a")
@@ -67,10 +67,9 @@ def test_the_headline_is_the_price_where_it_is_known():
     type_ = " Of 3 off, 3 and 3 are encoder heads; random heads of the same types raise the loss 2.0 and 0.7 times as much, of"
     type_ += " any type 10.0 and 3.3 times (means of 3 draws)."
     assert said.headline(choices, table) == f"**{said.beside(table)}**{type_}"
-    price = "**A quarter, yes; half, at a price; three quarters, not told from random heads.** Cut by *a*, a quarter"
-    price += (
-        " and half of the heads cost 0.5 [-0.5, 1.5] and 2.0 [1.0, 3.0] BLEU; by *b* 0.5 [-0.5, 1.5] and 2.0 [1.0, 3.0] more."
-    )
+    price = "**A quarter, yes; half, at a price; three quarters, not told from random heads of the same types.** Cut"
+    price += " by *a*, a quarter and half of the heads cost 0.5 [-0.5, 1.5] and 2.0 [1.0, 3.0] BLEU; by *b* 0.5 [-0.5, 1.5]"
+    price += " and 2.0 [1.0, 3.0] more."
     known = results()
     known.loc[known.method == removal.ALIKE, "change"] = -10
     assert said.beaten(known) == [2] and said.headline(choices, table, known) == price + type_
@@ -145,6 +144,6 @@ def test_in_short_is_what_notebook_6_bears_out(tmp_path):
         " 2 to 4 of 8 encoder heads surely change the loss alone (3 trainings)."
     )
     assert said.elsewhere(here) == (
-        "Divided by its layer's norm, as in Michel et al., gradient importance costs more in 2 of 2 cuts of heads of all types"
-        " and 1 of 2 of encoder heads alone (notebook 6, 3 trainings)."
+        "Divided by its layer's norm, as in Michel et al., gradient importance costs more in 2 of 2 cuts of heads of all types;"
+        " of encoder heads alone in 1, less in 0, of 2 (notebook 6, 3 trainings)."
     )
