@@ -39,7 +39,7 @@ def told_apart(steps: pd.DataFrame) -> str:
 def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, priced: pd.DataFrame) -> str:
     """Which measure to prune by, in bold and in sentences: of `pruning`, `contested` and `priced`."""
     rows = table.dropna(subset="cost").set_index("measure").sort_values("run")
-    made = f"{ranked.model.iloc[0]} ({count(int(ranked.seeds.iloc[0]), 'training')}; 95 %, not corrected)"
+    made = f"{ranked.model.iloc[0]} ({count(int(ranked.seeds.iloc[0]), 'training')})"
     good = rows[rows.above]
     if good.empty:
         return f"**We cannot tell.** On {made} no measure's interval against random heads excludes zero."
@@ -48,7 +48,7 @@ def cheapest(table: pd.DataFrame, ranked: pd.DataFrame, priced: pd.DataFrame) ->
     others = rows.drop(UNIT)
     better = others[others.lead_high < 0]
     said = f"On {made} it beats random heads after {number(priced.seconds[UNIT], '.1f')} seconds"
-    said += f"; L0 trains {number(priced.seconds[MAP], '.0f')}" if MAP in priced.index else ""
+    said += f"; L0 takes {number(priced.seconds[MAP], '.0f')}, but trains meanwhile" if MAP in priced.index else ""
     said += f". Of {count(len(others), 'other choice')}, at {ends(others.run, '.3g')} times its price,"
     said = f"{said} {_listed(better) if len(better) else 'none'} is shown better."
     return f"**To choose encoder heads, gradient importance (one forward, one backward pass) is enough.** {said}"

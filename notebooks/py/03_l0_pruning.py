@@ -493,6 +493,6 @@ closing = f"""
 """
 chosen = said.beside_gates(dict([*ways.items()][:1]), compared[0])
 answered = f" It takes no gates: choosing by the loss's slope changes BLEU, {chosen}." * said.cheap(ways)
-answered = said.lead(halves, decoders) + answered
+answered = said.lead(halves, decoders, least) + answered
 note = said.elsewhere(judged_there, other)
 verdicts.fill("fig7_beside_other_texts", closing, first=answered, note=note)

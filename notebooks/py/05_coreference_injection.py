@@ -286,7 +286,7 @@ display(folded("More: every control", minus))
 probed = [coreference.runs.likeness(one.rows[PROBED]) for one in trained.values() if PROBED in one.rows]
 rises, called = run.table(tables.rises(every), "rises"), said.chosen(drawn)
 choices = run.table(tables.choices(boards, called, losses), "choices")
-display(Markdown(said.which(over, own, rises, [*pd.concat(probed)] if probed else [], 1 / float(M.norm()))))
+display(Markdown(said.which(over, own, rises, table, [*pd.concat(probed)] if probed else [], 1 / float(M.norm()))))
 display(said.beside(over, table, choices, rises, called, links))
 
 # %% [markdown]

@@ -375,7 +375,9 @@ def test_what_carries_over_to_other_text():
     assert said_of.elsewhere(ranked, whole, ranked[ranked.criterion != said_of.UNIT], tested, "other") == ""
     equal = pd.DataFrame({"control": ["L0", "gradient importance", "random heads off"], "value": [1.0, 2, 3]})
     equal = equal.assign(seeds=5, low=0, high=9, change=4.0, change_low=3.0, change_high=5.0)
-    assert "by +4.0 [+3.0, +5.0] BLEU; *votes* alone," in said_of.printed(equal, tested)
+    assert "by +4.0 [+3.0, +5.0] BLEU, of gradient importance by +4.0 [+3.0, +5.0]; *votes* alone," in said_of.printed(
+        equal, tested
+    )
     assert said_of.even(equal).endswith("2.0 [0.0, 9.0] BLEU, random heads of grouped models 3.0 [0.0, 9.0] (5 trainings).")
 
 

@@ -214,6 +214,7 @@ def test_what_is_said_follows_the_numbers():
     told = "**By estimate, more encoder heads can go for 0.25 BLEU beside larger decoders.** 1×2 (layers×heads): 3 [5, 10] of"
     told += " 48; 2×8: 9 [5, 10] of 48; the paper's 6×8: 38 (WMT, for 0.15), 44 (OpenSubtitles). "
     assert said.lead(half, sizes) == f"{told}Intervals overlap; no pruning changed the decoder alone."
+    assert "2×8: 9 [5, 10] of 48 (hollow);" in said.lead(half.assign(worth=[1.0, 9.0]), sizes, 2.0)
     assert "Only 1×2's and 2×8's" in said.lead(half.assign(gone_high=[10, 4.0]), sizes)
     assert said.decoder_alone(gained).endswith("BLEU: 9.0 [0.5, 10.0] beside a, 1.0 [0.5, 10.0] beside b.")
     assert said.decoder_alone(gained[1:]) == "" and said.lead(half[:0], {}).startswith("No m")

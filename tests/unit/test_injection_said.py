@@ -94,13 +94,16 @@ def test_the_answer_claims_what_intervals_say():
 def test_which_heads_must_not_be_taken():
     rows = {MAIN: (0.5, 0.2, 0.9), "injected, random": (0.4, 0, 0.8), "injected, highest": (-0.6, -0.9, -0.2)}
     own, over = controls(**{"injected, random": (0.1, -0.2, 0.5)}), over_seeds(**rows)
-    assert said.which(over, own, costs(), [0.08, 0.16], 0.1) == (
+    off = {"masked, highest": (-2, -3, -1), "masked, lowest": (-0.1, -1, 1)}
+    assert said.which(over, own, costs(), scores(**rows | off), [0.08, 0.16], 0.1) == (
         "They must not be the most important. *Probing*, the authors' rule of 2021, takes heads that attend most like the"
         " matrix (cosine 0.08 to 0.16, hardly like it; attention spread evenly: 0.10). That they must be the least important we"
         " do not see: random heads (A, one draw) are not told apart from them in ROUGE-1. With links every choice that we"
-        " measured costs something; the least important had least to lose."
+        " measured costs something; the least important had least to lose. Against the same heads off (one training, no"
+        " shuffled links) links bring +1.4 ROUGE-1 in the most important heads, +0.6 in the least."
     )
-    told = said.which(over_seeds(**rows | {"injected, highest": (0.1, -0.2, 0.3)}), own.assign(change_low=0.05), costs()[:2])
+    rows |= {"injected, highest": (0.1, -0.2, 0.3)}
+    told = said.which(over_seeds(**rows), own.assign(change_low=0.05), costs()[:2], scores(**rows))
     assert told == (
         "Links may do no harm in the most important. That they must be the least important we see: random heads gain less."
     )

@@ -426,9 +426,11 @@ def elsewhere(ranked: pd.DataFrame, drawn: pd.DataFrame, other: pd.DataFrame, te
 
 def printed(equal: pd.DataFrame, tested: pd.DataFrame) -> str:
     """Of `tables.against_l0` of the first model, and of notebook 4's `equal_size`: Ni et al.'s choice beside L0."""
-    there = equal.set_index("control").loc["L0", ["change", "change_low", "change_high"]]
+    there = equal.set_index("control")[["change", "change_low", "change_high"]]
+    first, also = (interval(*there.loc[name], "+.1f") for name in ("L0", "gradient importance"))
     here = tested[tested.model == tested.model.iloc[0]].set_index("criterion").loc["votes", VALUES]
-    said = f"As Ni et al. print, models trained in groups are ahead of L0 in notebook 4, by {interval(*there, '+.1f')} BLEU;"
+    said = f"As Ni et al. print, models trained in groups are ahead of L0 in notebook 4, by {first} BLEU, of gradient"
+    said += f" importance by {also};"
     return f"{said} *votes* alone, of models that were never grouped, are here {interval(*here, '+.1f')} beside it."
 
 
@@ -480,7 +482,7 @@ def recommended(ranked: pd.DataFrame, other: pd.DataFrame | None) -> str:
         return said
     bleu = other.pivot_table("change", "criterion", "test set").reindex([UNIT, RANDOM, *below]).round(1)
     more, level = bleu.loc[below] > bleu.loc[RANDOM], bleu.loc[below] >= bleu.loc[UNIT]
-    said += f" Not above random heads in {here.model.iloc[0]}, but above them in {other.model.iloc[0]}:"
+    said += f" Not told from random heads in {here.model.iloc[0]}, but above them in {other.model.iloc[0]}:"
     said += f" {_starred(below[more.all(axis=1)])}; as good there as *gradient importance* (not tested):"
     return f"{said} {_starred(below[level.all(axis=1)])}."
 

@@ -80,7 +80,7 @@ def without(tables: Mapping[str, pd.DataFrame]) -> str:
     return begin + f" Right, cut off below: {told}." * bool(told)
 
 
-def lead(half: pd.DataFrame, decoders: Mapping[str, str]) -> str:
+def lead(half: pd.DataFrame, decoders: Mapping[str, str], least: float = 0.0) -> str:
     """The answer: how many encoder heads can go by the size of the decoder, smallest first.
 
     Parameters
@@ -88,6 +88,8 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str]) -> str:
     half : pandas.DataFrame
         `tables.half_left` of all models.
     decoders : mapping of title -> layers × heads
+    least : float
+        A model whose encoder heads are worth less (BLEU) is hollow, and is said to be.
     """
     if half.empty:
         return "No model lost half of its encoder heads."
@@ -97,7 +99,7 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str]) -> str:
     told: dict[str, list[str]] = {}
     for (size, total), rows in own.groupby(["decoder", "total"]):
         each = listed(_gone(row).rpartition(" of ")[0] for _, row in rows.iterrows())
-        told.setdefault(size, []).append(f"{each} of {total:.0f}")
+        told.setdefault(size, []).append(f"{each} of {total:.0f}{' (hollow)' * bool((rows.worth < least).all())}")
     said = "; ".join(
         f"{size}{' (layers × heads)' * (not at)}: {', '.join(each)}" for at, (size, each) in enumerate(told.items())
     )
@@ -108,7 +110,7 @@ def lead(half: pd.DataFrame, decoders: Mapping[str, str]) -> str:
     said = f"**{bold}.** {said}; the paper's 6 × 8: {printed}."
     spans = own.groupby("decoder").agg({"_low": "min", "_high": "max"})
     apart = [f"{a}'s and {b}'s" for a, b in combinations(spans.index, 2) if spans._high[a] < spans._low[b]]
-    overlap = f"Only {', '.join(apart)} intervals all lie apart" if apart else "Intervals overlap"
+    overlap = f"Only {', '.join(apart)} intervals lie apart" if apart else "Intervals overlap"
     said += f" {overlap}; no pruning changed the decoder alone." * grows
     return said.replace(" × ", "×")
 
