@@ -155,10 +155,8 @@ def test_costs_stand_beside_what_pruning_by_them_changes():
     assert {"9.0 s", "200 s"} <= {text.get_text() for text in price.texts} and change.texts[0].get_text() == "random heads"
     told = said.cheapest(both, contest, priced)
     assert told.startswith("**To choose encoder heads, gradient importance (one forward, one backward pass) is enough.** On EN")
-    assert (
-        "after 1.5 seconds; L0 takes 200, but trains meanwhile. Of 6 other choices, at 0.65 to 125 times its price, none is shown better."
-        in told
-    )
+    assert "after 1.5 seconds; L0 takes 200, but trains meanwhile. Of 6 other choices, at 0.65 to 125 times its" in told
+    assert "times its price, none is shown better." in told
     assert said.cheapest(both.assign(above=False), contest, priced).startswith("**We cannot tell.**")
     assert said.cheapest(both[both.measure != costs.UNIT], contest, priced).startswith(
         "**As much as relevance, conservative is"
