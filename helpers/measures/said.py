@@ -114,7 +114,7 @@ def finding(need: pd.DataFrame, found: pd.DataFrame, same: pd.DataFrame, gradien
     """
     within, inside = ", in its layer", found["in its layer"]
     beside, hindsight, before = against_fixed(need), against_fixed(need, within), against_fixed(need, within, gradient)
-    each = ", ".join(f"{name} {beside.said[name]} (p {beside.p[name]:.1g})" for name in found.index)
+    each = ", ".join(f"{name} {beside.said[name]} (p={beside.p[name]:.1g})" for name in found.index)
     told, ahead = hindsight.index[hindsight.p < 0.05], before.index[before.said == "more"]
     layers = f"Within layers {listed(told)} ({ends(inside)}) is told from it ({same['in its layer'].iloc[-1]})"
     more = f"; {listed(ahead)} beat gradient importance's heads ({same['in its layer'].iloc[0]})" * bool(len(ahead))
