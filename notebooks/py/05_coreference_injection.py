@@ -336,7 +336,8 @@ run.figure(
 
 # %% jupyter={"source_hidden": true}
 scored = run.table(tables.resolvers(run.settings, folder, board.split, truth), "resolvers")
-run.figure(figures.resolvers(scored), "resolvers", caption="How good the resolvers' clusters are.", show=False)
+named = scored.assign(clusters=scored.clusters.map(said.links), against=scored.against.replace("rule", said.links("rule")))
+run.figure(figures.resolvers(named), "resolvers", caption="How good the resolvers' clusters are.", show=False)
 parts_of_more = []
 if "quality" in parts:
     curve = tables.quality_curve(board, parts["quality"], truth=truth)
@@ -353,7 +354,7 @@ if "quality" in parts:
         gap = run.table(tables.scores(board, [MAIN], other.row), "clusters_as_good", resamples=repeats)
         parts_of_more += [said.errors(curve, gap)] if links != truth else []
 f1 = dict.fromkeys(("MUC", "B-cubed", "CEAF-e", "CoNLL"), ".0f")
-named = scored.assign(clusters=scored.clusters.map(said.links)).drop(columns="against" if scored.against.nunique() == 1 else [])
+named = named.drop(columns="against" if scored.against.nunique() == 1 else [])
 parts_of_more += [readable(named, forms=f1, caption=f"How good are the links? F1 in %, {count}")]
 written = single[:0]
 if "inference" in parts:
