@@ -360,11 +360,9 @@ def answer(found: pd.DataFrame, table: pd.DataFrame, rare: pd.DataFrame, every: 
     rows, layer = table.loc[LOSS].drop(index="all models"), ranks.costliest(every)
     sure, unsure = higher(rows, True), higher(rows, False)
     often = f"In {len(sure)} of {len(rows)} models yes, in {len(unsure)} we cannot tell" if sure else "We cannot tell"
-    (one, two), every_one = (
-        (graded(figures, name)[1].rpartition(",")[0] for name in ("positional", "syntactic")),
-        table.loc[LOSS],
-    )
-    pooled = interval(*every_one.loc["all models", ["difference", "low", "high"]], ".1f")
+    one, two = (graded(figures, name)[1].rpartition(",")[0] for name in ("positional", "syntactic"))
+    value, low, high = table.loc[LOSS].loc["all models", ["difference", "low", "high"]]
+    pooled = interval(value, low, high, ".1f")
     more = (
         f" Do they matter? {often}** (pooled {pooled} places higher by cost). In layer {layer + 1}, the costliest,"
         f" {of_layer(every, layer)} has one. On Europarl more positional ({one}) and syntactic heads ({two}) cost more"

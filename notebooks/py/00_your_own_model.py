@@ -261,7 +261,7 @@ Markdown(said.elsewhere(published) if published else "")
 # ## What does cutting cost in translation quality?
 #
 # We cut heads, train nothing afterwards, and translate test text. Random draws are of the same types as gradient importance
-# takes; bars are 95 % over sentences.
+# takes; bars are `95 %` intervals over sentences.
 
 # %% jupyter={"source_hidden": true}
 results = None

@@ -27,13 +27,14 @@ def notebook_line(notebook, log, result):
     """The shell line of the workflow's rule that runs a notebook."""
     rule = (study.ROOT / "workflow" / "Snakefile").read_text(encoding="utf-8").partition("rule notebook:")[2]
     line = "".join(re.findall(r'^ +"(.*)"$', rule.partition("shell:")[2], re.MULTILINE))
-    given = {"PROFILE": "tiny", "CHOICE": "", "MODELS": "de-news", "SEED": 1, "input": [notebook], "output": result}
+    given = {"PROFILE": "tiny", "CHOICE": "", "MODELS": "de-news", "SEED": 1, "input": [notebook]}
+    given |= {"OUTPUT": result.parent, "output": result}
     return line.format(sys=sys, params=argparse.Namespace(log=log, overrides="", told=""), **given)
 
 
 def test_a_kernel_that_dies_leaves_no_executed_notebook(tmp_path):
     cells = [
-        'profile = corpus = models = overrides = ""\nseed = 0',
+        'profile = corpus = models = overrides = output = ""\nseed = 0',
         "import os\nos.path.exists('go') or os.kill(os.getpid(), 9)",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
