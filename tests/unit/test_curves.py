@@ -266,8 +266,9 @@ def test_what_is_said_follows_the_numbers():
     assert told.startswith("m (2 trainings, 3/4 left): *gradual pruning* -0.10 [") and ";" not in told
     chance = pd.DataFrame({"heads": [30, 4], "of": 48, "had": 3, "stay": [2, 0], "expected": [1.3, 0.2], "p": [0.4, 1.0]})
     chance = chance.assign(model="m", function="any", p_holm=[0.02, 1.0], family=2)
-    told = "(their number) than chance expects: m (3) 1/1; n (3) 1/1. Surely more: 2 (Holm); had all stayed, 2 of 4."
-    assert said.functions(chance, {"n": chance}).endswith(told)  # all 3 of 4 left: by chance 1 in 4324
+    told = "(their number) than chance expects: m (3) 1/1; n (3) 1/0. Surely more: 2 (Holm); had all stayed, 2 of 4."
+    tied = chance.assign(expected=[1.3, 0.0])  # the second keeps as many as chance
+    assert said.functions(chance, {"n": tied}).endswith(told)  # all 3 of 4 left: by chance 1 in 4324
     specs = {n: {"model": {"layers": n, "heads": 2}, "training": {"steps": 1}} for n in (3, 1)}
     models = [SimpleNamespace(title=f"m {n}", run=SimpleNamespace(spec=specs[n])) for n in (3, 3, 1)]
     assert said.sizes(models) == "m 1: encoder 1 × 2, decoder 1 × 2" and not said.sizes(models[:2])
