@@ -56,7 +56,6 @@ HEART = (
 )  # fmt: skip
 
 UNIT, MAP = "gradient, example", "L0's heads"  # of costs; what a whole training with gates keeps
-SLOW = "alpha_beta"
 SENTENCES = 8  # on which operations are counted: middle-sized ones, in seconds
 PRICED = {  # measure -> what `growth` and `HEART` call it, and who calls it what in a table
     UNIT: ("importance per example", GRADIENT), "confidence": ("confidence and positional", "confidence, positions, syntax"),

@@ -130,7 +130,8 @@ def answered(elsewhere: Mapping[str, Any], frames: Mapping[str, pd.DataFrame], w
     every, rest = (pd.concat([pd.Series(dtype=float), *(frame.rho for frame in some)]) for some in (enough, few))
     groups = ["gradient, example"], [*RULES], ["confidence"]
     (gradient, rules, confidence), others = ([ends(rho[rho.index.isin(g)], ".2f") for g in groups] for rho in (every, rest))
-    (need, found), beside = needing(words), against_fixed(needing(words)[0]).said
+    need, found = needing(words)
+    beside = against_fixed(need).said
     best = beside.index[beside == "more"]
     who = f"only *{best[0]}* beats" if len(best) == 1 else f"{len(best) or 'no'} rules beat"
     partly = "partly" if every.drop("gradient, example").min() > 0 else "not by every measure"

@@ -482,7 +482,7 @@ def recommended(ranked: pd.DataFrame, other: pd.DataFrame | None) -> str:
         return said
     bleu = other.pivot_table("change", "criterion", "test set").reindex([UNIT, RANDOM, *below]).round(1)
     more, level = bleu.loc[below] > bleu.loc[RANDOM], bleu.loc[below] >= bleu.loc[UNIT]
-    said += f" Not told from random heads in {here.model.iloc[0]}, but above them in {other.model.iloc[0]}:"
+    said += f" Not shown above random heads in {here.model.iloc[0]}, but above them in {other.model.iloc[0]}:"
     said += f" {_starred(below[more.all(axis=1)])}; as good there as *gradient importance* (not tested):"
     return f"{said} {_starred(below[level.all(axis=1)])}."
 
