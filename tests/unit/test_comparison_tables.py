@@ -341,7 +341,8 @@ def test_who_keeps_nothing_of_the_layer_where_the_loss_is():
     lower = ranked.assign(value=ranked.value.where(ranked.criterion != "confidence", -3.5))
     there = whole[whole.seed == 1].assign(model="b")
     assert said_of.recommended(lower, there).endswith(
-        " Not shown above random heads in a, but above them in b: none; as good there as *gradient importance* (not tested): none."
+        " Not shown above random heads in a, but above them in b: none; as good there as *gradient importance* (not tested):"
+        " none."
     )
     there.loc[there.criterion == "confidence", "change"] = 0.1
     assert said_of.recommended(lower, there).endswith(
