@@ -284,6 +284,7 @@ def test_a_decoder_of_today_is_held_against_its_plain_row_and_rivals_of_as_many_
     assert judged.startswith("In 2 trainings of the language models above perplexity changes by -0.08 to +0.02 with the")
     assert judged.endswith(f"here 1 of 1 lie beyond ({frame.change['whole', runs.GHT_FEW]:+.2f}).")
     assert said.today_constraint(frame, [-0.3, 9.0]).endswith("here none of 1 lie beyond.")
+    assert "1 of 1 lie beyond" in said.today_constraint(frame, [-9.0, -8.0])  # whichever side
     assert said.today_constraint(frame, [-0.08]) == ""
 
 
