@@ -86,8 +86,8 @@ def fit(
     batches: Callable[[int], Iterable[Mapping[str, Any]]],
     dev: Iterable[Mapping[str, Any]],
     plan: Mapping[str, Any],
-    work: Path,
-    seed: int,
+    work: Path | None = None,
+    seed: int = 1,
     objective: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     label: str = "training",
     look: Callable[[int], None] | None = None,
@@ -105,8 +105,8 @@ def fit(
         Held-out text for early stop and the choice of the best weights; must be re-iterable.
     plan : mapping
         The setting "training" of a profile. "average" = how many of the last evaluated weights are averaged; 0 keeps the best.
-    work : pathlib.Path
-        Folder of the checkpoint; may be deleted once the result is stored.
+    work : pathlib.Path, optional
+        Folder of the checkpoint; may be deleted once the result is stored. Without it a run that is killed starts anew.
     objective : callable, optional
         (model, batch) -> loss; label-smoothed cross-entropy by default.
     look : callable, optional
@@ -134,9 +134,9 @@ def fit(
     optimiser = torch.optim.Adam(parameters, betas=tuple(plan["betas"]), eps=1e-9, fused=True)
     state: dict[str, Any] = {"step": 0, "epoch": 0, "row": 0, "seconds": 0.0, "loss": 0.0, "since": 0, "history": []}
     state |= {"best": math.inf, "kept": [], "waited": 0}
-    checkpoint = work / "checkpoint.pt"
+    checkpoint = work / "checkpoint.pt" if work else None
     torch.manual_seed(seed)
-    if checkpoint.exists():
+    if checkpoint and checkpoint.exists():
         _resume(checkpoint, model, optimiser, state)
     end, look = last or plan["steps"], look or (lambda step: None)
     total = torch.tensor(state["loss"], dtype=torch.float64, device=device)
@@ -176,7 +176,7 @@ def fit(
                     done |= _evaluate(model, dev, plan, state, rate)
                     total.zero_()
                     bar.set_postfix_str(f"dev loss {state['history'][-1]['dev_loss']:.3f}")
-                if not done and (asked or time.time() - saved > pace * SAVE_EVERY):
+                if not done and checkpoint and (asked or time.time() - saved > pace * SAVE_EVERY):
                     _look(total, state, checkpoint)
                     state["seconds"] = time.time() - started
                     _save(checkpoint, model, optimiser, state)
@@ -217,12 +217,12 @@ def _compiled(objective: Callable[[Any, Mapping[str, Any]], Any], plan: Mapping[
     return torch.compile(objective, backend=plan["compiled"], dynamic=True) if plan.get("compiled") else objective
 
 
-def _look(total: torch.Tensor, state: dict[str, Any], checkpoint: Path) -> None:
+def _look(total: torch.Tensor, state: dict[str, Any], checkpoint: Path | None) -> None:
     """Keep the sum of losses, which must be a number."""
     state["loss"] = total.item()
     if not math.isfinite(state["loss"]):
-        said = f"The loss of step {state['step']} is {state['loss']}"
-        raise StudyError(f"{said}: lower the learning rate ({checkpoint} is kept).")
+        kept = f" ({checkpoint} is kept)" if checkpoint else ""
+        raise StudyError(f"The loss of step {state['step']} is {state['loss']}: lower the learning rate{kept}.")
 
 
 def _evaluate(model, dev, plan: Mapping[str, Any], state: dict[str, Any], rate: float) -> bool:

@@ -154,9 +154,6 @@ class Pruning(Block):
         default="", description="The sibling whose heads of all kinds are pruned in a model's place; empty: the model itself."
     )
     siblings: list[str] = Field(default=[], description="Siblings of the first model whose encoder heads are pruned too.")
-    at_once: Amount = Field(
-        default=0, description="Test sentences, the first, on which heads removed at once are scored; 0 for all."
-    )
     rivals: Amount = Field(
         default=0,
         description="Models, the first, whose heads are also chosen in other ways and trained from scratch; 0 for all.",

@@ -2,8 +2,10 @@
 
 import ast
 import csv
+import html
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -19,6 +21,7 @@ from tests.unit.test_entries import CODE, ROW
 from tests.unit.test_passages import folder as llama  # noqa: F401
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
+IN_SIGHT = {"03_l0_pruning"}  # whose experiment is in sight; the others are still to be rewritten
 HERE = NOTEBOOKS[:-1]  # the last one measures for minutes what no other one waits for: `test_notebook_of_costs`
 
 
@@ -83,8 +86,12 @@ def test_every_cell_ran_without_error(executed):
 def test_the_verdict_box_is_filled_from_the_run_s_own_tables(executed):
     path, notebook, folder = executed
     own = [one for one in claims.of_run(folder, "controlled") if one.claim.chapter == path.stem]
-    boxes = [cell for cell in notebook.cells if cell.cell_type == "code" and "claims.Box(run)" in cell.source]
+    boxes = [cell for cell in notebook.cells if re.search(r"claims\.(Box|show)\(run\)", cell.source)]
     assert len(boxes) == 1 or not own
+    if path.stem in IN_SIGHT:
+        (table,) = [text for kind, text in reader.outputs(nbformat.v4.new_notebook(cells=boxes)) if kind == "html"]
+        assert all(html.escape(one.claim.claim) in table and f">{one.verdict}<" in table for one in own)
+        return
     for cell in boxes:
         text = "".join(str(output.get("data", {}).get("text/markdown", "")) for output in cell.outputs)
         for one in own:
@@ -249,16 +256,33 @@ def test_notebooks_read_what_is_planned_for_them(executed, store):
     settings = study.settings("tiny")
     planned = plan.closure(plan.goals(settings, subjects.names(settings), 1).get(path.stem, []))
     read = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))["read"]
-    assert {(thing["kind"], thing["key"]) for thing in read} <= {(recipe.kind.name, recipe.key) for recipe in planned}
+    read = {(thing["kind"], thing["key"]) for thing in read if thing["kind"] != "cell"}  # that the notebook makes itself
+    assert read <= {(recipe.kind.name, recipe.key) for recipe in planned}
 
 
 def test_a_reader_has_nothing_to_complain_of(executed):
-    _, notebook, _ = executed
-    assert reader.faults(notebook) == []
+    path, notebook, _ = executed
+    assert (reader.hidden if path.stem in IN_SIGHT else reader.faults)(notebook) == []
 
 
 def shown(text):
     return nbformat.v4.new_output("display_data", {"text/markdown" if text else "image/png": text})
+
+
+UNSEEN = {
+    "": {}, "hidden cells of [13] lines": {"hidden": [13]}, "hidden cells of [3, 2] lines": {"hidden": [3, 2]},
+    "a cell of 26 lines": {"cell": 26}, "a figure that is not shown": {"code": "run.figure(x, show=False)"},
+    "most words are made by code": {"words": 16},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", UNSEEN)
+def test_what_a_reader_cannot_see(fault):
+    given, new = {"hidden": [12], "cell": 25, "code": "x", "words": 15} | UNSEEN[fault], nbformat.v4.new_code_cell
+    cells = [nbformat.v4.new_markdown_cell("word " * 100), new("x = 1\n" * 40, metadata={"tags": ["parameters"]})]
+    cells += [new("x\n" * lines, metadata={"jupyter": {"source_hidden": True}}) for lines in given["hidden"]]
+    cells += [new("x\n\n" * given["cell"]), new(given["code"], outputs=[shown("word " * given["words"] + "\n| a table |")])]
+    assert reader.hidden(nbformat.v4.new_notebook(cells=cells)) == ([fault] if fault else [])
 
 
 FAULTS = {

@@ -89,7 +89,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["pruned, all kinds"] = lambda: l0.runs.run(every["runs"]["L0 0.1"])
     found["pruned, scratch"] = lambda: l0.runs.run(every["runs"]["scratch 0.1"])
     found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
-    found["removed at once"] = lambda: l0.runs.removed_at_once(sweep)
     job = contest.runs.jobs(chosen, ["ru-news"], SEED)[0]
     table, first, *_, once, first_once = contest.runs.recipes(job)
     decoder = next(job for job in contest.runs.jobs(chosen, ["ru-news"], SEED) if "decoder" in job)
@@ -132,7 +131,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     for rule in ("alpha_beta", "attnlrp", "cp"):
         found[f"analysis, relevance, {rule}"] = lambda rule=rule: measured.EXPLAINED.recipe(model, rule=rule, first=few)
     found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
-    found["analysis, removed for good"] = lambda: l0.tables.REMOVED.recipe(l0.runs.run(every["runs"]["L0 0.1"]))
     found["analysis, size"] = lambda: grouping.tables.COST.recipe(grouping.runs.run(kept))
     found["analysis, speed"] = lambda: grouping.tables.speeds({grouping.runs.VANILLA: ght}, 4, 1)
     plain = grouping.runs.run(spoken.first())

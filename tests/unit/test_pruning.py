@@ -184,7 +184,7 @@ def test_a_pretrained_model_can_be_swept(swept, tmp_path):
         tmp_path / "tiny-marian", corpus, "marian", 200, d_model=16, max_position_embeddings=128, **sizes
     )
     few = {"pruning.penalties": [1.0], "pruning.penalties_all": [1.0], "pruning.compared": [1.0],
-           "pruning.criteria": ["confidence"], "pruning.variants": False, "pruning.at_once": 2}  # fmt: skip
+           "pruning.criteria": ["confidence"], "pruning.variants": False}  # fmt: skip
     encoder, every = l0.runs.sweeps(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
     assert encoder["start"]["files"] == [study.digest(checkpoint / "model.safetensors")]  # known by its files
     assert encoder["start"]["corpus"] == corpus and list(every["runs"]) == ["control", "L0 1"]
