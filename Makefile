@@ -93,7 +93,7 @@ figures: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.gallery
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" $(if $(SEEDS),--seeds $(SEEDS))
-PUBLISHED ?= laptop europarl techdocs novels natural
+PUBLISHED ?= laptop europarl natural
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
 ##                 europarl": of these profiles, all but laptop with HEADS_DATA_ROOT); pages that count them are made anew
 publish: $(VENV)/ready

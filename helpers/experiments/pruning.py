@@ -101,25 +101,45 @@ def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
     found = {}
     for sweep in sweeps:
         subject = subject_of(sweep, parser)
-        table = quality(sweep, subject, repeats)
+        drawn = draws(sweep, subject, repeats)
+        table = quality(sweep, subject, drawn)
         if sweep["kinds"] == ["encoder"]:
             never = without_attention(sweep) if sweep["seed"] == sweeps[0]["seed"] else None
-            table = table.join(worth(sweep, subject, never, repeats))
+            table = table.join(worth(sweep, subject, drawn, never))
         found[subject.title, sweep["seed"]] = table
     return pd.concat(found, names=["model", "seed"])
 
 
-def quality(
-    sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SHOWN
-) -> pd.DataFrame:
-    """How well every run of a sweep translates, and with how many heads; `subject` is the model that it starts from.
+Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set
+
+
+def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SHOWN) -> Draws:
+    """BLEU of every run of a sweep, and of the model before them ("start"), on bootstrap samples of the test sentences.
 
     Parameters
     ----------
     repeats : int
-        Bootstrap samples of the test sentences, paired between runs.
+        Samples, the same for all runs.
     methods : collection of str
         Which runs of the sweep (`helpers.methods.l0.runs.METHODS`).
+    """
+    beam = sweep["settings"]["pruning"]["beam"]
+    return {
+        (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
+        for name, run in {"start": None, **_shown(sweep, methods)}.items()
+        for split in subject.tests
+    }
+
+
+def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -> pd.DataFrame:
+    """How well every run of a sweep translates, and with how many heads.
+
+    Parameters
+    ----------
+    subject : helpers.runs.subjects.Subject
+        The model that the sweep starts from.
+    drawn : mapping
+        As of `draws`.
 
     Returns
     -------
@@ -130,16 +150,9 @@ def quality(
         soft_dev_loss (with the public code's soft gates); undecided (gates); steps and schedule (`schedule`); over (what
         intervals are over).
     """
-    everything = subject.kept
-    specs = {"start": None, **_shown(sweep, methods)}
-    beam = sweep["settings"]["pruning"]["beam"]
-    drawn = {
-        (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
-        for name, run in specs.items()
-        for split in subject.tests
-    }
-    rows = {}
-    for name, run in specs.items():
+    everything, rows = subject.kept, {}
+    for name in dict.fromkeys(name for name, _ in drawn):
+        run = sweep["runs"].get(name)
         row = _counts(everything if run is None else runs.retained(run), sweep["kinds"])
         row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
         row |= dict(zip(("steps", "schedule"), schedule(sweep["start"], run), strict=True))
@@ -149,8 +162,8 @@ def quality(
             if run["method"]["name"] == "l0":
                 row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
         for split in subject.tests:
-            draws = drawn[name, split]
-            parts = {"": draws, "change": draws - drawn["control", split], "from_start": draws - drawn["start", split]}
+            bleu = drawn[name, split]
+            parts = {"": bleu, "change": bleu - drawn["control", split], "from_start": bleu - drawn["start", split]}
             scored = {}
             for part, values in parts.items():
                 names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
@@ -184,7 +197,7 @@ WORTH = ("worth", "share", "floor gap", "worth from the start", "share from the 
 
 
 def worth(
-    sweep: Mapping[str, Any], subject: subjects.Subject, none: subjects.Subject | None = None, repeats: int = 1000
+    sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws, none: subjects.Subject | None = None
 ) -> pd.DataFrame:
     """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
 
@@ -199,22 +212,17 @@ def worth(
         minus floor) / worth); and where there is a model without from the start, floor gap (it minus floor), worth from the
         start (control minus it) and share from the start ((run minus it) / that). Empty where a sweep has no floor.
     """
-    rows, specs, beam = {}, {"start": None, **_shown(sweep)}, sweep["settings"]["pruning"]["beam"]
-    for split in subject.tests if "floor" in specs else ():
-        drawn = {name: scoring.bleu_draws(_statistics(subject, run, split, beam), repeats) for name, run in specs.items()}
-        control, floor = drawn["control"], drawn["floor"]
-        without = scoring.bleu_draws(_statistics(none, None, split, beam), repeats) if none else None
-        for name, draws in drawn.items():
-            with np.errstate(invalid="ignore", divide="ignore"):
-                parts = [control - floor, (draws - floor) / (control - floor)]
-                if without is not None:
-                    parts += [without - floor, control - without, (draws - without) / (control - without)]
-            scored = zip(WORTH, map(scoring.of_draws, parts), strict=False)
-            rows[name, split] = {
-                f"{part}{end}": value
-                for part, values in scored
-                for end, value in zip(("", "_low", "_high"), values, strict=True)
-            }
+    rows, beam, repeats = {}, sweep["settings"]["pruning"]["beam"], len(next(iter(drawn.values()))) - 1
+    never = {split: scoring.bleu_draws(_statistics(none, None, split, beam), repeats) for split in subject.tests if none}
+    for name, split in drawn if "floor" in sweep["runs"] else ():
+        bleu, control, floor = (drawn[one, split] for one in (name, "control", "floor"))
+        without = never.get(split)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts = [control - floor, (bleu - floor) / (control - floor)]
+            if without is not None:
+                parts += [without - floor, control - without, (bleu - without) / (control - without)]
+        scored, ends = zip(WORTH, map(scoring.of_draws, parts), strict=False), ("", "_low", "_high")
+        rows[name, split] = {f"{part}{end}": x for part, three in scored for end, x in zip(ends, three, strict=True)}
     index = pd.MultiIndex.from_tuples(rows, names=["run", "test set"])
     return pd.DataFrame(list(rows.values()), index)
 
@@ -355,9 +363,7 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
             kinds |= {"penalty": _penalty(run)} | dict(zip(("pruned", "scratch"), bleu, strict=True))
             rows[name, split] = kinds | change | steps
     columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "change", "low", "high", "steps", "steps_pruned"]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
-    return table
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]), columns)
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------

@@ -176,7 +176,8 @@ run.figure(figure, "fig7_bleu_by_heads", "What pruning encoder heads costs, here
 # %% [markdown]
 # About half of the encoder heads can go at the loss that the paper accepts (grey band), not four fifths of them. With
 # **21**<!-- 03/half_left model="EN-RU news" heads:.0f --> of `48` heads left the translator of news loses
-# **0.24**<!-- 03/half_left model="EN-RU news" -change:.2f --> BLEU.<!-- holds: 03/half_left model="EN-RU news" change_high < 0 -->
+# **0.24**<!-- 03/half_left model="EN-RU news" -change:.2f --> BLEU.<!-- holds: 03/half_left model="EN-RU news" change_high <
+# 0 -->
 # In the paper the line stays flat until ten heads are left; ours bends earlier. The small translator, with three encoder layers
 # and a decoder of one layer, needs nearly all of its heads.
 
@@ -189,7 +190,8 @@ half.reset_index()[["model", "heads", "total", "change", "change_low", "change_h
 # Is that much? The column *worth* says what encoder attention is worth to the model: how much BLEU is lost when all encoder
 # heads are removed and the rest is trained on for as long. For the translator of news it is
 # **14.4**<!-- 03/half_left model="EN-RU news" worth:.1f --> BLEU, so that nearly all of it is kept. The column *gone* reads the
-# figure at the edge of the grey band: **27**<!-- 03/half_left model="EN-RU news" gone:.0f --> heads of the translator of news can
+# figure at the edge of the grey band: **27**<!-- 03/half_left model="EN-RU news" gone:.0f --> heads of the translator of
+# news can
 # go for `0.25` BLEU.
 
 # %% [markdown]
@@ -210,7 +212,8 @@ run.figure(figure, "fig8_heads_that_stay", "Which encoder heads stay at each pri
 
 # %% [markdown]
 # In the paper every function is still there when `17` heads are left. Here three of four are, with
-# **18**<!-- 03/retained_more_than_chance model="EN-RU subtitles" function=any stay=3 expected=4.5 heads:.0f --> heads. But look at
+# **18**<!-- 03/retained_more_than_chance model="EN-RU subtitles" function=any stay=3 expected=4.5 heads:.0f --> heads. But
+# look at
 # the first layer: its heads have no function that we can name, and they stay longest.
 
 # %%
@@ -222,7 +225,8 @@ chance[chance.function == "any"][["model", "heads", "of", "had", "stay", "expect
 # *had* counts the heads with a function before pruning and *stay* those of them that are left; *expected* is how many as
 # many random heads would leave, and *p* the chance of so many or more. No row is told from chance. So we do not see that heads
 # with a function stay longest. The small translator leans that way: of its
-# **9**<!-- 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 had:.0f --> such heads all are among the
+# **9**<!-- 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 had:.0f --> such heads all are among
+# the
 # first `20` that stay.<!-- holds: 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 stay == had -->
 
 # %% [markdown]
@@ -260,7 +264,9 @@ figure = plots.bars(layers, "total_kept", "kept", stack="layer", panel="kind", l
 run.figure(figure, "fig10_heads_by_layer", "In which layers heads stay as pruning grows.")
 
 # %% [markdown]
-# FIG10TEXT
+# The paper finds the decoder's own heads in low layers at last, and those of cross-attention in high ones. For cross-attention
+# we see the same: of the last `10` heads only **2**<!-- 03/fig10_heads_by_layer model="EN-RU news" total_kept=25 kind=cross
+# layer=0 kept:.0f --> sit in the first layer. The decoder's own heads thin out evenly in its two layers.
 
 # %% [markdown]
 # ## Is it better than training the small model from scratch?
@@ -291,7 +297,8 @@ run.figure(figure, "pruned_minus_scratch", caption, table="trained_minus_scratch
 # run="scratch 0.02" high < 0 -->
 #
 # One reason is the schedule: from scratch the map is there from the first step, while a pruned model has only its last steps to
-# get used to it. Another is that these translators can learn their task with few heads. Trained without any encoder head they are
+# get used to it. Another is that these translators can learn their task with few heads. Trained without any encoder head
+# they are
 # only **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control worth from the start:.1f --> BLEU worse than with all.
 
 # %% [markdown]
@@ -308,21 +315,26 @@ table.round(2)
 # %% [markdown]
 # On Europarl encoder attention is worth
 # **10.6**<!-- natural/03/half_left test set=europarl_test worth:.1f --> BLEU. With
-# **17**<!-- natural/03/half_left test set=europarl_test heads:.0f --> of `48` heads left the model still keeps most of that, but
-# the loss is larger than what the paper accepts. So real text gives the same picture as our toy language: many heads can go, and
+# **17**<!-- natural/03/half_left test set=europarl_test heads:.0f --> of `48` heads left the model still keeps most of that,
+# but
+# the loss is larger than what the paper accepts. So real text gives the same picture as our toy language: many heads can go,
+# and
 # fewer than in the paper.
 
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
 # - **Many encoder heads of a trained translator can go**, about half of them where the paper finds four fifths. Our
-#   decoders are shallower, and the shallowest spares the fewest heads. But no two of our translators differ in the decoder alone,
+#   decoders are shallower, and the shallowest spares the fewest heads. But no two of our translators differ in the decoder
+# alone,
 #   so this is a guess.
 # - **What a head does is no good sign that it stays.** The heads that stay longest sit in the first layer and have no function
 #   that our tests know.
-# - **Prune what you have trained, unless you can train again.** If you know the head map beforehand, training it from scratch is
+# - **Prune what you have trained, unless you can train again.** If you know the head map beforehand, training it from
+# scratch is
 #   better here.
-# - **It takes no gates to choose the heads.** [Notebook 6](06_do_measures_agree.ipynb) ranks them by one backward pass and prunes
+# - **It takes no gates to choose the heads.** [Notebook 6](06_do_measures_agree.ipynb) ranks them by one backward pass and
+# prunes
 #   as well.
 # - It would not hold for a model whose attention is worth little, and it says nothing about larger models. The text is a toy
 #   language on which these translators reach a BLEU of nearly `90`; most curves rest on one to three trainings.

@@ -142,7 +142,7 @@ def test_l0_removes_the_heads_whose_gates_closed(swept):
 def test_removing_at_once(swept):
     sweep = swept["encoder"]
     subject, shot = start_of(sweep), l0.runs.one_shot(sweep)
-    # counted of the kinds in question, as `helpers.methods.l0.tables.quality` counts them: both stand on one axis
+    # counted of the kinds in question, as `helpers.experiments.pruning.quality` counts them: both stand on one axis
     kept = {counts(l0.runs.retained(run), "encoder") for run in of_l0(sweep).values()}
     assert set(shot.by) == {*map(l0.runs.called, l0.runs.CRITERIA), "random"} and set(shot.heads) == kept
     dev = list(subject.batches(first=16))

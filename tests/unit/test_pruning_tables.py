@@ -29,8 +29,8 @@ def swept(tmp_path_factory):
         tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
         sweeps = tiny_sweep.sweeps()
         subject = subjects.of_spec(sweeps["encoder"]["start"], tiny_sweep.NAME)
-        every = l0.runs.METHODS
-        yield {which: (sweep, subject, pruning.quality(sweep, subject, REPEATS, every)) for which, sweep in sweeps.items()}
+        drawn = {which: pruning.draws(sweep, subject, REPEATS, l0.runs.METHODS) for which, sweep in sweeps.items()}
+        yield {which: (one, subject, pruning.quality(one, subject, drawn[which])) for which, one in sweeps.items()}
 
 
 def sides(sweep, subject):
@@ -62,7 +62,7 @@ def test_a_row_for_each_run_and_test_set(swept):
 def test_tables_read_what_is_listed(swept):
     for sweep, subject, table in swept.values():
         before = len(read_since(0))
-        shown = pruning.quality(sweep, subject, REPEATS)
+        shown = pruning.quality(sweep, subject, pruning.draws(sweep, subject, REPEATS))
         pd.testing.assert_frame_equal(shown, table.loc[shown.index])  # without the ways to choose heads of notebook 06
         assert set(shown.method) == {"start", "further training", "L0"} | (
             {"no encoder attention", "L0, half-open start", "L0, temperature 0.5"} & set(table.method) or {"from scratch"}
@@ -100,7 +100,9 @@ def test_the_unpruned_model_scores_as_itself_and_the_curve_starts_there(swept):
 
 def test_what_encoder_attention_is_worth(swept):
     sweep, subject, table = swept["encoder"]
-    found = pruning.worth(sweep, subject, subject, REPEATS)  # as if the start were the model without from the start
+    found = pruning.worth(
+        sweep, subject, pruning.draws(sweep, subject, REPEATS), subject
+    )  # as if the start were the model without from the start
     whole = found.xs("test", level="test set")
     of = table.bleu.xs("test", level="test set")[whole.index]
     np.testing.assert_allclose(whole.worth, of.control - of.floor)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers.drawing import MODELS, PRINTED
+from helpers import plots
+from helpers.drawing import MODELS
 from helpers.measures import figures, measured
 from helpers.measures.functions import DIRECTIONS
 from helpers.methods import l0
@@ -60,41 +61,11 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
 
 def test_the_penalty_of_a_gate_is_its_probability_of_being_open():
     gate = l0.HardConcrete(torch.tensor(1.0), 0.33)
-    density, price, ends = l0.figures.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
+    density, price, ends = plots.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
     assert price.get_title() == f"penalty: {float(gate.p_open()):.2f} λ"
     assert price.lines[-1].get_ydata()[0] == pytest.approx(float(gate.p_open()))
     said = {text.get_text() for axis in (density, ends) for text in axis.texts}
     assert {f"{float(gate.p_closed()):.2f}", f"{float(gate.p_full()):.2f}"} <= said
-
-
-def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
-    names = [("a", "one_2016"), ("b", "one_2016"), ("floor", "one_2016"), ("a", "two")]
-    columns = {
-        "method": ["L0", "gradual", "no encoder attention", "L0"], "encoder": [6, 6, 0, 6], "total": 24,
-        "change": [-1.0, -9.0, -4.0, -3.0], "worth": [4, 4, 4, 0.5], "share": [0.75, 0.75, 0.0, 0.75],
-    }  # fmt: skip
-    index = pd.MultiIndex.from_tuples(names, names=["run", "test set"])
-    table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0, "over": "trainings"}, index)
-    points = l0.tables.beside_other_texts({"x": table})
-    own = points[points.series == "x, One"].set_index("panel")
-    assert own.value.tolist() == [-1.0, 75.0, 0.0] and own.kept.tolist() == [25.0, 25.0, 0.0]
-    assert set(points.series) == {"x, One", "printed, EN-RU WMT", "printed, EN-RU OpenSubtitles"}
-    assert np.isnan(own.low.iloc[0]) and [own.low.iloc[1], own.high.iloc[1], own.over.iloc[1]] == [50, 100, "trainings"]
-    assert points[points.series.str.endswith("WMT")].set_index("kept").value.to_dict() == {100.0: 0.0, 100 * 10 / 48: -0.15}
-    change = l0.figures.beside_other_texts(points).axes[0]
-    assert any(line.get_marker() == PRINTED["marker"] for line in change.lines)
-    never = {"worth from the start": 0.9, "worth from the start_low": 0.8, "worth from the start_high": 1.1}
-    first = table.assign(**never, **{f"share from the start{end}": -0.5 for end in ("", "_low", "_high")})
-    first = pd.concat([first, first.xs("a", drop_level=False).rename({"a": "control"}).assign(method="further training")])
-    both = l0.tables.beside_other_texts({"x": table}, {"x": first})
-    shown = both[(both.panel == l0.figures.OF_NEVER) & (both.series == "x, One")]
-    assert shown[["kept", "value"]].values.tolist() == [[25.0, -50.0]]
-    level = both[(both.kept == 0) & (both.value != 0)]
-    assert level[level.series == "x, One"][["value", "low", "high"]].values.tolist() == [[-0.9, -1.1, -0.8]]
-    never = l0.figures.beside_other_texts(both).axes[2]
-    assert never.get_ylim() == (-40, 106)  # far below zero is cut off
-    alone = l0.tables.beside_other_texts({"x": table}, {"x": first}, least=0, alone=True)
-    assert {name for name in alone.series if not name.startswith("printed")} == {"x, One"}
 
 
 def test_a_case_stands_where_its_head_lies_above_the_baseline():

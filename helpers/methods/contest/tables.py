@@ -354,7 +354,7 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
     prices = sweep["settings"]["pruning"]["compared"]
     if list(sweep["kinds"]) != ["encoder"] or not prices:
         return pd.DataFrame(columns=columns)
-    quality = pruning.quality(sweep, subject, 1, l0.runs.METHODS).reset_index()
+    quality = pruning.quality(sweep, subject, pruning.draws(sweep, subject, 1, l0.runs.METHODS)).reset_index()
     known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
     chosen = []
     for number, row in enumerate(known.to_dict("records")):
@@ -612,7 +612,8 @@ def effects(runs: Mapping[Trained, study.Recipe], few: int) -> pd.DataFrame:
 
 def headline(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) -> pd.DataFrame:
     """BLEU of a model and of its L0 runs, heads of each kind that stay, and `pruning.worth`: a row each (run, test set)."""
-    quality = pruning.quality(job["sweep"], subject, repeats).join(pruning.worth(job["sweep"], subject, repeats=1))
+    drawn = pruning.draws(job["sweep"], subject, repeats)
+    quality = pruning.quality(job["sweep"], subject, drawn).join(pruning.worth(job["sweep"], subject, drawn))
     quality = quality.reset_index()
     shown = quality[quality.run.isin(["start", "control", "floor"]) | (quality.method == "L0")]
     columns = ["run", "test set", "heads", *KINDS, "bleu", "low", "high", "change", "from_start", "worth", "share"]
