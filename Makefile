@@ -31,7 +31,7 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study gpu plan test bench report docs lint reference figures publish verify clean help
+.PHONY: study gpu plan test bench report docs numbers lint reference figures publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ report: $(VENV)/ready
 ## make docs       the README and the pages of docs/ from their templates, numbers from figures/ and data/published
 docs: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.pages
+
+## make numbers    write the numbers in notebooks and pages that name a cell of a committed table again, and say which moved
+numbers: $(VENV)/ready
+	$(BIN)/python -m helpers.numbers
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -1,8 +1,8 @@
 """Pages from templates: every number that the README and docs/ print comes from a table, a profile, the store or one kept file.
 
 `python -m helpers.publish.pages` renders `docs/templates/NAME.md` to `docs/NAME.md`, and `docs/templates/README.md`, where
-there is one, to `README.md`. What a template may call is said at `expressions`; `typed` finds numbers that somebody wrote by
-hand.
+there is one, to `README.md`. What a template may call is said at `expressions`; `helpers/numbers.py` finds numbers that
+somebody wrote by hand.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jinja2
 import pandas as pd
@@ -512,62 +512,6 @@ def _line(error: Exception) -> int:
 def pages(root: Path = study.ROOT) -> dict[str, str]:
     """Text by page, of every template."""
     return {page: render(page, template, root) for page, template in templates(root).items()}
-
-
-# --- numbers typed by hand -------------------------------------------------------------------------------------------
-
-
-class Typed(NamedTuple):
-    """A number in prose that no expression made."""
-
-    line: int
-    number: str
-
-
-_ONE = r"\d+(?:\.\d+)*[a-zA-Z]?\b"
-_NUMBERED = ("section", "figure", "fig", "table", "equation", "notebook", "chapter", "footnote")
-_WHOLE = (  # what is no prose: it may run over lines
-    r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", r"(?s)<!--.*?-->", r"(?s)\{\{-?\s*+(?![\"'\d.+-]).*?\}\}", r"(?s)\{%.*?%\}",
-    r"(?s)\{#.*?#\}", r"(?s)(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)", r"(?s)\$\$.*?\$\$",
-    r"\$(?!\s)[^$\n]+(?<!\s)\$(?!\d)", r"(?s)<[a-zA-Z/][^<>]*>",
-)  # fmt: skip
-_NAMES = (  # numbers that are part of a name, or count a list or a chapter
-    r"(?<=\[)\d\d(?=\]\([^()\s]*notebooks/\d\d_)",
-    r"(?<=\])\([^()\s]*(?:\s+\"[^\"]*\")?\)", r"(?m)^\[[^\]]+\]:.*$", r"\[\^\w+\]", r"https?://\S+",
-    r"(?m)^#+ \d+(?:\.\d+)*(?= |$)", r"(?m)^[ \t>]*\d+[.)](?= )",
-    r"\b\d{4}\.\d{4,5}(?:v\d+)?\b", r"\b10\.\d{4,}/\S+",
-    r"\b(?:19|20)\d\d\b(?![.,]\d|\s*(?:%|steps|sentences|tokens|pairs|words|heads|dialogues|examples|batches|runs|MB)\b)",
-    rf"(?i)(?:\b(?:{'|'.join(_NUMBERED)})s\b\.?|§§)\s*{_ONE}(?:(?:, (?:and )?| and | to | or |-|–){_ONE})*",
-    rf"(?i)(?:\b(?:{'|'.join(_NUMBERED)}|eq|appendix|version)\b\.?|§)\s*{_ONE}",
-    r"\b[A-Z]\w*(?:-[A-Za-z]+)*-\d+(?:\.\d+)*(?:/\w+)*\b",
-    r"\b(?:Python|PyTorch|torch|[Tt]ransformers|spaCy|CUDA|Jinja|Snakemake|sacreBLEU) \d+(?:\.\d+)*\b",
-    r"\b95 %(?=[\w\s-]{0,30}\b(?:intervals?|bootstraps?)\b)",
-)  # fmt: skip
-_NUMBER = re.compile(r"(?<![A-Za-z\d_])[+\-−]?\.?\d+(?:[.,:/]\d+)*(?:e[+-]?\d+)?[A-Za-z]*")
-
-
-def typed(text: str) -> list[Typed]:
-    """Numbers that stand in the prose of a Markdown text or template, with their lines.
-
-    Not counted: code, comments, formulas, links' targets, HTML tags and Jinja expressions; numbers of lists and of headings;
-    what names something: arXiv ids, years, sections, figures, tables, equations and notebooks by number, versions, names that
-    begin with a letter (newstest2014, Multi30k, ROUGE-1, L0), and the level of a 95 % interval.
-    """
-    for pattern in (*_WHOLE, *_NAMES):
-        text = re.sub(pattern, lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    return [Typed(text.count("\n", 0, found.start()) + 1, found[0]) for found in _NUMBER.finditer(text)]
-
-
-def prose(source: str) -> str:
-    """The Markdown cells of a notebook in percent format, each line where it is in the file and all others empty."""
-    told, inside = [], False
-    for line in source.splitlines():
-        if line.startswith("# %%"):
-            inside = line.startswith("# %% [markdown]")
-            told.append("")
-        else:
-            told.append(line.removeprefix("#").removeprefix(" ") if inside else "")
-    return "\n".join(told)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -8,13 +8,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from helpers import study
+from helpers import numbers, study
 from helpers.publish import pages
 from helpers.study import StudyError
 
 ROOT = study.ROOT
 TEMPLATES = pages.templates()
-NOTEBOOKS = sorted((ROOT / "notebooks" / "py").glob("*.py"))
 HEADLINES = """model,run,heads,bleu,low,high,note
 EN-RU news,start,24,64.67,62.55,66.80,
 EN-RU news,floor,0,53.91,51.66,56.10,a|b
@@ -82,43 +81,10 @@ def test_a_broken_template_is_named_with_its_line(project, text):
         pages.pages(project)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    (
-        ("**+3.2** [0.8, 5.7]", ["+3.2", "0.8", "5.7"]),
-        ("rank correlation .56, 18/24/24 stay, 3e-7 off, 16MB", [".56", "18/24/24", "3e-7", "16MB"]),
-        ("In section 6.2, 9 heads; Table 2 and {{ '64.7' }}", ["9", "64.7"]),
-        ("[64.7](pages/2.md), `one` 65 `other`", ["64.7", "65"]),
-    ),
-)
-def test_typed_numbers_are_found(text, found):
-    assert [one.number for one in pages.typed(text)] == found
-
-
-@pytest.mark.parametrize(
-    "text",
-    (
-        "`3 + 3` and ``2 ` 2``", "```\nsteps = 2000\n```", "$x_1 = 0.5$ and $$\n2\n$$", "[notes](a/2.md#3 \"4\")",
-        '<img src="a.png" width="220">', "{{ cell('a', 'b', {'seeds': 3}) }}", "{% for i in claims(3) %}", "<!-- 64.7 -->",
-        "Voita et al. 2019 ([1905.09418](https://arxiv.org/abs/1905.09418))", "since 1998", "section 5.1, Fig. 7, figure 7",
-        "Table 2, tables 4 and 6, equations 4A and 4B, sections 4, 5", "notebook 03, notebooks 00 to 06",
-        "# 3 · Pruning\n## 3.1 Gates", "1. one\n2. two", "newstest2014, Multi30k, ROUGE-1/2/L, GPT-2, T5, L0", "CC-BY-4.0",
-    ),
-)  # fmt: skip
-def test_names_code_and_expressions_are_no_typed_numbers(text):
-    assert pages.typed(text) == []
-
-
-def test_only_markdown_cells_of_a_notebook_are_prose():
-    source = "# ---\n# 1\n# %% [markdown]\n# It has 8 heads.\n# %%\nheads = 9  # 10\n"
-    assert pages.typed(pages.prose(source)) == [pages.Typed(4, "8")]
-
-
-def test_no_template_and_no_notebook_has_a_typed_number():
-    """Where an expression should stand, or a cell compute it."""
-    texts = {path: path.read_text(encoding="utf-8") for path in (*TEMPLATES.values(), *NOTEBOOKS)}
-    prose = {path: pages.prose(text) if path.suffix == ".py" else text for path, text in texts.items()}
-    assert [f"{path.relative_to(ROOT)}:{one.line}: {one.number}" for path in prose for one in pages.typed(prose[path])] == []
+def test_no_template_has_a_typed_number():
+    """Where an expression should stand."""
+    prose = {path: numbers.blank(path.read_text(encoding="utf-8"), numbers.CODE) for path in TEMPLATES.values()}
+    assert [f"{path.relative_to(ROOT)}: {one}" for path, text in prose.items() for _, one in numbers.unbound(text)] == []
 
 
 @pytest.mark.parametrize("page", TEMPLATES)
