@@ -185,15 +185,13 @@ def _named(method: str, penalty: float, number: int = 0) -> str:
 
 
 def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
-    """All runs of a sweep and what their models put out, with the model that it starts from and the scores of its heads."""
+    """All runs of a sweep, and what their models and the one that they start from put out."""
     beam = sweep["settings"]["pruning"]["beam"]
     if "pretrained" not in sweep["start"]:
         yield outputs.recipe(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
     for name, spec in sweep["runs"].items():
         made = run(spec, f"{title(sweep)}: {name}")
         yield from (made, outputs.recipe(made, beam))
-    if list(sweep["kinds"]) == ["encoder"]:
-        yield scored(sweep["start"], sweep["settings"]["relevance"])
 
 
 def title(sweep: Mapping[str, Any]) -> str:
