@@ -95,6 +95,9 @@ def fit(
 ) -> pd.DataFrame:
     """Train a model in place; a run that was killed goes on where it last saved and ends with the same numbers.
 
+    What requires no gradient does not learn and is not saved on the way: of a frozen model with gates,
+    ``l0.Gated(model.requires_grad_(False), kinds)``, the gates alone.
+
     Asked to end (SIGINT, SIGTERM) it saves after the step that it is in, and ends by a KeyboardInterrupt.
 
     Parameters
@@ -192,9 +195,20 @@ def fit(
     bar.close()
     kept = state["kept"]
     averaged = {n: sum(k[n].double() for k in kept) / len(kept) if len(kept) > 1 else kept[0][n] for n in kept[0]}
-    model.load_state_dict({n: v.to(kept[0][n].dtype) for n, v in averaged.items()})
+    _load(model, {n: v.to(kept[0][n].dtype) for n, v in averaged.items()})
     model.eval()
     return pd.DataFrame(state["history"])
+
+
+def _learned(model) -> dict[str, torch.Tensor]:
+    """The state of a model but for parameters that do not learn."""
+    fixed = {name for name, weight in model.named_parameters(remove_duplicate=False) if not weight.requires_grad}
+    return {name: value for name, value in model.state_dict().items() if name not in fixed}
+
+
+def _load(model, learned: Mapping[str, torch.Tensor]) -> None:
+    """Put back what `_learned` gave; all else stays as it is."""
+    model.load_state_dict(model.state_dict() | dict(learned))
 
 
 @contextmanager
@@ -236,14 +250,14 @@ def _evaluate(model, dev, plan: Mapping[str, Any], state: dict[str, Any], rate: 
     better = score < state["best"]
     state["best"], state["waited"] = min(score, state["best"]), 0 if better else state["waited"] + 1
     if plan["average"] or better:
-        weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        weights = {name: value.detach().clone() for name, value in _learned(model).items()}
         state["kept"] = [*state["kept"], weights][-max(1, plan["average"]) :]
     return bool(plan["patience"]) and state["waited"] >= plan["patience"]
 
 
 def _save(path: Path, model, optimiser, state: dict[str, Any]) -> None:
     rng = {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []}
-    saved = {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "state": state, "rng": rng}
+    saved = {"model": _learned(model), "optimiser": optimiser.state_dict(), "state": state, "rng": rng}
     with study.whole(path) as scratch, scratch.open("wb") as file:  # given the path torch hides why writing failed
         torch.save(saved, file)
 
@@ -251,7 +265,7 @@ def _save(path: Path, model, optimiser, state: dict[str, Any]) -> None:
 def _resume(path: Path, model, optimiser, state: dict[str, Any]) -> None:
     try:
         saved = torch.load(path, map_location=next(model.parameters()).device, weights_only=True)
-        model.load_state_dict(saved["model"])
+        _load(model, saved["model"])
         optimiser.load_state_dict(saved["optimiser"])
         state |= saved["state"]
         torch.set_rng_state(saved["rng"]["cpu"].cpu())
