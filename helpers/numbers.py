@@ -58,10 +58,10 @@ def find(name: str, figures: Path) -> Path:
     *folders, table = name.split("/")
     folders = ["controlled", *folders] if folders[:1] and folders[0].isdigit() else folders
     place = [f"{folder}_*" if folder.isdigit() else folder for folder in folders]
-    found = sorted(figures.glob("/".join([*place, "**", f"{table}.csv"])))
-    if len(found) != 1:
-        raise StudyError(f"there are {len(found)} tables {name!r}, not one: name its folder, chapter and table")
-    return found[0]
+    files = sorted(figures.glob("/".join([*place, "**", f"{table}.csv"])))
+    if len(files) != 1:
+        raise StudyError(f"there are {len(files)} tables {name!r}, not one: name its folder, chapter and table")
+    return files[0]
 
 
 def select(comment: str, figures: Path) -> tuple[dict[str, str], list[str]]:
@@ -132,12 +132,12 @@ def blank(text: str, patterns: Sequence[str]) -> str:
 
 def unbound(text: str, everywhere: bool = True) -> list[tuple[int, str]]:
     """Numbers in prose that nothing binds, with their places: in all paragraphs, or in those with a bound number."""
-    found = []
+    numbers = []
     for part in re.finditer(r"(?s).+?(?=\n[ \t]*\n|\Z)", text):
         if everywhere or re.search(BOUND, part[0]):
             left = blank(part[0], (BOUND, *LEFT_OUT))
-            found += [(part.start() + one.start(), one[0]) for one in re.finditer(NUMBER, left)]
-    return found
+            numbers += [(part.start() + one.start(), one[0]) for one in re.finditer(NUMBER, left)]
+    return numbers
 
 
 def checked(source: str, figures: Path, code: Sequence[str] = CODE, everywhere: bool = True) -> tuple[str, list, list]:
