@@ -35,7 +35,7 @@ def test_verdicts_of_the_page_are_those_of_the_committed_tables():
     for (claim, printed, *cells), *judged in zip(rows, *both, strict=True):
         assert claim == f"{judged[0].claim.claim} ({judged[0].claim.section})" and printed == judged[0].claim.printed
         for cell, one in zip(cells, judged, strict=True):
-            assert f"**{one.verdict}**" in cell and one.number in cell and one.brief in cell
+            assert f"**{one.verdict}**" in cell and one.number in cell
 
 
 def test_every_page_is_linked_from_the_front_page():
