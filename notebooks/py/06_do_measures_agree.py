@@ -37,7 +37,7 @@ seed = 1  # the first one; the setting "seeds" says how many
 overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as seeds=3
 output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 text = ""  # a text file for a model that continues texts, with `pretrained`
-entries = ""  # a TOML file of measures of your own, which join all tables and figures (docs/extend.md)
+entries = ""  # a TOML file of measures of your own, which join all tables and figures (docs/add.md)
 
 # %%
 from helpers import study
