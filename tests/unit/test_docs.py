@@ -1,4 +1,4 @@
-"""Pages are Markdown that people write: their links lead somewhere, their verdicts are those of the tables, their code is tried."""
+"""Pages are Markdown that people write: their links lead somewhere, their verdicts are those of the tables."""
 
 import re
 
