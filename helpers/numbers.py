@@ -34,7 +34,7 @@ from helpers import study
 from helpers.study import StudyError
 
 ADOPTED: tuple[str, ...] = ()  # pages on which every number is bound, such as "README.md"
-PAGES = ("README.md", "docs/*.md", "docs/templates/*.md", "notebooks/py/*.py", "notebooks/*.ipynb")
+PAGES = ("README.md", "docs/*.md", "notebooks/py/*.py", "notebooks/*.ipynb")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 
 CODE = (r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", r"(?s)(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)")
@@ -43,8 +43,8 @@ BOUND = r"(?<![\w.])([+\-−]?(?:\d[\d,]*)?\.?\d+(?:e[+-]?\d+)?)([ \u00a0]?%)?[*
 HOLDS = r"<!--\s*holds:((?:.|\n)*?)-->"
 ASTRAY = r"(?m)^[ \t]*<!--\s*holds:|<!--\s*\w+(?:/[\w.-]+)+\s"  # such a comment at the wrong place
 LABEL, ONE = r"(?i)\b(?:section|figure|fig|table|equation|eq|notebook|chapter|footnote|appendix|version)", r"\d[\d.]*[a-z]?\b"
-LEFT_OUT = (  # comments, expressions of templates, formulas, tags, links, headings, numbers of a list; names
-    r"(?s)<!--.*?-->", r"(?s)\{[{%#].*?[}%#]\}", r"(?s)\$\$.*?\$\$", r"\$(?!\s)[^$\n]+(?<!\s)\$(?!\d)", r"<[a-zA-Z/][^<>]*>",
+LEFT_OUT = (  # comments, formulas, tags, links, headings, numbers of a list; names
+    r"(?s)<!--.*?-->", r"(?s)\$\$.*?\$\$", r"\$(?!\s)[^$\n]+(?<!\s)\$(?!\d)", r"<[a-zA-Z/][^<>]*>",
     r"!?\[[^\]]*\]\([^()]*\)", r"https?://\S+", r"(?m)^ *#.*$", r"(?m)^[ \t>]*\d+[.)](?= )",
     r"\b(?:19|20)\d\d\b(?![.,]\d| ?%| (?:steps|sentences|tokens|pairs|heads|runs)\b)",
     rf"{LABEL}s\s+{ONE}(?:(?:, (?:and )?| and | to | or |-|–){ONE})*", rf"{LABEL}\.?\s+{ONE}",
