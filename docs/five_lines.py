@@ -1,9 +1,10 @@
-from helpers import heads, measures, study
-from helpers.methods import removal
-from helpers.runs import subjects
+from helpers import heads, measures, models
+from helpers.runs import passages
 
-subject = subjects.of_name(study.settings("laptop"), "ru-news", 1)  # the published EN-RU model
-table = measures.head_table(subject.model, removal.batches(subject, "dev", 500), names=["gradient, example", "confidence"])
-print(table.nsmallest(3, "gradient, example").round(3))  # the heads of least gradient importance
-heads.remove(subject.model, table["gradient, example"].nsmallest(len(table) // 2).index)  # half of all heads, for good
-print({site: len(left) for site, left in heads.kept(subject.model).items()})  # heads left of each attention
+model, tokenizer = models.load("smollm2")  # or a folder, or a Hub name
+dev, test = passages.halves(model, tokenizer)  # English that scikit-learn ships, or a text file of yours
+table = measures.head_table(model, dev, names=["gradient, example", "confidence", "positional"])
+print(table.nlargest(3, "gradient, example").round(2))  # the heads of most gradient importance
+heads.remove(model, table["gradient, example"].nsmallest(len(table) // 4).index)  # a quarter of all heads, for good
+prompt = tokenizer("The capital of France is", return_tensors="pt")
+print(tokenizer.decode(model.generate(**prompt, max_new_tokens=20, do_sample=False)[0]))

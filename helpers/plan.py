@@ -89,7 +89,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     tables = [Need(contest.runs.tabled(described)) for described, _ in again.values()]
     contests = [Need(recipe) for job in jobs for recipe in contest.runs.recipes(job)]
     return {
-        "00_your_own_model": [*models(names[:1], weights=True)],
+        "00_your_own_model": [],  # it reads a pretrained model
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
         "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed)), *tables],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept],
