@@ -220,14 +220,18 @@ with tempfile.TemporaryDirectory() as folder:  # to keep it, write the name of a
     tokenizer.save_pretrained(folder)
     plain = AutoModelForSeq2SeqLM if model.config.is_encoder_decoder else AutoModelForCausalLM
     again = plain.from_pretrained(folder, trust_remote_code=True).to(model.device)
-prompt = tokenizer("The capital of France is", return_tensors="pt").to(model.device)
-for name, some in {"all heads": model, "three quarters": again}.items():
-    written = some.generate(**prompt, max_new_tokens=20, do_sample=False, num_beams=1)
-    print(f"{name}: {tokenizer.decode(written[0], skip_special_tokens=True)!r}")
+
+# %%
+for prompt in ("The capital of France is", "The largest animal in the world is", "A recipe for bread needs"):
+    read = tokenizer(prompt, return_tensors="pt").to(model.device)
+    for name, some in {"all heads": model, "three quarters": again}.items():
+        written = some.generate(**read, max_new_tokens=20, do_sample=False, num_beams=1)
+        print(f"{name:>14}: {tokenizer.decode(written[0], skip_special_tokens=True)!r}")
 
 # %% [markdown]
-# The model with fewer heads writes good English, and moves the capital of France to London. A tenth more perplexity is an
-# average: a single fact may be gone.
+# Both models write what they hold for the most likely next words. The one with fewer heads still writes English. But the
+# capital of France is London now, and the bread has lost its flour. Perplexity is an average over all words: it hardly moves
+# when single facts go.
 #
 # ## What this means, and where it would not hold
 #

@@ -258,7 +258,7 @@ def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(exe
     assert least.perplexity == pytest.approx(math.exp(without), rel=1e-4)
     assert least.rise == pytest.approx(without - mean_loss(model, test), abs=1e-5) and math.isnan(least.low)
     texts = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
-    assert "8 -> 6" in texts and "three quarters: " in texts
+    assert "8 heads -> 6" in texts and "three quarters: " in texts
 
 
 @pytest.mark.parametrize("family", ["marian", "t5"])
