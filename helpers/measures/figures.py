@@ -181,13 +181,15 @@ def beside_random(table: pd.DataFrame, whole: float, label: str):
     Parameters
     ----------
     table : pandas.DataFrame
-        choice, perplexity; low and high where there are intervals.
+        choice; rise of the loss (nats a token); low and high, drawn of choices with one draw.
     whole : float
         Perplexity with all heads: a dotted line.
     label : str
         Of the axis.
     """
-    rows = table.rename(columns={"choice": "row", "perplexity": "value"}).assign(panel="")
+    rows = pd.DataFrame({"panel": "", "row": table.choice, "value": whole * np.exp(table.rise)})
+    alone = ~table.choice.duplicated(keep=False)
+    rows = rows.assign(**{end: (whole * np.exp(table[end])).where(alone) for end in ("low", "high")})
     figure, panels = drawing.dot_panels(rows, level=whole, label=label)
     drawing.logarithmic(panels[""], "x")
     panels[""].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

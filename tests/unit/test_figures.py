@@ -1,5 +1,7 @@
 """Panels that figures share, and figures of measures: what they show, on random tables of several shapes."""
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -195,9 +197,13 @@ def test_heads_stand_in_their_places_layer_one_at_the_bottom():
 
 
 def test_a_choice_stands_beside_random_draws():
-    frame = table("choice perplexity", ("least", 30.0), ("random", 50.0), ("random", 200.0))
-    (axis,) = whole(figures.beside_random(frame.assign(low=[25.0, NAN, NAN], high=[40.0, NAN, NAN]), 20.0, "perplexity")).axes
+    rows = [("least", 0.5, 0.4, 0.6), ("random", 1.0, 0.9, 1.1), ("random", 2.0, 1.9, 2.1)]
+    (axis,) = whole(figures.beside_random(table("choice rise low high", *rows), 20.0, "perplexity")).axes
     assert ticks(axis) == ["least", "random"] and axis.get_xscale() == "log" and {"20", "50", "100"} <= {*ticks(axis, "x")}
     assert axis.lines[0].get_xdata() == [20.0, 20.0]
-    dots = [line.get_xdata().tolist() for line in axis.lines[1:] if line.get_marker() == "o"]
-    assert dots == [[30, 50, 200]]
+    (dots,) = (line.get_xdata() for line in axis.lines[1:] if line.get_marker() == "o")
+    assert dots == pytest.approx([20 * math.exp(rise) for rise in (0.5, 1, 2)])
+    ends = {value: found for by_value in intervals(axis, 0).values() for value, found in by_value.items() if found}
+    assert [found for found in ends.values() if np.isfinite(found).all()] == [
+        pytest.approx((20 * math.exp(0.4), 20 * math.exp(0.6)), abs=1e-5)
+    ]
