@@ -84,7 +84,7 @@ def halves(model, tokenizer, text: str | Path = "", most: int | None = None) -> 
     if not model.can_generate():
         raise StudyError(
             f"{type(model).__name__} is an encoder, which predicts no text: measure it with measures.confidence and "
-            "measures.positional (docs/library.md)."
+            "measures.positional (docs/use.md)."
         )
     read = _paired if model.config.is_encoder_decoder else _passages
     dev, test = read(model, tokenizer, text, most)
