@@ -1,0 +1,1 @@
+"""Experiments: functions from settings to tidy tables, by way of recipes."""

@@ -1,0 +1,191 @@
+"""Heads of pretrained models: which matter, by every measure (part a)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import torch
+from torch.nn import functional as F
+
+from helpers import study
+from helpers.experiments.pretrained_text import batches, passages, pretrained
+from helpers.heads import Site
+from helpers.measures import ranks, worth
+from helpers.measures.functions import Confidence, First, output_norm
+from helpers.measures.lrp import summed
+from helpers.measures.reducers import View, one_pass
+from helpers.measures.table import groups
+from helpers.scores import scoring
+from helpers.study import values
+
+FILE = "value.json.gz"
+Settings = Mapping[str, Any]
+PARTS: dict[str, tuple[int, Callable[[Mapping[str, Any]], Any]]] = {}  # version and function of each part
+
+
+def part(version: int) -> Callable:
+    """Make a function of a spec a part: its value is a recipe's result. Raise the version with whatever changes its numbers."""
+
+    def entered(function: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+        PARTS[function.__name__] = version, function
+        return function
+
+    return entered
+
+
+def _build(spec: Mapping[str, Any], place: study.Place) -> None:
+    values.write(place.results / FILE, PARTS[spec["part"]][1](spec))
+
+
+PRETRAINED = study.Kind("pretrained-part", lambda spec: PARTS[spec["part"]][0], _build)
+
+
+def recipe(name: str, **spec: Any) -> study.Recipe:
+    """The recipe of a part; specs name the corpus, so that who makes runs anew knows that its text must be there."""
+    return PRETRAINED.of({"part": name, **spec}, f"pretrained models: {name.replace('_', ' ')}")
+
+
+def read(made: study.Recipe) -> Any:
+    """The value of a recipe, from the store, or made now."""
+    return values.read(made.results / FILE)
+
+
+# --- leave-one-out ---------------------------------------------------------------------------------------------------
+
+BLOCK = 4  # passages of a recipe
+LEFT_OUT = "leave-one-out"
+
+
+@part(version=1)
+def without(spec: Mapping[str, Any]) -> pd.DataFrame:
+    """Rise of the loss without each head, nats a token: a row a passage, a column a head; of the first piece of passages."""
+    ids = passages(spec["model"], "valid", spec["passages"], spec["pieces"] * spec["piece"])
+    chosen = ids[spec["first"] : spec["first"] + BLOCK, : spec["piece"]]
+    rises, tokens = worth.rises_of_examples(pretrained(spec["model"])[0], batches(chosen))
+    return (rises / tokens[:, None]).set_axis(range(spec["first"], spec["first"] + len(rises)))
+
+
+def without_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of leave-one-out, a few passages each."""
+    text = _text(settings)
+    return [recipe("without", **text, first=first) for first in range(0, text["passages"], BLOCK)]
+
+
+def _text(settings: Settings) -> dict[str, Any]:
+    chosen = settings["pretrained"]
+    return {"corpus": "wikitext", "model": chosen["decoder"]} | {name: chosen[name] for name in ("passages", "pieces", "piece")}
+
+
+# --- the other measures ----------------------------------------------------------------------------------------------
+
+
+class WithoutFirst(Confidence):
+    """Confidence with the first token left out as a key, and as a query, which sees nothing else."""
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        return super().reduce(site, F.pad(weights[:, :, 1:, 1:], (1, 0, 1, 0)), view)
+
+
+@part(version=1)
+def gradients(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Gradient importance per example and per token, and minus the slope with its sign (nats a token): passages by heads."""
+    model, rows = pretrained(spec["model"])[0], _pieces(spec)
+    slopes = [worth.slopes(model, batches(ids)) for ids in rows]
+    tokens = rows.shape[1] * (rows.shape[2] - 1)
+    each = [worth.importance(model, batches(ids), per="token", norm=None) for ids in rows]
+    return {
+        "gradient, example": pd.DataFrame([one.abs().mean() for one in slopes]),
+        "gradient, token": pd.DataFrame(each).reset_index(drop=True),
+        "gradient, signed": pd.DataFrame([-one.sum() / tokens for one in slopes]),
+    }
+
+
+@part(version=1)
+def attention(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Confidence with and without the first token, the weight on it, and the norm of outputs: passages by heads.
+
+    With a seed of a model of the same shape with random weights.
+    """
+    model, rows = pretrained(spec["model"], spec.get("seed"))[0], _pieces(spec)
+    reducers = {"confidence": Confidence(), "confidence, no first token": WithoutFirst(), "first token": First()}
+    heads = one_pass(model, batches(rows.flatten(0, 1)), *reducers.values())
+    found = {}
+    for name, reducer in reducers.items():
+        above, below = reducer.per_sentence().reshape(*rows.shape[:2], len(heads), 2).sum(1).transpose(2, 0, 1)
+        found[name] = pd.DataFrame(above / below, columns=heads)
+    norms = [output_norm(model, batches(ids)) for ids in rows]
+    return found | {"output norm": pd.DataFrame(norms).reset_index(drop=True)}
+
+
+def _pieces(spec: Mapping[str, Any]) -> torch.Tensor:
+    """Token ids [passages, pieces, tokens]."""
+    return passages(spec["model"], "valid", spec["passages"], spec["pieces"] * spec["piece"]).unflatten(1, (spec["pieces"], -1))
+
+
+@part(version=1)
+def relevance(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Relevance by a signed rule, summed over the targets of a piece (logits a token), with its sign and without."""
+    rows, rule = _pieces(spec), spec["rule"]
+    found = summed(pretrained(spec["model"])[0], batches(rows.flatten(0, 1)), rule)
+    each = (found.raw / found.targets[:, None]).reshape(*rows.shape[:2], -1)
+    ways = {rule: abs(each), f"{rule}, signed": each}
+    return {name: pd.DataFrame(values.mean(1), columns=found.heads) for name, values in ways.items()}
+
+
+def measure_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of all measures beside leave-one-out, those of random weights last."""
+    text = _text(settings)
+    rules = [recipe("relevance", **text, rule=rule) for rule in ("attnlrp", "cp")]
+    return [recipe("gradients", **text), recipe("attention", **text), *rules, recipe("attention", **text, seed=0)]
+
+
+def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
+    """Every measure by its name, leave-one-out first: passages by heads; of random weights those that are cheap."""
+    *trained, random = (read(made) for made in measure_recipes(settings))
+    found = {LEFT_OUT: pd.concat(map(read, without_recipes(settings)))}
+    for one in trained:
+        found |= one
+    return found | {f"{name}, random weights": one for name, one in random.items()}
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def head_table(settings: Settings) -> pd.DataFrame:
+    """All measures of every head of the decoder, means over passages: a row a head, layers and heads from 1."""
+    found = {name: one.mean() for name, one in by_passage(settings).items()}
+    model = pretrained(settings["pretrained"]["decoder"])[0]
+    return from_one(pd.DataFrame({"key-value head": groups(model) + 1} | found))
+
+
+def leave_one_out(settings: Settings) -> pd.DataFrame:
+    """Rise of the loss without each head (nats a token), with its interval over passages: a row a head, from 1.
+
+    Columns layer, head, loss, low, high, differs (whether the interval leaves out 0).
+    """
+    rises = pd.concat(map(read, without_recipes(settings)))
+    loss, low, high = scoring.mean_interval(rises.to_numpy())
+    table = pd.DataFrame({"loss": loss, "low": low, "high": high}, rises.columns)
+    return from_one(table.assign(differs=(table.low > 0) | (table.high < 0)))
+
+
+def correlations(settings: Settings) -> pd.DataFrame:
+    """Spearman's correlation of every measure with leave-one-out on ranks within layers, with intervals over passages.
+
+    Columns measure, rho, low, high, heads, passages. The first row is the truth itself, one half of the passages against the
+    other: what a measure could reach on as few passages, at most.
+    """
+    found = by_passage(settings)
+    truth = found.pop(LEFT_OUT)
+    halves = truth[::2].reset_index(drop=True), truth[1::2].reset_index(drop=True)
+    rows = {f"{LEFT_OUT}, half against half": ranks.over_passages(*halves)}
+    rows |= {name: ranks.over_passages(truth, one) for name, one in found.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure").reset_index()
+
+
+def from_one(table: pd.DataFrame) -> pd.DataFrame:
+    """A table on (kind, layer, head) with columns layer and head from 1 in place of its index."""
+    flat = table.reset_index().drop(columns="kind")
+    return flat.assign(layer=flat.layer + 1, head=flat["head"] + 1)
