@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
@@ -14,37 +14,54 @@ from helpers.experiments.pretrained_text import batches, passages, pretrained
 from helpers.heads import Site
 from helpers.measures import ranks, worth
 from helpers.measures.functions import Confidence, First, output_norm
-from helpers.measures.lrp import summed
+from helpers.measures.lrp import SIGNED, summed
 from helpers.measures.reducers import View, one_pass
+from helpers.measures.removal import RANDOM
 from helpers.measures.table import groups
 from helpers.scores import scoring
 from helpers.study import values
 
-FILE = "value.json.gz"
+FILE, LEFT_OUT = "value.json.gz", "leave-one-out"
+TEXT = ("corpus", "model", "passages", "pieces", "piece")  # of a spec: what heads are measured on
+CHOICES = ("gradient, example", "gradient, token", LEFT_OUT, "attnlrp", "confidence", "confidence, no first token")
+BLOCK = 4  # passages of a recipe of leave-one-out
 Settings = Mapping[str, Any]
-PARTS: dict[str, tuple[int, Callable[[Mapping[str, Any]], Any]]] = {}  # version and function of each part
+Spec = Mapping[str, Any]
 
 
-def part(version: int) -> Callable:
-    """Make a function of a spec a part: its value is a recipe's result. Raise the version with whatever changes its numbers."""
+class Part(NamedTuple):
+    """What a recipe's value is made by; raise the version with whatever changes its numbers."""
 
-    def entered(function: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
-        PARTS[function.__name__] = version, function
+    version: int
+    compute: Callable[[Spec], Any]
+    needs: Callable[[Spec], list[study.Recipe]]
+
+
+PARTS: dict[str, Part] = {}
+
+
+def part(version: int, needs: Callable[[Spec], list[study.Recipe]] = lambda spec: []) -> Callable:
+    """Make a function of a spec a part, by its name."""
+
+    def entered(function: Callable[[Spec], Any]) -> Callable[[Spec], Any]:
+        PARTS[function.__name__] = Part(version, function, needs)
         return function
 
     return entered
 
 
-def _build(spec: Mapping[str, Any], place: study.Place) -> None:
-    values.write(place.results / FILE, PARTS[spec["part"]][1](spec))
+def _build(spec: Spec, place: study.Place) -> None:
+    values.write(place.results / FILE, PARTS[spec["part"]].compute(spec))
 
 
-PRETRAINED = study.Kind("pretrained-part", lambda spec: PARTS[spec["part"]][0], _build)
+PRETRAINED = study.Kind(
+    "pretrained-part", lambda spec: PARTS[spec["part"]].version, _build, lambda spec: PARTS[spec["part"]].needs(spec)
+)
 
 
-def recipe(name: str, **spec: Any) -> study.Recipe:
-    """The recipe of a part; specs name the corpus, so that who makes runs anew knows that its text must be there."""
-    return PRETRAINED.of({"part": name, **spec}, f"pretrained models: {name.replace('_', ' ')}")
+def recipe(name: str, spec: Spec, **more: Any) -> study.Recipe:
+    """The recipe of a part for a spec and more of it."""
+    return PRETRAINED.of({**spec, **more, "part": name}, f"pretrained models: {name}")
 
 
 def read(made: study.Recipe) -> Any:
@@ -52,30 +69,38 @@ def read(made: study.Recipe) -> Any:
     return values.read(made.results / FILE)
 
 
-# --- leave-one-out ---------------------------------------------------------------------------------------------------
+def text_spec(settings: Settings) -> dict[str, Any]:
+    """What heads are measured on, for specs."""
+    chosen = settings["pretrained"]
+    return {"corpus": "wikitext", "model": chosen["decoder"]} | {name: chosen[name] for name in TEXT[2:]}
 
-BLOCK = 4  # passages of a recipe
-LEFT_OUT = "leave-one-out"
+
+def column_recipes(spec: Spec) -> list[study.Recipe]:
+    """Recipes of the measure by which (`by`) a spec chooses heads."""
+    text, by = {name: spec[name] for name in TEXT}, spec["by"]
+    if by == LEFT_OUT:
+        return [recipe("without", text, first=first) for first in range(0, spec["passages"], BLOCK)]
+    if by in SIGNED:
+        return [recipe("relevance", text, rule=by)]
+    return [] if by == RANDOM else [recipe("gradients" if by.startswith("gradient") else "attention", text)]
+
+
+def column(spec: Spec) -> pd.Series:
+    """The measure by which (`by`) a spec chooses heads, on (kind, layer, head): means over passages."""
+    found = [read(made) for made in column_recipes(spec)]
+    return (pd.concat(found) if spec["by"] == LEFT_OUT else found[0][spec["by"]]).mean()
+
+
+# --- leave-one-out ---------------------------------------------------------------------------------------------------
 
 
 @part(version=1)
-def without(spec: Mapping[str, Any]) -> pd.DataFrame:
+def without(spec: Spec) -> pd.DataFrame:
     """Rise of the loss without each head, nats a token: a row a passage, a column a head; of the first piece of passages."""
     ids = passages(spec["model"], "valid", spec["passages"], spec["pieces"] * spec["piece"])
     chosen = ids[spec["first"] : spec["first"] + BLOCK, : spec["piece"]]
     rises, tokens = worth.rises_of_examples(pretrained(spec["model"])[0], batches(chosen))
     return (rises / tokens[:, None]).set_axis(range(spec["first"], spec["first"] + len(rises)))
-
-
-def without_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of leave-one-out, a few passages each."""
-    text = _text(settings)
-    return [recipe("without", **text, first=first) for first in range(0, text["passages"], BLOCK)]
-
-
-def _text(settings: Settings) -> dict[str, Any]:
-    chosen = settings["pretrained"]
-    return {"corpus": "wikitext", "model": chosen["decoder"]} | {name: chosen[name] for name in ("passages", "pieces", "piece")}
 
 
 # --- the other measures ----------------------------------------------------------------------------------------------
@@ -89,7 +114,7 @@ class WithoutFirst(Confidence):
 
 
 @part(version=1)
-def gradients(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def gradients(spec: Spec) -> dict[str, pd.DataFrame]:
     """Gradient importance per example and per token, and minus the slope with its sign (nats a token): passages by heads."""
     model, rows = pretrained(spec["model"])[0], _pieces(spec)
     slopes = [worth.slopes(model, batches(ids)) for ids in rows]
@@ -103,7 +128,7 @@ def gradients(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
 
 
 @part(version=1)
-def attention(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def attention(spec: Spec) -> dict[str, pd.DataFrame]:
     """Confidence with and without the first token, the weight on it, and the norm of outputs: passages by heads.
 
     With a seed of a model of the same shape with random weights.
@@ -119,13 +144,13 @@ def attention(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     return found | {"output norm": pd.DataFrame(norms).reset_index(drop=True)}
 
 
-def _pieces(spec: Mapping[str, Any]) -> torch.Tensor:
+def _pieces(spec: Spec) -> torch.Tensor:
     """Token ids [passages, pieces, tokens]."""
     return passages(spec["model"], "valid", spec["passages"], spec["pieces"] * spec["piece"]).unflatten(1, (spec["pieces"], -1))
 
 
 @part(version=1)
-def relevance(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def relevance(spec: Spec) -> dict[str, pd.DataFrame]:
     """Relevance by a signed rule, summed over the targets of a piece (logits a token), with its sign and without."""
     rows, rule = _pieces(spec), spec["rule"]
     found = summed(pretrained(spec["model"])[0], batches(rows.flatten(0, 1)), rule)
@@ -135,19 +160,20 @@ def relevance(spec: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
 
 
 def measure_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of all measures beside leave-one-out, those of random weights last."""
-    text = _text(settings)
-    rules = [recipe("relevance", **text, rule=rule) for rule in ("attnlrp", "cp")]
-    return [recipe("gradients", **text), recipe("attention", **text), *rules, recipe("attention", **text, seed=0)]
+    """Recipes of leave-one-out, of all other measures, and of those of random weights that are cheap, last."""
+    text = text_spec(settings)
+    rules = [recipe("relevance", text, rule=rule) for rule in SIGNED]
+    left_out = column_recipes(text | {"by": LEFT_OUT})
+    return [*left_out, recipe("gradients", text), recipe("attention", text), *rules, recipe("attention", text, seed=0)]
 
 
 def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
-    """Every measure by its name, leave-one-out first: passages by heads; of random weights those that are cheap."""
-    *trained, random = (read(made) for made in measure_recipes(settings))
-    found = {LEFT_OUT: pd.concat(map(read, without_recipes(settings)))}
-    for one in trained:
-        found |= one
-    return found | {f"{name}, random weights": one for name, one in random.items()}
+    """Every measure by its name, leave-one-out first: passages by heads."""
+    *found, random = (read(made) for made in measure_recipes(settings))
+    measures = {LEFT_OUT: pd.concat(one for one in found if isinstance(one, pd.DataFrame))}
+    for one in found:
+        measures |= {} if isinstance(one, pd.DataFrame) else one
+    return measures | {f"{name}, random weights": one for name, one in random.items()}
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -165,7 +191,7 @@ def leave_one_out(settings: Settings) -> pd.DataFrame:
 
     Columns layer, head, loss, low, high, differs (whether the interval leaves out 0).
     """
-    rises = pd.concat(map(read, without_recipes(settings)))
+    rises = by_passage(settings)[LEFT_OUT]
     loss, low, high = scoring.mean_interval(rises.to_numpy())
     table = pd.DataFrame({"loss": loss, "low": low, "high": high}, rises.columns)
     return from_one(table.assign(differs=(table.low > 0) | (table.high < 0)))

@@ -149,7 +149,7 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
     model, tokenizer = pretrained(name)
     subwords, start = Subwords(tokenizer), [tokenizer.bos_token_id] if causal(model) else []
     found = []
-    usable = [parse for parse in treebank(trees) if WORDS[0] <= len(parse.words) <= WORDS[1] and written(parse)]
+    usable = [parse for parse in treebank(trees) if WORDS[0] <= len(parse.words) <= WORDS[1]]
     if len(usable) < count:
         raise StudyError(f"The treebank {trees} has {len(usable)} sentences to measure on, not {count}: ask for fewer.")
     chosen = [usable[place * len(usable) // count] for place in range(count)]
@@ -159,17 +159,8 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
         found.append({"input_ids": ids, "attention_mask": [1] * len(ids), "special_tokens_mask": special, "word_ids": words})
         found[-1]["index"] = place
     frequent = counts(subwords.encode_all([parse.text for parse in treebank("ewt", "train")]), len(tokenizer))
-    return Sentences([padded(found[place : place + SENTENCES]) for place in range(0, count, SENTENCES)], arcs_of(chosen), frequent)
-
-
-def written(parse: Parse) -> bool:
-    """Whether the words of a sentence stand in its text one after another."""
-    end = 0
-    for word in parse.words:
-        end = parse.text.find(word, end) + len(word)
-        if end < len(word):
-            return False
-    return True
+    parts = [padded(found[place : place + SENTENCES]) for place in range(0, count, SENTENCES)]
+    return Sentences(parts, arcs_of(chosen), frequent)
 
 
 def padded(rows: Sequence[Mapping[str, Any]]) -> Batch:

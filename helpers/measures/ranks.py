@@ -139,9 +139,9 @@ def clear(table: pd.DataFrame) -> pd.Series:
 
 
 def follows_function(
-    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative
+    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative, kind="encoder"
 ) -> dict:
-    """Are encoder heads with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
+    """Are heads of a kind with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def follows_function(
         those without a function. Without layers that have both all but the counts are nan.
     """
     tables = {
-        title: pd.DataFrame({"value": scale(_of_kinds(column, "encoder")), "has": functions[title].map(len) > 0}).dropna()
+        title: pd.DataFrame({"value": scale(_of_kinds(column, kind)), "has": functions[title].map(len) > 0}).dropna()
         for title, column in relevance.items()
     }
     heads, levels = pd.concat(tables, names=["model"]).astype(float), ["model", *LAYER]

@@ -382,7 +382,7 @@ class Pretrained(Block):
     pieces: Count = Field(default=4, description="Pieces of a passage; heads are left out one by one on the first.")
     piece: Count = Field(default=80, description="Tokens of a piece.")
     window: Count = Field(default=192, description="Tokens of a passage on which perplexity is scored and gates learn.")
-    sentences: Count = Field(default=800, description="Sentences of each treebank.")
+    sentences: Count = Field(default=500, description="Sentences of each treebank.")
     fractions: list[Share] = Field(default=[0.1, 0.25, 0.5, 0.75], description="Shares of the heads that are removed at once.")
     draws: Count = Field(default=2, description="Random draws of heads beside each choice.")
     prices: list[Price] = Field(
