@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -54,10 +55,9 @@ def losses(spec: Spec, closed: Iterable[Address] = ()) -> list[float]:
 
 def matched(heads: pd.MultiIndex, closed: Sequence[Address], draw: int) -> list[Address]:
     """Heads by a seeded draw, as many of each layer as there are in `closed`."""
-    counts = pd.Series(1, pd.MultiIndex.from_tuples(closed, names=heads.names)).groupby(level=["kind", "layer"]).sum()
-    places = shuffled(heads, draw).groupby(level=["kind", "layer"]).rank(method="first")
-    limits = pd.Series([counts.get(address[:2], 0) for address in heads], heads)
-    return list(heads[places <= limits])
+    counts = Counter(address[:2] for address in closed)
+    places = shuffled(heads, draw, len(closed)).groupby(level=["kind", "layer"]).rank(method="first")
+    return list(heads[places <= [counts[address[:2]] for address in heads]])
 
 
 def row_of(spec: Spec, heads: pd.MultiIndex, closed: Sequence[Address], **labels: Any) -> dict[str, Any]:
