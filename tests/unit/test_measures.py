@@ -625,7 +625,7 @@ def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
 def by_sentence(values: list[list[float]], heads: pd.MultiIndex, rule: str) -> BySentence:
     """Relevance of each sentence, which has one target."""
     raw = np.array(values)
-    return BySentence(heads, raw, raw, np.ones(len(raw)), pd.DataFrame(), rule)
+    return BySentence(heads, raw, np.ones(len(raw)), rule, raw, pd.DataFrame())
 
 
 def test_dominance_is_of_magnitudes():
