@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -36,7 +37,8 @@ class Confidence(Reducer):
     conf(l, h) = mean over query tokens t of max over j != EOS of A[t, j]. The end-of-sentence key is left out and the
     weights are not renormalised. Query rows of the end-of-sentence token, of the decoder's start symbol and of padding are
     no real tokens and are left out too (the paper does not say). In decoder self-attention the start symbol is left out as
-    a key: like EOS it is where a head rests.
+    a key: like EOS it is where a head rests. A head of a decoder fed no start symbol rests on the first token of the text
+    instead, which is a real one: see `ConfidenceBeyondFirst`.
     """
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
@@ -67,6 +69,15 @@ def confidence(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
 # --- the first token ---------------------------------------------------------------------------------------------------
 
 
+def _first(site: Site, view: View) -> tuple[torch.Tensor, torch.Tensor]:
+    """The place of the first token [B], and queries [B, Q] without that of a decoder's first token, which sees only itself."""
+    present, real = view.present[site.kind], view.queries[site.kind]
+    first = present.long().argmax(-1)
+    if site.kind == "decoder":
+        real = real & (torch.arange(real.shape[1], device=real.device) != first[:, None])
+    return first, real
+
+
 class First(Reducer):
     """Per sentence and head: the sum over real query tokens of the weight on the first token, and their number.
 
@@ -75,11 +86,8 @@ class First(Reducer):
     """
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
-        present, real = view.present[site.kind], view.queries[site.kind]
-        first = present.long().argmax(-1)  # [B]
+        first, real = _first(site, view)
         on = weights.gather(-1, first[:, None, None, None].expand(*weights.shape[:-1], 1)).squeeze(-1)  # [B, H, Q]
-        if site.kind == "decoder":
-            real = real & (torch.arange(real.shape[1], device=real.device) != first[:, None])
         real = real[:, None, :].expand_as(on)
         return torch.stack([on.masked_fill(~real, 0).sum(-1), real.sum(-1, dtype=on.dtype)], -1)
 
@@ -88,6 +96,19 @@ class First(Reducer):
         sums = self.per_sentence()
         ratio, low, high = ratio_interval(sums[..., 0], sums[..., 1], repeats)
         return pd.DataFrame({"share": ratio, "low": low, "high": high}, index=heads)
+
+
+class ConfidenceBeyondFirst(Confidence):
+    """`Confidence` whose largest weight is not that on the first token, as `First` has it: how sure a head is when not at rest.
+
+    In decoder self-attention the first token's own query does not count.
+    """
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        first, real = _first(site, view)
+        later = view.keys[site.kind].scatter(1, first[:, None], False)
+        narrowed = replace(view, keys={site.kind: later}, queries={site.kind: real})
+        return super().reduce(site, weights, narrowed)
 
 
 # --- output norm -------------------------------------------------------------------------------------------------------

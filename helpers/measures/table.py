@@ -14,7 +14,17 @@ import torch
 
 from helpers.drawing import KIND_TITLES
 from helpers.heads import KINDS, index, sites
-from helpers.measures.functions import Alignment, Confidence, First, Positional, Rare, Syntactic, output_norm, roles
+from helpers.measures.functions import (
+    Alignment,
+    Confidence,
+    ConfidenceBeyondFirst,
+    First,
+    Positional,
+    Rare,
+    Syntactic,
+    output_norm,
+    roles,
+)
 from helpers.measures.lrp import RULES, relevance, relp
 from helpers.measures.lrp.layout import layout, replayed
 from helpers.measures.reducers import Reducer, one_pass
@@ -186,6 +196,8 @@ for _measure in (
             "the model needs the head more", _without, _SPLIT),
     Measure("confidence", "confidence", "mean of a head's largest attention weight",
             "the head looks at one token at a time", lambda frame: frame.confidence, reducer=Confidence),
+    Measure("confidence, later tokens", "confidence beyond the first token", "the same without the first token's weight",
+            "the head looks at one token at a time", lambda frame: frame.confidence, reducer=ConfidenceBeyondFirst),
     Measure("first token", "first token", "mean weight on the first token of a sentence",
             "the head rests on the first token", lambda frame: frame.share, reducer=First),
     Measure("positional", "positional", "share of tokens whose largest weight lies at the head's best offset",

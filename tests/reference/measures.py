@@ -44,7 +44,8 @@ def read(model, batches) -> list[Sentence]:
             source = batch["input_ids"][row].tolist()[:size]
             words = batch["word_ids"][row].tolist()[:size] if "word_ids" in batch else []
             place = int(batch["index"][row]) if "index" in batch else len(found)
-            real = [i for i, token in enumerate(source) if token not in special]
+            marked = batch["special_tokens_mask"][row].tolist() if "special_tokens_mask" in batch else [0] * size
+            real = [i for i, token in enumerate(source) if token not in special and not marked[i]]
             if not model.config.is_encoder_decoder:
                 out = _run(model, input_ids=[source])
                 kind = sites(model)[0].kind  # BERT is an encoder
@@ -93,6 +94,18 @@ def confidence(sentences: list[Sentence]) -> dict[tuple, float]:
             kind = address[0]
             for query in sentence.queries[kind]:
                 values[address].append(max((rows[query][key] for key in sentence.keys[kind]), default=0.0))
+    return {address: sum(found) / len(found) for address, found in values.items()}
+
+
+def confidence_beyond_first(sentences: list[Sentence]) -> dict[tuple, float]:
+    """The same on keys behind the first; a decoder's first query, which sees none of them, is left out."""
+    values = defaultdict(list)
+    for sentence in sentences:
+        for address, rows in sentence.maps.items():
+            kind = address[0]
+            for query in sentence.queries[kind]:
+                if kind != "decoder" or query:
+                    values[address].append(max((rows[query][key] for key in sentence.keys[kind] if key), default=0.0))
     return {address: sum(found) / len(found) for address, found in values.items()}
 
 

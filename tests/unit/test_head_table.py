@@ -21,7 +21,7 @@ from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
 COLUMNS = [
     "alpha_beta", "attnlrp, size", "cp, size", "gradient, example", "gradient, example, by layer", "gradient, token",
     "gradient, token, by layer", "gradient, signed", "RelP, attnlrp", "RelP, cp", "output norm", GROUP, TRUTH, "confidence",
-    "first token", "positional",
+    "confidence, later tokens", "first token", "positional",
 ]  # fmt: skip
 TEXT = ["syntactic", "rare", "alignment"]
 SIZE = 600  # ids of the model, most of which no sentence has

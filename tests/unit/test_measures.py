@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from transformers import BertTokenizerFast
 
 from helpers import heads, measures, study
 from helpers.corpora import Pair
@@ -92,6 +93,14 @@ def one_batch(family):
     return collate(sentences(LENGTHS, 1), sentences(TARGETS, 2) if family in SEQ2SEQ else None)
 
 
+def marked(batch):
+    """A batch whose first and last token of each sentence are special."""
+    mask = batch["attention_mask"]
+    inner = mask * torch.nn.functional.pad(mask[:, 1:], (0, 1))
+    inner[:, 0] = 0
+    return batch | {"special_tokens_mask": 1 - inner}
+
+
 def one_hot(positions, keys):
     """Attention that looks at positions[query] or positions[sentence][query] only."""
     return torch.nn.functional.one_hot(torch.tensor(positions), keys).float()
@@ -101,6 +110,57 @@ def assert_same(series, expected, tolerance):
     assert sorted(series.index) == sorted(expected)
     for address, value in expected.items():
         assert series[address] == pytest.approx(value, abs=tolerance, rel=0, nan_ok=True), address
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "bert", "llama"])
+def test_confidence_beyond_the_first_token_is_the_slow_loop(family):
+    model, batch = tiny_model(family).double(), one_batch(family)
+    tolerance = 1e-6 if family in ("opt", "llama") else 1e-12
+    name = "confidence, later tokens"
+    for one in (batch, marked(batch)):
+        found = measures.head_table(model, [one], names=[name])[name]
+        assert_same(found, slow.confidence_beyond_first(slow.read(model, [one])), tolerance)
+    if family == "llama":  # padding is no first token
+        moved = {n: torch.stack([row.roll(-1 - length) for row, length in zip(part, LENGTHS, strict=True)])
+                 for n, part in batch.items()}  # fmt: skip
+        assert_same(
+            measures.head_table(model, [moved], names=[name])[name],
+            slow.confidence_beyond_first(slow.read(model, [batch])),
+            tolerance,
+        )
+
+
+def test_a_head_that_rests_on_the_first_token_is_sure_with_it_alone():
+    model, batch = tiny_model("llama"), one_batch("llama")
+    width = batch["input_ids"].shape[1]
+    resting, later = one_hot([0] * width, width), 0.6 * one_hot([0] * width, width) + 0.4 * one_hot(range(width), width)
+    with heads.inject(model, {("decoder", 0, 0): resting, ("decoder", 0, 1): later}):
+        table = measures.head_table(model, [batch], names=["confidence", "confidence, later tokens", "first token"])
+    assert table.loc["decoder", 0, 0].tolist() == pytest.approx([1, 0, 1])
+    assert table["confidence, later tokens"]["decoder", 0, 1] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama", "marian"])
+def test_special_tokens_are_those_of_the_configuration_and_of_the_batch(family):
+    """A BERT names none: the tokenizer's mask, or the caller's, says them."""
+    model, batch = tiny_model(family).double(), one_batch(family)
+    found = measures.confidence(model, [marked(batch)])
+    assert_same(found, slow.confidence(slow.read(model, [marked(batch)])), 1e-6)
+    assert_same(functions.output_norm(model, [marked(batch)]), slow.output_norm(model, [marked(batch)]), 1e-6)
+    assert (found - measures.confidence(model, [batch])).abs().max() > 0.05
+
+
+def test_a_tokenizer_says_its_special_tokens(tmp_path):
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat"]
+    (tmp_path / "vocab.txt").write_text("\n".join(names))
+    tokenizer, model = (
+        BertTokenizerFast.from_pretrained(tmp_path),
+        tiny_model("bert", vocab_size=len(names), bos_token_id=None, eos_token_id=None),
+    )
+    batch = tokenizer(["the cat sat", "the cat"], return_special_tokens_mask=True, padding=True, return_tensors="pt")
+    assert view(model, batch).keys["encoder"].tolist() == [[False, True, True, True, False], [False, True, True, False, False]]
+    del batch["special_tokens_mask"]
+    assert view(model, batch).keys["encoder"][0].all()
 
 
 @families
