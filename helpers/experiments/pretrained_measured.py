@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
-from torch.nn import functional as F
 
 from helpers import study
 from helpers.experiments.pretrained_text import batches, passages, pretrained
-from helpers.heads import Site
 from helpers.measures import ranks, worth
-from helpers.measures.functions import Confidence, First, output_norm
+from helpers.measures.functions import Confidence, ConfidenceBeyondFirst, First, output_norm
 from helpers.measures.lrp import SIGNED, summed
-from helpers.measures.reducers import View, one_pass
+from helpers.measures.reducers import one_pass
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import groups
 from helpers.scores import scoring
@@ -23,7 +21,7 @@ from helpers.study import values
 
 FILE, LEFT_OUT = "value.json.gz", "leave-one-out"
 TEXT = ("corpus", "model", "passages", "pieces", "piece")  # of a spec: what heads are measured on
-CHOICES = ("gradient, example", "gradient, token", LEFT_OUT, "attnlrp", "confidence", "confidence, no first token")
+CHOICES = ("gradient, example", "gradient, token", LEFT_OUT, "attnlrp", "confidence", "confidence, later tokens")
 BLOCK = 4  # passages of a recipe of leave-one-out
 Settings = Mapping[str, Any]
 Spec = Mapping[str, Any]
@@ -106,13 +104,6 @@ def without(spec: Spec) -> pd.DataFrame:
 # --- the other measures ----------------------------------------------------------------------------------------------
 
 
-class WithoutFirst(Confidence):
-    """Confidence with the first token left out as a key, and as a query, which sees nothing else."""
-
-    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
-        return super().reduce(site, F.pad(weights[:, :, 1:, 1:], (1, 0, 1, 0)), view)
-
-
 @part(version=1)
 def gradients(spec: Spec) -> dict[str, pd.DataFrame]:
     """Gradient importance per example and per token, and minus the slope with its sign (nats a token): passages by heads."""
@@ -134,7 +125,7 @@ def attention(spec: Spec) -> dict[str, pd.DataFrame]:
     With a seed of a model of the same shape with random weights.
     """
     model, rows = pretrained(spec["model"], spec.get("seed"))[0], _pieces(spec)
-    reducers = {"confidence": Confidence(), "confidence, no first token": WithoutFirst(), "first token": First()}
+    reducers = {"confidence": Confidence(), "confidence, later tokens": ConfidenceBeyondFirst(), "first token": First()}
     heads = one_pass(model, batches(rows.flatten(0, 1)), *reducers.values())
     found = {}
     for name, reducer in reducers.items():
@@ -157,6 +148,17 @@ def relevance(spec: Spec) -> dict[str, pd.DataFrame]:
     each = (found.raw / found.targets[:, None]).reshape(*rows.shape[:2], -1)
     ways = {rule: abs(each), f"{rule}, signed": each}
     return {name: pd.DataFrame(values.mean(1), columns=found.heads) for name, values in ways.items()}
+
+
+@part(version=1)
+def sharing(spec: Spec) -> pd.Series:
+    """The key-value head that each query head reads, from 1."""
+    return groups(pretrained(spec["model"])[0]) + 1
+
+
+def sharing_recipe(settings: Settings) -> study.Recipe:
+    """The recipe of the key-value heads that query heads read."""
+    return recipe("sharing", {"model": settings["pretrained"]["decoder"]})
 
 
 def measure_recipes(settings: Settings) -> list[study.Recipe]:
@@ -182,8 +184,7 @@ def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
 def head_table(settings: Settings) -> pd.DataFrame:
     """All measures of every head of the decoder, means over passages: a row a head, layers and heads from 1."""
     found = {name: one.mean() for name, one in by_passage(settings).items()}
-    model = pretrained(settings["pretrained"]["decoder"])[0]
-    return from_one(pd.DataFrame({"key-value head": groups(model) + 1} | found))
+    return from_one(pd.DataFrame({"key-value head": read(sharing_recipe(settings))} | found))
 
 
 def leave_one_out(settings: Settings) -> pd.DataFrame:

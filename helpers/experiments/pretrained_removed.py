@@ -24,6 +24,7 @@ from helpers.experiments.pretrained_measured import (
     part,
     read,
     recipe,
+    sharing_recipe,
     text_spec,
 )  # fmt: skip
 from helpers.experiments.pretrained_text import batches, passages, pretrained
@@ -86,7 +87,7 @@ def removed(spec: Spec) -> list[dict[str, Any]]:
         count = round(fraction * len(heads))
         if spec["by"] != RANDOM:
             rows += beside(spec, heads, least(column(spec), count), fraction=fraction)
-        for draw in range(spec["draws"]) if spec["by"] == RANDOM else ():
+        for draw in range(3 * spec["draws"]) if spec["by"] == RANDOM else ():
             drawn = least(shuffled(heads, draw, count), count)
             rows.append(row_of(spec, heads, drawn, fraction=fraction, random=ANY, draw=draw))
     return rows
@@ -259,15 +260,15 @@ def group_layers(settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(found, range(1, len(truth) + 1)).rename_axis("layer").reset_index().melt("layer", None, "map", "index")
 
 
-def _truth(settings: Settings) -> tuple[list[tuple[int, ...]], int]:
-    """The key-value head of each query head, by layer, and how many there are in a layer."""
-    found = [site.groups for site in sites(pretrained(settings["pretrained"]["decoder"])[0])]
+def _truth(settings: Settings) -> tuple[np.ndarray, int]:
+    """The key-value head of each query head [layers, heads], and how many there are in a layer."""
+    found = read(sharing_recipe(settings)).unstack("head").to_numpy(int)
     return found, len(set(found[0]))
 
 
-def _indices(truth: Sequence[Sequence[int]], labels: torch.Tensor | np.ndarray) -> np.ndarray:
+def _indices(truth: np.ndarray, labels: torch.Tensor | np.ndarray) -> np.ndarray:
     """Adjusted Rand index of each layer."""
-    return np.array([adjusted_rand_score(one, other) for one, other in zip(truth, labels.tolist(), strict=True)])
+    return np.array([adjusted_rand_score(one, other) for one, other in zip(truth.tolist(), labels.tolist(), strict=True)])
 
 
 def unit_recipes(spec: Spec) -> list[study.Recipe]:

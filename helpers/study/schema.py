@@ -381,14 +381,14 @@ class Pretrained(Block):
     passages: Count = Field(default=20, description="Passages of text that heads are measured on: the unit of intervals.")
     pieces: Count = Field(default=4, description="Pieces of a passage; heads are left out one by one on the first.")
     piece: Count = Field(default=80, description="Tokens of a piece.")
-    window: Count = Field(default=192, description="Tokens of a passage on which perplexity is scored and gates learn.")
-    sentences: Count = Field(default=500, description="Sentences of each treebank.")
+    window: Count = Field(default=160, description="Tokens of a passage on which perplexity is scored and gates learn.")
+    sentences: Count = Field(default=400, description="Sentences of each treebank.")
     fractions: list[Share] = Field(default=[0.1, 0.25, 0.5, 0.75], description="Shares of the heads that are removed at once.")
-    draws: Count = Field(default=2, description="Random draws of heads beside each choice.")
+    draws: Count = Field(default=1, description="Random draws of heads beside each choice; three times as many of any heads.")
     prices: list[Price] = Field(
         default=[0.0005, 0.002, 0.005, 0.01, 0.03], description="Prices of an open gate (lambda, nats a token)."
     )
-    steps: Count = Field(default=150, description="Training steps of the gates.")
+    steps: Count = Field(default=120, description="Training steps of the gates.")
 
 
 class Settings(Block):
