@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from helpers import study
 from helpers.experiments.pretrained_functions import counted, function_recipes, positional, rare, syntactic
-from helpers.experiments.pretrained_measured import Settings, correlations, head_table, leave_one_out, measure_recipes
+from helpers.experiments.pretrained_measured import Settings, correlations, head_table, leave_one_out, measure_recipes, sharing_recipe, sharing_recipe
 from helpers.experiments.pretrained_removed import (
     gates,
     group_layers,
@@ -31,4 +31,4 @@ TABLES = {
 
 def recipes(settings: Settings) -> list[study.Recipe]:
     """All recipes, in the order of the parts."""
-    return [*measure_recipes(settings), *function_recipes(settings), *removal_recipes(settings)]
+    return [*measure_recipes(settings), sharing_recipe(settings), *function_recipes(settings), *removal_recipes(settings)]

@@ -158,7 +158,7 @@ def sharing(spec: Spec) -> pd.Series:
 
 def sharing_recipe(settings: Settings) -> study.Recipe:
     """The recipe of the key-value heads that query heads read."""
-    return recipe("sharing", {"model": settings["pretrained"]["decoder"]})
+    return recipe("sharing", {"corpus": "wikitext", "model": settings["pretrained"]["decoder"]})
 
 
 def measure_recipes(settings: Settings) -> list[study.Recipe]:
