@@ -167,6 +167,10 @@ class Reducer:
     def frame(self, heads: pd.MultiIndex, repeats: int) -> pd.DataFrame:
         raise NotImplementedError
 
+    def of_kinds(self, heads: pd.MultiIndex) -> pd.MultiIndex:
+        """The heads of the kinds that it speaks of."""
+        return heads[heads.isin(self.kinds, level="kind")]
+
     def per_sentence(self, kinds: tuple[str, ...] | None = None) -> np.ndarray:
         """Array [sentences, heads, ...] in corpus order, heads in the order of `helpers.heads.index`."""
         chosen = [key for key in self._parts if key[0] in (kinds or self.kinds)]
@@ -188,6 +192,22 @@ def evaluating(model) -> Iterator[None]:
     finally:
         for module, training in modes:
             module.training = training
+
+
+def check(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer) -> None:
+    """Show reducers every batch, so that what they refuse of it is refused before a model runs; they are used up.
+
+    Raises
+    ------
+    StudyError
+        As `one_pass`.
+    """
+    count = 0
+    for batch in batches:
+        seen = view(model, batch, count)
+        for reducer in reducers:
+            reducer.start(seen)
+        count += len(seen.index)
 
 
 def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, label: str = "measuring"):

@@ -23,11 +23,12 @@ from helpers.measures.functions import (
     Rare,
     Syntactic,
     output_norm,
+    reads,
     roles,
 )
 from helpers.measures.lrp import RULES, relevance, relp
 from helpers.measures.lrp.layout import layout, replayed
-from helpers.measures.reducers import Reducer, one_pass
+from helpers.measures.reducers import Reducer, check, one_pass
 from helpers.measures.worth import MEMORY, importance, leave_one_out, patching
 from helpers.models import parameters
 from helpers.reading import count, ends, number
@@ -203,9 +204,9 @@ for _measure in (
     Measure("positional", "positional", "share of tokens whose largest weight lies at the head's best offset",
             "the head keeps to one offset", lambda frame: frame.score, reducer=Positional),
     Measure("syntactic", "syntactic", "accuracy of the best relation above its offset baseline",
-            "the head follows a relation", _best_relation, ("arcs",), Syntactic, kinds=("encoder",)),
+            "the head follows a relation", _best_relation, ("arcs", "reads"), Syntactic, kinds=KINDS[:2]),
     Measure("rare", "rare tokens", "share of tokens that look at one of the sentence's two rarest tokens",
-            "the head looks at rare tokens", lambda frame: frame.two_rarest, ("counts",), Rare, kinds=("encoder",)),
+            "the head looks at rare tokens", lambda frame: frame.two_rarest, ("counts", "reads"), Rare, kinds=KINDS[:2]),
     Measure("alignment", "alignment", "share of target tokens that look at the aligned source token",
             "the head aligns target and source", lambda frame: frame.predicted, ("links",), Alignment, kinds=("cross",)),
 ):  # fmt: skip
@@ -239,7 +240,8 @@ def head_table(
     explained : iterable of dict, optional
         Fewer batches, for relevance, gradients and the loss without each head, which cost more; by default the same.
     arcs, counts, links
-        For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing.
+        For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing. What
+        does not fit the batches is refused before the model runs.
     rules : sequence of str
         Of relevance.
     names : iterable of str, optional
@@ -289,9 +291,12 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
         These measures alone, with those that they are forms of.
     """
     given = {"memory": 0.0} | {name: value for name, value in given.items() if value is not None}
+    given |= {"reads": reads(given["model"])} if "model" in given else {}
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
+    if read := [m for m in chosen if m.reducer]:
+        check(given["model"], given["batches"], *_reducers(read, given).values())
     found: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}
 
@@ -307,7 +312,7 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
                 found[m.name] = m.find(*(given[name] for name in m.needs))
     for m in (m for m in chosen if m.of):
         found[m.name], seconds[m.name] = m.find(found[m.of]), seconds[m.of]
-    if read := [m for m in chosen if m.reducer]:
+    if read:
         with timed(*(m.name for m in read)):
             found |= _in_one_pass(read, given)
     for m in chosen:
@@ -323,9 +328,13 @@ def _all_needs(measure: Measure) -> set[str]:
     return own | (_all_needs(MEASURES[measure.of]) if measure.of else set())
 
 
+def _reducers(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, Reducer]:
+    return {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
+
+
 def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, pd.Series]:
     """The columns of measures that read attention, and what heads do in words."""
-    reducers = {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
+    reducers = _reducers(read, given)
     heads = one_pass(given["model"], given["batches"], *reducers.values(), label="functions")
     frames = {name: reducer.frame(heads, 1) for name, reducer in reducers.items()}
     found = {m.name: m.find(frames[m.name]) for m in read}

@@ -197,6 +197,27 @@ def test_a_registered_measure_is_a_column_and_a_criterion(monkeypatch):
     assert set(heads.index(model)) - set(kept) == set(sorted(table.index, key=table.straight.get)[:4])
 
 
+def test_a_decoder_has_functions_and_what_does_not_fit_is_refused_before_it_runs():
+    model, own, text = tiny_model("llama", vocab_size=SIZE), [], known()
+    for batch in batches():
+        words = {name: batch[name] for name in ("input_ids", "attention_mask", "word_ids", "index")}
+        own.append(words | {"labels": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)})
+    given = {"arcs": text["arcs"], "counts": text["counts"]}
+    table = head_table(model, own, rules=(), **given)
+    same(table.rare, measures.rare(model, own, given["counts"], 1).two_rarest)
+    syntactic = measures.syntactic(model, own, given["arcs"], 1)
+    same(table.syntactic, (syntactic.score - syntactic.baseline).groupby(level=["kind", "layer", "head"]).max())
+    assert table[["rare", "syntactic"]].notna().all(axis=None) and table.functions.str.contains("→").any()
+    runs, hook = [], model.register_forward_pre_hook(lambda *_: runs.append(1))
+    bare = {name: part for name, part in own[1].items() if name != "word_ids"}
+    cases = {"words of each sentence": ([own[0], bare], given), "arcs of 4 sentences": (own, {"arcs": given["arcs"][:4]})}
+    for said, (read, asked) in cases.items():
+        with pytest.raises(StudyError, match=said):
+            head_table(model, read, rules=(), **asked)
+    hook.remove()
+    assert not runs
+
+
 MODEL = tiny_model("marian")
 BAD = {
     "no batches to measure": lambda: head_table(MODEL, iter([])), "no batches": lambda: head_table(MODEL, batches(), []),

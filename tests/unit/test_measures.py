@@ -266,13 +266,15 @@ def test_words_from_subwords(seed):
         np.testing.assert_allclose(found[row], expected, rtol=0, atol=1e-12)
 
 
-@seq2seq
+@pytest.mark.parametrize("family", [*SEQ2SEQ, "bert", "llama", "opt"])
 def test_syntactic_accuracy_is_the_slow_loop(family):
+    """A decoder alone is asked for the arcs whose partner stands earlier."""
+    kind = "decoder" if family in ("llama", "opt") else "encoder"
     model, batches = tiny_model(family).double(), corpus(family, words=True)
     arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))
     frame = measures.syntactic(model, batches, arcs, 200)
-    found = slow.syntactic(slow.read(model, batches), arcs)
-    base = slow.baseline(arcs)
+    found = slow.syntactic(slow.read(model, batches), arcs, kind)
+    base = slow.baseline(arcs, kind == "decoder")
     assert len(frame) == 8 * 8 and frame.index.names == ["kind", "layer", "head", "relation", "direction"]
     assert_same(frame.score, {address: slow.share(pairs) for address, pairs in found.items()}, 1e-12)
     # every second sentence of the corpus, whatever the batches' order
@@ -281,6 +283,23 @@ def test_syntactic_accuracy_is_the_slow_loop(family):
     for address, row in frame.iterrows():
         assert row.baseline == pytest.approx(base[address[3:]], nan_ok=True)
         assert row.n == sum(total for _, total in found[address])
+    assert (frame.score.max() > 0) and (kind == "encoder" or (frame.offset <= 0).all())
+
+
+def test_a_planted_head_of_a_decoder_finds_subjects_that_stand_earlier():
+    model, batches = tiny_model("llama"), [one_batch("llama")]
+    width = batches[0]["input_ids"].shape[1]
+    places = torch.arange(width).expand(4, -1)
+    batches[0]["word_ids"] = places.masked_fill(places >= torch.tensor(LENGTHS)[:, None], -1)
+    arcs = [[(0, 2, "nsubj"), (2, 1, "nsubj")], [(0, 2, "nsubj")], [(1, 3, "nsubj")], [(1, 2, "nsubj")]]
+    with heads.inject(model, {("decoder", 1, 2): one_hot([0, 0, 0, *[1] * (width - 3)], width)}):
+        frame = measures.syntactic(model, batches, arcs, 10)
+        reducer = functions.Syntactic(arcs, "decoder")
+        held = reducer.held_out(one_pass(model, batches, reducer), 10)
+    row = frame.loc[("decoder", 1, 2, "nsubj", DOWN)]
+    assert row[["score", "n", "offset", "verdict"]].tolist() == [0.75, 4, -2, False] and row.baseline == 0.75
+    assert frame.loc[("decoder", 1, 2, "nsubj", UP)][["score", "n", "offset"]].tolist() == [0, 1, -1]
+    assert held.loc[("nsubj", DOWN)][["n", "offset"]].tolist() == [2, -2] and ("nsubj", UP) not in held.index
 
 
 def test_batches_may_come_in_any_order_and_without_an_index():
@@ -309,7 +328,8 @@ def test_the_offset_baseline_by_hand():
     assert math.isnan(table.baseline["advmod", DOWN]) and table.n["advmod", UP] == 0
     rng = random.Random(0)
     many = [[(rng.randrange(9), rng.randrange(9), rng.choice(functions.RELATIONS)) for _ in range(5)] for _ in range(40)]
-    assert_same(functions.offset_baseline(many).baseline, slow.baseline(many), 1e-12)
+    for earlier in (False, True):
+        assert_same(functions.offset_baseline(many, earlier).baseline, slow.baseline(many, earlier), 1e-12)
 
 
 def test_arcs_by_hand():
@@ -343,21 +363,24 @@ def test_ten_points_above_the_baseline_are_enough(base, n):
     assert frame.verdict.tolist() == [True, False]
 
 
-@seq2seq
+@pytest.mark.parametrize("family", [*SEQ2SEQ, "bert", "llama", "opt"])
 def test_rare_is_the_slow_loop(family):
+    """What a decoder does not see yet is no rarest token of it."""
+    kind = "decoder" if family in ("llama", "opt") else "encoder"
     model, batches = tiny_model(family).double(), corpus(family)
     rng = random.Random(4)
     counts = [rng.randrange(1, 12) for _ in range(VOCABULARY)]  # many ties
     for frequent in (0, 40, 57):
-        reducer = functions.Rare(torch.tensor(counts), frequent)
+        reducer = functions.Rare(torch.tensor(counts), kind, frequent)
         frame = reducer.frame(one_pass(model, batches, reducer), 100)
-        found = slow.rare(slow.read(model, batches), counts, frequent)
+        found = slow.rare(slow.read(model, batches), counts, frequent, kind)
         if not found:
             assert frame[["rarest", "two_rarest", "chance", "chance_two"]].isna().all(axis=None)
             assert not frame.verdict.any() and (frame.tokens == 0).all()
-        for address, (one, two, total) in found.items():
+        for address, (one, two, total, chance, chance_two) in found.items():
             row = frame.loc[address]
             assert (row.rarest, row.two_rarest, row.tokens) == pytest.approx((one / total, two / total, total))
+            assert (row.chance, row.chance_two) == pytest.approx((chance / total, chance_two / total))
             assert row.verdict == (row.two_rarest > 0.5)
 
 
@@ -374,7 +397,7 @@ def rare_frame(rows, looks_at, counts, frequent):
     model, source = tiny_model("marian"), [[*row, EOS] for row in rows]
     batch = collate(source, sentences([2] * len(rows), 2))
     width = batch["input_ids"].shape[1]
-    reducer = functions.Rare(counts, frequent)
+    reducer = functions.Rare(counts, frequent=frequent)
     with heads.inject(model, {("encoder", 1, 2): one_hot([[place] * width for place in looks_at], width)}):
         index = one_pass(model, [batch], reducer)
     return reducer.frame(index, 50).loc["encoder", 1, 2]
