@@ -10,7 +10,7 @@ from helpers import study
 from helpers.experiments.pretrained_measured import LEFT_OUT, Settings, Spec, column, part, read, recipe, text_spec
 from helpers.experiments.pretrained_text import TREES, pretrained, sentences
 from helpers.measures import ranks
-from helpers.measures.functions import MARGIN, POSITIONAL, RAREST, Positional, Rare, Syntactic
+from helpers.measures.functions import MARGIN, POSITIONAL, RAREST, Positional, Rare, Syntactic, reads
 from helpers.measures.reducers import one_pass
 
 NEAR = 2  # offsets that the table of positions shows, either way
@@ -24,7 +24,8 @@ def functions(spec: Spec) -> dict[str, pd.DataFrame]:
     """
     text = sentences(spec["model"], spec["corpus"], spec["sentences"])
     model = pretrained(spec["model"], spec.get("seed"))[0]
-    positions, syntax, rarity = Positional(), Syntactic(text.arcs), Rare(text.counts)
+    kind = reads(model)
+    positions, syntax, rarity = Positional(), Syntactic(text.arcs, kind), Rare(text.counts, kind)
     heads = one_pass(model, text.batches, positions, syntax, rarity)
     every = syntax.frame(heads, repeats=1)
     gains = (every.score - every.baseline).unstack(["relation", "direction"])
@@ -93,7 +94,7 @@ def rare(settings: Settings) -> pd.DataFrame:
     """
     rows = []
     for labels, found, random in _found(settings):
-        frame = found["rare"]
+        frame = found["rare"].fillna(0)
         (_, layer, head), best = frame.two_rarest.idxmax(), frame.loc[frame.two_rarest.idxmax()]
         row = labels | {"layer": layer + 1, "head": head + 1, "score": best.two_rarest}
         row |= {"low": best.two_rarest_low, "high": best.two_rarest_high, "passes": best.two_rarest > RAREST}

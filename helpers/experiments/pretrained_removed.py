@@ -121,7 +121,7 @@ def table_of(settings: Settings, rows: Iterable[Mapping[str, Any]]) -> pd.DataFr
         gap = scoring.mean_interval(loss[:, None], plain[:, None])
         found.append(
             {label: value for label, value in row.items() if label not in ("closed", "losses")}
-            | {"heads": len(row["closed"]), "functions_left": 1 - has[row["closed"]].sum() / has.sum()}
+            | {"heads": len(row["closed"]), "functions_left": 1 - has[row["closed"]].sum() / max(1, has.sum())}
             | dict(zip(("perplexity", "low", "high"), scoring.perplexity_interval(loss, np.ones(len(loss))), strict=True))
             | {f"change{end}": float(value[0]) for end, value in zip(("", "_low", "_high"), gap, strict=True)}
         )
