@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from helpers.heads import KINDS
+from helpers.scores import scoring
 from helpers.study import StudyError
 
 LAYER = ["kind", "layer"]
@@ -83,6 +84,28 @@ def correlations(truth: pd.Series, measures: Mapping[str, pd.Series], **options)
     return pd.DataFrame([correlation(truth, column, **options) for column in measures.values()], index=list(measures))
 
 
+def over_passages(truth: pd.DataFrame, measure: pd.DataFrame, repeats: int = 1000, seed: int = 0) -> dict[str, float]:
+    """`correlation` within layers of two columns that are means over passages, with its interval over passages.
+
+    Parameters
+    ----------
+    truth, measure : pandas.DataFrame
+        A row for each passage, the same ones in both; a column for each head (kind, layer, head).
+    repeats : int
+        Resamples of the passages, drawn for both sides alike.
+
+    Returns
+    -------
+    dict
+        rho; low, high (95 % percentile bootstrap over passages); heads; passages.
+    """
+    weights = np.concatenate([np.full((1, len(truth)), 1.0), scoring.resamples(len(truth), repeats, seed)]) / len(truth)
+    drawn = _spearman(weights @ truth.to_numpy(), weights @ measure.to_numpy(), strata := _strata(truth.columns))
+    low, high = pd.Series(drawn[1:]).quantile(INTERVAL)
+    heads = sum(len(places) for places in strata if len(places) > 1)
+    return {"rho": float(drawn[0]), "low": low, "high": high, "heads": heads, "passages": len(truth)}
+
+
 def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[str, pd.Series]) -> pd.DataFrame:
     """By how many places heads with a function stand above the others of their layer, by each measure.
 
@@ -116,9 +139,9 @@ def clear(table: pd.DataFrame) -> pd.Series:
 
 
 def follows_function(
-    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative
+    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative, kind="encoder"
 ) -> dict:
-    """Are encoder heads with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
+    """Are heads of a kind with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
 
     Parameters
     ----------
@@ -137,7 +160,7 @@ def follows_function(
         those without a function. Without layers that have both all but the counts are nan.
     """
     tables = {
-        title: pd.DataFrame({"value": scale(_of_kinds(column, "encoder")), "has": functions[title].map(len) > 0}).dropna()
+        title: pd.DataFrame({"value": scale(_of_kinds(column, kind)), "has": functions[title].map(len) > 0}).dropna()
         for title, column in relevance.items()
     }
     heads, levels = pd.concat(tables, names=["model"]).astype(float), ["model", *LAYER]
