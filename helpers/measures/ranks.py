@@ -106,33 +106,6 @@ def over_passages(truth: pd.DataFrame, measure: pd.DataFrame, repeats: int = 100
     return {"rho": float(drawn[0]), "low": low, "high": high, "heads": heads, "passages": len(truth)}
 
 
-def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """By how many places heads with a function stand above the others of their layer, by each measure.
-
-    Parameters
-    ----------
-    measures : mapping of name -> columns of models, as `follows_function` takes them
-    functions : mapping of title -> Series, as there
-
-    Returns
-    -------
-    pandas.DataFrame
-        `follows_function` of places within layers, on (measure, model), "all models" last; clear (bool, `clear`).
-    """
-    rows = {
-        (name, title): follows_function(own, functions, scale=lambda column: column.groupby(level=LAYER).rank())
-        for name, columns in measures.items()
-        for title, own in [*((t, {t: column}) for t, column in columns.items()), ("all models", columns)]
-    }
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", "model"])
-    return table.assign(clear=clear(table))
-
-
-def costliest(every: pd.DataFrame) -> int:
-    """Of `measured.lost_by_head` the layer (from 0) without a head of which most loss is added, on average."""
-    return int(every.loss.groupby(level="layer").mean().idxmax())
-
-
 def clear(table: pd.DataFrame) -> pd.Series:
     """Of rows of `follows_function`: whether the interval lies above 0 and the difference above shuffled ones."""
     return (table.low > 0) & (table.difference > table.null_high + 1e-9)

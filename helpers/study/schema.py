@@ -418,9 +418,6 @@ class Settings(Block):
     seeds: Count = Field(default=1, description="Seeds of the models that notebook 06 compares.")
     model: Model = Field(default_factory=Model, description="Shape of the translation models.")
     training: Training = Field(default_factory=Training, description="Their training.")
-    snapshots: list[Amount] = Field(
-        default=[], description="Training steps of the first model at which its heads are looked at."
-    )
     siblings: list[Sibling] = Field(default=[], description="Models beside the first that differ in one thing.")
     without_encoder: list[str] = Field(
         default=[""], description='Siblings, and the first model as "", also trained without encoder attention all along.'

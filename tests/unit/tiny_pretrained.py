@@ -13,13 +13,17 @@ from helpers import study
 from tests.unit.tiny_models import tiny_model
 
 VERBS, NOUNS, ADJECTIVES = ("sees", "likes", "finds"), ("cat", "dog", "gardener", "mountain"), ("old", "friendly")
+SIZES = {
+    "passages": 4, "pieces": 2, "piece": 6, "window": 10, "sentences": 12, "fractions": [0.25, 0.5], "draws": 1,
+    "prices": [0.001, 10.0], "steps": 4,
+}  # fmt: skip
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<s>"]
 
 
 def settings(folder, **more):
-    """The tiny profile with both models in `folder`."""
+    """The tiny profile with both models in `folder`, which are measured on little text."""
     own = {"pretrained.decoder": str(folder / "llama"), "pretrained.encoder": str(folder / "bert")}
-    return study.settings("tiny", own | more)
+    return study.settings("tiny", {f"pretrained.{name}": size for name, size in SIZES.items()} | own | more)
 
 
 def make(folder):
