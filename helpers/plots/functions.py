@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH, redrawable
-from helpers.measures.functions import LABELS, MARGIN, way
+from helpers.measures.functions import LABELS, MARGIN, RELATIONS, way
 
 _PRINTED = ("#3A3A3A", "#9A9A9A")  # of models whose name begins with "paper"
 
@@ -28,6 +28,7 @@ def relations(table: pd.DataFrame):
         A row a bar: model, relation, direction, accuracy and baseline (shares); low and high where there are intervals.
     """
     drawing.need(table, "model", "relation", "direction", "accuracy", "baseline", once=("model", "relation", "direction"))
+    table = table.sort_values("relation", key=lambda names: names.map(RELATIONS.index), kind="stable")
     cases = [way(LABELS[key]) for key in zip(table.relation, table.direction, strict=True)]
     bars = table.assign(case=cases, needed=table.baseline + MARGIN).rename(columns={"accuracy": "share"})
     return grouped(bars, "case", "share", panel="direction", needed="needed", labels=("", "% of words right"))
@@ -79,7 +80,7 @@ def grouped(
                 axis.hlines(100 * bars[needed], at - width / 2, at + width / 2, color="black", lw=1.6, zorder=4)
         if level is not None:
             axis.axhline(100 * level, **drawing.LEVEL)
-        axis.set_xticks(range(len(places)), [f"{place:+d}" if isinstance(place, int) else place for place in places])
+        axis.set_xticks(range(len(places)), [f"{place:+d}" if isinstance(place, int) and place else place for place in places])
         axis.set(title=title, xlabel=labels[0], ylabel=(labels[1] or y) if drawing.left(axis) else "", ylim=(0, 105))
         axis.tick_params(axis="x", length=0)
     line = {"what a syntactic head needs": {"color": "black", "lw": 1.6}} if needed else {}

@@ -44,9 +44,9 @@ def test_relations_stand_side_by_side_with_the_printed_ones():
 
 
 def test_bars_stand_at_numbers_in_their_order_and_at_names_as_they_come():
-    table = pd.DataFrame({"place": [2, -1, -1], "share": [0.2, 0.5, 0.95], "model": ["x", "x", "y"]})
+    table = pd.DataFrame({"place": [2, 0, 0], "share": [0.2, 0.5, 0.95], "model": ["x", "x", "y"]})
     (axis,) = plots.grouped(table, "place", "share", level=0.9, labels=("place", "%")).axes
-    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["-1", "+2"]
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["0", "+2"]
     assert heights(axis) == {MODELS[0]: [20, 50], MODELS[1]: [95]}
     assert axis.lines[0].get_ydata()[0] == 90 and axis.get_ylim() == (0, 105)
     x = {round(bar.get_height()): bar.get_x() + bar.get_width() / 2 for bar in axis.patches}
