@@ -31,7 +31,7 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study gpu plan test bench report docs numbers lint reference figures publish verify clean help
+.PHONY: study gpu plan test bench report numbers lint reference figures publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -61,21 +61,15 @@ plan: $(VENV)/ready
 test: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
-## make bench      what the instrument, the methods and training cost on this machine, as ratios, and notebook 07 with it (after
-##                 make study, with nothing beside it); SIZES="laptop base" also at the papers' size, which takes hours
+## make bench      what the instrument, the methods and training cost on this machine, as ratios (with nothing beside it);
+##                 SIZES="laptop base" also at the papers' size, which takes hours
 bench: $(VENV)/bench
 	for size in $(SIZES); do $(BIN)/python -m benchmarks --size $$size || exit 1; done
-	rm -f $(STORE)/laptop-controlled/07_what_it_costs.ipynb
-	$(MAKE) study PROFILE=laptop ONLY=07
 
 RUN ?= laptop-controlled
 ## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
 report: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.report --run $(STORE)/$(RUN)
-
-## make docs       the README and the pages of docs/ from their templates, numbers from figures/ and data/published
-docs: $(VENV)/ready
-	$(BIN)/python -m helpers.publish.pages
 
 ## make numbers    write the numbers in notebooks and pages that name a cell of a committed table again, and say which moved
 numbers: $(VENV)/ready
@@ -99,10 +93,9 @@ figures: $(VENV)/ready
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" $(if $(SEEDS),--seeds $(SEEDS))
 PUBLISHED ?= laptop europarl natural
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
-##                 europarl": of these profiles, all but laptop with HEADS_DATA_ROOT); pages that count them are made anew
+##                 europarl": of these profiles, all but laptop with HEADS_DATA_ROOT)
 publish: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
-	$(BIN)/python -m helpers.publish.pages
 
 ## make verify     make some published runs anew (RUNS=5) and compare their results with those published; then hold every measure
 ##                 on every family to its oracle (docs/matrix.md)

@@ -34,7 +34,7 @@ from helpers import study
 from helpers.study import StudyError
 
 ADOPTED: tuple[str, ...] = ()  # pages on which every number is bound, such as "README.md"
-PAGES = ("README.md", "docs/*.md", "docs/templates/*.md", "notebooks/py/*.py", "notebooks/*.ipynb")
+PAGES = ("README.md", "docs/*.md", "notebooks/py/*.py", "notebooks/*.ipynb")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 
 CODE = (r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", r"(?s)(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)")
@@ -43,8 +43,8 @@ BOUND = r"(?<![\w.])([+\-−]?(?:\d[\d,]*)?\.?\d+(?:e[+-]?\d+)?)([ \u00a0]?%)?[*
 HOLDS = r"<!--\s*holds:((?:.|\n)*?)-->"
 ASTRAY = r"(?m)^[ \t]*<!--\s*holds:|<!--\s*\w+(?:/[\w.-]+)+\s"  # such a comment at the wrong place
 LABEL, ONE = r"(?i)\b(?:section|figure|fig|table|equation|eq|notebook|chapter|footnote|appendix|version)", r"\d[\d.]*[a-z]?\b"
-LEFT_OUT = (  # comments, expressions of templates, formulas, tags, links, headings, numbers of a list; names
-    r"(?s)<!--.*?-->", r"(?s)\{[{%#].*?[}%#]\}", r"(?s)\$\$.*?\$\$", r"\$(?!\s)[^$\n]+(?<!\s)\$(?!\d)", r"<[a-zA-Z/][^<>]*>",
+LEFT_OUT = (  # comments, formulas, tags, links, headings, numbers of a list; names
+    r"(?s)<!--.*?-->", r"(?s)\$\$.*?\$\$", r"\$(?!\s)[^$\n]+(?<!\s)\$(?!\d)", r"<[a-zA-Z/][^<>]*>",
     r"!?\[[^\]]*\]\([^()]*\)", r"https?://\S+", r"(?m)^ *#.*$", r"(?m)^[ \t>]*\d+[.)](?= )",
     r"\b(?:19|20)\d\d\b(?![.,]\d| ?%| (?:steps|sentences|tokens|pairs|heads|runs)\b)",
     rf"{LABEL}s\s+{ONE}(?:(?:, (?:and )?| and | to | or |-|–){ONE})*", rf"{LABEL}\.?\s+{ONE}",
@@ -58,10 +58,10 @@ def find(name: str, figures: Path) -> Path:
     *folders, table = name.split("/")
     folders = ["controlled", *folders] if folders[:1] and folders[0].isdigit() else folders
     place = [f"{folder}_*" if folder.isdigit() else folder for folder in folders]
-    found = sorted(figures.glob("/".join([*place, "**", f"{table}.csv"])))
-    if len(found) != 1:
-        raise StudyError(f"there are {len(found)} tables {name!r}, not one: name its folder, chapter and table")
-    return found[0]
+    files = sorted(figures.glob("/".join([*place, "**", f"{table}.csv"])))
+    if len(files) != 1:
+        raise StudyError(f"there are {len(files)} tables {name!r}, not one: name its folder, chapter and table")
+    return files[0]
 
 
 def select(comment: str, figures: Path) -> tuple[dict[str, str], list[str]]:
@@ -132,12 +132,12 @@ def blank(text: str, patterns: Sequence[str]) -> str:
 
 def unbound(text: str, everywhere: bool = True) -> list[tuple[int, str]]:
     """Numbers in prose that nothing binds, with their places: in all paragraphs, or in those with a bound number."""
-    found = []
+    numbers = []
     for part in re.finditer(r"(?s).+?(?=\n[ \t]*\n|\Z)", text):
         if everywhere or re.search(BOUND, part[0]):
             left = blank(part[0], (BOUND, *LEFT_OUT))
-            found += [(part.start() + one.start(), one[0]) for one in re.finditer(NUMBER, left)]
-    return found
+            numbers += [(part.start() + one.start(), one[0]) for one in re.finditer(NUMBER, left)]
+    return numbers
 
 
 def checked(source: str, figures: Path, code: Sequence[str] = CODE, everywhere: bool = True) -> tuple[str, list, list]:

@@ -93,7 +93,6 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late)), *map(_need, starting)],
         "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
         "06_do_measures_agree": contests + matches + effects,
-        "07_what_it_costs": [*models(names[:1], weights=True)],  # beside what benchmarks kept
     }
 
 

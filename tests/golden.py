@@ -33,15 +33,15 @@ def difference(rerun: Path, committed: Path) -> str:
         columns = sorted(set(*one[:1]) ^ set(*other[:1]))
         return f"{len(one) - 1} rows instead of {len(other) - 1}; columns of one side alone: {', '.join(columns) or 'none'}"
     wrong = [
-        (row, column, found, wanted)
-        for row, (mine, theirs) in enumerate(zip(one, other, strict=True))
-        for column, (found, wanted) in enumerate(zip_longest(mine, theirs, fillvalue=""))
-        if not alike(found, wanted)
+        (row, column, cell, wanted)
+        for row, (line, golden) in enumerate(zip(one, other, strict=True))
+        for column, (cell, wanted) in enumerate(zip_longest(line, golden, fillvalue=""))
+        if not alike(cell, wanted)
     ]
     if not wrong:
         return ""
-    row, column, found, wanted = wrong[0]
-    return f"{len(wrong)} cells differ, the first in row {row}, column {one[0][column]!r}: {found} instead of {wanted}"
+    row, column, cell, wanted = wrong[0]
+    return f"{len(wrong)} cells differ, the first in row {row}, column {one[0][column]!r}: {cell} instead of {wanted}"
 
 
 def compare(rerun: Path, committed: Path) -> tuple[list[str], dict[str, str], dict[str, Path]]:

@@ -314,8 +314,8 @@ table.round(2)
 
 # %% [markdown]
 # On Europarl encoder attention is worth
-# **10.6**<!-- natural/03/half_left test set=europarl_test worth:.1f --> BLEU. With
-# **17**<!-- natural/03/half_left test set=europarl_test heads:.0f --> of `48` heads left the model still keeps most of that,
+# **10.6**<!-- natural/03/half_left "test set"=europarl_test worth:.1f --> BLEU. With
+# **17**<!-- natural/03/half_left "test set"=europarl_test heads:.0f --> of `48` heads left the model still keeps most of that,
 # but
 # the loss is larger than what the paper accepts. So real text gives the same picture as our toy language: many heads can go,
 # and

@@ -46,7 +46,7 @@ def prose(notebook) -> list[int]:
     for cell in notebook.cells:
         texts = [cell.source] if cell.cell_type == "markdown" else []
         texts += [str(output.get("data", {}).get("text/markdown", "")) for output in cell.get("outputs", [])]
-        open_ = re.sub(r"<details>.*?</details>", "", "\n".join(texts), flags=re.S)
+        open_ = re.sub(r"<details>.*?</details>|<!--.*?-->", "", "\n".join(texts), flags=re.S)
         bare = re.sub(r"\]\([^)]*\)", "]", open_)
         told.append(sum(len(line.split()) for line in bare.splitlines() if not line.startswith("|")))
     return told

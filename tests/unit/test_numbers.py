@@ -111,9 +111,9 @@ def test_a_value_that_moved_in_the_last_printed_digit_is_an_error(project, capsy
     change(table, "-0.2420045", "-0.2440045")
     assert faults(project, capsys) == []  # not printed
     change(table, "-0.2440045", "-0.2460045")
-    found = faults(project, capsys)
-    assert [line.partition(":")[0] for line in found] == ["docs/page.md", IPYNB, PY]
-    assert found[0] == "docs/page.md:3: 0.24 is 0.25 in the tables, read the sentence again"
+    lines = faults(project, capsys)
+    assert [line.partition(":")[0] for line in lines] == ["docs/page.md", IPYNB, PY]
+    assert lines[0] == "docs/page.md:3: 0.24 is 0.25 in the tables, read the sentence again"
 
 
 def test_a_condition_that_turned_false_is_an_error_and_stays_one(project, capsys):
@@ -125,7 +125,7 @@ def test_a_condition_that_turned_false_is_an_error_and_stays_one(project, capsys
 
 
 @pytest.mark.parametrize(
-    ("comment", "said"),
+    ("comment", "sentence"),
     [("03/half_right heads=20 change", "0 tables"), ("half_left heads=20 change", "2 tables"), ("03/two RU", "of one name"),
      ("03/half_left heads=21 change", "0 rows"), ('03/half_left model="EN-RU news, small" change', "2 rows"),
      ("03/half_left change", "3 rows"), ("03/half_left seed=1 change", "no column 'seed'"), ("03/half_left heads=20 x", "'x'"),
@@ -134,9 +134,9 @@ def test_a_condition_that_turned_false_is_an_error_and_stays_one(project, capsys
      ("03/half_left heads=20 change:.2q", "printed"), ("03/half_left heads=20 model", "printed"),
      ('03/half_left a="b', "quotes"), ("03/half_left heads=20 --change", "read")],
 )  # fmt: skip
-def test_a_cell_that_is_not_there_is_an_error(project, comment, said):
+def test_a_cell_that_is_not_there_is_an_error(project, comment, sentence):
     (wrong,) = of(f"It loses 1<!-- {comment} -->.", project)
-    assert said in wrong
+    assert sentence in wrong
 
 
 def test_a_table_that_went_is_an_error(project, capsys):
@@ -198,13 +198,13 @@ def test_numbers_are_written_and_nothing_else_is(project, capsys):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "unbound"),
     [("**+3.2** [0.8, 5.7]", ["+3.2", "0.8", "5.7"]), ("[64.7](pages/2.md), `one` 65 `other`", ["65"]), ("1\n\n2", ["1", "2"]),
      ("rank correlation .56, 18/24/24 stay, 3e-7 off, 16MB", [".56", "18/24/24", "3e-7", "16MB"]), ("2000 steps", ["2000"]),
      ("In section 6.2, 9 heads; Table 2", ["9"]), ("| a | 3 |\n|---|---|\n| b | 4 % |", ["3", "4"]), ("- 8 heads", ["8"])],
 )  # fmt: skip
-def test_unbound_numbers_are_found(text, found):
-    assert [one for _, one in numbers.unbound(numbers.blank(text, numbers.CODE))] == found
+def test_unbound_numbers_are_seen(text, unbound):
+    assert [one for _, one in numbers.unbound(numbers.blank(text, numbers.CODE))] == unbound
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A model that continues texts with a text file: passages, batches, a head's attention; docs/library.md's ten lines."""
+"""A model that continues texts with a text file: passages, batches, a head's attention; docs/use.md's lines."""
 
 import os
 import re

@@ -54,18 +54,18 @@ def test_every_published_run_has_the_key_of_its_spec(kind, manifests, monkeypatc
 
 @pytest.mark.parametrize("key", ELSEWHERE)
 def test_a_run_of_text_that_is_not_here_has_the_key_of_its_spec_and_of_what_it_needed(key, manifests):
-    told = manifests[key]
-    kind = study.kind(told["kind"])
-    version = kind.version(told["spec"]) if callable(kind.version) else kind.version
-    assert study.key([kind.name, version, told["spec"], sorted(told["needs"]), ["cpu", "float32"]]) == key
+    made = manifests[key]
+    kind = study.kind(made["kind"])
+    version = kind.version(made["spec"]) if callable(kind.version) else kind.version
+    assert study.key([kind.name, version, made["spec"], sorted(made["needs"]), ["cpu", "float32"]]) == key
     with pytest.raises(study.StudyError, match="cannot be read"):
-        kind.of(told["spec"]).key  # noqa: B018
+        kind.of(made["spec"]).key  # noqa: B018
 
 
 def test_the_index_says_what_the_archives_say(manifests):
-    for key, told in manifests.items():
-        assert all(RUNS[key][name] == told[name] for name in ("kind", "version", "what", "label")), key
-        assert study.key([told["kind"], told["spec"]]) == told["what"], key
+    for key, made in manifests.items():
+        assert all(RUNS[key][name] == made[name] for name in ("kind", "version", "what", "label")), key
+        assert study.key([made["kind"], made["spec"]]) == made["what"], key
 
 
 def test_what_the_notebooks_read_is_published():

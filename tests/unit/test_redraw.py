@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from benchmarks import figures as cost_figures
 from helpers import drawing, plots, study
 from helpers.measures import figures as measure_figures
 from helpers.methods import contest, coreference, grouping
@@ -48,7 +47,7 @@ def files(folder):
 
 
 def test_every_figure_function_is_redrawable():
-    for module in (contest.figures, cost_figures, coreference.figures, grouping.figures, basic, gates, measure_figures):
+    for module in (contest.figures, coreference.figures, grouping.figures, basic, gates, measure_figures):
         for name, value in vars(module).items():
             own = inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
             if own:
