@@ -116,7 +116,7 @@ def counted(settings: Settings) -> pd.DataFrame:
     a model with random weights); of the decoder difference, low, high, p: by how many places of nine heads with the function
     stand above the others of their layer in leave-one-out (`helpers.measures.ranks.follows_function`).
     """
-    rows, truth = [], column(text_spec(settings) | {"by": LEFT_OUT})
+    rows, places = [], column(text_spec(settings, LEFT_OUT)).groupby(level=ranks.LAYER).rank()
     for labels, found, random in _found(settings):
         (does, luck), decoder = (roles(one) for one in (found, random)), labels["model"] == settings["pretrained"]["decoder"]
         for name in ("any", *does):
@@ -124,12 +124,7 @@ def counted(settings: Settings) -> pd.DataFrame:
             row = labels | {"function": name, "heads": int(has.sum()), "all": len(has), "random": int(drawn.sum())}
             if decoder:
                 lists = has.map({True: [name], False: []})
-                gap = ranks.follows_function({"": truth}, {"": lists}, scale=in_layer, kind="decoder")
+                gap = ranks.follows_function({"": places}, {"": lists}, scale=lambda one: one, kind="decoder")
                 row |= {end: gap[end] for end in ("difference", "low", "high", "p")}
             rows.append(row)
     return pd.DataFrame(rows)
-
-
-def in_layer(values: pd.Series) -> pd.Series:
-    """Places of heads within their layer, from 1, the least first."""
-    return values.groupby(level=ranks.LAYER).rank()

@@ -37,7 +37,7 @@ def make(folder):
             archive.addfile(member, io.BytesIO(content))
     for split in ("valid", "test"):
         articles = [f" = Article {place} = \n \n" + " ".join(_text(_sentence(drawn)) for _ in range(12)) for place in range(8)]
-        _write(folder / "wikitext" / f"wiki.{split}.txt.xz", "\n \n".join(articles) + " It is <unk> . \n")
+        _write(folder / "wikitext" / f"wiki.{split}.txt.xz", "\n \n".join(articles) + " It is 1 @,@ 000 . It is <unk> . \n")
     texts = [_text(one) for one in sentences]
     for family in ("llama", "bert"):
         tokenizer = _tokenizer(texts, family)
@@ -86,6 +86,6 @@ def _tokenizer(texts, family):
 
 
 def _write(path, text):
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with lzma.open(path, "wt", encoding="utf-8") as file:
         file.write(text)
