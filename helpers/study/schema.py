@@ -382,7 +382,7 @@ class Pretrained(Block):
     pieces: Count = Field(default=4, description="Pieces of a passage.")
     piece: Count = Field(default=80, description="Tokens of a piece.")
     left_out: Count = Field(
-        default=20, description="Passages, the first, on whose first piece heads are left out one by one; a multiple of 4."
+        default=12, description="Passages, the first, on whose first piece heads are left out one by one; a multiple of 4."
     )
     window: Count = Field(default=160, description="Tokens of a passage on which perplexity is scored and gates learn.")
     sentences: Count = Field(default=400, description="Sentences of each treebank.")
