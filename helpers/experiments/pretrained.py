@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from helpers import study
 from helpers.experiments.pretrained_functions import counted, function_recipes, positional, rare, syntactic
-from helpers.experiments.pretrained_measured import Settings, correlations, head_table, leave_one_out, measure_recipes, sharing_recipe, sharing_recipe
+from helpers.experiments.pretrained_measured import (
+    Settings,
+    correlations,
+    head_table,
+    leave_one_out,
+    left_out_recipes,
+    measure_recipes,
+)
 from helpers.experiments.pretrained_removed import (
     gates,
-    group_layers,
     groups,
     idle,
     one_a_group,
@@ -21,14 +27,14 @@ from helpers.experiments.pretrained_removed import (
 )
 
 TABLES = {
-    function.__name__: function
-    for function in (
-        head_table, leave_one_out, correlations, positional, syntactic, rare, counted, removed_at_once, gates, open_gates, groups,
-        group_layers, one_a_group, idle,
+    table.__name__: table
+    for table in (
+        head_table, leave_one_out, correlations, positional, syntactic, rare, counted,
+        removed_at_once, gates, open_gates, groups, one_a_group, idle,
     )
 }  # fmt: skip
 
 
 def recipes(settings: Settings) -> list[study.Recipe]:
     """All recipes, in the order of the parts."""
-    return [*measure_recipes(settings), sharing_recipe(settings), *function_recipes(settings), *removal_recipes(settings)]
+    return [*left_out_recipes(settings), *measure_recipes(settings), *function_recipes(settings), *removal_recipes(settings)]

@@ -14,6 +14,7 @@ from helpers.measures.functions import MARGIN, POSITIONAL, RAREST, Positional, R
 from helpers.measures.reducers import one_pass
 
 NEAR = 2  # offsets that the table of positions shows, either way
+LEAST = 30  # arcs of odd sentences without which a relation shows nothing
 
 
 @part(version=1)
@@ -71,15 +72,16 @@ def syntactic(settings: Settings) -> pd.DataFrame:
     """The best head of each relation and direction, chosen on even sentences and scored on odd ones.
 
     Columns model, trees, relation, direction, layer and head (from 1), accuracy, low, high, baseline (of the most frequent
-    offset), gain, gain_low, gain_high, passes (10 points or more above the baseline), heads (how many of the model pass, on all
-    sentences), best_random (accuracy of the best head of a model with random weights), n (arcs). A decoder sees earlier words
-    alone: only arcs whose partner stands earlier count, for the baseline too.
+    offset), gain, gain_low, gain_high, n (arcs), passes (10 points or more above the baseline, on 30 arcs or more), heads (how
+    many of the model pass, on all sentences), best_random (accuracy of the best head of a model with random weights). A decoder
+    sees earlier words alone: only arcs whose partner stands earlier count, for the baseline too.
     """
     rows = []
     for labels, found, random in _found(settings):
         best = found["best"].drop(columns=["heads", "offset"])
-        table = best.assign(layer=best.layer + 1, head=best["head"] + 1, passes=best.gain >= MARGIN - 1e-9)
-        table["heads"] = (found["gains"] >= MARGIN - 1e-9).sum().reindex(table.index)
+        passes = (best.gain >= MARGIN - 1e-9) & (best.n >= LEAST)
+        table = best.assign(layer=best.layer + 1, head=best["head"] + 1, passes=passes)
+        table["heads"] = following(found).sum().reindex(table.index, fill_value=0)
         table["best_random"] = random["best"].accuracy.reindex(table.index)
         rows.append(table.reset_index().assign(**labels))
     whole = pd.concat(rows, ignore_index=True)
@@ -103,9 +105,14 @@ def rare(settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def following(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Whether each head follows each relation and direction that there are enough arcs of."""
+    return found["gains"][found["best"].index[found["best"].n >= LEAST]] >= MARGIN - 1e-9
+
+
 def roles(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Whether each head has a function: columns positional, syntactic, rare on (kind, layer, head)."""
-    syntax = (found["gains"] >= MARGIN - 1e-9).any(axis=1)
+    syntax = following(found).any(axis=1)
     return pd.DataFrame({"positional": found["positional"].verdict, "syntactic": syntax, "rare": found["rare"].verdict})
 
 
@@ -116,7 +123,7 @@ def counted(settings: Settings) -> pd.DataFrame:
     a model with random weights); of the decoder difference, low, high, p: by how many places of nine heads with the function
     stand above the others of their layer in leave-one-out (`helpers.measures.ranks.follows_function`).
     """
-    rows, truth = [], column(text_spec(settings) | {"by": LEFT_OUT})
+    rows, places = [], column(text_spec(settings, LEFT_OUT)).groupby(level=ranks.LAYER).rank()
     for labels, found, random in _found(settings):
         (does, luck), decoder = (roles(one) for one in (found, random)), labels["model"] == settings["pretrained"]["decoder"]
         for name in ("any", *does):
@@ -124,12 +131,7 @@ def counted(settings: Settings) -> pd.DataFrame:
             row = labels | {"function": name, "heads": int(has.sum()), "all": len(has), "random": int(drawn.sum())}
             if decoder:
                 lists = has.map({True: [name], False: []})
-                gap = ranks.follows_function({"": truth}, {"": lists}, scale=in_layer, kind="decoder")
+                gap = ranks.follows_function({"": places}, {"": lists}, scale=lambda one: one, kind="decoder")
                 row |= {end: gap[end] for end in ("difference", "low", "high", "p")}
             rows.append(row)
     return pd.DataFrame(rows)
-
-
-def in_layer(values: pd.Series) -> pd.Series:
-    """Places of heads within their layer, from 1, the least first."""
-    return values.groupby(level=ranks.LAYER).rank()

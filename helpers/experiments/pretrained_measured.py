@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import torch
@@ -27,34 +27,29 @@ Settings = Mapping[str, Any]
 Spec = Mapping[str, Any]
 
 
-class Part(NamedTuple):
-    """What a recipe's value is made by; raise the version with whatever changes its numbers."""
-
-    version: int
-    compute: Callable[[Spec], Any]
-    needs: Callable[[Spec], list[study.Recipe]]
+Needs = Callable[[Spec], list[study.Recipe]]
+PARTS: dict[str, tuple[int, Callable[[Spec], Any], Needs]] = {}
 
 
-PARTS: dict[str, Part] = {}
-
-
-def part(version: int, needs: Callable[[Spec], list[study.Recipe]] = lambda spec: []) -> Callable:
-    """Make a function of a spec a part, by its name."""
+def part(version: int, needs: Needs = lambda spec: []) -> Callable:
+    """Make a function of a spec a part, by its name, whose value a recipe keeps; raise the version if its numbers change."""
 
     def entered(function: Callable[[Spec], Any]) -> Callable[[Spec], Any]:
-        PARTS[function.__name__] = Part(version, function, needs)
+        PARTS[function.__name__] = version, function, needs
         return function
 
     return entered
 
 
 def _build(spec: Spec, place: study.Place) -> None:
-    values.write(place.results / FILE, PARTS[spec["part"]].compute(spec))
+    values.write(place.results / FILE, PARTS[spec["part"]][1](spec))
 
 
-PRETRAINED = study.Kind(
-    "pretrained-part", lambda spec: PARTS[spec["part"]].version, _build, lambda spec: PARTS[spec["part"]].needs(spec)
-)
+def _needs(spec: Spec) -> list[study.Recipe]:
+    return PARTS[spec["part"]][2](spec)
+
+
+PRETRAINED = study.Kind("pretrained-part", lambda spec: PARTS[spec["part"]][0], _build, _needs)
 
 
 def recipe(name: str, spec: Spec, **more: Any) -> study.Recipe:
@@ -67,17 +62,19 @@ def read(made: study.Recipe) -> Any:
     return values.read(made.results / FILE)
 
 
-def text_spec(settings: Settings) -> dict[str, Any]:
-    """What heads are measured on, for specs."""
+def text_spec(settings: Settings, by: str = "") -> dict[str, Any]:
+    """What heads are measured on, for specs, and the measure by which they are chosen."""
     chosen = settings["pretrained"]
-    return {"corpus": "wikitext", "model": chosen["decoder"]} | {name: chosen[name] for name in TEXT[2:]}
+    spec = {"corpus": "wikitext", "model": chosen["decoder"]} | {name: chosen[name] for name in TEXT[2:]}
+    spec |= {"left_out": chosen["left_out"]} if by == LEFT_OUT else {}
+    return spec | ({"by": by} if by else {})
 
 
 def column_recipes(spec: Spec) -> list[study.Recipe]:
     """Recipes of the measure by which (`by`) a spec chooses heads."""
     text, by = {name: spec[name] for name in TEXT}, spec["by"]
     if by == LEFT_OUT:
-        return [recipe("without", text, first=first) for first in range(0, spec["passages"], BLOCK)]
+        return [recipe("without", text, first=first) for first in range(0, spec["left_out"], BLOCK)]
     if by in SIGNED:
         return [recipe("relevance", text, rule=by)]
     return [] if by == RANDOM else [recipe("gradients" if by.startswith("gradient") else "attention", text)]
@@ -156,26 +153,29 @@ def sharing(spec: Spec) -> pd.Series:
     return groups(pretrained(spec["model"])[0]) + 1
 
 
-def sharing_recipe(settings: Settings) -> study.Recipe:
-    """The recipe of the key-value heads that query heads read."""
-    return recipe("sharing", {"corpus": "wikitext", "model": settings["pretrained"]["decoder"]})
-
-
 def measure_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of leave-one-out, of all other measures, and of those of random weights that are cheap, last."""
+    """Recipes of all measures but leave-one-out, of those of random weights that are cheap, and of shared heads."""
     text = text_spec(settings)
     rules = [recipe("relevance", text, rule=rule) for rule in SIGNED]
-    left_out = column_recipes(text | {"by": LEFT_OUT})
-    return [*left_out, recipe("gradients", text), recipe("attention", text), *rules, recipe("attention", text, seed=0)]
+    random, shared = recipe("attention", text, seed=0), recipe("sharing", {name: text[name] for name in TEXT[:2]})
+    return [recipe("gradients", text), recipe("attention", text), *rules, random, shared]
+
+
+def left_out_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of leave-one-out, a few passages each."""
+    return column_recipes(text_spec(settings, LEFT_OUT))
+
+
+def rises(settings: Settings) -> pd.DataFrame:
+    """Leave-one-out: passages by heads."""
+    return pd.concat(map(read, left_out_recipes(settings)))
 
 
 def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
-    """Every measure by its name, leave-one-out first: passages by heads."""
-    *found, random = (read(made) for made in measure_recipes(settings))
-    measures = {LEFT_OUT: pd.concat(one for one in found if isinstance(one, pd.DataFrame))}
-    for one in found:
-        measures |= {} if isinstance(one, pd.DataFrame) else one
-    return measures | {f"{name}, random weights": one for name, one in random.items()}
+    """All other measures by their names: passages by heads."""
+    *found, random, _ = (read(made) for made in measure_recipes(settings))
+    trained = {name: one for measures in found for name, one in measures.items()}
+    return trained | {f"{name}, random weights": one for name, one in random.items()}
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -183,8 +183,8 @@ def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
 
 def head_table(settings: Settings) -> pd.DataFrame:
     """All measures of every head of the decoder, means over passages: a row a head, layers and heads from 1."""
-    found = {name: one.mean() for name, one in by_passage(settings).items()}
-    return from_one(pd.DataFrame({"key-value head": read(sharing_recipe(settings))} | found))
+    found = {name: one.mean() for name, one in {LEFT_OUT: rises(settings), **by_passage(settings)}.items()}
+    return from_one(pd.DataFrame({"key-value head": read(measure_recipes(settings)[-1])} | found))
 
 
 def leave_one_out(settings: Settings) -> pd.DataFrame:
@@ -192,9 +192,9 @@ def leave_one_out(settings: Settings) -> pd.DataFrame:
 
     Columns layer, head, loss, low, high, differs (whether the interval leaves out 0).
     """
-    rises = by_passage(settings)[LEFT_OUT]
-    loss, low, high = scoring.mean_interval(rises.to_numpy())
-    table = pd.DataFrame({"loss": loss, "low": low, "high": high}, rises.columns)
+    found = rises(settings)
+    ends = dict(zip(("loss", "low", "high"), scoring.mean_interval(found.to_numpy()), strict=True))
+    table = pd.DataFrame(ends, found.columns)
     return from_one(table.assign(differs=(table.low > 0) | (table.high < 0)))
 
 
@@ -204,11 +204,9 @@ def correlations(settings: Settings) -> pd.DataFrame:
     Columns measure, rho, low, high, heads, passages. The first row is the truth itself, one half of the passages against the
     other: what a measure could reach on as few passages, at most.
     """
-    found = by_passage(settings)
-    truth = found.pop(LEFT_OUT)
-    halves = truth[::2].reset_index(drop=True), truth[1::2].reset_index(drop=True)
-    rows = {f"{LEFT_OUT}, half against half": ranks.over_passages(*halves)}
-    rows |= {name: ranks.over_passages(truth, one) for name, one in found.items()}
+    truth = rises(settings)
+    rows = {f"{LEFT_OUT}, half against half": ranks.over_passages(truth[::2], truth[1::2])}
+    rows |= {name: ranks.over_passages(truth, one[: len(truth)]) for name, one in by_passage(settings).items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure").reset_index()
 
 

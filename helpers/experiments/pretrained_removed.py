@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,30 +12,18 @@ from sklearn.metrics import adjusted_rand_score
 from torch.nn import functional as F
 
 from helpers import study
+from helpers.experiments import pretrained_measured as measured
 from helpers.experiments.pretrained_functions import function_recipes, roles
-from helpers.experiments.pretrained_measured import (
-    CHOICES,
-    Settings,
-    Spec,
-    column,
-    column_recipes,
-    from_one,
-    part,
-    read,
-    recipe,
-    sharing_recipe,
-    text_spec,
-)  # fmt: skip
+from helpers.experiments.pretrained_measured import Settings, Spec, column, column_recipes, part, read, recipe
 from helpers.experiments.pretrained_text import batches, passages, pretrained
 from helpers.heads import gate, index, sites
 from helpers.measures import worth
 from helpers.measures.reducers import evaluating
-from helpers.measures.removal import RANDOM, least, shuffled
+from helpers.measures.removal import RANDOM, Address, least, matched, shuffled
 from helpers.methods.grouping.units import ballot, clusters, watch
 from helpers.methods.l0.gates import Gated
 from helpers.scores import scoring
 
-Address = tuple[str, int, int]
 SAME, ANY = "same number a layer", "any"  # how heads are drawn at random
 PASSAGES, RATE = 2, 0.1  # passages of a step of the gates, and their learning rate
 BY = "gradient, example"  # what gates, groups and idle heads are held against
@@ -54,13 +41,6 @@ def losses(spec: Spec, closed: Iterable[Address] = ()) -> list[float]:
     return (loss / tokens).tolist()
 
 
-def matched(heads: pd.MultiIndex, closed: Sequence[Address], draw: int) -> list[Address]:
-    """Heads by a seeded draw, as many of each layer as there are in `closed`."""
-    counts = Counter(address[:2] for address in closed)
-    places = shuffled(heads, draw, len(closed)).groupby(level=["kind", "layer"]).rank(method="first")
-    return list(heads[places <= [counts[address[:2]] for address in heads]])
-
-
 def row_of(spec: Spec, heads: pd.MultiIndex, closed: Sequence[Address], **labels: Any) -> dict[str, Any]:
     """A row: labels, which heads are off (places in the head table), and the loss of each passage."""
     return labels | {"closed": heads.get_indexer(closed).tolist(), "losses": losses(spec, closed)}
@@ -68,7 +48,7 @@ def row_of(spec: Spec, heads: pd.MultiIndex, closed: Sequence[Address], **labels
 
 def beside(spec: Spec, heads: pd.MultiIndex, closed: Sequence[Address], **labels: Any) -> list[dict[str, Any]]:
     """Rows of a choice of heads and of random draws with the same number a layer."""
-    drawn = [matched(heads, closed, draw) for draw in range(spec["draws"])]
+    drawn = [matched(heads, closed, draw, len(closed)) for draw in range(spec["draws"])]
     rows = [row_of(spec, heads, one, **labels, random=SAME, draw=draw) for draw, one in enumerate(drawn)]
     return [row_of(spec, heads, closed, **labels, random="", draw=0), *rows]
 
@@ -101,13 +81,13 @@ def plain_spec(settings: Settings) -> dict[str, Any]:
 
 def choice_spec(settings: Settings, by: str = BY) -> dict[str, Any]:
     """The same, with what heads are measured on, and by what they are chosen."""
-    return plain_spec(settings) | text_spec(settings) | {"by": by, "draws": settings["pretrained"]["draws"]}
+    return plain_spec(settings) | measured.text_spec(settings, by) | {"draws": settings["pretrained"]["draws"]}
 
 
 def removed_recipes(settings: Settings) -> list[study.Recipe]:
     """Recipes of heads removed at once, one a choice."""
     fractions = settings["pretrained"]["fractions"]
-    return [recipe("removed", choice_spec(settings, by), fractions=fractions) for by in (*CHOICES, RANDOM)]
+    return [recipe("removed", choice_spec(settings, by), fractions=fractions) for by in (*measured.CHOICES, RANDOM)]
 
 
 def table_of(settings: Settings, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -190,7 +170,7 @@ def open_gates(settings: Settings) -> pd.DataFrame:
         found = read(made)
         table = pd.DataFrame({"price": made.spec["price"], "log_alpha": found["log_alpha"], "open": True})
         table.iloc[found["rows"][0]["closed"], -1] = False
-        tables.append(from_one(table))
+        tables.append(measured.from_one(table))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -239,8 +219,8 @@ def groups(settings: Settings, draws: int = 200) -> pd.DataFrame:
     recovered), layers, single and single_sd (mean index of each of ten single starts), chance and chance_high (mean and 97.5 %
     of shuffled groups).
     """
-    truth, many, rows = *_truth(settings), []
-    random = np.random.default_rng(0)
+    truth = read(measured.measure_recipes(settings)[-1]).unstack("head").to_numpy(int)
+    many, random, rows = len(set(truth[0])), np.random.default_rng(0), []
     for made in gram_recipes(settings):
         gram = read(made)
         units = clusters(gram, many, tries=STARTS)
@@ -251,19 +231,6 @@ def groups(settings: Settings, draws: int = 200) -> pd.DataFrame:
         row |= {"exact": int((found == 1).sum()), "layers": len(found), "single": np.mean(single), "single_sd": np.std(single)}
         rows.append(row | {"chance": np.mean(luck), "chance_high": np.quantile(luck, 0.975)})
     return pd.DataFrame(rows)
-
-
-def group_layers(settings: Settings) -> pd.DataFrame:
-    """The adjusted Rand index of each layer: columns map, layer (from 1), index."""
-    truth, many = _truth(settings)
-    found = {m.spec["map"]: _indices(truth, clusters(read(m), many, tries=STARTS)) for m in gram_recipes(settings)}
-    return pd.DataFrame(found, range(1, len(truth) + 1)).rename_axis("layer").reset_index().melt("layer", None, "map", "index")
-
-
-def _truth(settings: Settings) -> tuple[np.ndarray, int]:
-    """The key-value head of each query head [layers, heads], and how many there are in a layer."""
-    found = read(sharing_recipe(settings)).unstack("head").to_numpy(int)
-    return found, len(set(found[0]))
 
 
 def _indices(truth: np.ndarray, labels: torch.Tensor | np.ndarray) -> np.ndarray:

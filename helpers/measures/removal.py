@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,13 @@ def drawn(column: pd.Series, count: int, draw: int, like: pd.MultiIndex | None =
         return list(column.sample(count, random_state=random).index)
     counts = like.get_level_values("kind").value_counts()
     return [head for kind in counts.index for head in column.loc[[kind]].sample(counts[kind], random_state=random).index]
+
+
+def matched(index: pd.MultiIndex, closed: Iterable[Address], *seed: int) -> list[Address]:
+    """Heads by a seeded draw, as many of each layer as there are in `closed`."""
+    counts = Counter(address[:2] for address in closed)
+    places = shuffled(index, *seed).groupby(level=["kind", "layer"]).rank(method="first")
+    return list(index[places <= [counts[address[:2]] for address in index]])
 
 
 def at_once(

@@ -376,8 +376,11 @@ class Pretrained(Block):
     decoder: str = Field(default="smollm2", description="The model that continues texts: a name, a folder, or one of the Hub.")
     encoder: str = Field(default="minilm", description="The model that reads both ways, likewise.")
     passages: Count = Field(default=20, description="Passages of text that heads are measured on: the unit of intervals.")
-    pieces: Count = Field(default=4, description="Pieces of a passage; heads are left out one by one on the first.")
+    pieces: Count = Field(default=4, description="Pieces of a passage.")
     piece: Count = Field(default=80, description="Tokens of a piece.")
+    left_out: Count = Field(
+        default=12, description="Passages, the first, on whose first piece heads are left out one by one; a multiple of 4."
+    )
     window: Count = Field(default=160, description="Tokens of a passage on which perplexity is scored and gates learn.")
     sentences: Count = Field(default=400, description="Sentences of each treebank.")
     fractions: list[Share] = Field(default=[0.1, 0.25, 0.5, 0.75], description="Shares of the heads that are removed at once.")

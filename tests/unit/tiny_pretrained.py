@@ -14,7 +14,7 @@ from tests.unit.tiny_models import tiny_model
 
 VERBS, NOUNS, ADJECTIVES = ("sees", "likes", "finds"), ("cat", "dog", "gardener", "mountain"), ("old", "friendly")
 SIZES = {
-    "passages": 4, "pieces": 2, "piece": 6, "window": 10, "sentences": 12, "fractions": [0.25, 0.5], "draws": 1,
+    "passages": 4, "pieces": 2, "piece": 6, "left_out": 4, "window": 10, "sentences": 12, "fractions": [0.25, 0.5], "draws": 1,
     "prices": [0.001, 10.0], "steps": 4,
 }  # fmt: skip
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<s>"]
@@ -41,7 +41,7 @@ def make(folder):
             archive.addfile(member, io.BytesIO(content))
     for split in ("valid", "test"):
         articles = [f" = Article {place} = \n \n" + " ".join(_text(_sentence(drawn)) for _ in range(12)) for place in range(8)]
-        _write(folder / "wikitext" / f"wiki.{split}.txt.xz", "\n \n".join(articles) + " It is <unk> . \n")
+        _write(folder / "wikitext" / f"wiki.{split}.txt.xz", "\n \n".join(articles) + " It is 1 @,@ 000 . It is <unk> . \n")
     texts = [_text(one) for one in sentences]
     for family in ("llama", "bert"):
         tokenizer = _tokenizer(texts, family)
@@ -90,6 +90,6 @@ def _tokenizer(texts, family):
 
 
 def _write(path, text):
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with lzma.open(path, "wt", encoding="utf-8") as file:
         file.write(text)
