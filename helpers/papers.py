@@ -39,6 +39,14 @@ TABLE_2["gain"] = TABLE_2.pruned - TABLE_2.scratch
 FIGURE_9 = TABLE_2.dropna(subset="pruned").melt(["model", "kept"], list(KINDS), "kind", "share")
 FIGURE_9["share"] *= 100 / 48
 
+# Voita et al. 2019, section 5.2: relations in both directions, the word that looks first; not only verbs have adverbs
+CASES = {
+    ("nsubj", "head to dependent"): "verb→subject", ("nsubj", "dependent to head"): "subject→verb",
+    ("dobj", "head to dependent"): "verb→object", ("dobj", "dependent to head"): "object→verb",
+    ("amod", "head to dependent"): "noun→adjective", ("amod", "dependent to head"): "adjective→noun",
+    ("advmod", "head to dependent"): "word→adverb", ("advmod", "dependent to head"): "adverb→word",
+}  # fmt: skip
+
 # Voita et al. 2019, table 1, EN-RU: shares of the best head and of the most frequent offset, for each relation both ways
 TABLE_1 = pd.DataFrame(
     [

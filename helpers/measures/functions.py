@@ -524,15 +524,6 @@ def roles(
     return pd.Series(found.values(), index=positional.index, name="functions")
 
 
-WORDS = {"v": "verb", "s": "subject", "o": "object", "n": "noun", "adj": "adjective", "adv": "adverb"}  # of `LABELS`
-
-
-def way(label: str) -> str:
-    """A case, such as "v→o" (`LABELS`), in words: "verb→object"; not only verbs have adverbs."""
-    parts = label.split("→")
-    return "→".join("word" if part == "v" and "adv" in parts else WORDS[part] for part in parts)
-
-
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:
     """The best head for each relation and direction (Fig. 4, Table 1).
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from helpers import drawing
+from helpers import drawing, papers
 from helpers.drawing import MODELS, WIDTH, redrawable
-from helpers.measures.functions import LABELS, MARGIN, RELATIONS, way
 
 _PRINTED = ("#3A3A3A", "#9A9A9A")  # of models whose name begins with "paper"
 
@@ -19,25 +18,23 @@ _PRINTED = ("#3A3A3A", "#9A9A9A")  # of models whose name begins with "paper"
 def relations(table: pd.DataFrame):
     """For how many words the best head of each relation is right: a panel a direction, bars side by side (table 1, figure 4).
 
-    A black line stands where a syntactic head begins, ten points above the most frequent offset. Numbers that the paper prints
-    are grey.
+    A black line stands at what a syntactic head needs. Numbers that the paper prints are grey.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        A row a bar: model, relation, direction, accuracy and baseline (shares); low and high where there are intervals.
+        A row a bar: model, relation, direction, accuracy and needed (shares); low and high where there are intervals.
     """
-    drawing.need(table, "model", "relation", "direction", "accuracy", "baseline", once=("model", "relation", "direction"))
-    table = table.sort_values("relation", key=lambda names: names.map(RELATIONS.index), kind="stable")
-    cases = [way(LABELS[key]) for key in zip(table.relation, table.direction, strict=True)]
-    bars = table.assign(case=cases, needed=table.baseline + MARGIN).rename(columns={"accuracy": "share"})
-    return grouped(bars, "case", "share", panel="direction", needed="needed", labels=("", "% of words right"))
+    drawing.need(table, "model", "relation", "direction", "accuracy", "needed", once=("model", "relation", "direction"))
+    bars = table.assign(case=[papers.CASES[key] for key in zip(table.relation, table.direction, strict=True)])
+    order = tuple(papers.CASES.values())
+    return grouped(bars, "case", "accuracy", panel="direction", order=order, needed="needed", labels=("", "% of words right"))
 
 
 @redrawable
 def grouped(
     table: pd.DataFrame, x: str, y: str, series: str = "model", panel: str = "", labels: tuple[str, str] = ("", ""),
-    needed: str = "", level: float | None = None, columns: int = 1, height: float = 2.0,
+    order: Sequence[str] = (), needed: str = "", level: float | None = None, columns: int = 1,
 ):  # fmt: skip
     """Bars side by side, in per cent.
 
@@ -49,14 +46,14 @@ def grouped(
         A column whose values have a panel each; one panel without it.
     labels : (str, str)
         Of the axes.
+    order : sequence of str
+        Of x where that is names, which stand as they come otherwise; numbers stand by size.
     needed : str
         A column of shares: a black line across each bar.
     level : float, optional
         A share at which a dotted line is drawn across the panel.
     columns : int
         Panels side by side, at most.
-    height : float
-        Of a panel, inches.
 
     Returns
     -------
@@ -67,10 +64,13 @@ def grouped(
     grey, hues = iter(_PRINTED), iter(MODELS)
     colours = {name: next(grey) if str(name).startswith("paper") else next(hues) for name in names}
     width = 0.82 / len(names)
-    figure, axes = drawing.grid(len(titles), columns, WIDTH / min(columns, len(titles)), height, sharey=True)
+    figure, axes = drawing.grid(len(titles), columns, WIDTH / min(columns, len(titles)), 2.0, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table[panel] == title] if panel else table
-        places = {place: number for number, place in enumerate(_ordered(rows[x]))}
+        unique = list(dict.fromkeys(rows[x].tolist()))
+        numbers = all(isinstance(place, int) for place in unique)
+        unique = sorted(unique) if numbers else [place for place in order or unique if place in unique]
+        places = {place: number for number, place in enumerate(unique)}
         for number, (name, colour) in enumerate(colours.items()):
             bars = rows[rows[series] == name]
             at = bars[x].map(places).to_numpy(float) + (number - (len(names) - 1) / 2) * width
@@ -80,18 +80,12 @@ def grouped(
                 axis.hlines(100 * bars[needed], at - width / 2, at + width / 2, color="black", lw=1.6, zorder=4)
         if level is not None:
             axis.axhline(100 * level, **drawing.LEVEL)
-        axis.set_xticks(range(len(places)), [f"{place:+d}" if isinstance(place, int) and place else place for place in places])
+        axis.set_xticks(range(len(places)), [f"{place:+d}" if numbers and place else place for place in places])
         axis.set(title=title, xlabel=labels[0], ylabel=(labels[1] or y) if drawing.left(axis) else "", ylim=(0, 105))
         axis.tick_params(axis="x", length=0)
     line = {"what a syntactic head needs": {"color": "black", "lw": 1.6}} if needed else {}
     drawing.legend(figure, drawing.squares(colours) | line)
     return figure
-
-
-def _ordered(places: pd.Series) -> list[Any]:
-    """Numbers by size, names as they come."""
-    unique = list(dict.fromkeys(places.tolist()))
-    return sorted(unique) if all(isinstance(place, int) for place in unique) else unique
 
 
 @redrawable

@@ -29,7 +29,8 @@ def test_relations_stand_side_by_side_with_the_printed_ones():
         ],
         columns=["model", "relation", "direction", "accuracy", "baseline", "low", "high"],
     )
-    figure = plots.relations(pd.concat([ours, papers.TABLE_1]))
+    both = pd.concat([ours, papers.TABLE_1])
+    figure = plots.relations(both.assign(needed=both.baseline + 0.1))
     up, down = figure.axes
     assert (up.get_title(), down.get_title()) == (UP, DOWN)
     assert [tick.get_text() for tick in up.get_xticklabels()] == [
@@ -40,7 +41,7 @@ def test_relations_stand_side_by_side_with_the_printed_ones():
     lines = sorted(segment[0][1] for lines in up.collections for segment in lines.get_segments() if len(segment) == 2)
     assert {50.0, 55.0, 45.0, 51.0} <= {round(y, 6) for y in lines}  # ten points above the offsets
     with pytest.raises(StudyError, match="more than one row"):
-        plots.relations(pd.concat([ours, ours]))
+        plots.relations(pd.concat([ours, ours]).assign(needed=0.5))
 
 
 def test_bars_stand_at_numbers_in_their_order_and_at_names_as_they_come():
