@@ -20,6 +20,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STORE := $(or $(HEADS_RUNS),runs)
 RUNS ?= 5
+# where the pretrained models could not be installed: all notebooks but the one about them
+WITHOUT = $(shell test -e $(VENV)/pretrained || ls notebooks | sed -n 's/^\(0[1-9]\)_.*ipynb$$/\1/p')
 GIVEN = $(subst ",\",$(SET))# quotes in settings reach the command
 
 # large blocks stay with the process: fewer page faults in training (must be set before Python starts)
@@ -42,7 +44,7 @@ study: $(VENV)/ready $(VENV)/pretrained $(if $(filter-out local,$(EXECUTOR)),$(V
 	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock \
 	  --rerun-incomplete --rerun-triggers mtime params --keep-going --quiet $(if $(filter local,$(EXECUTOR)),all,host) \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
-	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(GIVEN)" \
+	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(or $(ONLY),$(WITHOUT))" overrides="$(GIVEN)" \
 	  || { code=$$?; echo "stopped; the workflow's own log: $$(ls -t .snakemake/log/*.log | head -1)" >&2; exit $$code; }
 
 ## make gpu        as much of profile gpu as MINUTES=55 of a GPU allow, the most valuable first, handed over in OUT=folder; again to

@@ -86,7 +86,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     effects = [Need(recipe) for recipe in contest.tables.effect_recipes(studied, settings["relevance"])]
     contests = [Need(recipe) for job in jobs for recipe in contest.runs.recipes(job)]
     return {
-        "00_your_own_model": [*models(names[:1], weights=True)],
+        "00_your_own_model": [],  # it reads a pretrained model
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
         "02_head_functions": [*models(names), *map(Need, scores)],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept],

@@ -58,6 +58,19 @@ def all_kinds_sweeps(
     return [sweep for sweep in runs.sweeps(settings, names, seed, checkpoint) if sweep["kinds"] != ["encoder"]]
 
 
+def described(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """What is pruned: model, trainings, layers and heads a layer of encoder and decoder, width, steps and sentence pairs."""
+    rows: dict[str, dict[str, Any]] = {}
+    for sweep in (sweep for sweep in sweeps if "model" in sweep["start"]):
+        shape, start = sweep["start"]["model"], sweep["start"]
+        decoder = shape.get("decoder_layers", shape["layers"]), shape.get("decoder_heads", shape["heads"])
+        row = {"model": subjects.title(sweep["name"]), "trainings": 0, "encoder": f"{shape['layers']} x {shape['heads']}"}
+        row |= {"decoder": "{} x {}".format(*decoder), "width": shape["width"]}
+        row |= {"steps": start["training"]["steps"], "sentence pairs": start["corpus"]["train"]}
+        rows.setdefault(row["model"], row)["trainings"] += 1
+    return pd.DataFrame(list(rows.values()))
+
+
 def subject_of(sweep: Mapping[str, Any], parser: str = "spacy") -> subjects.Subject:
     """The model that a sweep starts from, with its text."""
     return subjects.of_spec(sweep["start"], sweep["name"], parser)
@@ -193,7 +206,8 @@ def schedule(start: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> 
     return sum(plan["steps"] for plan in plans), ", then ".join(phases)
 
 
-WORTH = ("worth", "share", "floor gap", "worth from the start", "share from the start")
+NEVER = "worth from the start"
+WORTH = ("worth", "share", "floor gap", NEVER, "share from the start")
 
 
 def worth(
@@ -280,7 +294,8 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def curve(means: pd.DataFrame) -> pd.DataFrame:
-    """Points of figure 7: a row each (model, test set, penalty), the unpruned model at penalty 0.
+    """Points of figure 7: a row each (model, test set, penalty), the unpruned model at penalty 0; without a penalty, and called
+    "MODEL, trained without", one that never had encoder heads.
 
     Parameters
     ----------
@@ -296,6 +311,11 @@ def curve(means: pd.DataFrame) -> pd.DataFrame:
     table = means[means.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
     table = table.assign(penalty=table.penalty.fillna(0), kept=100 * table.heads / table.total)
     table = table.assign(low=table.change_low.where(table.penalty > 0), high=table.change_high.where(table.penalty > 0))
+    if NEVER in table:
+        never = table[(table.penalty == 0) & table[NEVER].notna()]
+        ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"], "heads": 0, "kept": 0}
+        never = never.assign(model=never.model + ", trained without", penalty=np.nan, bleu=never.bleu - never[NEVER], **ends)
+        table = pd.concat([table, never], ignore_index=True)
     columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
     return table[columns].sort_values(["penalty"], kind="stable").sort_values("model", kind="stable", key=_first_places)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.colors import LogNorm
-from matplotlib.ticker import LogLocator
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
@@ -55,44 +55,41 @@ def _size(columns: Mapping[str, pd.Series], kind: str) -> tuple[float, float]:
 
 
 @redrawable
-def head_map(columns: Mapping[str, pd.Series], unsure: pd.Series, marks: pd.Series):
-    """All heads in their places, a column a measure, a block of layers a type of attention: coloured by the measure.
+def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()):
+    """All heads in their places, a column of panels a measure, a row of panels a kind of attention: coloured by the measure.
 
     Parameters
     ----------
-    columns : mapping of measure -> Series on (kind, layer, head)
-        Drawn as per cent of the measure's largest head, on a logarithmic scale.
-    unsure : Series on (kind, layer, head), bool
-        Heads whose value of the first measure cannot be told from zero: grey there.
-    marks : Series on (kind, layer, head), bool
-        Heads that have a white dot there.
+    columns : mapping of title -> Series on (kind, layer, head)
+        Colours go from zero to the largest head.
+    logarithmic : collection of titles
+        Whose colours go from a hundredth of the largest head to it, on a logarithmic scale.
     """
-    kinds = drawing.kinds(unsure.index.unique("kind"))
-    layers = {kind: unsure[kind].index.unique("layer").size for kind in kinds}
+    index = next(iter(columns.values())).index
+    kinds = drawing.kinds(index.unique("kind"))
+    layers = [index[index.get_level_values("kind") == kind].unique("layer").size for kind in kinds]
+    tall = 0.12 * max(sum(layers), 8) + 0.5 * len(kinds) + 0.7
     figure, axes = plt.subplots(
-        len(kinds), len(columns), figsize=(WIDTH - 0.3, 0.24 * sum(layers.values()) + 0.5 * len(kinds) + 0.4), squeeze=False,
-        height_ratios=list(layers.values()),
-    )  # fmt: skip
-    scale, shades = LogNorm(1, 100), plt.get_cmap("viridis_r")
-    for place, (name, column) in enumerate(columns.items()):
-        percent = (100 * column / max(column.max(), 1e-12)).clip(lower=1)
+        len(kinds), len(columns), figsize=(min(WIDTH, 2.3 * len(columns)), tall), squeeze=False, height_ratios=layers
+    )
+    for place, (title, column) in enumerate(columns.items()):
+        top = max(column.max(), 1e-12)
+        norm = LogNorm(top / 100, top) if title in logarithmic else Normalize(0, top)
         for axis, kind in zip(axes[:, place], kinds, strict=True):
-            table = percent[kind].unstack("head")[::-1]
-            drawn = drawing.heat(axis, table, cmap=shades)
-            drawn.set_norm(scale)
-            if not place:
-                grey = unsure[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool)
-                axis.imshow(np.where(grey, 1.0, np.nan), cmap="Greys", vmin=0, vmax=5, aspect="auto", zorder=0.2)
-                down, across = np.nonzero(marks[kind].unstack("head").reindex_like(table).fillna(False).to_numpy(bool))
-                axis.scatter(across, down, s=20, color="white", ec="black", lw=0.5)
-                axis.set_ylabel(f"{drawing.KIND_TITLES[kind]}\nlayer")
-            shown = range(table.shape[1]) if table.shape[1] <= 16 else ()
-            axis.set_xticks(shown, [table.columns[at] + 1 for at in shown])
-            axis.set_yticks(range(len(table)), [layer + 1 for layer in table.index])
-        axes[0, place].set_title(named(name))
+            cells = column[kind].clip(lower=norm.vmin).unstack("head")
+            drawn = drawing.heat(axis, cells[::-1], cmap="viridis_r")
+            drawn.set_norm(norm)
+            axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axis.xaxis.set_major_formatter(lambda head, _: f"{head + 1:.0f}")
+            shown = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]
+            axis.set_yticks(shown, [cells.index[::-1][row] + 1 for row in shown])
+            axis.set_ylabel("" if place else f"{drawing.KIND_TITLES[kind]}\nlayer")
+        axes[0, place].set_title(title)
         axes[-1, place].set_xlabel("head")
-    drawing.bar(figure, drawn, axes, "% of the largest head, log scale (dark: matters more)", (1, 10, 100))
-    figure.axes[-1].set_yticks((1, 10, 100), ("1 or less", "10", "100"))
+        bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02)
+        bar.ax.tick_params(labelsize=7, length=2)
+        bar.ax.minorticks_off()
+        bar.formatter = lambda value, _: f"{value:.10g}"
     return figure
 
 
@@ -127,157 +124,25 @@ def relevance_and_confidence(relevance: Mapping[str, pd.Series], confidence: Map
     return figure
 
 
-_RANDOM = "#8A8A8A"  # draws of heads; types of attention have the colours of `MODELS`, choices of heads these
-_CHOICES = [{"color": colour, "marker": mark} for colour, mark in (("#CC79A7", "^"), ("#000000", "o"), ("#7A5200", "v"))]
-
-
 @redrawable
-def beside_random(frame: pd.DataFrame):
-    """The loss without chosen heads above as many drawn at random: a panel a number of heads, a dot a draw.
+def beside_random(table: pd.DataFrame, whole: float, label: str):
+    """Perplexity without heads by each choice, a row a choice and a dot a draw, on a logarithmic scale.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Rows: heads (closed), choice, method, rise (nats a target token). The first method is that of choices; draws of a choice
-        are of its types, those of none ("") of any.
+    table : pandas.DataFrame
+        choice; rise of the loss (nats a token); low and high, drawn of choices with one draw.
+    whole : float
+        Perplexity with all heads: a dotted line.
+    label : str
+        Of the axis.
     """
-    drawing.need(frame, "heads", "choice", "method", "rise")
-    numbers, chosen = list(dict.fromkeys(frame["heads"])), frame.method == frame.method.iloc[0]
-    rows = list[tuple[str, pd.Series, dict[str, Any]]]()
-    for choice, look in zip(dict.fromkeys(frame.choice[chosen]), _CHOICES, strict=False):
-        own, alike = frame.choice == choice, {"color": _RANDOM, "marker": "o", "alpha": 0.8}
-        rows += [(choice, own & chosen, look), ("random, same types", own & ~chosen, alike)]
-    rows.append(("random, any type", frame.choice == "", {"color": _RANDOM, "marker": "o", "alpha": 0.4}))
-    rows = [row for row in rows if row[1].any()]
-    size = WIDTH - 0.3, len(numbers) * (0.22 * len(rows) + 0.4) + 0.4
-    figure, axes = plt.subplots(len(numbers), figsize=size, sharex=True, squeeze=False)
-    for axis, number in zip(axes[:, 0], numbers, strict=True):
-        for place, (_, own, look) in enumerate(rows):
-            rises = 1000 * frame.rise[own & (frame["heads"] == number)].sort_values()
-            lanes = place + (np.arange(len(rises)) % 3 - 1) * 0.2 * (len(rises) > 1)  # draws stay apart
-            axis.plot(rises, lanes, ls="", ms=6 if len(rises) == 1 else 3.5, mec="none", **look)
-            if len(rises) == 1:
-                axis.annotate(f"{rises.iloc[0]:,.0f}", (rises.iloc[0], place), (7, 0), textcoords="offset points", va="center",
-                              fontsize=8, color=look["color"], fontweight="bold")  # fmt: skip
-        axis.set_yticks(range(len(rows)), [name for name, *_ in rows])
-        axis.set(ylim=(len(rows) - 0.5, -0.5), title=f"{number} heads off")
-    _millinats(axis, "x", frame.rise)
-    axis.set_xlabel("rise of the loss (millinats per token)")
-    return figure
-
-
-def _millinats(axis, along: str, rises: pd.Series) -> None:
-    """A logarithmic axis of rises (nats; drawn: millinats), linear about zero where one is no rise or hardly one."""
-    least, own = 1000 * rises.min(), getattr(axis, f"{along}axis")
-    getattr(axis, f"set_{along}scale")(**({"value": "log"} if least > 1 else {"value": "symlog", "linthresh": 1}))
-    if least > 1:  # of few powers of ten more is written
-        own.set_major_locator(LogLocator(subs=(1, 2, 5) if 1000 * rises.max() < 50 * least else (1,)))
-    own.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    own.set_minor_formatter("")
-
-
-@redrawable
-def sorted_heads(single: pd.DataFrame, out: int, sure: pd.Series):
-    """Every head off alone, sorted by how much the loss rises: its interval, full where zero is outside, coloured by type.
-
-    Parameters
-    ----------
-    single : pandas.DataFrame on (kind, layer, head)
-        loss (rise, nats a target token), low, high.
-    out : int
-        So many of the smallest are shaded.
-    sure : Series on (kind, layer, head), bool
-        Heads that pass when it is corrected how many are tested (Holm).
-    """
-    drawing.of_heads(single, "loss", "low", "high")
-    rows = 1000 * single.sort_values("loss", kind="stable")
-    rows["place"], known = range(1, len(rows) + 1), (rows.low > 0) | (rows.high < 0)
-    figure, (axis,) = drawing.grid(1, 1, WIDTH - 0.1, 2.9)
-    axis.axvspan(0.5, out + 0.5, color="#EFEFEF", zorder=0)
-    axis.axhline(0, **drawing.LEVEL)
-    told: list[tuple[str, str]] = []
-    for kind, colour in zip(drawing.kinds(rows.index.unique("kind")), MODELS, strict=False):
-        own = rows.loc[[kind]]
-        for part, full in ((own[known[own.index]], True), (own[~known[own.index]], False)):
-            look: dict[str, Any] = {"color": colour, "mfc": colour if full else "white", "marker": drawing.MARKERS[len(told)]}
-            axis.errorbar(
-                part.place, part.loss, yerr=drawing.whiskers(part, "loss"), ls="", ms=4, elinewidth=0.9, mew=0.9, **look
-            )
-        some = f"{known[own.index].sum()} of {len(own)} change the loss ({sure[kind].sum()} after Holm)"
-        told.append((f"{drawing.KIND_TITLES[kind]}-attention: {some}", colour))
-    _millinats(axis, "y", single.low)
-    for line, (said, colour) in enumerate(told):
-        axis.text(0.02, 0.95 - 0.09 * line, said, color=colour, transform=axis.transAxes, va="top", fontsize=8.5)
-    axis.text(out / 2 + 0.5, 0.02, f"the {out} that cost least", transform=axis.get_xaxis_transform(), ha="center", fontsize=8)
-    axis.set(
-        xlabel="heads, sorted; hollow: no effect that we can tell from zero",
-        ylabel="rise of the loss without the head\n(millinats per token)",
-    )
-    axis.set_xlim(0, len(rows) + 1)
-    return figure
-
-
-@redrawable
-def one_by_one(frame: pd.DataFrame, marked: int, choices: Sequence[str]):
-    """What heads cost off together by two choices, beside the sum of what each costs alone, against how many are off.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame on heads (off)
-        alone, together and other (nats a target token), each with "_low" and "_high".
-    marked : int
-        A number of heads at which the three are written.
-    choices : names of the one that is other, and of the one that is together and alone
-    """
-    looks: dict[str, Any] = dict(zip(("other", "together"), _CHOICES, strict=False))
-    looks["alone"] = {"color": "#6B6B6B", "marker": ".", "ls": "--"}
-    figure, axis = plt.subplots(figsize=(WIDTH - 0.6, 3.1))
-    for (name, look), off, side in zip(looks.items(), ((7, -5), (-7, 6), (6, -11)), ("left", "right", "left"), strict=True):
-        y, low, high = (1000 * frame[f"{name}{end}"] for end in ("", "_low", "_high"))
-        axis.fill_between(frame.index, low, high, color=look["color"], alpha=0.2, lw=0)
-        axis.plot(frame.index, y, ms=4, lw=1.3, **look)
-        if marked in frame.index:
-            axis.annotate(f"{y[marked]:,.0f}", (marked, y[marked]), off, textcoords="offset points", color=look["color"],
-                          ha=side, fontweight="bold")  # fmt: skip
-    _millinats(axis, "y", frame[[*looks]].stack().clip(lower=0.0011))
-    axis.set_ylim(1, None)
-    axis.set(xlabel="heads off, least first", ylabel="rise of the loss, from 1 up\n(millinats per token)")
-    axis.set_xlim(0, frame.index[-1])
-    own, its = choices
-    drawing.legend(
-        figure, dict(zip((f"{own}, at once", f"{its}, at once", f"{its}, summed one by one"), looks.values(), strict=True))
-    )
-    return figure
-
-
-@redrawable
-def left_of_it(points: pd.DataFrame, total: int, drawn: Sequence[str]):
-    """What a model loses without some of its heads: a panel a number of heads, a row a way to choose them.
-
-    Parameters
-    ----------
-    points : pandas.DataFrame
-        Rows: method (choices first), heads (left, of `total`), change (BLEU), "change low", "change high".
-    drawn : sequence of str
-        Methods that are drawn at random: hollow, without intervals.
-    """
-    drawing.need(points, "method", "heads", "change", "change low", "change high")
-    points = points.assign(lost=-points.change, low=-points["change high"], high=-points["change low"])
-    names, left = list(dict.fromkeys(points.method)), sorted({*points["heads"]} - {total}, reverse=True)
-    looks: dict[str, Any] = dict(zip((name for name in names if name not in drawn), _CHOICES, strict=False))
-    looks |= {name: {"color": _RANDOM, "marker": "o", "mfc": "white"} for name in drawn}
-    figure, axes = plt.subplots(1, len(left), figsize=(WIDTH, 0.36 * len(names) + 0.8), sharey=True, squeeze=False)
-    for axis, heads in zip(axes[0], left, strict=True):
-        axis.axvline(0, **drawing.LEVEL)
-        for place, name in enumerate(names):
-            rows = points[(points.method == name) & (points["heads"] == heads)]
-            bars = None if name in drawn else drawing.whiskers(rows, "lost")
-            axis.errorbar(rows.lost, [place] * len(rows), xerr=bars, ls="", ms=4.5, **looks[name])
-            told, box = f"{'mean ' * (name in drawn)}{rows.lost.mean():.1f}", {"fc": "white", "ec": "none", "pad": 0.5}
-            look = {"textcoords": "offset points", "ha": "center", "bbox": box}  # the line of nothing lost stays behind
-            axis.annotate(told, (rows.lost.mean(), place), (0, 6), fontsize=8.5, color=looks[name]["color"], **look)
-        axis.set(title=f"{total - heads} of {total} heads off", xlabel="BLEU lost", ylim=(len(names) - 0.5, -0.8), xmargin=0.2)
-    axes[0, 0].set_yticks(range(len(names)), names)
+    rows = pd.DataFrame({"panel": "", "row": table.choice, "value": whole * np.exp(table.rise)})
+    alone = ~table.choice.duplicated(keep=False)
+    rows = rows.assign(**{end: (whole * np.exp(table[end])).where(alone) for end in ("low", "high")})
+    figure, panels = drawing.dot_panels(rows, level=whole, label=label)
+    drawing.logarithmic(panels[""], "x")
+    panels[""].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     return figure
 
 

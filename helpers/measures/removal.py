@@ -26,15 +26,6 @@ def shuffled(index: pd.MultiIndex, *seed: int) -> pd.Series:
     return pd.Series(np.random.default_rng(seed).random(len(index)), index)
 
 
-def drawn(column: pd.Series, count: int, draw: int, like: pd.MultiIndex | None = None) -> list[Address]:
-    """`count` heads by a seeded draw; with `like`, as many of each kind of attention as there are in it."""
-    random = np.random.default_rng(draw)
-    if like is None:
-        return list(column.sample(count, random_state=random).index)
-    counts = like.get_level_values("kind").value_counts()
-    return [head for kind in counts.index for head in column.loc[[kind]].sample(counts[kind], random_state=random).index]
-
-
 def matched(index: pd.MultiIndex, closed: Iterable[Address], *seed: int) -> list[Address]:
     """Heads by a seeded draw, as many of each layer as there are in `closed`."""
     counts = Counter(address[:2] for address in closed)

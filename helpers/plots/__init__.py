@@ -2,16 +2,6 @@
 
 from helpers.plots.basic import bars, curve, head_map, slider
 from helpers.plots.functions import grouped, looking, relations
-from helpers.plots.gates import gate_and_price, hard_concrete
+from helpers.plots.gates import gate_and_price, gates
 
-__all__ = [
-    "bars",
-    "curve",
-    "gate_and_price",
-    "grouped",
-    "hard_concrete",
-    "head_map",
-    "looking",
-    "relations",
-    "slider",
-]
+__all__ = ["bars", "curve", "gate_and_price", "gates", "grouped", "head_map", "looking", "relations", "slider"]

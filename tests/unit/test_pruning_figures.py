@@ -52,16 +52,23 @@ def test_heads_are_coloured_by_what_they_do_and_empty_when_they_are_gone():
     assert ticks(first, "x") == ["1", "2"]  # counted from 1
 
 
-def test_hard_concrete_shows_all_its_mass():
-    gates = [HardConcrete(torch.tensor(a, requires_grad=True), t) for a, t in ((0.0, 0.5), (-3.0, 0.5), (2.0, 0.33))]
-    figure = whole(plots.hard_concrete(gates))
-    densities, masses = figure.axes[:3], figure.axes[3:]
-    assert [text.get_text() for text in masses[0].texts] == ["0.23", "0.23"]  # the paper's Fig. 6
-    for axis, other, gate in zip(densities, masses, gates, strict=True):
-        bars = {line.get_xdata()[0]: float(line.get_ydata()[0]) for line in other.lines if line.get_marker() == "o"}
-        assert bars == pytest.approx({0: float(gate.p_closed().detach()), 1: float(gate.p_full().detach())})
-        inside = np.trapezoid(*reversed(axis.lines[0].get_data()))
-        assert inside + sum(bars.values()) == pytest.approx(1, abs=0.02)
+def test_gates_show_all_their_mass():
+    samples = {location: HardConcrete(torch.tensor(location), 0.5).sample(torch.linspace(1e-4, 1 - 1e-4, 9999))
+               for location in (0.0, -3.0)}  # fmt: skip
+    figure = whole(plots.gates(samples))
+    densities, masses = figure.axes[:2], figure.axes[2:]
+    assert [text.get_text() for text in masses[0].texts] == ["0.23", "0.23"]  # the paper's figure 6
+    for axis, other in zip(densities, masses, strict=True):
+        stems = sum(float(line.get_ydata()[0]) for line in other.lines if line.get_marker() == "o")
+        inside = sum(bar.get_height() * bar.get_width() for bar in axis.patches)
+        assert inside + stems == pytest.approx(1, abs=1e-3)
+
+
+def test_the_price_of_a_gate_is_its_probability_of_being_open():
+    prices = pd.DataFrame({"location": [-2.0, 0.0, 1.0], "price": [0.1, 0.5, 0.9]})
+    _, price, ends = plots.gate_and_price([0.0, 0.5, 1.0, 1.0], 1.0, prices).axes
+    assert price.get_title() == "price: 0.90 λ" and price.lines[-1].get_ydata()[0] == 0.9
+    assert {text.get_text() for text in ends.texts} == {"0.25", "0.50"}
 
 
 @pytest.mark.parametrize(("call", "missing"), [

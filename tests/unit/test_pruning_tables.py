@@ -96,6 +96,15 @@ def test_the_unpruned_model_scores_as_itself_and_the_curve_starts_there(swept):
     assert curve.penalty.tolist() == [0, 0.003, 0.03, 1.0] and curve.model.eq(model).all()
     assert curve.change.iloc[0] == 0 and np.isnan(curve.low.iloc[0]) and curve.low.iloc[1:].notna().all()
     assert curve.kept.tolist() == pytest.approx(100 * curve["heads"] / curve["total"]) and curve.kept.iloc[0] == 100
+    never = found.assign(**{f"worth from the start{end}": value for end, value in (("", 2.0), ("_low", 1.0), ("_high", 4.0))})
+    (mark,) = pruning.curve(pruning.means(never)).query("penalty != penalty").to_dict("records")  # a level at no heads
+    assert [mark[name] for name in ("model", "kept", "change", "low", "high")] == [f"{model}, trained without", 0, -2, -4, -1]
+
+
+def test_what_is_pruned_is_described():
+    settings = tiny_sweep.settings({"seeds": 2})
+    (row,) = pruning.described(pruning.sweeps(settings, [tiny_sweep.NAME], 1)).to_dict("records")
+    assert row["trainings"] == 2 and row["encoder"] == "2 x 4" and row["sentence pairs"] == 300
 
 
 def test_what_encoder_attention_is_worth(swept):

@@ -2,12 +2,8 @@
 
 import numpy as np
 import pandas as pd
-import pytest
-import torch
 
-from helpers import plots
 from helpers.measures import figures
-from helpers.methods import l0
 
 WORDS = ["the", "old", "man", "sleeps", "."]
 
@@ -33,12 +29,3 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     deep = sentence | {"flow": np.arange(30.0).reshape(2, 5, 3)}
     above = figures.through_a_sentence(deep, 0).axes[0]  # only where relevance enters, leaves the head's layer, and ends
     np.testing.assert_array_equal(above.images[0].get_array(), deep["flow"][0][[4, 1, 0]])
-
-
-def test_the_penalty_of_a_gate_is_its_probability_of_being_open():
-    gate = l0.HardConcrete(torch.tensor(1.0), 0.33)
-    density, price, ends = plots.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
-    assert price.get_title() == f"penalty: {float(gate.p_open()):.2f} λ"
-    assert price.lines[-1].get_ydata()[0] == pytest.approx(float(gate.p_open()))
-    said = {text.get_text() for axis in (density, ends) for text in axis.texts}
-    assert {f"{float(gate.p_closed()):.2f}", f"{float(gate.p_full()):.2f}"} <= said

@@ -221,8 +221,9 @@ def relevance(
         ``ratio``: summed over targets first, then divided, which a target whose sum is near zero cannot spoil;
         ``size``: summed over the targets of each sentence, without its sign, mean over targets; None: raw mean over targets.
         Relevance by ``attnlrp`` and ``cp`` has both signs, and so has a layer's sum: divided by a negative one a layer's heads
-        are ranked backwards. Take ``size`` there, which divides by no sum and ranks heads across layers too. By these rules
-        all but ``step`` are `summed`.
+        are ranked backwards. Take ``size`` there: it divides by no sum, ranks heads across layers too, and of these ways agrees
+        best with the loss without each head in a pretrained decoder (SmolLM2-135M). By these rules all but ``step`` are
+        `summed`.
     kinds : str or sequence of str, optional
         Only attention of these kinds.
     memory : float, optional
