@@ -38,3 +38,34 @@ TABLE_2["gain"] = TABLE_2.pruned - TABLE_2.scratch
 # Voita et al. 2019, figure 9, from table 2: % of a kind's heads left by % of all heads left
 FIGURE_9 = TABLE_2.dropna(subset="pruned").melt(["model", "kept"], list(KINDS), "kind", "share")
 FIGURE_9["share"] *= 100 / 48
+
+# Voita et al. 2019, section 5.2: relations in both directions, the word that looks first; not only verbs have adverbs
+CASES = {
+    ("nsubj", "head to dependent"): "verb→subject", ("nsubj", "dependent to head"): "subject→verb",
+    ("dobj", "head to dependent"): "verb→object", ("dobj", "dependent to head"): "object→verb",
+    ("amod", "head to dependent"): "noun→adjective", ("amod", "dependent to head"): "adjective→noun",
+    ("advmod", "head to dependent"): "word→adverb", ("advmod", "dependent to head"): "adverb→word",
+}  # fmt: skip
+
+# Voita et al. 2019, table 1, EN-RU: shares of the best head and of the most frequent offset, for each relation both ways
+TABLE_1 = pd.DataFrame(
+    [
+        ("paper, WMT", "nsubj", "head to dependent", 0.45, 0.35),
+        ("paper, WMT", "nsubj", "dependent to head", 0.52, 0.35),
+        ("paper, WMT", "dobj", "head to dependent", 0.78, 0.41),
+        ("paper, WMT", "dobj", "dependent to head", 0.73, 0.41),
+        ("paper, WMT", "amod", "head to dependent", 0.74, 0.72),
+        ("paper, WMT", "amod", "dependent to head", 0.82, 0.72),
+        ("paper, WMT", "advmod", "head to dependent", 0.48, 0.46),
+        ("paper, WMT", "advmod", "dependent to head", 0.52, 0.46),
+        ("paper, OpenSubtitles", "nsubj", "head to dependent", 0.77, 0.45),
+        ("paper, OpenSubtitles", "nsubj", "dependent to head", 0.70, 0.45),
+        ("paper, OpenSubtitles", "dobj", "head to dependent", 0.61, 0.46),
+        ("paper, OpenSubtitles", "dobj", "dependent to head", 0.84, 0.46),
+        ("paper, OpenSubtitles", "amod", "head to dependent", 0.81, 0.80),
+        ("paper, OpenSubtitles", "amod", "dependent to head", 0.81, 0.80),
+        ("paper, OpenSubtitles", "advmod", "head to dependent", 0.38, 0.33),
+        ("paper, OpenSubtitles", "advmod", "dependent to head", 0.42, 0.33),
+    ],
+    columns=["model", "relation", "direction", "accuracy", "baseline"],
+)

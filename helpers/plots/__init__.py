@@ -1,6 +1,7 @@
-"""Figures of tidy tables: `curve`, `bars`, `head_map`; the special figures of gates; `slider` for pages without a kernel."""
+"""Figures of tidy tables: `curve`, `bars`, `grouped`, `head_map`; special figures of gates and functions; `slider`."""
 
 from helpers.plots.basic import bars, curve, head_map, slider
+from helpers.plots.functions import grouped, looking, relations
 from helpers.plots.gates import gate_and_price, gates
 
-__all__ = ["bars", "curve", "gate_and_price", "gates", "head_map", "slider"]
+__all__ = ["bars", "curve", "gate_and_price", "gates", "grouped", "head_map", "looking", "relations", "slider"]

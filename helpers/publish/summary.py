@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import drawing, plan, study
+from helpers.experiments.functions import SCORED
 from helpers.measures import figures, functions, measured
 from helpers.measures.analysis import Analysis
 from helpers.methods import coreference, grouping, l0
@@ -144,9 +145,7 @@ class Summary:
         yield _row("largest share of a layer", largest.largest.mean(), random=largest["largest, random"].iloc[0])
 
     def _functions(self) -> Iterator[dict[str, Any]]:
-        both = [
-            self._measured(measured.SCORED, repeats=self.settings["bootstrap"], **more) for more in ({}, {"untrained": True})
-        ]
+        both = [self._measured(SCORED, repeats=self.settings["bootstrap"], **more) for more in ({}, {"untrained": True})]
         if any(part is None for part in both):
             return
         roles = [{"": functions.roles(*(part[name] for name in measured.FUNCTIONAL))} for part in both]

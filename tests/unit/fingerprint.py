@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from helpers import corpora, study
 from helpers.corpora import dialogues, texts
 from helpers.heads.families import KINDS
-from helpers.measures import analysis, measured, snapshots
+from helpers.measures import analysis, measured
 from helpers.measures.matching import MATCHES
 from helpers.methods import contest, coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
@@ -85,7 +85,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     every = l0.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
         found[f"pruned, {name}"] = lambda name=name: l0.runs.run(sweep["runs"][name])
-    found["snapshots"] = lambda: snapshots.followed(start, [10], few, 50)
     found["pruned, all kinds"] = lambda: l0.runs.run(every["runs"]["L0 0.1"])
     found["pruned, scratch"] = lambda: l0.runs.run(every["runs"]["scratch 0.1"])
     found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
