@@ -201,7 +201,7 @@ def test_every_figure_can_be_drawn_again(executed, tmp_path):
 
 
 def test_the_first_output_says_what_the_run_is(executed):
-    _, notebook, _ = executed
+    path, notebook, _ = executed
     first = next(cell for cell in notebook.cells if cell.cell_type == "code" and cell.outputs)
     text = "".join(output.get("text", "") for output in first.outputs)
     for part in ("profile tiny", "controlled corpus", "seed 1 (the first)", "overrides: none", "cores"):
