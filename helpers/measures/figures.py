@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from helpers import drawing
 from helpers.drawing import COLOURS, MODELS, WIDTH, left, redrawable
@@ -89,7 +89,7 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
         bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.ax.minorticks_off()
-        bar.formatter = lambda value, _: f"{value:.10g}"
+        bar.formatter = FuncFormatter(lambda value, _: f"{value:.10g}")
     return figure
 
 
