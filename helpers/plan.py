@@ -23,6 +23,7 @@ import torch
 
 from helpers import corpora, study
 from helpers.experiments import functions, pruning
+from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
 from helpers.measures import measured
 from helpers.methods import contest, coreference, grouping, l0
@@ -37,7 +38,7 @@ OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
-METHODS = [l0.runs, *((one.runs, one.tables) for one in (grouping, coreference, contest))]  # now their recipes are known
+METHODS = [l0.runs, grouping.runs, *((one.runs, one.tables) for one in (coreference, contest))]  # now their recipes are known
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -79,7 +80,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     scores = [*functions.recipes(settings, list(own_models.values())), *functions.shape_recipes(settings, names[0], seed)]
     scores += checkpoints.function_recipes(settings)
     late = grouping.runs.start(settings, names, seed)
-    starting = subjects.needs(late) if late else []  # the model that notebook 04 shows the method on
+    starting = subjects.needs(late) if late else []  # the model that notebook 04 trains on
     jobs = contest.runs.jobs(settings, names, seed)
     matches = [Need(recipe) for recipe in contest.tables.match_recipes(settings, jobs)]
     studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
@@ -90,7 +91,11 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
         "02_head_functions": [*models(names), *map(Need, scores)],
         "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept],
-        "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late)), *map(_need, starting)],
+        "04_grouped_heads": [
+            *models(names[:1], weights=True),
+            *map(Need, grouped.recipes(settings, seed, late)),
+            *map(_need, starting),
+        ],
         "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
         "06_do_measures_agree": contests + matches + effects,
     }

@@ -192,15 +192,9 @@ class GroupedTask(Task):
 
 
 class Today(GroupedTask):
-    """Language modelling by a decoder of today's make, whose heads are pruned and come to share keys and values."""
+    """Language modelling by a decoder of today's make."""
 
-    penalties: list[Price] = Field(default=[0.003, 0.01, 0.03], description="Prices of an open gate (lambda, nats a token).")
-    left: list[Count] = Field(default=[6, 4, 2], description="Heads a layer that importance and chance leave.")
-    strength: Weight = Field(
-        default=10.0, description="Factor on the group constraint's weight, before heads of a group share."
-    )
-    draws: Amount = Field(default=3, description="Random groupings of heads that share keys and values.")
-    seeds: Count = Field(default=1, description="Seeds of all its rows.")
+    seeds: Count = Field(default=1, description="Seeds.")
 
 
 class InjectedTask(Task):
@@ -364,7 +358,7 @@ class Comparison(Block):
     first_order: bool = Field(
         default=True, description="Estimates of the loss without a head from one gradient; they need the models' weights."
     )
-    decoder: bool = Field(default=True, description="The plain decoder of today of notebook 04, as one more model.")
+    decoder: bool = Field(default=True, description="A small decoder of today, as one more model.")
     again: list[str] = Field(
         default=[], description='Models that have the further seeds, such as "ru-news" or "ru-news+small"; empty: all of them.'
     )
@@ -456,11 +450,6 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
     for place, task in grouped.items():
         if task.steps:
             yield from _of_groups(grouping, place, task)
-    today, most = grouping.today, max(grouping.today.left, default=0)
-    if today.steps and today.model.heads % today.groups:
-        yield f"{today.model.heads} heads cannot share {today.groups} key-value heads evenly: change grouping.today.groups."
-    if today.steps and most > today.model.heads:
-        yield f"Of {today.model.heads} heads of a layer {most} cannot stay: lower grouping.today.left."
     known = [sibling.name for sibling in chosen.siblings]
     wanted = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
     wanted["without_encoder"] = chosen.without_encoder

@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 from helpers import corpora, study
 from helpers.corpora import dialogues, texts
+from helpers.experiments import grouping as grouped
 from helpers.heads.families import KINDS
 from helpers.measures import analysis, measured
 from helpers.measures.matching import MATCHES
@@ -107,7 +108,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["grouped, gradient"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.GRADIENT])
     spoken = grouping.runs.Rows(chosen, subjects.LANGUAGE, SEED)
     found["grouped, language model"] = lambda: grouping.runs.run(spoken.first(spoken.constraint()))
-    found["grouped, keys shared"] = lambda: grouping.runs.run(grouping.runs.today(chosen, SEED)[grouping.runs.TURNED])
     found["outputs, language model"] = lambda: outputs.recipe(grouping.runs.run(spoken.first(spoken.constraint())), 1)
 
     put = coreference.runs.Rows(chosen, subjects.SUMMARIZATION, SEED)
@@ -130,11 +130,10 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     for rule in ("alpha_beta", "attnlrp", "cp"):
         found[f"analysis, relevance, {rule}"] = lambda rule=rule: measured.EXPLAINED.recipe(model, rule=rule, first=few)
     found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
-    found["analysis, size"] = lambda: grouping.tables.COST.recipe(grouping.runs.run(kept))
-    found["analysis, speed"] = lambda: grouping.tables.speeds({grouping.runs.VANILLA: ght}, 4, 1)
+    found["analysis, size"] = lambda: grouped.COST.recipe(grouping.runs.run(kept))
+    found["analysis, speed"] = lambda: grouped.speeds({grouping.runs.VANILLA: ght}, 4, 1)
     plain = grouping.runs.run(spoken.first())
-    found["analysis, test scores with kinds off"] = lambda: grouping.tables.OFF.recipe(plain, beam=1, repeats=50)
-    found["analysis, padding counted"] = lambda: grouping.tables.paddings(ght, 3, "V", 2, 4)
+    found["analysis, test scores with kinds off"] = lambda: grouped.OFF.recipe(plain, beam=1, repeats=50)
     return found
 
 
