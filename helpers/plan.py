@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from helpers import corpora, study
-from helpers.experiments import pruning
+from helpers.experiments import pruning, relevance
 from helpers.measures import measured, snapshots
 from helpers.methods import contest, coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
@@ -74,7 +74,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
     starts = [Need(training.trained(one["start"], f"{one['name']}, seed {seed}"), one is sweeps[0]) for one in sweeps]
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
-    explained = [Need(recipe) for recipe in measured.relevance_recipes(settings, list(own_models.values()))]
+    explained = [Need(recipe) for recipe in relevance.recipes(settings, list(own_models.values()))]
     functions = [Need(recipe) for recipe in measured.function_recipes(settings, list(own_models.values()))]
     ways = {"rule": "alpha_beta", "first": settings["relevance"]}
     functions += [Need(measured.EXPLAINED.recipe(made, **ways)) for made in own_models.values()]
