@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,12 @@ def least(column: pd.Series, count: int) -> list[Address]:
 def shuffled(index: pd.MultiIndex, *seed: int) -> pd.Series:
     """A column of random numbers, the same for the same seeds: with it `least` draws heads."""
     return pd.Series(np.random.default_rng(seed).random(len(index)), index)
+
+
+def matched(out: Iterable[Address], index: pd.MultiIndex, *seed: int) -> list[Address]:
+    """As many heads of each layer of each kind as there are in `out`, by a seeded draw from all heads of `index`."""
+    column, counts = shuffled(index, *seed), Counter((kind, layer) for kind, layer, _ in out)
+    return [head for layer, count in sorted(counts.items()) for head in least(column.loc[[layer]], count)]
 
 
 def drawn(column: pd.Series, count: int, draw: int, like: pd.MultiIndex | None = None) -> list[Address]:
