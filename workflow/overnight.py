@@ -1,4 +1,4 @@
-"""Make long runs one after another, the most valuable first: `python workflow/overnight.py PART ...`; killed, it goes on where it was.
+"""Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
 Parts: sizes, strengths, main, numbers, wide (helpers.methods.grouping.regimes), matched (helpers.methods.contest).
 """

@@ -73,7 +73,8 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
             made, run = recipe(sweep, row), l0.runs.run(row["spec"])
             if not made.made():
                 continue
-            left = {f"layer {at + 1}": len(kept) for (kind, at), kept in l0.runs.retained(row["spec"]).items() if kind == "encoder"}
+            kept = l0.runs.retained(row["spec"])
+            left = {f"layer {at + 1}": len(stay) for (kind, at), stay in kept.items() if kind == "encoder"}
             if row["draw"]:
                 scored = SCORE.read(run, beam=_beam(sweep))
             else:

@@ -31,7 +31,7 @@ MAIN = (runs.VANILLA, runs.GHT, runs.PS, runs.RANDOM, runs.AT_START)
 
 @dataclass(frozen=True)
 class Row:
-    """What is trained: the method, training pairs, dropout, factor on the constraint's weight, groups, heads and their numbers."""
+    """What is trained: method, training pairs, dropout, factor on the constraint's weight, groups, heads, numbers of a head."""
 
     method: str
     train: int

@@ -291,7 +291,8 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
         return heads.remove(model, _removed(model, method["like"]))
     if method["name"] == "matched":
         index = heads.index(model, tuple(spec["kinds"]))
-        return heads.remove(model, removal.matched(_removed(model, method["like"]), index, start.get("seed", 0), method["draw"]))
+        seed = start.get("seed", 0), method["draw"]
+        return heads.remove(model, removal.matched(_removed(model, method["like"]), index, *seed))
     if method["name"] == "floor":
         return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
     if method["name"] == "cut":
