@@ -29,7 +29,8 @@ def shuffled(index: pd.MultiIndex, *seed: int) -> pd.Series:
 def matched(out: Iterable[Address], index: pd.MultiIndex, *seed: int) -> list[Address]:
     """As many heads of each layer of each kind as there are in `out`, by a seeded draw from all heads of `index`."""
     column, counts = shuffled(index, *seed), Counter((kind, layer) for kind, layer, _ in out)
-    return [head for layer, count in sorted(counts.items()) for head in least(column.loc[[layer]], count)]
+    places = {place: column.xs(place, level=("kind", "layer"), drop_level=False) for place in counts}
+    return [head for place, count in sorted(counts.items()) for head in least(places[place], count)]
 
 
 def drawn(column: pd.Series, count: int, draw: int, like: pd.MultiIndex | None = None) -> list[Address]:

@@ -18,6 +18,7 @@ from helpers.corpora import tokens
 from helpers.measures.analysis import FILE, Analysis
 from helpers.methods.grouping import runs, units
 from helpers.runs import subjects, training
+from helpers.scores import intervals
 from helpers.study import values
 
 SIZES = (20_000, 10_000, 5000, 2500)  # training pairs, the largest first
@@ -138,3 +139,29 @@ def table(settings: Mapping[str, Any], rows: Iterable[Row]) -> pd.DataFrame:
     """What is made already of rows, one a line: the columns of `Row`, then what is measured."""
     made = ((row, recipe(settings, row)) for row in rows)
     return pd.DataFrame([asdict(row) | values.read(one.results / FILE) for row, one in made if one.made()])
+
+
+CLAIMS = (  # a row, what it is held against, the difference in BLEU that it has to exceed
+    (runs.GHT, runs.VANILLA, 0.0),
+    (runs.PS, runs.VANILLA, -0.5),
+    (runs.PS, runs.RANDOM, 0.0),
+    (runs.PS, runs.AT_START, 0.0),
+)
+
+
+def judged(table: pd.DataFrame) -> pd.DataFrame:
+    """Differences in BLEU paired by seed, of the rows of one regime: method, against, bound, change with its ends, verdict.
+
+    Intervals are t intervals over trainings, p-values are those of the bound, by Holm over all claims.
+    """
+    bleu = table.pivot(index="seed", columns="method", values="BLEU")
+    rows = []
+    for method, against, bound in CLAIMS:
+        change, low, high, seeds = intervals.over_runs((bleu[method] - bleu[against]).dropna())
+        p = intervals.p_value(change, low, high, bound, seeds)
+        rows.append({"method": method, "against": against, "bound": bound, "seeds": seeds, "change": change, "low": low,
+                     "high": high, "p": p})  # fmt: skip
+    found = pd.DataFrame(rows)
+    found["p_holm"] = intervals.holm(found.p)
+    sides = np.where(found.change > found.bound, "holds", "does not hold")
+    return found.assign(verdict=np.where(found.p_holm < 0.05, sides, "cannot tell"))
