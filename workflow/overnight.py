@@ -16,10 +16,10 @@ import torch
 from helpers import study
 from helpers.methods import contest
 from helpers.methods.contest import matched
-from helpers.methods.grouping import regimes
+from helpers.methods.grouping import regimes, runs
 from helpers.runs import subjects
 
-CHOICE = {"train": 20_000, "dropout": 0.3, "strength": 10.0}  # by the rules of docs/regimes.md
+CHOICE = {"train": 20_000, "dropout": 0.0, "strength": 10.0}  # by the rules of docs/regimes.md
 
 
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
@@ -37,6 +37,9 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         "numbers": lambda: regimes.numbers(**CHOICE, seeds=seeds),
         "wide": lambda: map(regimes.paper_heads, regimes.main(**CHOICE, seeds=seeds)),
     }
+    if part == "strengths":  # whether heads are grouped is seen after stage 1
+        yield from (runs.run(runs.stages(regimes.spec(settings, row))[0], "stage 1") for row in ways[part]())
+        return
     yield from (regimes.recipe(settings, row) for row in ways[part]())
 
 
