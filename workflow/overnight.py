@@ -28,6 +28,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     if part == "matched":
         for job in contest.runs.jobs(settings, subjects.names(settings), 1):
             if job["name"] == "ru-news" and job["sweep"]["kinds"] == ["encoder"] and job["seed"] <= seeds:
+                yield matched.at_once(job["sweep"])
                 yield from matched.recipes(job["sweep"])
         return
     ways = {

@@ -10,11 +10,13 @@ import torch
 from helpers import heads, study
 from helpers.corpora import tokens
 from helpers.measures import removal
+from helpers.measures.analysis import FILE
 from helpers.methods import grouping, l0
 from helpers.methods.contest import matched
 from helpers.methods.grouping import regimes
 from helpers.methods.grouping.runs import AT_START, GHT, PS, RANDOM, VANILLA
 from helpers.runs import subjects, training
+from helpers.study import values
 from tests.unit import tiny_groups, tiny_sweep
 from tests.unit.tiny_models import tiny_model
 
@@ -100,6 +102,15 @@ def test_matched_runs_remove_as_many_heads_of_each_layer(tmp_path_factory, monke
     like, first, second = (chosen[place]["spec"] for place in (4, 5, 6))
     left = [l0.runs.retained(spec) for spec in (like, first, second)]
     assert [{place: len(kept) for place, kept in one.items()} for one in left] == [{p: len(k) for p, k in left[0].items()}] * 3
+    losses = values.read(matched.at_once(sweep, 3).results / FILE).set_index(["criterion", "draw"]).dev_loss
+    assert losses.index.tolist() == [(by, 0) for by in matched.CRITERIA] + [
+        (by, n) for by in matched.CRITERIA for n in (1, 2, 3)
+    ]
+    whole = subjects.of_spec(sweep["start"], "")
+    kept = l0.runs.retained(chosen[4]["spec"])
+    gone = [address for address in heads.index(whole.model, ("encoder",)) if address[2] not in kept[address[:2]]]
+    rest = heads.remove(whole.model, gone)
+    assert losses["L0", 0] == pytest.approx(training.dev_loss(rest, whole.held_out(4096, 16)))
     study.make(matched.recipe(sweep, chosen[5]))
     table = matched.table([sweep])
     assert set(table.draw[table.criterion == "L0"]) == {1}

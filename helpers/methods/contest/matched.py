@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import study
+from helpers import heads, study
+from helpers.measures import removal
 from helpers.measures.analysis import Analysis
 from helpers.methods import l0
-from helpers.runs import outputs, subjects
+from helpers.runs import outputs, subjects, training
 
 CRITERIA = ("gradient, example", "L0", "leave-one-out")
 DRAWS = 3
@@ -50,6 +51,30 @@ def _dev_loss(run: study.Recipe | None) -> float:
 
 
 SCORE = Analysis("dev loss and BLEU", 1, _measure)
+
+
+def _at_once(subject: subjects.Subject, out: Mapping[str, list[list]], first: int, draws: int) -> pd.DataFrame:
+    model, dev = subject.model, subject.held_out(4096, first)
+    gone = {criterion: [(kind, layer, head) for kind, layer, head in some] for criterion, some in out.items()}
+    index = heads.index(model, ("encoder",))
+    choices = [({"criterion": criterion, "draw": 0}, chosen) for criterion, chosen in gone.items()]
+    choices += [({"criterion": criterion, "draw": draw + 1}, removal.matched(chosen, index, draw))
+                for criterion, chosen in gone.items() for draw in range(draws)]  # fmt: skip
+    return pd.DataFrame(removal.at_once(model, choices, lambda left: {"dev_loss": training.dev_loss(left, dev)}))
+
+
+AT_ONCE = Analysis("matched heads removed at once", 1, _at_once)
+
+
+def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
+    """The recipe of dev losses without further training: criterion, draw (as in `rows`), dev_loss."""
+    out = {}
+    for row in (row for row in rows(sweep) if not row["draw"]):
+        kept = l0.runs.retained(row["spec"])
+        every = {place: range(sweep["start"]["model"]["heads"]) for place in kept if place[0] == "encoder"}
+        out[row["criterion"]] = [[*place, head] for place in every for head in every[place] if head not in kept[place]]
+    made = training.trained(sweep["start"], sweep["name"])
+    return AT_ONCE.recipe(made, out=out, first=sweep["settings"]["pruning"]["dev"], draws=draws)
 
 
 def recipe(sweep: Mapping[str, Any], row: Row) -> study.Recipe:
