@@ -1,6 +1,6 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide (helpers.methods.grouping.regimes), matched (helpers.methods.contest).
+Parts: sizes, strengths, main, numbers, wide (helpers.methods.grouping.regimes); once, matched (helpers.methods.contest).
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ CHOICE = {"train": 20_000, "dropout": 0.0, "strength": 10.0}  # by the rules of 
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     """What a part makes, in the order of its worth."""
     settings = study.settings("regimes")
-    if part == "matched":
+    if part in ("once", "matched"):
         for job in contest.runs.jobs(settings, subjects.names(settings), 1):
             if job["name"] == "ru-news" and job["sweep"]["kinds"] == ["encoder"] and job["seed"] <= seeds:
-                yield matched.at_once(job["sweep"])
-                yield from matched.recipes(job["sweep"])
+                yield from [matched.at_once(job["sweep"])] if part == "once" else matched.recipes(job["sweep"])
         return
     ways = {
         "sizes": regimes.sizes,
