@@ -480,8 +480,10 @@ class Rare(Reducer):
         )  # fmt: skip
 
 
-def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000) -> pd.DataFrame:
-    """Rare-token score of every head that reads the text (section 5.3).
+def rare(
+    model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000, frequent: int = 500
+) -> pd.DataFrame:
+    """Rare-token score of every head that reads the text (section 5.3); counts and frequent as of `Rare`.
 
     Returns
     -------
@@ -489,7 +491,7 @@ def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repe
         Indexed by (kind, layer, head): rarest, two_rarest (shares, with intervals), chance, chance_two, tokens, sentences,
         verdict (two_rarest > 0.5, the paper's figure for WMT).
     """
-    reducer = Rare(counts, reads(model))
+    reducer = Rare(counts, reads(model), frequent)
     return reducer.frame(one_pass(model, batches, reducer), repeats)
 
 
@@ -520,15 +522,6 @@ def roles(
         for address, _ in rare[rare.verdict].iterrows():
             found[address].append(("rare", "rare"))
     return pd.Series(found.values(), index=positional.index, name="functions")
-
-
-WORDS = {"v": "verb", "s": "subject", "o": "object", "n": "noun", "adj": "adjective", "adv": "adverb"}  # of `LABELS`
-
-
-def way(label: str) -> str:
-    """A case, such as "v→o" (`LABELS`), in words: "verb→object"; not only verbs have adverbs."""
-    parts = label.split("→")
-    return "→".join("word" if part == "v" and "adv" in parts else WORDS[part] for part in parts)
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:

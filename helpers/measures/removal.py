@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,13 @@ def least(column: pd.Series, count: int) -> list[Address]:
 def shuffled(index: pd.MultiIndex, *seed: int) -> pd.Series:
     """A column of random numbers, the same for the same seeds: with it `least` draws heads."""
     return pd.Series(np.random.default_rng(seed).random(len(index)), index)
+
+
+def matched(index: pd.MultiIndex, closed: Iterable[Address], *seed: int) -> list[Address]:
+    """Heads by a seeded draw, as many of each layer as there are in `closed`."""
+    counts = Counter(address[:2] for address in closed)
+    places = shuffled(index, *seed).groupby(level=["kind", "layer"]).rank(method="first")
+    return list(index[places <= [counts[address[:2]] for address in index]])
 
 
 def at_once(

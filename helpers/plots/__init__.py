@@ -1,12 +1,27 @@
-"""Figures of tidy tables: `curve`, `bars`, `dots`, `head_map`; those of gates and of relevance; `slider` for pages without a
-kernel."""
+"""Figures of tidy tables: `curve`, `bars`, `grouped`, `dots`, `head_map`; special ones of relevance, functions, gates
+and groups; `slider`."""
 
 from helpers.plots.basic import bars, curve, head_map, slider
-from helpers.plots.dots import dots
+from helpers.plots.functions import grouped, looking, relations
 from helpers.plots.gates import gate_and_price, gates
+from helpers.plots.groups import by_groups, cosines
 from helpers.plots.heads import by_relevance
+from helpers.plots.rows import dots
 from helpers.plots.sentence import through_a_sentence
 
 __all__ = [
-    "bars", "by_relevance", "curve", "dots", "gate_and_price", "gates", "head_map", "slider", "through_a_sentence",
-]  # fmt: skip
+    "bars",
+    "by_groups",
+    "by_relevance",
+    "cosines",
+    "curve",
+    "dots",
+    "gate_and_price",
+    "gates",
+    "grouped",
+    "head_map",
+    "looking",
+    "relations",
+    "slider",
+    "through_a_sentence",
+]

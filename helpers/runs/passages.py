@@ -122,7 +122,7 @@ def _paired(model, tokenizer, text: str | Path, most: int | None) -> list[list[B
             f"{type(model).__name__} is an encoder-decoder: give a text file whose lines are a source, a tab and its target."
         )
     source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-    parts = [[Pair(*line) for line in lines[half::2][:most]] for half in (0, 1)]
+    parts = [[Pair(first, second) for first, second in lines[half::2][:most]] for half in (0, 1)]
     limit = getattr(model.config, "max_position_embeddings", 0)  # T5 has none
     coded = [tokens.encode(pairs, source, target, limit) for pairs in parts]
     return [list(tokens.Batches(part, source.pad, 2 * ROWS * LENGTH, model.device)) for part in coded]

@@ -53,7 +53,7 @@ def all_kinds(settings: Mapping[str, Any], name: str) -> str:
 
 
 def leads(settings: Mapping[str, Any], name: str) -> bool:
-    """Whether a model is the study's first, which alone has siblings, controls and snapshots."""
+    """Whether a model is the study's first, which alone has siblings and controls."""
     return name == names(settings)[0]
 
 

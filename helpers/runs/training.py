@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,6 @@ def fit(
     objective: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     label: str = "training",
     look: Callable[[int], None] | None = None,
-    last: int | None = None,
 ) -> pd.DataFrame:
     """Train a model in place; a run that was killed goes on where it last saved and ends with the same numbers.
 
@@ -114,8 +113,6 @@ def fit(
         (model, batch) -> loss; label-smoothed cross-entropy by default.
     look : callable, optional
         Called with the number of steps done: 0 before the first, then after each. It must change neither weights nor draws.
-    last : int, optional
-        The step after which training ends, on the plan's rates of learning all the same; the plan's own by default.
 
     Returns
     -------
@@ -141,7 +138,7 @@ def fit(
     torch.manual_seed(seed)
     if checkpoint and checkpoint.exists():
         _resume(checkpoint, model, optimiser, state)
-    end, look = last or plan["steps"], look or (lambda step: None)
+    end, look = plan["steps"], look or (lambda step: None)
     total = torch.tensor(state["loss"], dtype=torch.float64, device=device)
     precision = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
     model.train()
@@ -308,26 +305,6 @@ def stored(recipe: study.Recipe):
 
 
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
-    model, history = _trained(spec, place)
-    history.to_csv(place.results / "history.csv", index=False)
-    keep(model, place)
-
-
-def follow(spec: Mapping[str, Any], place: study.Place, steps: Sequence[int], look: Callable[[int, Any], None]) -> None:
-    """Train the model of a spec as far as the last of some steps, on the same batches and rates, and look at it at each."""
-
-    def seen(step: int, model) -> None:
-        if step in steps:
-            look(step, model)
-            model.train()
-
-    _trained(spec, place, seen, max(steps))
-
-
-def _trained(
-    spec: Mapping[str, Any], place: study.Place, look: Callable[[int, Any], None] | None = None, last: int | None = None
-) -> tuple[Any, pd.DataFrame]:
-    """The model of a spec, trained, and its learning curve."""
     corpus = corpora.prepare(spec["corpus"])
     source, target = tokens.sides(corpus)
     model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
@@ -339,10 +316,10 @@ def _trained(
 
     epoch = tokens.epochs(data["train"], source.pad, plan["batch_tokens"], spec["seed"], model.device)
     dev = tokens.Batches(data["dev"], source.pad, held_out(plan), model.device)
-    seen = (lambda step: look(step, model)) if look else None
     with closed_gates(model, spec["closed"]):
-        history = fit(model, epoch, dev, plan, place.work, spec["seed"], label=place.label, look=seen, last=last)
-    return model, history
+        history = fit(model, epoch, dev, plan, place.work, spec["seed"], label=place.label)
+    history.to_csv(place.results / "history.csv", index=False)
+    keep(model, place)
 
 
 def trained(spec: Mapping[str, Any], label: str = "training") -> study.Recipe:

@@ -308,7 +308,7 @@ PARAMETERS: dict[str, Any] = {
 }  # fmt: skip
 SHARED = {"profile", "corpus", "data_root", "output"}  # runs that differ in no other parameter share a folder
 OWN: dict[str, dict[str, Any]] = {  # of one notebook
-    "00_your_own_model": {"pretrained": "smollm2", "text": "", "minutes": 10},
+    "00_your_own_model": {"pretrained": "smollm2", "text": "", "minutes": 20},
     "06_do_measures_agree": {"text": "", "entries": ""},
 }
 

@@ -20,14 +20,14 @@
 # missed. To choose which ones to cut they asked the gradient how much each head matters, which takes one backward pass for all
 # of them. A fifth of the heads of a translation model went almost for free.
 #
-# We do the same with a language model that people use: SmolLM2, with 30 layers of 9 heads. We measure its heads, look at a few,
-# remove a quarter of them for good, and use what is left without this project. Nothing is trained, and all of it takes about
-# two minutes on two free cores. Then [do it with yours](#Change-one-line).
+# We do the same with a language model that people use: SmolLM2, with `30` layers of `9` heads. We measure its heads, look at a
+# few, remove a quarter of them for good, and use what is left without this project. Nothing is trained, and all of it takes
+# about two minutes on two free cores. Then [do it with yours](#Change-one-line).
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 pretrained = "smollm2"  # the model: smollm2, a folder, or a Hub name
 text = ""  # a text file; an encoder-decoder's lines are a source, a tab and its target; empty: English that is always there
-minutes = 10  # that measuring may take at most: a large model, or a slow machine, reads less of the text
+minutes = 20  # that measuring may take at most: a large model, or a slow machine, reads less of the text
 profile = "laptop"  # where numbers are computed, as in the other notebooks
 seed = 1  # of the random heads
 overrides = ""  # settings to change
@@ -132,7 +132,7 @@ run.figure(figures.head_map(shown, ["importance (nats)"]), "head_map", "Every he
 # %% [markdown]
 # Importance is unevenly spread. A few heads of the first layers matter most, and no layer is idle. In the upper half of the
 # model many heads rest on the first token of a passage: the model lets them do so when they have nothing to look at. Some heads
-# look at one distance nearly always: head 1 of layer 17 at the token before, head 7 of layer 12 at the token itself.
+# look at one distance nearly always: `layer 17, head 1` at the token before, `layer 12, head 7` at the token itself.
 #
 # ## What does a head look at?
 #

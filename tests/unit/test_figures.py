@@ -67,22 +67,6 @@ def column(layers, seed, share=True):
     return values / values.groupby(level=["kind", "layer"]).transform("sum") if share else values
 
 
-def test_every_head_has_a_dot_at_its_most_frequent_offset_and_at_rare_tokens():
-    trained, random = (pd.DataFrame({"score": column([2, 2], seed), "offset": [-1, 0, 5, -1]}) for seed in (0, 1))
-    both = [{"positional": one, "rare": one.assign(two_rarest=one.score / 2)} for one in (trained, random)]
-    one = {name: frame[:1] for name, frame in both[1].items()}
-    figure = whole(figures.offsets_and_rare({"a": both[0], "b": both[1]}, {"a": both[1], "b": one}, {"a": 0.83}))
-    above, below = figure.axes
-    far, back, ahead, crosses = above.collections[:4]  # of the first model
-    assert far.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score[1:3]) and not len(ahead.get_offsets())
-    assert back.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score[::3])
-    assert crosses.get_offsets()[:, 1].tolist() == pytest.approx(100 * random.score)
-    assert below.collections[0].get_offsets()[:, 1].tolist() == pytest.approx(50 * trained.score)
-    told = [text.get_text().replace("\n", " ") for text in below.texts]
-    assert told.count("1") == 2 and {"paper: 83 %", "needed: 50 %", "layer"} <= {*told}
-    assert [line.get_ydata()[0] for line in below.lines if line.get_marker() == "D"] == [83]
-
-
 def test_figures_call_measures_what_people_do():
     names = ["alpha_beta", "cp step", "gradient, example", "mine"]
     called = ["relevance, LRP αβ", "relevance, conservative (per token)", "gradient importance", "mine"]

@@ -11,6 +11,7 @@ import pytest
 
 from helpers import corpora, study
 from helpers.measures import measured
+from helpers.measures.sentence import ONE_SENTENCE
 from helpers.methods import contest
 from helpers.publish import archives
 from helpers.runs import outputs, subjects, training
@@ -91,7 +92,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
 def test_natural_text_is_never_published(made, monkeypatch):
     text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
-    trained = {"what": measured.TYPICAL.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
+    trained = {"what": ONE_SENTENCE.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
     shown = study.Recipe(study.kind("analysis"), trained)
     for recipe in (text, said, shown):
         assert archives._shows_text(recipe) and not archives.publishable(recipe)

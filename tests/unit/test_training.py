@@ -390,3 +390,8 @@ def test_a_control_without_encoder_heads():
 
 def test_dev_batches_are_four_times_as_large_as_memory_allows():
     assert [training.held_out({"batch_tokens": tokens}) for tokens in (1024, 16_384, 65_536)] == [4096, 65_536, 65_536]
+
+
+def test_a_training_that_is_never_evaluated_is_refused(tmp_path):
+    with pytest.raises(study.StudyError, match="evaluate_every"):
+        training.fit(torch.nn.Linear(1, 1), None, [], {"steps": 1, "evaluate_every": 0}, tmp_path, 1)

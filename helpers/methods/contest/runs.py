@@ -183,21 +183,6 @@ def _described(job: Mapping[str, Any]) -> dict[str, Any]:
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
 
 
-def again(
-    settings: Mapping[str, Any], names: Sequence[str], seed: int
-) -> dict[tuple[str, int], tuple[dict[str, Any], study.Recipe]]:
-    """What `measured` takes and the training of every model that is trained with several seeds, by title and seed.
-
-    Nothing where the setting `seeds` asks for one.
-    """
-    found = {}
-    for job in (job for job in jobs(settings, names, seed) if "sweep" in job):
-        made = training.trained(job["sweep"]["start"], f"{job['name']}, seed {job['seed']}")
-        found[subjects.title(job["name"]), job["seed"]] = (_described(job), made)
-    titles = [title for title, _ in found]
-    return {place: pair for place, pair in found.items() if titles.count(place[0]) > 1}
-
-
 def at_hand(job: Mapping[str, Any]) -> bool:
     """Whether the weights of a job's model are there to be looked at, and need not be trained first."""
     return all(need.recipe.made(need.weights) for need in tabled(_described(job)).needs if need.weights)

@@ -285,14 +285,6 @@ def compactness(gram: Tensor, labels: Tensor) -> dict[str, float]:
     return {"silhouette": float(silhouette_score(distance.cpu(), labels.cpu(), metric="precomputed")), "dunn": dunn}
 
 
-def contrast(cosines: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """Mean cosine of two different heads of the same group, and of two heads of different groups; nan where there are none."""
-    same, pairs = labels[:, None] == labels[None], ~np.eye(len(labels), dtype=bool)
-    found = (np.asarray(cosines)[part & pairs] for part in (same, ~same))
-    one, other = (float(part.mean()) if part.size else float("nan") for part in found)
-    return one, other
-
-
 # --- feature maps ----------------------------------------------------------------------------------------------------
 
 
