@@ -15,8 +15,6 @@ from helpers import drawing
 from helpers.drawing import COLOURS, WIDTH, left, redrawable
 from helpers.measures.table import named
 
-# --- maps of heads ---------------------------------------------------------------------------------------------------
-
 
 @redrawable
 def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()):
@@ -105,9 +103,6 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     return figure
 
 
-# --- what heads do ---------------------------------------------------------------------------------------------------
-
-
 # --- relevance -------------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +131,3 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
         axis.set_yticks(range(len(once)), map(named, once.index) if left(axis) else [""] * len(once))
     drawing.bar(figure, drawn, axes, "rank correlation", [-1, -0.5, 0, 0.5, 1])
     return figure
-
-
-# --- training, models ------------------------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
-"""Figures of tidy tables: `curve`, `bars`, `grouped`, `dots`, `head_map`; special ones of relevance, functions, gates
-and groups; `slider`."""
+"""Figures of tidy tables: `curve`, `bars`, `grouped`, `dots`, `head_map`; special ones of each paper; `slider`."""
 
 from helpers.plots.basic import bars, curve, head_map, slider
 from helpers.plots.functions import grouped, looking, relations

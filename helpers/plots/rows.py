@@ -11,7 +11,7 @@ from helpers.drawing import redrawable
 @redrawable
 def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
-    level: float | None = 0.0,
+    level: float | None = 0.0, columns: int = 3,
 ):  # fmt: skip
     """A dot with its interval for each row of a table, from top to bottom in the table's order.
 
@@ -25,18 +25,22 @@ def dots(
     group : str
         A column whose values are headings; rows of one value stand together.
     panel : str
-        A column whose values have a panel each; one panel without it. All panels have the same rows.
+        A column whose values have a panel each, all with the same rows.
     label : str
         Of the axis.
     level : float, optional
         Where a dotted vertical line is drawn.
+    columns : int
+        Panels side by side, at most.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    drawing.need(table, row, value, *filter(None, (series, group, panel)))
-    columns = {"row": table[row], "value": table[value], "panel": table[panel] if panel else ""}
-    columns |= {name: table[column] for name, column in (("series", series), ("group", group)) if column}
+    given = {"series": series, "group": group, "panel": panel}
+    drawing.need(table, row, value, *filter(None, given.values()))
+    named = {"row": table[row], "value": table[value], "panel": ""}
+    named |= {name: table[column] for name, column in given.items() if column}
     looks = drawing.looks(table[series]) if series else None
-    return drawing.dot_panels(table.assign(**columns), looks, level, label or value, sharex=True)[0]
+    shared = {"columns": columns, "sharex": True} if panel else {}
+    return drawing.dot_panels(table.assign(**named), looks, level, label or value, **shared)[0]

@@ -1,0 +1,177 @@
+"""Grouped heads where they could win: little text, dropout, a constraint that groups (rules: docs/regimes.md).
+
+A row says what was trained in columns; nothing is read out of its name. What is measured on it is one small analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers import study
+from helpers.corpora import tokens
+from helpers.measures.analysis import FILE, Analysis
+from helpers.methods.grouping import runs, units
+from helpers.runs import subjects, training
+from helpers.scores import intervals
+from helpers.study import values
+
+SIZES = (20_000, 10_000, 5000, 2500)  # training pairs, the largest first
+LEARNED = 0.7  # training loss by dev loss at which a text counts as small
+STRENGTHS = (10.0, 30.0, 3.0, 1.0)  # factors on the usual weight of the constraint
+GROUPED = 0.5  # silhouette from which heads count as grouped
+DROPOUTS = (0.0, 0.3)
+RATES = {128: 3e-3, 256: 2e-3, 512: 1e-3}  # learning rate at its peak, by width
+MAIN = (runs.VANILLA, runs.GHT, runs.PS, runs.RANDOM, runs.AT_START)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is trained: method, training pairs, dropout, factor on the constraint's weight, groups, heads, numbers of a head."""
+
+    method: str
+    train: int
+    dropout: float
+    strength: float = 0.0
+    groups: int = 2
+    heads: int = 8
+    head: int = 16
+    seed: int = 1
+
+
+def spec(settings: Mapping[str, Any], row: Row) -> dict[str, Any]:
+    """The spec of a row's second stage; the text is that of seed 1, and each stage keeps its weights of least dev loss."""
+    width = row.heads * row.head
+    shape = {"heads": row.heads, "width": width, "feed_forward": 4 * width, "dropout": row.dropout}
+    changes = {"train": row.train, "groups": row.groups, "learning_rate": RATES.get(width, 3e-3)}
+    changes |= {f"model.{name}": value for name, value in shape.items()}
+    changed = study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
+    rows = runs.Rows(changed, subjects.TRANSLATION, row.seed, 1)
+    one, two = ({**plan, "average": 0, "evaluate_every": max(1, plan["steps"] // 6)} for plan in rows.plans)
+    rows.plans = one, two
+    form = rows.constraint(weight=row.strength * rows.chosen["weight"], **({"beta": 0.0} if row.groups == 1 else {}))
+    made = {
+        runs.VANILLA: rows.whole,
+        runs.GHT: lambda: rows.whole(form),
+        runs.PS: lambda: rows.pruned(form),
+        runs.RANDOM: lambda: rows.second(rows.first(form), None, rows.cut("random", draw=0)),
+        runs.AT_START: rows.few_from_start,
+    }
+    return made[row.method]()
+
+
+def sizes() -> list[Row]:
+    """Vanilla by the size of the training text, without dropout."""
+    return [Row(runs.VANILLA, size, 0.0) for size in SIZES]
+
+
+def strengths(train: int, dropout: float) -> list[Row]:
+    """Vanilla, and GHT by the strength of its constraint."""
+    return [Row(runs.VANILLA, train, dropout), *(Row(runs.GHT, train, dropout, factor) for factor in STRENGTHS)]
+
+
+def main(train: int, dropout: float, strength: float, seeds: int) -> list[Row]:
+    """The rows that claims are judged by: the paper's two methods first, seed after seed, then the controls."""
+    return [_of(method, train, dropout, strength, seed=seed)
+            for part in (MAIN[:3], MAIN[3:]) for seed in range(1, seeds + 1) for method in part]  # fmt: skip
+
+
+def numbers(train: int, dropout: float, strength: float, seeds: int) -> list[Row]:
+    """Other numbers of groups, and sixteen heads in eight groups."""
+    shapes = [(8, 16, runs.VANILLA), *((8, 16, method) for method in (runs.GHT, runs.PS)), *((4, 8, m) for m in MAIN[1:3])]
+    shapes += [(1, 8, runs.GHT), (1, 8, runs.PS), (8, 8, runs.GHT)]
+    return [_of(method, train, dropout, strength, groups=groups, heads=heads, seed=seed)
+            for groups, heads, method in shapes for seed in range(1, seeds + 1)]  # fmt: skip
+
+
+def _of(method: str, train: int, dropout: float, strength: float, **other: int) -> Row:
+    without = method in (runs.VANILLA, runs.AT_START)
+    return Row(method, train, dropout, 0.0 if without else strength, **other)
+
+
+def paper_heads(row: Row) -> Row:
+    """The row with heads of 64 numbers."""
+    return replace(row, head=64)
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+
+def recipe(settings: Mapping[str, Any], row: Row) -> study.Recipe:
+    """The recipe of what is measured on a row; its two stages are trained first."""
+    stages = runs.stages(spec(settings, row))
+    label = ", ".join(f"{name} {value}" for name, value in asdict(row).items())
+    return MEASURED.recipe(*(runs.run(stage, f"{label}, stage {number}") for number, stage in enumerate(stages, 1)), beam=1)
+
+
+def _measure(stages: Sequence[subjects.Subject], beam: int) -> dict[str, float]:
+    """Losses without dropout, BLEU of the test set, and how grouped the heads are at the end of stage 1."""
+    first, last = stages
+    train = tokens.Batches(last.train.part(range(len(last.dev))), last.source.pad, 4096, last.model.device)
+    found = {"train_loss": training.dev_loss(last.model, train), "dev_loss": training.dev_loss(last.model, last.held_out(4096))}
+    (split,) = last.tests
+    counted = last.statistics(last.put_out(last.model, split, beam), split)
+    found["BLEU"] = last.interval(counted, None, 0)["BLEU"][0]
+    return found | (grouping(first.run) if first.run else {})
+
+
+def grouping(run: study.Recipe) -> dict[str, float]:
+    """Means over attentions at the last look of a stage 1: silhouette, Dunn index, and formed.
+
+    The last is the part of the contrast between groups that the constraint asks for which is there.
+    """
+    groups = run.spec["watch"]["groups"]
+    with np.load(run.results / "trace.npz") as seen:
+        grams = [torch.tensor(seen[name][~np.isnan(seen[name]).any((1, 2))][-1]) for name in seen if name.startswith("grams_")]
+    rows = []
+    for gram in grams:
+        labels = units.clusters(gram, min(groups, len(gram)))
+        same, other = units.contrast(units.cosines(gram).numpy(), labels.numpy())
+        rows.append({**units.compactness(gram, labels), "formed": (same - other) / (1 + 1 / max(groups - 1, 1))})
+    return pd.DataFrame(rows).mean().to_dict()
+
+
+MEASURED = Analysis("grouping in its regime", 1, _measure)
+
+
+def table(settings: Mapping[str, Any], rows: Iterable[Row]) -> pd.DataFrame:
+    """What is made already of rows, one a line: the columns of `Row`, then what is measured; of a stage 1 alone `grouping`."""
+    found = []
+    for row in rows:
+        whole, first = recipe(settings, row), runs.run(runs.stages(spec(settings, row))[0])
+        if whole.made():
+            found.append(asdict(row) | values.read(whole.results / FILE))
+        elif first.made():
+            found.append(asdict(row) | grouping(first))
+    return pd.DataFrame(found)
+
+
+CLAIMS = (  # a row, what it is held against, the difference in BLEU that it has to exceed
+    (runs.GHT, runs.VANILLA, 0.0),
+    (runs.PS, runs.VANILLA, -0.5),
+    (runs.PS, runs.RANDOM, 0.0),
+    (runs.PS, runs.AT_START, 0.0),
+)
+
+
+def judged(table: pd.DataFrame) -> pd.DataFrame:
+    """Differences in BLEU paired by seed, of the rows of one regime: method, against, bound, change with its ends, verdict.
+
+    Intervals are t intervals over trainings, p-values are those of the bound, by Holm over all claims.
+    """
+    bleu = table.pivot(index="seed", columns="method", values="BLEU")
+    rows = []
+    for method, against, bound in CLAIMS:
+        change, low, high, seeds = intervals.over_runs((bleu[method] - bleu[against]).dropna())
+        p = intervals.p_value(change, low, high, bound, seeds)
+        rows.append({"method": method, "against": against, "bound": bound, "seeds": seeds, "change": change, "low": low,
+                     "high": high, "p": p})  # fmt: skip
+    found = pd.DataFrame(rows)
+    found["p_holm"] = intervals.holm(found.p)
+    sides = np.where(found.change > found.bound, "holds", "does not hold")
+    return found.assign(verdict=np.where(found.p_holm < 0.05, sides, "cannot tell"))

@@ -1,0 +1,116 @@
+"""Grouped heads in their regime, and random heads matched by layer: what is trained, what is measured, what decides."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import torch
+
+from helpers import heads, study
+from helpers.corpora import tokens
+from helpers.measures import removal
+from helpers.measures.analysis import FILE
+from helpers.methods import grouping, l0
+from helpers.methods.contest import matched
+from helpers.methods.grouping import regimes
+from helpers.methods.grouping.runs import AT_START, GHT, PS, RANDOM, VANILLA
+from helpers.runs import subjects, training
+from helpers.study import values
+from tests.unit import tiny_groups, tiny_sweep
+from tests.unit.tiny_models import tiny_model
+
+STORE = tiny_groups.go_to
+
+
+def rows():
+    """The main rows of one seed in a size that trains in seconds."""
+    return [replace(row, heads=4, head=4) for row in regimes.main(240, 0.3, 10.0, 1)]
+
+
+def test_a_row_is_trained_as_its_columns_say():
+    settings = tiny_groups.settings()
+    for row in [*rows(), *(replace(row, seed=2, train=120, dropout=0.0) for row in rows())]:
+        one, two = grouping.runs.stages(regimes.spec(settings, row))
+        for stage in (one, two):
+            assert stage["corpus"]["train"] == row.train and stage["corpus"]["seed"] == 1 and stage["seed"] == row.seed
+            assert stage["training"]["average"] == 0, "the weights of least dev loss are kept"
+        assert one["shape"]["dropout"] == row.dropout and one["shape"]["width"] == 16 and one["shape"]["feed_forward"] == 64
+        weight = one.get("objective", {}).get("weight", 0.0)
+        assert weight == pytest.approx(row.strength * settings["grouping"]["weight"])
+        assert ("objective" in two) == (row.method == GHT), "the constraint of pruned rows ends with stage 1"
+        cut = two.get("cut") or one.get("cut")
+        assert (cut and cut["by"]) == {VANILLA: None, GHT: None, PS: "votes", RANDOM: "random", AT_START: "votes"}[row.method]
+    specs = {row.method: regimes.spec(settings, row) for row in rows()}
+    assert specs[PS]["start"] == specs[RANDOM]["start"] == specs[GHT]["start"], "they share their stage 1"
+
+
+def test_one_group_has_no_other_to_differ_from():
+    row = replace(rows()[1], groups=1)
+    assert regimes.spec(tiny_groups.settings(), row)["objective"]["beta"] == 0
+
+
+def test_the_table_has_what_was_made_with_losses_of_the_stored_model():
+    settings, made, other = tiny_groups.settings(), rows()[1], rows()[0]
+    assert regimes.table(settings, [made, other]).empty
+    study.make(regimes.recipe(settings, made))
+    table = regimes.table(settings, [made, other])
+    assert table.method.tolist() == [GHT] and table.strength.tolist() == [10.0]
+    spec = regimes.spec(settings, made)
+    text, model = subjects.text_of(spec), grouping.runs.opened(spec)
+    first = tokens.Batches(text.train.part(range(len(text.dev))), text.source.pad, 4096, torch.device("cpu"))
+    assert table.train_loss[0] == pytest.approx(training.dev_loss(model, first))
+    assert table.dev_loss[0] == pytest.approx(training.dev_loss(model, text.held_out(4096)))
+    groups = grouping.tables.pictured({GHT: spec}, 2, GHT)[3].contrast[GHT]
+    assert table.formed[0] == pytest.approx(groups.mean() / 2)
+
+
+def bleu(**changes):
+    """A table of five seeds in which methods differ from vanilla by a number, and by seed a little."""
+    levels = {VANILLA: 0.0, GHT: 0.0, PS: 0.0, RANDOM: 0.0, AT_START: 0.0} | changes
+    return pd.DataFrame([
+        {"method": method, "seed": seed, "BLEU": 30 + 3 * seed + level + 0.1 * ((seed * place) % 3)}
+        for place, (method, level) in enumerate(levels.items()) for seed in range(1, 6)
+    ])  # fmt: skip
+
+
+def test_claims_are_judged_by_differences_paired_by_seed():
+    found = regimes.judged(bleu(**{GHT: 1.0, PS: -2.0, RANDOM: -1.9, AT_START: -3.0})).set_index(["method", "against"])
+    assert found.verdict.tolist() == ["holds", "does not hold", "cannot tell", "holds"]
+    assert found.change[GHT, VANILLA] == pytest.approx(1.0 + 0.1 * 6 / 5) and (found.seeds == 5).all()
+    assert (found.p_holm >= found.p).all()
+    near = regimes.judged(bleu(**{PS: -0.2})).set_index(["method", "against"])
+    assert near.verdict[PS, VANILLA] == "holds", "its bound is half a point below"
+
+
+def test_random_heads_are_matched_by_layer():
+    index = heads.index(tiny_model("marian"))
+    out = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 1, 3), ("cross", 1, 2)]
+    draws = [removal.matched(index, out, 1, draw) for draw in range(20)]
+    for drawn in draws:
+        assert Counter(head[:2] for head in drawn) == Counter(head[:2] for head in out)
+        assert len(set(drawn)) == len(drawn) and set(drawn) <= set(index)
+    assert draws[0] == removal.matched(index, out, 1, 0)
+    assert len({head for drawn in draws for head in drawn if head[:2] == ("cross", 1)}) == 4, "every head can be drawn"
+
+
+def test_matched_runs_remove_as_many_heads_of_each_layer(tmp_path_factory, monkeypatch):
+    tiny_sweep.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
+    sweep = tiny_sweep.sweeps({"pruning.criteria": ["gradient, example", "leave-one-out"]})["encoder"]
+    chosen = matched.rows(sweep)
+    assert [(row["criterion"], row["draw"]) for row in chosen] == [(by, draw) for by in matched.CRITERIA for draw in range(4)]
+    like, first, second = (chosen[place]["spec"] for place in (4, 5, 6))
+    left = [l0.runs.retained(spec) for spec in (like, first, second)]
+    assert [{place: len(kept) for place, kept in one.items()} for one in left] == [{p: len(k) for p, k in left[0].items()}] * 3
+    losses = values.read(matched.at_once(sweep, 3).results / FILE).set_index(["criterion", "draw"]).dev_loss
+    assert set(losses.index) == {(by, draw) for by in matched.CRITERIA for draw in range(4)}
+    whole = subjects.of_spec(sweep["start"], "")
+    kept = l0.runs.retained(chosen[4]["spec"])
+    gone = [address for address in heads.index(whole.model, ("encoder",)) if address[2] not in kept[address[:2]]]
+    rest = heads.remove(whole.model, gone)
+    assert losses["L0", 0] == pytest.approx(training.dev_loss(rest, whole.held_out(4096, 16)))
+    study.make(matched.recipe(sweep, chosen[5]))
+    table = matched.table([sweep])
+    assert set(table.draw[table.criterion == "L0"]) == {1}
+    assert table.dev_loss.iloc[0] == study.read_json(l0.runs.run(first).results / "losses.json")["dev_loss"]
+    assert table["layer 1"].iloc[0] == len(left[1]["encoder", 0])
