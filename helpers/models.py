@@ -11,8 +11,17 @@ import torch
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import (
+    MODEL_FOR_MASKED_LM_MAPPING,
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+)
 
-from helpers import study
+from helpers import pretrained, study
 from helpers.heads import KINDS, compat, record, sites
 from helpers.study import StudyError
 
@@ -271,47 +280,51 @@ def flops(model, call: Callable[[], Any]) -> int:
 
 
 def load_tokenizer(name: str | Path):
-    """A pretrained tokenizer alone, by Hub name or folder.
+    """A pretrained tokenizer alone, by the names that `load` takes.
 
     Raises
     ------
     StudyError
         As `load`.
     """
-    from transformers import AutoTokenizer
-
     return _pretrained("tokenizer", name, AutoTokenizer.from_pretrained)
 
 
 def load(name: str | Path):
-    """A pretrained model, encoder-decoder or one that continues texts, and its tokenizer, by Hub name or folder: one call.
+    """A pretrained model and its tokenizer: one call.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        "smollm2" or "minilm" (`helpers.pretrained.PACKAGES`), a folder, or a Hub name.
 
     Returns
     -------
     model, tokenizer
-        The model in evaluation mode; the tokenizer as `helpers.corpora.tokens.Subwords` takes it.
+        The model in evaluation mode: an encoder-decoder, one that continues texts, or an encoder, which has an output layer
+        where the checkpoint is one of masked language modelling; the tokenizer as `helpers.corpora.tokens.Subwords` takes it.
 
     Raises
     ------
     StudyError
-        If the folder holds no model or one that neither translates nor continues texts, the Hub cannot be reached, or the name
-        is unknown.
+        If the folder holds no model, the Hub cannot be reached, the name is unknown, or as `helpers.pretrained.folder`.
     """
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-
     config = _pretrained("model", name, AutoConfig.from_pretrained)
-    family = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    if config.is_encoder_decoder:
+        family = AutoModelForSeq2SeqLM
+    elif type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        family = AutoModelForCausalLM
+    else:
+        masked = any(architecture.endswith("ForMaskedLM") for architecture in config.architectures or ())
+        family = AutoModelForMaskedLM if masked else AutoModel
     model = _pretrained("model", name, family.from_pretrained)
-    if not config.is_encoder_decoder and {site.kind for site in sites(model)} != {"decoder"}:
-        raise StudyError(
-            f"The model {name} reads both ways ({type(config).__name__}): give one that translates or continues texts."
-        )
     return model.eval(), _pretrained("model", name, AutoTokenizer.from_pretrained)
 
 
 def _pretrained(what: str, name: str | Path, read: Callable[[str | Path], Any]):
+    place = pretrained.folder(str(name)) if str(name) in pretrained.PACKAGES else name
     try:
-        return read(name)
+        return read(place)
     except Exception as error:  # a cut-off file or a missing tokenizer raises almost anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
         raise StudyError(

@@ -22,7 +22,10 @@ from typing import Any
 import torch
 
 from helpers import corpora, study
-from helpers.measures import measured, snapshots
+from helpers.experiments import functions, pruning
+from helpers.experiments import grouping as grouped
+from helpers.experiments import pretrained as checkpoints
+from helpers.measures import measured
 from helpers.methods import contest, coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, published
@@ -35,7 +38,7 @@ OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
-METHODS = [(method.runs, method.tables) for method in (l0, grouping, coreference, contest)]  # now their recipes are known
+METHODS = [l0.runs, grouping.runs, *((one.runs, one.tables) for one in (coreference, contest))]  # now their recipes are known
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -66,38 +69,35 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     leads = subjects.leads(settings, names[0])
     none = [other for name, other in subjects.never_attending(settings, names[0]).items() if name == names[0]]
     sweeps = l0.runs.sweeps(settings, names, seed)
-    further = [sweep for sweep in l0.runs.further(settings, names, seed) if sweep["kinds"] == ["encoder"]]
-    swept = [Need(recipe) for sweep in sweeps for recipe in l0.runs.recipes(sweep)]
-    swept += [Need(recipe) for sweep in further for recipe in l0.runs.recipes(sweep, at_once=False)]
+    encoder = pruning.sweeps(settings, names, seed)
+    swept = [Need(one) for sweep in (*encoder, *sweeps) for one in pruning.recipes(sweep)]
+    swept += [Need(one) for sweep in encoder if sweep["seed"] == seed for one in pruning.function_recipes(sweep)]
     floors = [l0.runs.run(sweeps[0]["runs"][name]) for name in ("control", "floor") if leads]
     floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
     starts = [Need(training.trained(one["start"], f"{one['name']}, seed {seed}"), one is sweeps[0]) for one in sweeps]
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
     explained = [Need(recipe) for recipe in measured.relevance_recipes(settings, list(own_models.values()))]
-    functions = [Need(recipe) for recipe in measured.function_recipes(settings, list(own_models.values()))]
-    ways = {"rule": "alpha_beta", "first": settings["relevance"]}
-    functions += [Need(measured.EXPLAINED.recipe(made, **ways)) for made in own_models.values()]
-    functions += [Need(measured.WITHOUT.recipe(made, first=settings["relevance"])) for made in own_models.values()]
-    retained = [Need(recipe) for sweep in sweeps for recipe in l0.tables.recipes(sweep)]
+    scores = [*functions.recipes(settings, list(own_models.values())), *functions.shape_recipes(settings, names[0], seed)]
+    scores += checkpoints.function_recipes(settings)
     late = grouping.runs.start(settings, names, seed)
-    starting = subjects.needs(late) if late else []  # the model that notebook 04 shows the method on
-    jobs, own = contest.runs.jobs(settings, names, seed), {study.key(sweep) for sweep in sweeps}
+    starting = subjects.needs(late) if late else []  # the model that notebook 04 trains on
+    jobs = contest.runs.jobs(settings, names, seed)
     matches = [Need(recipe) for recipe in contest.tables.match_recipes(settings, jobs)]
     studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
     effects = [Need(recipe) for recipe in contest.tables.effect_recipes(studied, settings["relevance"])]
-    once = [(job, "sweep" in job and study.key(job["sweep"]) in own) for job in jobs]
-    again = contest.runs.again(settings, names, seed) if leads else {}
-    tables = [Need(contest.runs.tabled(described)) for described, _ in again.values()]
-    contests = [Need(recipe) for job, first in once for recipe in contest.runs.recipes(job, first)]
+    contests = [Need(recipe) for job in jobs for recipe in contest.runs.recipes(job)]
     return {
-        "00_your_own_model": [*models(names[:1], weights=True)],
+        "00_your_own_model": [],  # it reads a pretrained model
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
-        "02_head_functions": [*models(names), *functions, *map(_need, snapshots.recipes(settings, names, seed)), *tables],
-        "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept, *retained],
-        "04_grouped_heads": [*map(Need, grouping.tables.recipes(settings, seed, late)), *map(_need, starting)],
+        "02_head_functions": [*models(names), *map(Need, scores)],
+        "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept],
+        "04_grouped_heads": [
+            *models(names[:1], weights=True),
+            *map(Need, grouped.recipes(settings, seed, late)),
+            *map(_need, starting),
+        ],
         "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
         "06_do_measures_agree": contests + matches + effects,
-        "07_what_it_costs": [*models(names[:1], weights=True)],  # beside what benchmarks kept
     }
 
 

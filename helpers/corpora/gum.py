@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from helpers.corpora.files import text_of
+from helpers.corpora.parsing import Parse, read_conllu
 from helpers.corpora.turns import joined
 from helpers.records import Cluster, Dialogue, Span
 from helpers.study import StudyError
 
 _GENRES = re.compile(r"(?:.*/)?GUM_(?:conversation|interview)_\w+\.conllu")
+_TREES = re.compile(r"(?:.*/)?dep/GUM_\w+\.conllu")
 _ENTITY = re.compile(r"\([^()]+\)?|[^()]+\)")
 
 
@@ -47,10 +49,27 @@ def gum(root: str | Path) -> list[Dialogue]:
     return [_document(Path(name).stem, text) for name, text in sorted(texts.items())]
 
 
-def _archived(path: Path) -> dict[str, str]:
+def trees(root: str | Path) -> list[Parse]:
+    """Gold trees of all documents of GUM, without those of GENTLE (`helpers.corpora.parsing.read_conllu`).
+
+    Parameters
+    ----------
+    root : path
+        A folder that holds gum/gum.tar.xz: HEADS_DATA_ROOT.
+
+    Raises
+    ------
+    StudyError
+        If it is not there or damaged, or a file is no CoNLL-U.
+    """
+    texts = _archived(Path(root) / "gum" / "gum.tar.xz", _TREES)
+    return [parse for name, text in texts.items() for parse in read_conllu(text.splitlines(), name=name)]
+
+
+def _archived(path: Path, names: re.Pattern[str] = _GENRES) -> dict[str, str]:
     try:
         with tarfile.open(path) as archive:
-            wanted = (member for member in archive if _GENRES.fullmatch(member.name))
+            wanted = (member for member in archive if names.fullmatch(member.name))
             return {Path(member.name).name: archive.extractfile(member).read().decode("utf-8") for member in wanted}
     except (tarfile.TarError, lzma.LZMAError, EOFError, UnicodeDecodeError):
         raise StudyError(f"The archive {path} is damaged or cut off: fetch it again.") from None

@@ -308,11 +308,11 @@ def _sessions(path: Path) -> Iterator[Text]:
 
 def _wikitext(lines: Iterable[str]) -> Iterator[Text]:
     """Passages of the articles in lines of WikiText."""
-    for title, paragraphs in _articles(lines):
+    for title, paragraphs in articles(lines):
         yield from _passages(paragraphs, title)
 
 
-def _articles(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+def articles(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Title and paragraphs of each article; a line "= Title =" starts one."""
     title, paragraphs = "", []
     for line in lines:

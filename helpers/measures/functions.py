@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch.nn import functional as F
 from helpers import study
 from helpers.corpora.describe import Arc
 from helpers.corpora.parsing import RELATIONS
-from helpers.heads import Site, compat, index, sites
+from helpers.heads import Site, causal, compat, index, sites
 from helpers.measures.reducers import Reducer, View, check_finite, evaluating, given, one_pass, view
 from helpers.scores.scoring import ratio, ratio_interval
 from helpers.study import StudyError
@@ -36,7 +37,8 @@ class Confidence(Reducer):
     conf(l, h) = mean over query tokens t of max over j != EOS of A[t, j]. The end-of-sentence key is left out and the
     weights are not renormalised. Query rows of the end-of-sentence token, of the decoder's start symbol and of padding are
     no real tokens and are left out too (the paper does not say). In decoder self-attention the start symbol is left out as
-    a key: like EOS it is where a head rests.
+    a key: like EOS it is where a head rests. A head of a decoder fed no start symbol rests on the first token of the text
+    instead, which is a real one: see `ConfidenceBeyondFirst`.
     """
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
@@ -67,6 +69,15 @@ def confidence(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
 # --- the first token ---------------------------------------------------------------------------------------------------
 
 
+def _first(site: Site, view: View) -> tuple[torch.Tensor, torch.Tensor]:
+    """The place of the first token [B], and queries [B, Q] without that of a decoder's first token, which sees only itself."""
+    present, real = view.present[site.kind], view.queries[site.kind]
+    first = present.long().argmax(-1)
+    if site.kind == "decoder":
+        real = real & (torch.arange(real.shape[1], device=real.device) != first[:, None])
+    return first, real
+
+
 class First(Reducer):
     """Per sentence and head: the sum over real query tokens of the weight on the first token, and their number.
 
@@ -75,11 +86,8 @@ class First(Reducer):
     """
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
-        present, real = view.present[site.kind], view.queries[site.kind]
-        first = present.long().argmax(-1)  # [B]
+        first, real = _first(site, view)
         on = weights.gather(-1, first[:, None, None, None].expand(*weights.shape[:-1], 1)).squeeze(-1)  # [B, H, Q]
-        if site.kind == "decoder":
-            real = real & (torch.arange(real.shape[1], device=real.device) != first[:, None])
         real = real[:, None, :].expand_as(on)
         return torch.stack([on.masked_fill(~real, 0).sum(-1), real.sum(-1, dtype=on.dtype)], -1)
 
@@ -88,6 +96,19 @@ class First(Reducer):
         sums = self.per_sentence()
         ratio, low, high = ratio_interval(sums[..., 0], sums[..., 1], repeats)
         return pd.DataFrame({"share": ratio, "low": low, "high": high}, index=heads)
+
+
+class ConfidenceBeyondFirst(Confidence):
+    """`Confidence` whose largest weight is not that on the first token, as `First` has it: how sure a head is when not at rest.
+
+    In decoder self-attention the first token's own query does not count.
+    """
+
+    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
+        first, real = _first(site, view)
+        later = view.keys[site.kind].scatter(1, first[:, None], False)
+        narrowed = replace(view, keys={site.kind: later}, queries={site.kind: real})
+        return super().reduce(site, weights, narrowed)
 
 
 # --- output norm -------------------------------------------------------------------------------------------------------
@@ -228,34 +249,46 @@ def to_words(weights: torch.Tensor, word_ids: torch.Tensor) -> torch.Tensor:
     return torch.einsum("bhqk,bqv,bkw->bhvw", weights, mean, member)
 
 
+def reads(model) -> str:
+    """The kind of attention by which a model reads its text: of the encoder, or of a decoder alone."""
+    return "decoder" if causal(model) else "encoder"
+
+
 class Syntactic(Reducer):
     """Per sentence, head, relation and direction: arcs whose partner word gets the largest word-level weight.
+
+    A decoder sees no later word: of its arcs those count whose partner stands earlier, in either direction.
 
     Parameters
     ----------
     arcs : sequence of lists of (dependent, head, relation)
         For each sentence of the corpus, word positions.
+    kind : str
+        Of the attention by which the model reads the text (`reads`).
     """
 
-    kinds = ("encoder",)
-
-    def __init__(self, arcs: Sequence[Sequence[Arc]]) -> None:
+    def __init__(self, arcs: Sequence[Sequence[Arc]], kind: str = "encoder") -> None:
         super().__init__()
         unknown = sorted({relation for sentence in arcs for _, _, relation in sentence} - set(RELATIONS))
         if unknown:
             raise StudyError(f"There is no relation {unknown[0]!r} in this study: choose from {', '.join(RELATIONS)}.")
-        self.arcs = arcs
+        self.arcs, self.kinds, self.earlier = arcs, (kind,), kind == "decoder"
+
+    def _cases(self, sentence: int) -> Iterator[tuple[int, int, int]]:
+        """Word, partner, and number of the relation and direction of all arcs that count."""
+        for dependent, head, relation in self.arcs[sentence]:
+            for way, (word, partner) in enumerate(((head, dependent), (dependent, head))):
+                if partner < word or not self.earlier:
+                    yield word, partner, 2 * RELATIONS.index(relation) + way
 
     def start(self, view: View) -> None:
         super().start(view)
         if view.word_ids is None:
             raise StudyError("Syntactic scores need the words of each sentence: parse the corpus first.")
-        self._words = view.word_ids.masked_fill(~view.keys["encoder"], -1)
-        rows = []
-        for row, sentence in enumerate(view.index):
-            for dependent, head, relation in self.arcs[sentence]:
-                number = RELATIONS.index(relation)
-                rows += [(row, head, dependent, 2 * number), (row, dependent, head, 2 * number + 1)]
+        if max(view.index) >= len(self.arcs):
+            raise StudyError(f"There are arcs of {len(self.arcs)} sentences, none of sentence {max(view.index)}: parse all.")
+        self._words = view.word_ids.masked_fill(~view.keys[self.kinds[0]], -1)
+        rows = [(row, *case) for row, sentence in enumerate(view.index) for case in self._cases(sentence)]
         self._flat = torch.tensor(rows, dtype=torch.long, device=view.word_ids.device).reshape(-1, 4)
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
@@ -271,18 +304,16 @@ class Syntactic(Reducer):
         """Number of arcs per sentence and (relation, direction): [sentences, 8] in corpus order."""
         table = np.zeros((len(self.order), 2 * len(RELATIONS)), np.float32)
         for place, sentence in enumerate(sorted(self.order)):
-            for _, _, relation in self.arcs[sentence]:
-                table[place, 2 * RELATIONS.index(relation)] += 1
-                table[place, 2 * RELATIONS.index(relation) + 1] += 1
+            for *_, number in self._cases(sentence):
+                table[place, number] += 1
         return table
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
         """One row a head, relation and direction: score, low, high, n, baseline, offset, held_out, verdict."""
-        hits, totals = self.per_sentence(), self.totals()
-        heads = heads[heads.get_level_values("kind") == "encoder"]
+        hits, totals, heads = self.per_sentence(), self.totals(), self.of_kinds(heads)
         score, low, high = ratio_interval(hits, totals[:, None, :], repeats)
         even, odd = (ratio(hits[half::2], totals[half::2, None, :]) for half in (0, 1))
-        base = offset_baseline([self.arcs[i] for i in sorted(self.order)])
+        base = offset_baseline([self.arcs[i] for i in sorted(self.order)], self.earlier)
         columns = pd.MultiIndex.from_product([RELATIONS, DIRECTIONS], names=["relation", "direction"])
 
         def long(values: np.ndarray) -> pd.Series:
@@ -303,14 +334,13 @@ class Syntactic(Reducer):
             baseline), each on odd sentences, accuracy and gain with low and high (bootstrap over sentences, paired); offset;
             n (odd arcs), heads (among which the head is the best). Relations that a half has no arcs of are left out.
         """
-        hits, totals, order = self.per_sentence(), self.totals(), sorted(self.order)
-        heads = heads[heads.get_level_values("kind") == "encoder"]
+        hits, totals, order, heads = self.per_sentence(), self.totals(), sorted(self.order), self.of_kinds(heads)
         even, rows = ratio(hits[::2], totals[::2, None, :]), {}
         for place, key in enumerate((relation, direction) for relation in RELATIONS for direction in DIRECTIONS):
             if not totals[::2, place].any() or not totals[1::2, place].any():
                 continue
             best = int(even[:, place].argmax())
-            base = offset_baseline([self.arcs[i] for i in order[::2]]).offset[key]
+            base = offset_baseline([self.arcs[i] for i in order[::2]], self.earlier).offset[key]
             toward = 1 if key[1] == DIRECTIONS[0] else -1  # an arc's offset is the dependent's or the head's
             guessed = [
                 sum(r == key[0] and toward * (d - h) == base for d, h, r in self.arcs[sentence]) for sentence in order[1::2]
@@ -325,8 +355,13 @@ class Syntactic(Reducer):
         return pd.DataFrame(list(rows.values()), index)
 
 
-def offset_baseline(arcs: Iterable[Sequence[Arc]]) -> pd.DataFrame:
+def offset_baseline(arcs: Iterable[Sequence[Arc]], earlier: bool = False) -> pd.DataFrame:
     """Accuracy of always guessing a relation's most frequent relative offset, in words.
+
+    Parameters
+    ----------
+    earlier : bool
+        Only of arcs whose partner stands earlier, which are all that a decoder sees.
 
     Returns
     -------
@@ -337,19 +372,22 @@ def offset_baseline(arcs: Iterable[Sequence[Arc]]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["relation", "offset"])
     out = []
     for relation in RELATIONS:
-        offsets = table.offset[table.relation == relation]
-        n = len(offsets)
-        common = offsets.value_counts().sort_index(kind="stable").sort_values(ascending=False, kind="stable")
-        best, share = (int(common.index[0]), common.iloc[0] / n) if n else (0, float("nan"))
-        out += [(relation, DIRECTIONS[0], share, -best, n), (relation, DIRECTIONS[1], share, best, n)]
+        for direction, toward in zip(DIRECTIONS, (-1, 1), strict=True):
+            offsets = table.offset[table.relation == relation]
+            offsets = offsets[toward * offsets < 0] if earlier else offsets
+            n = len(offsets)
+            common = offsets.value_counts().sort_index(kind="stable").sort_values(ascending=False, kind="stable")
+            best, share = (int(common.index[0]), common.iloc[0] / n) if n else (0, float("nan"))
+            out.append((relation, direction, share, toward * best, n))
     return pd.DataFrame(out, columns=["relation", "direction", "baseline", "offset", "n"]).set_index(["relation", "direction"])
 
 
 def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequence[Arc]], repeats: int = 1000) -> pd.DataFrame:
-    """Accuracy of every encoder head on the four relations, both directions (section 5.2.1).
+    """Accuracy of every head that reads the text on the four relations, both directions (section 5.2.1).
 
     The share of arcs for which the largest word-level weight from one word, the end-of-sentence key left out, lies on its
-    partner. A head counts as syntactic at the accuracy of the relation's most frequent offset plus 10 points.
+    partner. A head counts as syntactic at the accuracy of the relation's most frequent offset plus 10 points. Of a decoder
+    both are of the arcs whose partner stands earlier; feed it a start symbol, else its heads rest on the first word.
 
     Parameters
     ----------
@@ -365,7 +403,7 @@ def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequen
         on every second sentence: choose a head on one half, report it on the other), baseline, offset, n, verdict. Arcs of
         words that have no token of their own count as missed.
     """
-    reducer = Syntactic(arcs)
+    reducer = Syntactic(arcs, reads(model))
     return reducer.frame(one_pass(model, batches, reducer), repeats)
 
 
@@ -375,20 +413,21 @@ def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequen
 class Rare(Reducer):
     """Per sentence and head: query tokens whose largest weight lies on the rarest, or one of the two rarest, tokens.
 
-    Only sentences whose rarest token is outside the `frequent` most frequent ones count (section 5.3). Frequencies are those
-    of the training text's subword tokens; tokens as rare as the rarest count as it. Unit: query tokens. EOS is left out.
+    Of the tokens that a query sees: in an encoder the whole sentence, in a decoder itself and what stands before it; so is
+    what chance gives. Only queries whose rarest token is outside the `frequent` most frequent ones count (section 5.3).
+    Frequencies are those of the training text's subword tokens; tokens as rare as the rarest count as it. EOS is left out.
 
     Parameters
     ----------
     counts : tensor [vocabulary]
         How often each source token stands in the training text.
+    kind : str
+        Of the attention by which the model reads the text (`reads`).
     """
 
-    kinds = ("encoder",)
-
-    def __init__(self, counts: torch.Tensor, frequent: int = 500) -> None:
+    def __init__(self, counts: torch.Tensor, kind: str = "encoder", frequent: int = 500) -> None:
         super().__init__()
-        self.counts, self.frequent = counts, frequent
+        self.counts, self.kinds, self.frequent = counts, (kind,), frequent
         ranked = torch.argsort(counts, descending=True, stable=True)
         self.rank = torch.empty_like(ranked)
         self.rank[ranked] = torch.arange(len(ranked))
@@ -396,33 +435,34 @@ class Rare(Reducer):
 
     def start(self, view: View) -> None:
         super().start(view)
-        ids, real = view.ids["encoder"], view.keys["encoder"]
+        ids, real = view.ids[self.kinds[0]], view.keys[self.kinds[0]]
         if int(ids.max()) >= len(self.counts):
             raise StudyError(f"Token {int(ids.max())} has no count: count all {int(ids.max()) + 1} ids or more.")
-        counts, rank = self.counts.to(ids.device)[ids], self.rank.to(ids.device)[ids]
-        sorted_counts = counts.masked_fill(~real, torch.iinfo(counts.dtype).max).sort(-1).values
-        second = sorted_counts[:, min(1, ids.shape[1] - 1)]
-        eligible = (rank.masked_fill(~real, -1).amax(-1) >= self.frequent) & real.any(-1)
-        self._rarest = real & (counts <= sorted_counts[:, :1])
-        self._two = real & (counts <= second[:, None])
-        self._weight = real & eligible[:, None]
-        length = real.sum(-1).clamp(min=1)
-        tokens = self._weight.sum(-1)
+        counts, rank = (table.to(ids.device)[ids].unsqueeze(1) for table in (self.counts, self.rank))
+        visible = real.unsqueeze(1)  # [B, 1, K], of a decoder [B, Q, K]
+        if self.kinds == ("decoder",):
+            visible = visible & torch.ones_like(ids[0]).bool().expand(ids.shape[1], -1).tril()
+        sorted_counts = counts.masked_fill(~visible, torch.iinfo(counts.dtype).max).sort(-1).values
+        eligible = (rank.masked_fill(~visible, -1).amax(-1) >= self.frequent) & visible.any(-1)
+        second = sorted_counts[..., min(1, ids.shape[1] - 1), None]
+        self._visible = visible
+        self._rarest = visible & (counts <= sorted_counts[..., :1])
+        self._two = visible & (counts <= second)
+        self._weight = real & eligible
+        length = visible.sum(-1).clamp(min=1)
         share = torch.stack([self._rarest.sum(-1) / length, self._two.sum(-1) / length], -1)
-        self.chances.append(torch.cat([share * tokens[:, None], tokens[:, None]], -1).cpu())
+        chance = (share * self._weight.unsqueeze(-1)).sum(1)
+        self.chances.append(torch.cat([chance, self._weight.sum(-1, keepdim=True)], -1).cpu())
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
-        best = weights.masked_fill(~view.keys["encoder"][:, None, None, :], -1).argmax(-1)  # [B, H, Q]
+        best = weights.masked_fill(~self._visible.unsqueeze(1), -1).argmax(-1, keepdim=True)  # [B, H, Q, 1]
         count = self._weight[:, None, :].to(weights.dtype)
-        hit = [
-            torch.gather(m[:, None, :].expand_as(best), 2, best).to(weights.dtype) * count for m in (self._rarest, self._two)
-        ]
+        hit = [m.unsqueeze(1).expand_as(weights).gather(-1, best).squeeze(-1) * count for m in (self._rarest, self._two)]
         return torch.stack([hit[0].sum(-1), hit[1].sum(-1), count.sum(-1).expand(-1, best.shape[1])], -1)
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
         """rarest and two_rarest with intervals, their chance levels, the number of tokens and sentences that count."""
-        sums = self.per_sentence()
-        heads = heads[heads.get_level_values("kind") == "encoder"]
+        sums, heads = self.per_sentence(), self.of_kinds(heads)
         one, low, high = ratio_interval(sums[..., 0], sums[..., 2], repeats)
         two, low2, high2 = ratio_interval(sums[..., 1], sums[..., 2], repeats)
         chances = torch.cat(self.chances).double()
@@ -440,8 +480,10 @@ class Rare(Reducer):
         )  # fmt: skip
 
 
-def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000) -> pd.DataFrame:
-    """Rare-token score of every encoder head (section 5.3).
+def rare(
+    model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000, frequent: int = 500
+) -> pd.DataFrame:
+    """Rare-token score of every head that reads the text (section 5.3); counts and frequent as of `Rare`.
 
     Returns
     -------
@@ -449,7 +491,7 @@ def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repe
         Indexed by (kind, layer, head): rarest, two_rarest (shares, with intervals), chance, chance_two, tokens, sentences,
         verdict (two_rarest > 0.5, the paper's figure for WMT).
     """
-    reducer = Rare(counts)
+    reducer = Rare(counts, reads(model), frequent)
     return reducer.frame(one_pass(model, batches, reducer), repeats)
 
 
@@ -480,15 +522,6 @@ def roles(
         for address, _ in rare[rare.verdict].iterrows():
             found[address].append(("rare", "rare"))
     return pd.Series(found.values(), index=positional.index, name="functions")
-
-
-WORDS = {"v": "verb", "s": "subject", "o": "object", "n": "noun", "adj": "adjective", "adv": "adverb"}  # of `LABELS`
-
-
-def way(label: str) -> str:
-    """A case, such as "v→o" (`LABELS`), in words: "verb→object"; not only verbs have adverbs."""
-    parts = label.split("→")
-    return "→".join("word" if part == "v" and "adv" in parts else WORDS[part] for part in parts)
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:
@@ -558,8 +591,7 @@ class Alignment(Reducer):
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
         """predicted (alignment of the token that the row predicts), with interval, and fed (of the token fed in)."""
-        sums = self.per_sentence()
-        heads = heads[heads.get_level_values("kind") == "cross"]
+        sums, heads = self.per_sentence(), self.of_kinds(heads)
         score, low, high = ratio_interval(sums[:, :, 0], sums[:, :, 1], repeats)
         names = ("predicted", "fed")
         columns: dict[str, np.ndarray] = {}

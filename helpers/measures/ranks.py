@@ -12,6 +12,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from helpers.heads import KINDS
+from helpers.scores import scoring
 from helpers.study import StudyError
 
 LAYER = ["kind", "layer"]
@@ -83,31 +84,26 @@ def correlations(truth: pd.Series, measures: Mapping[str, pd.Series], **options)
     return pd.DataFrame([correlation(truth, column, **options) for column in measures.values()], index=list(measures))
 
 
-def places(measures: Mapping[str, Mapping[str, pd.Series]], functions: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """By how many places heads with a function stand above the others of their layer, by each measure.
+def over_passages(truth: pd.DataFrame, measure: pd.DataFrame, repeats: int = 1000, seed: int = 0) -> dict[str, float]:
+    """`correlation` within layers of two columns that are means over passages, with its interval over passages.
 
     Parameters
     ----------
-    measures : mapping of name -> columns of models, as `follows_function` takes them
-    functions : mapping of title -> Series, as there
+    truth, measure : pandas.DataFrame
+        A row for each passage, the same ones in both; a column for each head (kind, layer, head).
+    repeats : int
+        Resamples of the passages, drawn for both sides alike.
 
     Returns
     -------
-    pandas.DataFrame
-        `follows_function` of places within layers, on (measure, model), "all models" last; clear (bool, `clear`).
+    dict
+        rho; low, high (95 % percentile bootstrap over passages); heads; passages.
     """
-    rows = {
-        (name, title): follows_function(own, functions, scale=lambda column: column.groupby(level=LAYER).rank())
-        for name, columns in measures.items()
-        for title, own in [*((t, {t: column}) for t, column in columns.items()), ("all models", columns)]
-    }
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["measure", "model"])
-    return table.assign(clear=clear(table))
-
-
-def costliest(every: pd.DataFrame) -> int:
-    """Of `measured.lost_by_head` the layer (from 0) without a head of which most loss is added, on average."""
-    return int(every.loss.groupby(level="layer").mean().idxmax())
+    weights = np.concatenate([np.full((1, len(truth)), 1.0), scoring.resamples(len(truth), repeats, seed)]) / len(truth)
+    drawn = _spearman(weights @ truth.to_numpy(), weights @ measure.to_numpy(), strata := _strata(truth.columns))
+    low, high = pd.Series(drawn[1:]).quantile(INTERVAL)
+    heads = sum(len(places) for places in strata if len(places) > 1)
+    return {"rho": float(drawn[0]), "low": low, "high": high, "heads": heads, "passages": len(truth)}
 
 
 def clear(table: pd.DataFrame) -> pd.Series:
@@ -116,9 +112,9 @@ def clear(table: pd.DataFrame) -> pd.Series:
 
 
 def follows_function(
-    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative
+    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative, kind="encoder"
 ) -> dict:
-    """Are encoder heads with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
+    """Are heads of a kind with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
 
     Parameters
     ----------
@@ -137,7 +133,7 @@ def follows_function(
         those without a function. Without layers that have both all but the counts are nan.
     """
     tables = {
-        title: pd.DataFrame({"value": scale(_of_kinds(column, "encoder")), "has": functions[title].map(len) > 0}).dropna()
+        title: pd.DataFrame({"value": scale(_of_kinds(column, kind)), "has": functions[title].map(len) > 0}).dropna()
         for title, column in relevance.items()
     }
     heads, levels = pd.concat(tables, names=["model"]).astype(float), ["model", *LAYER]

@@ -28,7 +28,7 @@ class View:
     ids : dict of kind -> tensor [B, K]
         Token ids on the key side.
     keys, queries : dict of kind -> bool tensors [B, K], [B, Q]
-        Real tokens: no padding, no end-of-sentence, no start symbol.
+        Real tokens: no padding, no end-of-sentence, no start symbol; of the source none of its `special_tokens_mask` either.
     present : dict of kind -> bool tensor [B, K]
         Key positions that are not padding.
     word_ids : tensor [B, S] or None
@@ -57,6 +57,10 @@ _UNREAD: dict[str, Callable[[Mapping[str, torch.Tensor]], torch.Tensor]] = {  # 
 def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
     """The `View` of a batch; its sentences count from `first` where the batch has no `index`.
 
+    Which tokens of the source are special is said by the model's configuration (the end of a sentence, and its start) and by
+    the batch, whose `special_tokens_mask` [B, S] is 1 there: a tokenizer gives it (``return_special_tokens_mask=True``), or
+    the caller. A BERT's configuration names neither [CLS] nor [SEP].
+
     Raises
     ------
     StudyError
@@ -77,6 +81,8 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
     source, mask = batch["input_ids"], batch.get("attention_mask")
     mask = torch.ones_like(source, dtype=torch.bool) if mask is None else mask.bool()
     real = mask & _plain(source, config)
+    if "special_tokens_mask" in batch:
+        real &= batch["special_tokens_mask"] == 0
     kinds = ("encoder", "cross") if config.is_encoder_decoder else ("encoder", "decoder")
     ids, keys, queries, present = (dict.fromkeys(kinds, value) for value in (source, real, real, mask))
     if config.is_encoder_decoder:
@@ -161,6 +167,10 @@ class Reducer:
     def frame(self, heads: pd.MultiIndex, repeats: int) -> pd.DataFrame:
         raise NotImplementedError
 
+    def of_kinds(self, heads: pd.MultiIndex) -> pd.MultiIndex:
+        """The heads of the kinds that it speaks of."""
+        return heads[heads.isin(self.kinds, level="kind")]
+
     def per_sentence(self, kinds: tuple[str, ...] | None = None) -> np.ndarray:
         """Array [sentences, heads, ...] in corpus order, heads in the order of `helpers.heads.index`."""
         chosen = [key for key in self._parts if key[0] in (kinds or self.kinds)]
@@ -182,6 +192,22 @@ def evaluating(model) -> Iterator[None]:
     finally:
         for module, training in modes:
             module.training = training
+
+
+def check(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer) -> None:
+    """Show reducers every batch, so that what they refuse of it is refused before a model runs; they are used up.
+
+    Raises
+    ------
+    StudyError
+        As `one_pass`.
+    """
+    count = 0
+    for batch in batches:
+        seen = view(model, batch, count)
+        for reducer in reducers:
+            reducer.start(seen)
+        count += len(seen.index)
 
 
 def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, label: str = "measuring"):

@@ -26,20 +26,11 @@ def shuffled(index: pd.MultiIndex, *seed: int) -> pd.Series:
     return pd.Series(np.random.default_rng(seed).random(len(index)), index)
 
 
-def matched(out: Iterable[Address], index: pd.MultiIndex, *seed: int) -> list[Address]:
-    """As many heads of each layer of each kind as there are in `out`, by a seeded draw from all heads of `index`."""
-    column, counts = shuffled(index, *seed), Counter((kind, layer) for kind, layer, _ in out)
-    places = {place: column.xs(place, level=("kind", "layer"), drop_level=False) for place in counts}
-    return [head for place, count in sorted(counts.items()) for head in least(places[place], count)]
-
-
-def drawn(column: pd.Series, count: int, draw: int, like: pd.MultiIndex | None = None) -> list[Address]:
-    """`count` heads by a seeded draw; with `like`, as many of each kind of attention as there are in it."""
-    random = np.random.default_rng(draw)
-    if like is None:
-        return list(column.sample(count, random_state=random).index)
-    counts = like.get_level_values("kind").value_counts()
-    return [head for kind in counts.index for head in column.loc[[kind]].sample(counts[kind], random_state=random).index]
+def matched(index: pd.MultiIndex, closed: Iterable[Address], *seed: int) -> list[Address]:
+    """Heads by a seeded draw, as many of each layer as there are in `closed`."""
+    counts = Counter(address[:2] for address in closed)
+    places = shuffled(index, *seed).groupby(level=["kind", "layer"]).rank(method="first")
+    return list(index[places <= [counts[address[:2]] for address in index]])
 
 
 def at_once(

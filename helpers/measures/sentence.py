@@ -1,4 +1,4 @@
-"""One sentence of a model's dev set: what a head looks at in it, and relevance drawn through it the naive way."""
+"""One sentence of a model's dev set: relevance drawn through it the naive way."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import torch
 from scipy.stats import binomtest
 
 from helpers.corpora.tokens import collate
-from helpers.drawing import KIND_TITLES
 from helpers.heads import gate, index
 from helpers.measures.analysis import Analysis
 from helpers.measures.lrp import RULES, explain, naive
 from helpers.measures.table import named
-from helpers.models import head_weights, inputs
+from helpers.models import inputs
 from helpers.reading import listed, number
 from helpers.scores.intervals import holm
 
@@ -28,27 +27,6 @@ def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
     """A dev sentence, or some, as a batch of its own."""
     device = next(subject.model.parameters()).device
     return {name: value.to(device) for name, value in collate(subject.encoded, sentences, subject.source.pad).items()}
-
-
-def attention(subject, address: tuple[str, int, int]) -> dict[str, Any]:
-    """A head's weights on the first dev sentence, as `helpers.measures.figures.attention` takes them.
-
-    A row of the decoder is named by the token that it predicts, one ahead of the token that it reads.
-    """
-    kind, layer, head = address
-    batch = single(subject, 0)
-    source, target = (
-        [token.replace("▁", "") or "␣" for token in side.pieces(batch[name][0].tolist())]
-        for side, name in ((subject.source, "input_ids"), (subject.target, "labels"))
-    )
-    return {
-        "title": f"{KIND_TITLES[kind]}-attention, layer {layer + 1}, head {head + 1}",
-        "rows": source if kind == "encoder" else target,
-        "columns": ["start", *target[:-1]] if kind == "decoder" else source,
-        "looks": "source token" if kind == "encoder" else "predicted token",
-        "looked at": f"{'target' if kind == 'decoder' else 'source'} token attended to",
-        "weights": head_weights(subject.model, batch, address).numpy(),
-    }
 
 
 def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> dict[str, Any]:

@@ -14,11 +14,22 @@ import torch
 
 from helpers.drawing import KIND_TITLES
 from helpers.heads import KINDS, index, sites
-from helpers.measures.functions import Alignment, Confidence, First, Positional, Rare, Syntactic, output_norm, roles
-from helpers.measures.lrp import RULES, explain, relp
+from helpers.measures.functions import (
+    Alignment,
+    Confidence,
+    ConfidenceBeyondFirst,
+    First,
+    Positional,
+    Rare,
+    Syntactic,
+    output_norm,
+    reads,
+    roles,
+)
+from helpers.measures.lrp import RULES, relevance, relp
 from helpers.measures.lrp.layout import layout, replayed
-from helpers.measures.reducers import Reducer, one_pass
-from helpers.measures.worth import importance, leave_one_out, patching
+from helpers.measures.reducers import Reducer, check, one_pass
+from helpers.measures.worth import MEMORY, importance, leave_one_out, patching
 from helpers.models import parameters
 from helpers.reading import count, ends, number
 from helpers.study import StudyError
@@ -56,6 +67,8 @@ class Measure:
         Of the attention that it is defined on; nan elsewhere.
     compared : bool
         False where it ranks heads within a layer much as another one does, so that comparisons leave it out.
+    asked : bool
+        True where it is a column only if its name is asked for.
     """
 
     name: str
@@ -69,6 +82,7 @@ class Measure:
     rule: str = ""
     kinds: tuple[str, ...] = KINDS
     compared: bool = True
+    asked: bool = False
 
 
 MEASURES: dict[str, Measure] = {}
@@ -119,15 +133,15 @@ def by_layer(column: pd.Series) -> pd.Series:
 
 
 def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
-    return lambda model, explained: explain(model, explained, rule).series(normalise)
+    return lambda model, explained, memory: relevance(model, explained, rule, normalise, memory=memory or None)
 
 
 def _gradient(per: str) -> Callable[..., pd.Series]:
     return lambda model, explained: importance(model, explained, per=per, norm=None)
 
 
-def _without(model, explained) -> pd.Series:
-    return leave_one_out(model, explained, repeats=1).loss
+def _without(model, explained, memory: float) -> pd.Series:
+    return leave_one_out(model, explained, repeats=1, memory=memory or MEMORY).loss
 
 
 def _relp(rule: str) -> Callable[..., pd.Series]:
@@ -146,14 +160,21 @@ def _best_relation(frame: pd.DataFrame) -> pd.Series:
 
 
 _FEW = ("model", "explained")
+_SPLIT = (*_FEW, "memory")  # what splits its batches to stay below a memory
+_OLD = "share of the layer's signed relevance, divided after summing: backwards in a layer whose sum is negative"
 _THROUGH, _DEPENDS = "more of the prediction comes through the head", "the loss depends more on the head"
 for _measure in (
     Measure("alpha_beta", "relevance, LRP αβ", "share of its layer's relevance, divided at each target token (sums to 1)",
-            _THROUGH, _relevance("alpha_beta", "step"), _FEW, rule="alpha_beta"),
-    Measure("attnlrp", "relevance, AttnLRP", "share of the layer's signed relevance, divided after summing",
-            _THROUGH, _relevance("attnlrp", "ratio"), _FEW, rule="attnlrp"),
-    Measure("cp", "relevance, conservative", "share of the layer's signed relevance (Ali et al. 2022), divided after summing",
-            _THROUGH, _relevance("cp", "ratio"), _FEW, rule="cp"),
+            _THROUGH, _relevance("alpha_beta", "step"), _SPLIT, rule="alpha_beta"),
+    Measure("attnlrp, size", "relevance, AttnLRP (size)", "size of what a sentence's targets sum to (logits a target)",
+            _THROUGH, _relevance("attnlrp", "size"), _SPLIT, rule="attnlrp"),
+    Measure("cp, size", "relevance, conservative (size)", "the same by the rule of Ali et al. 2022 (logits a target)",
+            _THROUGH, _relevance("cp", "size"), _SPLIT, rule="cp"),
+    # of stored tables, whose keys and criteria name them
+    Measure("attnlrp", "relevance, AttnLRP", _OLD,
+            _THROUGH, _relevance("attnlrp", "ratio"), _SPLIT, rule="attnlrp", asked=True),
+    Measure("cp", "relevance, conservative", _OLD,
+            _THROUGH, _relevance("cp", "ratio"), _SPLIT, rule="cp", asked=True),
     Measure("gradient, example", "gradient importance", "mean of |loss gradient at the head's gate| over examples (nats)",
             _DEPENDS, _gradient("example"), _FEW),
     Measure("gradient, example, by layer", "gradient importance, by layer", "the same, divided by the layer's norm",
@@ -173,17 +194,19 @@ for _measure in (
     Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
             "nothing", groups, ("model",), compared=False),
     Measure(TRUTH, "loss without the head", "how much the loss rises when this head alone is left out (nats a token)",
-            "the model needs the head more", _without, _FEW),
+            "the model needs the head more", _without, _SPLIT),
     Measure("confidence", "confidence", "mean of a head's largest attention weight",
             "the head looks at one token at a time", lambda frame: frame.confidence, reducer=Confidence),
+    Measure("confidence, later tokens", "confidence beyond the first token", "the same without the first token's weight",
+            "the head looks at one token at a time", lambda frame: frame.confidence, reducer=ConfidenceBeyondFirst),
     Measure("first token", "first token", "mean weight on the first token of a sentence",
             "the head rests on the first token", lambda frame: frame.share, reducer=First),
     Measure("positional", "positional", "share of tokens whose largest weight lies at the head's best offset",
             "the head keeps to one offset", lambda frame: frame.score, reducer=Positional),
     Measure("syntactic", "syntactic", "accuracy of the best relation above its offset baseline",
-            "the head follows a relation", _best_relation, ("arcs",), Syntactic, kinds=("encoder",)),
+            "the head follows a relation", _best_relation, ("arcs", "reads"), Syntactic, kinds=KINDS[:2]),
     Measure("rare", "rare tokens", "share of tokens that look at one of the sentence's two rarest tokens",
-            "the head looks at rare tokens", lambda frame: frame.two_rarest, ("counts",), Rare, kinds=("encoder",)),
+            "the head looks at rare tokens", lambda frame: frame.two_rarest, ("counts", "reads"), Rare, kinds=KINDS[:2]),
     Measure("alignment", "alignment", "share of target tokens that look at the aligned source token",
             "the head aligns target and source", lambda frame: frame.predicted, ("links",), Alignment, kinds=("cross",)),
 ):  # fmt: skip
@@ -199,9 +222,13 @@ def head_table(
     links: Sequence[Mapping[int, int]] | None = None,
     rules: Sequence[str] = RULES,
     names: Iterable[str] | None = None,
+    memory: float = 0.0,
     **known: Any,
 ) -> pd.DataFrame:
     """Every measure of every head of a model, as far as the text allows.
+
+    Relevance by the signed rules is summed over the targets of a sentence in one backward pass, and its size counts
+    (`helpers.measures.lrp.relevance`, ``size``): a layer's signed sum may be negative and would rank its heads backwards.
 
     Parameters
     ----------
@@ -213,11 +240,14 @@ def head_table(
     explained : iterable of dict, optional
         Fewer batches, for relevance, gradients and the loss without each head, which cost more; by default the same.
     arcs, counts, links
-        For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing.
+        For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing. What
+        does not fit the batches is refused before the model runs.
     rules : sequence of str
         Of relevance.
     names : iterable of str, optional
         These measures alone.
+    memory : float
+        GiB that relevance, and the loss without each head, may use beyond the model; 0 is for what they allow themselves.
     **known
         What measures need that others have registered, by the names in their `needs`.
 
@@ -244,9 +274,9 @@ def head_table(
         raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
     if unknown := sorted(set(names or ()) - set(MEASURES)):
         raise StudyError(f"There is no measure {unknown[0]!r}: choose from {', '.join(MEASURES)}.")
-    given = {"model": model, "batches": batches, "explained": few, "counts": counts}
+    given = {"model": model, "batches": batches, "explained": few, "counts": counts, "memory": memory}
     given |= {"arcs": arcs or None, "links": links or None}
-    asked = MEASURES if names is None else set(names)
+    asked = {name for name, m in MEASURES.items() if not m.asked} if names is None else set(names)
     return columns(given | known, [name for name, m in MEASURES.items() if name in asked and (not m.rule or m.rule in rules)])
 
 
@@ -256,14 +286,17 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     Parameters
     ----------
     given : mapping
-        By the names that measures need it by; None is not given.
+        By the names that measures need it by; None is not given. Without `memory` measures take what they allow themselves.
     names : iterable of str, optional
         These measures alone, with those that they are forms of.
     """
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {"memory": 0.0} | {name: value for name, value in given.items() if value is not None}
+    given |= {"reads": reads(given["model"])} if "model" in given else {}
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
+    if read := [m for m in chosen if m.reducer]:
+        check(given["model"], given["batches"], *_reducers(read, given).values())
     found: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}
 
@@ -279,7 +312,7 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
                 found[m.name] = m.find(*(given[name] for name in m.needs))
     for m in (m for m in chosen if m.of):
         found[m.name], seconds[m.name] = m.find(found[m.of]), seconds[m.of]
-    if read := [m for m in chosen if m.reducer]:
+    if read:
         with timed(*(m.name for m in read)):
             found |= _in_one_pass(read, given)
     for m in chosen:
@@ -295,9 +328,13 @@ def _all_needs(measure: Measure) -> set[str]:
     return own | (_all_needs(MEASURES[measure.of]) if measure.of else set())
 
 
+def _reducers(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, Reducer]:
+    return {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
+
+
 def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, pd.Series]:
     """The columns of measures that read attention, and what heads do in words."""
-    reducers = {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
+    reducers = _reducers(read, given)
     heads = one_pass(given["model"], given["batches"], *reducers.values(), label="functions")
     frames = {name: reducer.frame(heads, 1) for name, reducer in reducers.items()}
     found = {m.name: m.find(frames[m.name]) for m in read}

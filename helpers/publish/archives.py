@@ -67,7 +67,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     least = min((made.spec["seed"] for made in looked_at), default=0)
     weighty |= {made for made in looked_at if made.spec["seed"] == least}
     before, entries, absent = published.index(), {}, 0
-    for recipe in study.progress(list(plan.closure(needs)), "publishing"):
+    for recipe in study.progress([*plan.closure(needs), *cells(before)], "publishing"):
         if not publishable(recipe):
             continue
         known, manifest = before.get(recipe.key), recipe.folder / "made.json"
@@ -86,6 +86,16 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
         raise study.StudyError(f"Published runs would take {size:.1f} MB of {limit:g}: publish fewer weights.")
     published.write_index(entries)
     return f"{len(entries)} published, {size:.1f} MB; {absent} not made yet"
+
+
+def cells(before: Mapping[str, Any]) -> list[Recipe]:
+    """What functions of notebooks made (`helpers.study.Run.stored`), here or published, that stand there as they were run."""
+    specs = [study.read_json(path)["spec"] for path in sorted((study.runs() / "cell").glob("*/made.json"))]
+    for key in (key for key, entry in before.items() if entry["kind"] == "cell"):
+        with tempfile.TemporaryDirectory() as folder:
+            specs.append(published.unpacked(key, Path(folder))["spec"])
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (study.ROOT / "notebooks" / "py").glob("*.py")}
+    return [study.kind("cell").of(spec) for spec in specs if spec["code"] in texts.get(spec["notebook"], "")]
 
 
 def _same(recipe: Recipe) -> bool:

@@ -593,6 +593,14 @@ class Box:
         return f"{said}\n\n{box(told)}" if told else ""
 
 
+def show(run: study.Run) -> None:
+    """The verdicts of a notebook's own tables as a table, and the versions of libraries that made them."""
+    judged = [one for one in of_run(run.folder, run.corpus) if one.claim.chapter == run.name]
+    rows = [(one.claim.claim, one.claim.section, one.claim.printed, one.number or "–", one.verdict) for one in judged]
+    display(pd.DataFrame(rows, columns=["claim", "section", "printed", "here", "verdict"]).style.hide(axis="index"))
+    print(run.libraries())
+
+
 def counted(judged: Iterable[Judged]) -> str:
     """How many claims have each verdict, in words."""
     counts = Counter(one.verdict for one in judged)

@@ -17,6 +17,7 @@ import helpers.methods.contest.runs  # noqa: F401  whose measures it registers
 from helpers import corpora, study
 from helpers.corpora.describe import arcs_of
 from helpers.corpora.tokens import collate
+from helpers.experiments import pruning
 from helpers.heads import Site, record
 from helpers.heads.families import ADDRESS
 from helpers.measures import functions
@@ -67,7 +68,6 @@ def head_tables(run: Path) -> dict[str, pd.DataFrame]:
             title = subjects.title(name)
             for other, renamed in (
                 ("leave_one_out", {"loss": "leave-one-out", "low": "leave-one-out_low", "high": "leave-one-out_high"}),
-                ("worth_of_heads", l0.runs.CALLED),
                 ("leave_one_out_bleu", {"change": "BLEU", "low": "BLEU_low", "high": "BLEU_high"}),
             ):
                 more = _of_model(_first(run, other), title).rename(columns=renamed)
@@ -160,7 +160,7 @@ def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | No
 
 def _gated(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The runs with gates of a sweep that are in the store."""
-    return [run for run in l0.tables.l0_runs(sweep) if l0.runs.run(run).made()]
+    return [run for run in pruning.l0_runs(sweep) if l0.runs.run(run).made()]
 
 
 # --- export ------------------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def _gates(runs: Sequence[Mapping[str, Any]], heads: Sequence[tuple]) -> dict[st
     """P(g = 0) of every head over training, at `STEPS` steps or less; a head without a gate has no line."""
     steps, prices = [], []
     for run in sorted(runs, key=lambda run: run["method"]["penalty"]):
-        closed = l0.tables.closing(run)
+        closed = pruning.closing(run)
         closed = closed.iloc[np.unique(np.linspace(0, len(closed) - 1, STEPS).round().astype(int))]
         steps, kept = closed.index.tolist(), sum(map(len, _kept(run)))
         lines = [[round(p, 3) for p in closed[head]] if head in closed.columns else None for head in heads]

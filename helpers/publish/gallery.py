@@ -1,8 +1,7 @@
 """Draw the committed figures again, and write their index.
 
-`python -m helpers.publish.gallery` draws every figure in figures/ that has stored inputs anew, in its place, then the
-scoreboard, and writes figures/README.md; it names figures that have none. `--index` writes the index alone. Captions come from
-the figures' sidecars: notebooks say them.
+`python -m helpers.publish.gallery` draws every figure in figures/ that has stored inputs anew, in its place, and writes
+figures/README.md; it names figures that have none. `--index` writes the index alone. Captions come from the figures' sidecars.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.publish import redraw, scoreboard
+from helpers.publish import redraw
 from helpers.study import StudyError, layout
 
 PAPERS = {"Voita et al.": "1905.09418", "Ni et al.": "2305.14380", "Liu & Chen": "2312.09541"}
@@ -80,7 +79,7 @@ def _by_number(name: str) -> list[str | int]:
 
 def index(figures: Path) -> str:
     """The index of the figures in a folder of tracks, as Markdown."""
-    lines = ["# Figures", "", ABOUT, "", "![Every claim and its verdicts](scoreboard.png)"]
+    lines = ["# Figures", "", ABOUT]
     for track in filter(lambda track: (figures / track).is_dir(), layout.TRACKS):
         chapters = layout.chapters(figures / track)
         lines += ["", f"## {TITLES[track]}"]
@@ -121,7 +120,6 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{drawn} figures drawn")
         for line in (line for track in tracks for line in redraw.not_redrawn(track)):
             print(line)
-        print(scoreboard.write(figures))
         print(write(figures))
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import plan, study
+from helpers.experiments import functions, pruning
 from helpers.measures import measured
 from helpers.measures.lrp import RULES
 from helpers.methods import grouping, l0
@@ -45,7 +46,7 @@ def by_value(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> di
         As of `helpers.plan.goals`.
     """
     models = [training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names]
-    measures = [*measured.relevance_recipes(settings, models), *measured.function_recipes(settings, models)]
+    measures = [*measured.relevance_recipes(settings, models), *functions.recipes(settings, models)]
     later = [one for one in measures if one.spec["options"].get("rule", RULES[0]) != RULES[0]]
     sweeps = l0.runs.sweeps(settings, names, seed)
     encoder = [sweep for sweep in sweeps if list(sweep["kinds"]) == ["encoder"]]
@@ -55,8 +56,8 @@ def by_value(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> di
         "models": [one for made in models for one in (made, outputs.recipe(made, settings["beam"]))],
         "measures": [one for one in measures if one not in later],
         "encoder heads pruned": [one for sweep in encoder for one in _swept(sweep)],
-        "functions of heads that stay": [one for sweep in encoder for one in l0.tables.recipes(sweep)],
-        "heads of all kinds pruned": [one for sweep in every for one in (*_swept(sweep), *l0.tables.recipes(sweep))],
+        "functions of heads that stay": [one for sweep in encoder for one in pruning.function_recipes(sweep)],
+        "heads of all kinds pruned": [one for sweep in every for one in _swept(sweep)],
         "heads grouped": _grouped(settings, seed),
         "relevance by other rules": later,
     }
@@ -67,7 +68,7 @@ def by_value(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> di
 def _swept(sweep: Mapping[str, Any]) -> Iterator[Recipe]:
     """The control, the floor and the prices of a sweep, with what their models put out."""
     first = {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in ("none", "floor", "l0")}
-    return l0.runs.recipes({**sweep, "runs": first}, at_once=False)
+    return pruning.recipes({**sweep, "runs": first})
 
 
 def _grouped(settings: Mapping[str, Any], seed: int) -> Iterator[Recipe]:

@@ -25,7 +25,7 @@ def figure_function(name: str) -> Callable[..., Any]:
     Parameters
     ----------
     name : str
-        With its module, such as "helpers.methods.l0.figures.pruning_curves".
+        With its module, such as "helpers.plots.basic.curve".
 
     Raises
     ------

@@ -17,9 +17,11 @@ from typing import Any
 import pandas as pd
 
 from helpers import drawing, plan, study
+from helpers.experiments import grouping
+from helpers.experiments.functions import SCORED
 from helpers.measures import figures, functions, measured
 from helpers.measures.analysis import Analysis
-from helpers.methods import coreference, grouping, l0
+from helpers.methods import coreference, l0
 from helpers.publish import hour
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
@@ -144,9 +146,7 @@ class Summary:
         yield _row("largest share of a layer", largest.largest.mean(), random=largest["largest, random"].iloc[0])
 
     def _functions(self) -> Iterator[dict[str, Any]]:
-        both = [
-            self._measured(measured.SCORED, repeats=self.settings["bootstrap"], **more) for more in ({}, {"untrained": True})
-        ]
+        both = [self._measured(SCORED, repeats=self.settings["bootstrap"], **more) for more in ({}, {"untrained": True})]
         if any(part is None for part in both):
             return
         roles = [{"": functions.roles(*(part[name] for name in measured.FUNCTIONAL))} for part in both]
@@ -184,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             table = coreference.tables.summed(boards, parts)
         elif chosen.task:
             name = f"grouped-{settings['grouping'][subjects.setting(chosen.task)]['text']}"
-            table, picture = grouping.tables.summed(settings, chosen.task, chosen.seed), None
+            table, picture = grouping.summed(settings, chosen.task, chosen.seed), None
         else:
             found = Summary(settings, model := subjects.names(settings, chosen.models)[0], chosen.seed)
             name = f"{chosen.profile}{model[len(model.partition('+')[0]) :].replace('+', '-')}"  # a sibling's is in the name

@@ -1,83 +1,110 @@
-"""A model that continues texts, of anybody's, with a text file: what notebook 00 studies when it is given one."""
+"""Text that a model of anybody's reads: English that an installed package ships, or a file; half to measure, half to check."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import sklearn.datasets
 import torch
 
 from helpers import models
+from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
 
-LENGTH, ROWS = 64, 16  # tokens of a passage, the start token included; passages of a batch
-SHOWN = 24  # tokens whose attention is drawn
+LENGTH, ROWS = 64, 4  # tokens of a passage, special ones included; passages of a batch
+FEWEST = 20  # passages that an interval over passages needs
 
 Batch = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
 class Passages:
-    """A model and a text in passages of equal length: the even ones are dev text, the odd ones test text.
+    """A model and a text in batches, see `halves`.
 
     Attributes
     ----------
-    title : str
-    model, tokenizer
-        As `helpers.models.load` gives them; the model on `helpers.models.device()`.
+    model
+        As `helpers.models.load` gives it, on `helpers.models.device()`.
     dev, few, test : lists of batches
-        `input_ids`, `attention_mask`, `labels` [rows, LENGTH]; `few` are the first of `dev`.
+        `few` are the first of `dev`.
     """
 
-    title: str
     model: Any
-    tokenizer: Any
     dev: list[Batch]
     few: list[Batch]
     test: list[Batch]
 
-    def attention(self, address: tuple[str, int, int]) -> dict[str, Any]:
-        """A head's weights on the first tokens of the test text, as `helpers.measures.figures.attention` takes them.
 
-        Rows are named by the token that they predict.
-        """
-        kind, layer, head = address
-        ids = self.test[0]["input_ids"][:1, : SHOWN + 1]
-        weights = models.head_weights(self.model, {"input_ids": ids}, address)
-        words = [self.tokenizer.decode([token]).strip() or "_" for token in ids[0].tolist()]
-        title, shown = (
-            f"{kind} layer {layer + 1} head {head + 1}",
-            {"rows": words[1:], "columns": words[:-1], "looks": "predicted token"},
-        )
-        return {"title": title, "weights": weights.numpy()[:-1, :-1]} | shown
+def english() -> str:
+    """Scikit-learn's descriptions of data sets without their markup: two thousand words of plain English (BSD licence).
+
+    Paragraphs of eight words or more that begin as a sentence and end as one; no tables, lists and code.
+    """
+    found = []
+    for file in sorted((Path(sklearn.datasets.__file__).parent / "descr").glob("*.rst")):
+        for paragraph in file.read_text(encoding="utf-8").split("\n\n"):
+            text = " ".join(paragraph.split())
+            text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", text)  # :func:`module.name`
+            text = re.sub(r"`+([^`<]*?)(?: <[^>]*>)?`+_*", r"\1", text)  # ``code``, `text <address>`__
+            text = re.sub(r" ?\[\d\]_|\*\*", "", text)  # footnotes, bold
+            if re.fullmatch(r"[A-Z].*[.:]", text) and len(text.split()) >= 8:
+                found.append(text)
+    return "\n\n".join(found)
 
 
-def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:
-    """A checkpoint and a text file, of which `many` passages a split are read, `few` where measures are dear.
+def halves(model, tokenizer, text: str | Path = "", most: int | None = None) -> tuple[list[Batch], list[Batch]]:
+    """A text as batches with labels: the even passages to measure heads on, the odd ones to check.
+
+    A model that continues texts reads passages of `LENGTH` tokens, with the special tokens that its tokenizer adds. An
+    encoder-decoder reads pairs: each line of its file is a source, a tab and a target.
+
+    Parameters
+    ----------
+    model, tokenizer
+        As `helpers.models.load` gives them.
+    text : str or pathlib.Path
+        A text file in UTF-8; `english` if empty.
+    most : int, optional
+        Passages of a half; all by default.
+
+    Returns
+    -------
+    dev, test : lists of batches
+        `input_ids`, `attention_mask`, `labels` of up to `ROWS` passages, on the model's device.
 
     Raises
     ------
     StudyError
-        If the model or the file cannot be read, the model translates rather than continues, or the text is too short.
+        If the file cannot be read or is too short, it has no pairs and the model needs them, or the model predicts no text.
     """
-    model, tokenizer = models.load(checkpoint)
-    if model.config.is_encoder_decoder:
-        raise StudyError(f"{checkpoint} is an encoder-decoder: leave `text` out, and name sentence pairs by `models`.")
+    if not model.can_generate():
+        raise StudyError(
+            f"{type(model).__name__} is an encoder, which predicts no text: measure it with measures.confidence and "
+            "measures.positional (docs/use.md)."
+        )
+    read = _paired if model.config.is_encoder_decoder else _passages
+    dev, test = read(model, tokenizer, text, most)
+    return dev, test
+
+
+def _read(text: str | Path) -> str:
     try:
-        said = Path(text).expanduser().read_text(encoding="utf-8")
+        return Path(text).expanduser().read_text(encoding="utf-8") if text else english()
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"Cannot read {text} ({error}): give a text file in UTF-8.") from None
-    start = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
-    ids, size = tokenizer(said, add_special_tokens=False, verbose=False)["input_ids"], LENGTH - len(start)
-    pieces = [start + ids[first : first + size] for first in range(0, len(ids) - size + 1, size)][: 2 * many]
+
+
+def _passages(model, tokenizer, text: str | Path, most: int | None) -> list[list[Batch]]:
+    start = tokenizer("")["input_ids"]
+    ids, size = tokenizer(_read(text), add_special_tokens=False, verbose=False)["input_ids"], LENGTH - len(start)
+    pieces = [start + ids[first : first + size] for first in range(0, len(ids) - size + 1, size)]
     if len(pieces) < 2:
         raise StudyError(f"{text} has {len(ids)} tokens: at least {2 * size} are needed, half of them to score on.")
-    model = model.float().to(models.device())
-    dev, test = pieces[::2], pieces[1::2]
-    batches = (_batches(part, model.device) for part in (dev, dev[:few], test))
-    return Passages(Path(checkpoint).name, model, tokenizer, *batches)
+    return [_batches(pieces[half::2][:most], model.device) for half in (0, 1)]
 
 
 def _batches(pieces: Sequence[list[int]], device: torch.device) -> list[Batch]:
@@ -86,3 +113,30 @@ def _batches(pieces: Sequence[list[int]], device: torch.device) -> list[Batch]:
         ids = torch.tensor(pieces[first : first + ROWS], device=device)
         found.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()})
     return found
+
+
+def _paired(model, tokenizer, text: str | Path, most: int | None) -> list[list[Batch]]:
+    lines = [line.split("\t") for line in _read(text).splitlines() if line.strip()] if text else []
+    if len(lines) < 2 or any(len(line) != 2 for line in lines):
+        raise StudyError(
+            f"{type(model).__name__} is an encoder-decoder: give a text file whose lines are a source, a tab and its target."
+        )
+    source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
+    parts = [[Pair(first, second) for first, second in lines[half::2][:most]] for half in (0, 1)]
+    limit = getattr(model.config, "max_position_embeddings", 0)  # T5 has none
+    coded = [tokens.encode(pairs, source, target, limit) for pairs in parts]
+    return [list(tokens.Batches(part, source.pad, 2 * ROWS * LENGTH, model.device)) for part in coded]
+
+
+def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:
+    """A checkpoint and a text file, of which `many` passages a half are read, `few` where measures are dear.
+
+    Raises
+    ------
+    StudyError
+        If the model cannot be loaded, or as `halves`.
+    """
+    model, tokenizer = models.load(checkpoint)
+    model = model.float().to(models.device())
+    dev, test = halves(model, tokenizer, text, many)
+    return Passages(model, dev, dev[: -(-few // ROWS)], test)

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from helpers import corpora, heads, models, study
+from helpers import pretrained as pretrained_models
 from helpers.corpora import Pair, alignment, texts, tokens
 from helpers.runs import training
 from helpers.scores import scoring
@@ -52,7 +53,7 @@ def all_kinds(settings: Mapping[str, Any], name: str) -> str:
 
 
 def leads(settings: Mapping[str, Any], name: str) -> bool:
-    """Whether a model is the study's first, which alone has siblings, controls and snapshots."""
+    """Whether a model is the study's first, which alone has siblings and controls."""
     return name == names(settings)[0]
 
 
@@ -413,8 +414,11 @@ def pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: in
 
 def checkpoint_spec(checkpoint: str, corpus: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """What `of` takes for a pretrained checkpoint and the text of a corpus spec."""
-    files = sorted(Path(checkpoint).glob("*.safetensors")) if Path(checkpoint).is_dir() else []
-    described = {"pretrained": str(checkpoint), "files": [study.digest(file) for file in files], "seed": seed}
+    if checkpoint in pretrained_models.PACKAGES:
+        files = [pretrained_models.PACKAGES[checkpoint].sha256]
+    else:
+        files = [study.digest(file) for file in sorted(Path(checkpoint).glob("*.safetensors"))]
+    described = {"pretrained": str(checkpoint), "files": files, "seed": seed}
     return described | {"corpus": dict(corpus)}
 
 

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -86,14 +86,16 @@ def fit(
     batches: Callable[[int], Iterable[Mapping[str, Any]]],
     dev: Iterable[Mapping[str, Any]],
     plan: Mapping[str, Any],
-    work: Path,
-    seed: int,
+    work: Path | None = None,
+    seed: int = 1,
     objective: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     label: str = "training",
     look: Callable[[int], None] | None = None,
-    last: int | None = None,
 ) -> pd.DataFrame:
     """Train a model in place; a run that was killed goes on where it last saved and ends with the same numbers.
+
+    What requires no gradient does not learn and is not saved on the way: of a frozen model with gates,
+    ``l0.Gated(model.requires_grad_(False), kinds)``, the gates alone.
 
     Asked to end (SIGINT, SIGTERM) it saves after the step that it is in, and ends by a KeyboardInterrupt.
 
@@ -105,14 +107,12 @@ def fit(
         Held-out text for early stop and the choice of the best weights; must be re-iterable.
     plan : mapping
         The setting "training" of a profile. "average" = how many of the last evaluated weights are averaged; 0 keeps the best.
-    work : pathlib.Path
-        Folder of the checkpoint; may be deleted once the result is stored.
+    work : pathlib.Path, optional
+        Folder of the checkpoint; may be deleted once the result is stored. Without it a run that is killed starts anew.
     objective : callable, optional
         (model, batch) -> loss; label-smoothed cross-entropy by default.
     look : callable, optional
         Called with the number of steps done: 0 before the first, then after each. It must change neither weights nor draws.
-    last : int, optional
-        The step after which training ends, on the plan's rates of learning all the same; the plan's own by default.
 
     Returns
     -------
@@ -134,11 +134,11 @@ def fit(
     optimiser = torch.optim.Adam(parameters, betas=tuple(plan["betas"]), eps=1e-9, fused=True)
     state: dict[str, Any] = {"step": 0, "epoch": 0, "row": 0, "seconds": 0.0, "loss": 0.0, "since": 0, "history": []}
     state |= {"best": math.inf, "kept": [], "waited": 0}
-    checkpoint = work / "checkpoint.pt"
+    checkpoint = work / "checkpoint.pt" if work else None
     torch.manual_seed(seed)
-    if checkpoint.exists():
+    if checkpoint and checkpoint.exists():
         _resume(checkpoint, model, optimiser, state)
-    end, look = last or plan["steps"], look or (lambda step: None)
+    end, look = plan["steps"], look or (lambda step: None)
     total = torch.tensor(state["loss"], dtype=torch.float64, device=device)
     precision = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
     model.train()
@@ -176,7 +176,7 @@ def fit(
                     done |= _evaluate(model, dev, plan, state, rate)
                     total.zero_()
                     bar.set_postfix_str(f"dev loss {state['history'][-1]['dev_loss']:.3f}")
-                if not done and (asked or time.time() - saved > pace * SAVE_EVERY):
+                if not done and checkpoint and (asked or time.time() - saved > pace * SAVE_EVERY):
                     _look(total, state, checkpoint)
                     state["seconds"] = time.time() - started
                     _save(checkpoint, model, optimiser, state)
@@ -192,9 +192,20 @@ def fit(
     bar.close()
     kept = state["kept"]
     averaged = {n: sum(k[n].double() for k in kept) / len(kept) if len(kept) > 1 else kept[0][n] for n in kept[0]}
-    model.load_state_dict({n: v.to(kept[0][n].dtype) for n, v in averaged.items()})
+    _load(model, {n: v.to(kept[0][n].dtype) for n, v in averaged.items()})
     model.eval()
     return pd.DataFrame(state["history"])
+
+
+def _learned(model) -> dict[str, torch.Tensor]:
+    """The state of a model but for parameters that do not learn."""
+    fixed = {name for name, weight in model.named_parameters(remove_duplicate=False) if not weight.requires_grad}
+    return {name: value for name, value in model.state_dict().items() if name not in fixed}
+
+
+def _load(model, learned: Mapping[str, torch.Tensor]) -> None:
+    """Put back what `_learned` gave; all else stays as it is."""
+    model.load_state_dict(model.state_dict() | dict(learned))
 
 
 @contextmanager
@@ -217,12 +228,12 @@ def _compiled(objective: Callable[[Any, Mapping[str, Any]], Any], plan: Mapping[
     return torch.compile(objective, backend=plan["compiled"], dynamic=True) if plan.get("compiled") else objective
 
 
-def _look(total: torch.Tensor, state: dict[str, Any], checkpoint: Path) -> None:
+def _look(total: torch.Tensor, state: dict[str, Any], checkpoint: Path | None) -> None:
     """Keep the sum of losses, which must be a number."""
     state["loss"] = total.item()
     if not math.isfinite(state["loss"]):
-        said = f"The loss of step {state['step']} is {state['loss']}"
-        raise StudyError(f"{said}: lower the learning rate ({checkpoint} is kept).")
+        kept = f" ({checkpoint} is kept)" if checkpoint else ""
+        raise StudyError(f"The loss of step {state['step']} is {state['loss']}: lower the learning rate{kept}.")
 
 
 def _evaluate(model, dev, plan: Mapping[str, Any], state: dict[str, Any], rate: float) -> bool:
@@ -236,14 +247,14 @@ def _evaluate(model, dev, plan: Mapping[str, Any], state: dict[str, Any], rate: 
     better = score < state["best"]
     state["best"], state["waited"] = min(score, state["best"]), 0 if better else state["waited"] + 1
     if plan["average"] or better:
-        weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        weights = {name: value.detach().clone() for name, value in _learned(model).items()}
         state["kept"] = [*state["kept"], weights][-max(1, plan["average"]) :]
     return bool(plan["patience"]) and state["waited"] >= plan["patience"]
 
 
 def _save(path: Path, model, optimiser, state: dict[str, Any]) -> None:
     rng = {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []}
-    saved = {"model": model.state_dict(), "optimiser": optimiser.state_dict(), "state": state, "rng": rng}
+    saved = {"model": _learned(model), "optimiser": optimiser.state_dict(), "state": state, "rng": rng}
     with study.whole(path) as scratch, scratch.open("wb") as file:  # given the path torch hides why writing failed
         torch.save(saved, file)
 
@@ -251,7 +262,7 @@ def _save(path: Path, model, optimiser, state: dict[str, Any]) -> None:
 def _resume(path: Path, model, optimiser, state: dict[str, Any]) -> None:
     try:
         saved = torch.load(path, map_location=next(model.parameters()).device, weights_only=True)
-        model.load_state_dict(saved["model"])
+        _load(model, saved["model"])
         optimiser.load_state_dict(saved["optimiser"])
         state |= saved["state"]
         torch.set_rng_state(saved["rng"]["cpu"].cpu())
@@ -294,26 +305,6 @@ def stored(recipe: study.Recipe):
 
 
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
-    model, history = _trained(spec, place)
-    history.to_csv(place.results / "history.csv", index=False)
-    keep(model, place)
-
-
-def follow(spec: Mapping[str, Any], place: study.Place, steps: Sequence[int], look: Callable[[int, Any], None]) -> None:
-    """Train the model of a spec as far as the last of some steps, on the same batches and rates, and look at it at each."""
-
-    def seen(step: int, model) -> None:
-        if step in steps:
-            look(step, model)
-            model.train()
-
-    _trained(spec, place, seen, max(steps))
-
-
-def _trained(
-    spec: Mapping[str, Any], place: study.Place, look: Callable[[int, Any], None] | None = None, last: int | None = None
-) -> tuple[Any, pd.DataFrame]:
-    """The model of a spec, trained, and its learning curve."""
     corpus = corpora.prepare(spec["corpus"])
     source, target = tokens.sides(corpus)
     model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
@@ -325,10 +316,10 @@ def _trained(
 
     epoch = tokens.epochs(data["train"], source.pad, plan["batch_tokens"], spec["seed"], model.device)
     dev = tokens.Batches(data["dev"], source.pad, held_out(plan), model.device)
-    seen = (lambda step: look(step, model)) if look else None
     with closed_gates(model, spec["closed"]):
-        history = fit(model, epoch, dev, plan, place.work, spec["seed"], label=place.label, look=seen, last=last)
-    return model, history
+        history = fit(model, epoch, dev, plan, place.work, spec["seed"], label=place.label)
+    history.to_csv(place.results / "history.csv", index=False)
+    keep(model, place)
 
 
 def trained(spec: Mapping[str, Any], label: str = "training") -> study.Recipe:

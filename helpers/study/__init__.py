@@ -9,7 +9,7 @@ from helpers.study.configuration import changed, parse_overrides, profiles, sett
 from helpers.study.errors import StudyError, one_sentence, progress
 from helpers.study.origin import LIBRARIES, ROOT, hardware, portable, provenance, threads
 from helpers.study.recipe import KINDS, Kind, Need, Place, Recipe, at, kind, make
-from helpers.study.run import OWN, PARAMETERS, Run, begin, save_figure
+from helpers.study.run import OWN, PARAMETERS, Run, begin, compare, save_figure
 from helpers.study.store import (
     data,
     data_root,

@@ -7,12 +7,14 @@ import inspect
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from helpers.study import layout, recipe, values
 from helpers.study.code import code_version
@@ -75,6 +77,27 @@ def save_figure(figure, folder: Path, name: str) -> Path:
 
 
 # --- a run of a notebook ---------------------------------------------------------------------------------------------
+
+PUBLISHED = "The sentences between the cells tell of the published run: profile laptop, seed 1, nothing changed."
+CHANGED = "This run is another one, so its numbers and figures may differ from what the sentences say."
+
+
+def _in_its_notebook(spec: Mapping[str, Any], place: recipe.Place) -> None:
+    raise StudyError(f"The function {spec['function']} stands in a notebook: run {spec['notebook']}.")
+
+
+CELL = recipe.Kind(
+    "cell", 1, _in_its_notebook,
+    lambda spec: [recipe.Need(recipe.kind(kind).of(own), weights=True) for kind, own in spec["reads"]],
+)  # fmt: skip
+
+
+def compare(mine: Any, library: Any, tolerance: float = 1e-5) -> str:
+    """Whether what a reader may have changed still computes what the library does; arrays or tensors of one shape."""
+    difference = float(abs(mine - library).max())
+    if difference <= tolerance:
+        return "The library computes the same."
+    return f"Not what the library computes any more: numbers differ by up to {difference:.2g}."
 
 
 @dataclass
@@ -220,6 +243,29 @@ class Run:
         write_json(self.chapter.table_sidecar(name), {"table": name, **self.facts(**facts)})
         return frame
 
+    def stored(self, function: Callable[..., Any], *reads: recipe.Recipe, **arguments: Any):
+        """The table that a function of this notebook returns: run now, or taken from the store where it ran before.
+
+        It is known by its own text, what it reads and its arguments: change one and it runs again. As printed it is published.
+
+        Parameters
+        ----------
+        function : callable
+            Defined in a cell of the notebook; returns a pandas.DataFrame. What else it depends on must stand in `arguments`.
+        *reads : helpers.study.Recipe
+            The models and texts that it reads.
+        **arguments
+            Its arguments, JSON-able.
+        """
+        source, needs = inspect.getsource(function).strip(), [[one.kind.name, one.spec] for one in reads]
+        spec = {"notebook": self.name, "function": function.__name__, "code": source, "reads": needs, "arguments": arguments}
+
+        def build(spec: Mapping[str, Any], place: recipe.Place) -> None:
+            write_text(place.results / "table.csv", function(**spec["arguments"]).to_csv(index=False))
+
+        made = recipe.make(CELL.of(spec, f"{self.name}: {function.__name__}"), build=build)
+        return pd.read_csv(made / recipe.RESULTS / "table.csv")
+
     def _place(self) -> str:
         """The run's folder as a command in the repository's folder names it; its name alone where it lies outside."""
         return str(self.folder.relative_to(ROOT) if self.folder.is_relative_to(ROOT) else self.folder.name)
@@ -232,8 +278,15 @@ class Run:
         return (
             f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (the first), overrides: {changes}\n"
             f"code {facts['commit']}, {facts['time']}; {facts['hardware']}\n"
-            f"figures and tables in {os.path.relpath(self.folder, ROOT)}"
+            f"figures and tables in {os.path.relpath(self.folder, ROOT)}\n"
+            f"{PUBLISHED}" + (f" {CHANGED}" if self.changed else "")
         )
+
+    @property
+    def changed(self) -> bool:
+        """Whether this run has other parameters than the published one, its folder of results aside."""
+        defaults = PARAMETERS | OWN.get(self.name, {})
+        return any(self.parameters[name] != value for name, value in defaults.items() if name != "output")
 
     def libraries(self) -> str:
         """Versions of Python and of what was imported, for the notebook's end."""
@@ -255,7 +308,7 @@ PARAMETERS: dict[str, Any] = {
 }  # fmt: skip
 SHARED = {"profile", "corpus", "data_root", "output"}  # runs that differ in no other parameter share a folder
 OWN: dict[str, dict[str, Any]] = {  # of one notebook
-    "00_your_own_model": {"text": "", "entries": ""},
+    "00_your_own_model": {"pretrained": "smollm2", "text": "", "minutes": 20},
     "06_do_measures_agree": {"text": "", "entries": ""},
 }
 

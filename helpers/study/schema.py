@@ -154,9 +154,6 @@ class Pruning(Block):
         default="", description="The sibling whose heads of all kinds are pruned in a model's place; empty: the model itself."
     )
     siblings: list[str] = Field(default=[], description="Siblings of the first model whose encoder heads are pruned too.")
-    at_once: Amount = Field(
-        default=0, description="Test sentences, the first, on which heads removed at once are scored; 0 for all."
-    )
     rivals: Amount = Field(
         default=0,
         description="Models, the first, whose heads are also chosen in other ways and trained from scratch; 0 for all.",
@@ -195,15 +192,9 @@ class GroupedTask(Task):
 
 
 class Today(GroupedTask):
-    """Language modelling by a decoder of today's make, whose heads are pruned and come to share keys and values."""
+    """Language modelling by a decoder of today's make."""
 
-    penalties: list[Price] = Field(default=[0.003, 0.01, 0.03], description="Prices of an open gate (lambda, nats a token).")
-    left: list[Count] = Field(default=[6, 4, 2], description="Heads a layer that importance and chance leave.")
-    strength: Weight = Field(
-        default=10.0, description="Factor on the group constraint's weight, before heads of a group share."
-    )
-    draws: Amount = Field(default=3, description="Random groupings of heads that share keys and values.")
-    seeds: Count = Field(default=1, description="Seeds of all its rows.")
+    seeds: Count = Field(default=1, description="Seeds.")
 
 
 class InjectedTask(Task):
@@ -367,10 +358,31 @@ class Comparison(Block):
     first_order: bool = Field(
         default=True, description="Estimates of the loss without a head from one gradient; they need the models' weights."
     )
-    decoder: bool = Field(default=True, description="The plain decoder of today of notebook 04, as one more model.")
+    decoder: bool = Field(default=True, description="A small decoder of today, as one more model.")
     again: list[str] = Field(
         default=[], description='Models that have the further seeds, such as "ru-news" or "ru-news+small"; empty: all of them.'
     )
+
+
+class Pretrained(Block):
+    """Experiments on pretrained models (`helpers.experiments.pretrained`)."""
+
+    decoder: str = Field(default="smollm2", description="The model that continues texts: a name, a folder, or one of the Hub.")
+    encoder: str = Field(default="minilm", description="The model that reads both ways, likewise.")
+    passages: Count = Field(default=20, description="Passages of text that heads are measured on: the unit of intervals.")
+    pieces: Count = Field(default=4, description="Pieces of a passage.")
+    piece: Count = Field(default=80, description="Tokens of a piece.")
+    left_out: Count = Field(
+        default=12, description="Passages, the first, on whose first piece heads are left out one by one; a multiple of 4."
+    )
+    window: Count = Field(default=160, description="Tokens of a passage on which perplexity is scored and gates learn.")
+    sentences: Count = Field(default=400, description="Sentences of each treebank.")
+    fractions: list[Share] = Field(default=[0.1, 0.25, 0.5, 0.75], description="Shares of the heads that are removed at once.")
+    draws: Count = Field(default=1, description="Random draws of heads beside each choice; three times as many of any heads.")
+    prices: list[Price] = Field(
+        default=[0.0005, 0.002, 0.005, 0.01, 0.03], description="Prices of an open gate (lambda, nats a token)."
+    )
+    steps: Count = Field(default=120, description="Training steps of the gates.")
 
 
 class Settings(Block):
@@ -403,9 +415,6 @@ class Settings(Block):
     seeds: Count = Field(default=1, description="Seeds of the models that notebook 06 compares.")
     model: Model = Field(default_factory=Model, description="Shape of the translation models.")
     training: Training = Field(default_factory=Training, description="Their training.")
-    snapshots: list[Amount] = Field(
-        default=[], description="Training steps of the first model at which its heads are looked at."
-    )
     siblings: list[Sibling] = Field(default=[], description="Models beside the first that differ in one thing.")
     without_encoder: list[str] = Field(
         default=[""], description='Siblings, and the first model as "", also trained without encoder attention all along.'
@@ -414,6 +423,7 @@ class Settings(Block):
     grouping: Grouping = Field(default_factory=Grouping, description="Grouped heads.")
     coreference: Coreference = Field(default_factory=Coreference, description="Coreference in heads.")
     comparison: Comparison = Field(default_factory=Comparison, description="All measures compared.")
+    pretrained: Pretrained = Field(default_factory=Pretrained, description="Pretrained models.")
 
     @model_validator(mode="after")
     def _agrees(self) -> Settings:
@@ -440,11 +450,6 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
     for place, task in grouped.items():
         if task.steps:
             yield from _of_groups(grouping, place, task)
-    today, most = grouping.today, max(grouping.today.left, default=0)
-    if today.steps and today.model.heads % today.groups:
-        yield f"{today.model.heads} heads cannot share {today.groups} key-value heads evenly: change grouping.today.groups."
-    if today.steps and most > today.model.heads:
-        yield f"Of {today.model.heads} heads of a layer {most} cannot stay: lower grouping.today.left."
     known = [sibling.name for sibling in chosen.siblings]
     wanted = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
     wanted["without_encoder"] = chosen.without_encoder

@@ -57,6 +57,7 @@ from helpers.measures import sentence as example
 from helpers.measures.functions import RELATIONS
 from helpers.measures.lrp import RULES
 from helpers.measures.table import named, shaped
+from helpers.experiments import pruning
 from helpers.methods import l0
 from helpers.models import inputs
 from helpers.publish import claims
@@ -509,7 +510,7 @@ if leads:
     scored = [[outputs.recipe(l0.runs.run(way[name]), own_beam) for name in both] for way in ways]
     # notebook 3 has removed the encoder heads of some of the others
     removed = [s for s, pair in zip(studied, scored, strict=True) if s is first or all(one.made() for one in pair)]
-    bleu += [l0.tables.removed_and_trained(run.settings, subject, resamples) for subject in removed]
+    bleu += [pruning.removed_and_trained(run.settings, subject, resamples) for subject in removed]
 bleu = pd.concat(bleu).set_index(["model", "test set"])
 run.table(bleu, "bleu", beam=beam, over=intervals.SENTENCES)
 of_test = bleu.xs(first.tests[0], level="test set")

@@ -131,7 +131,7 @@ importance = coreference.runs.ranking(plain, plan["probe"]).importance
 
 # %% [markdown]
 # In code, two hooks do it; for your own models, in training too, `with heads.inject(model, {("encoder", 2, 3): M}):` does
-# (counted from zero; for batches M is a function; [library](../docs/library.md)). `model` is the plain BART, `importance` ranks
+# (counted from zero; for batches M is a function; [how](../docs/use.md)). `model` is the plain BART, `importance` ranks
 # its heads, `ids` are the tokens above.
 
 # %% tags=["method"]

@@ -14,8 +14,8 @@
 # %% [markdown]
 # # 6 · Do measures of a head's importance agree, and which should you prune by?
 #
-# [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [notebook 7, what it costs
-# →](07_what_it_costs.ipynb) · [all claims](../docs/results.md) · [figures](../figures/README.md)
+# [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [what it costs](../docs/costs.md) ·
+# [all claims](../docs/results.md) · [figures](../figures/README.md)
 #
 # Three papers rank attention heads: Voita et al. 2019 ([arXiv 1905.09418](https://arxiv.org/abs/1905.09418)) by *relevance*, a
 # head's share of what its layer contributes, *confidence*, its largest attention weight, and *L0*: training closes heads' gates
@@ -37,7 +37,7 @@ seed = 1  # the first one; the setting "seeds" says how many
 overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as seeds=3
 output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
 text = ""  # a text file for a model that continues texts, with `pretrained`
-entries = ""  # a TOML file of measures of your own, which join all tables and figures (docs/extend.md)
+entries = ""  # a TOML file of measures of your own, which join all tables and figures (docs/add.md)
 
 # %%
 from helpers import study
@@ -342,7 +342,7 @@ verdicts.fill("contest" if contests else "agreement", closing, first=first, more
 # - **How does L0 pruning compare with other ways to compress a translation model? (Voita et al., conclusion)** Other choices
 #   of heads: here (`l0-chooses`) and [notebook 3](03_l0_pruning.ipynb), as is the same map from scratch (`beats-scratch`);
 #   fewer or narrower layers: [notebook 4](04_grouped_heads.ipynb).
-# - **L1 or random pruning beside importance? (on Liu & Chen)** Here; what they cost: [notebook 7](07_what_it_costs.ipynb).
+# - **L1 or random pruning beside importance? (on Liu & Chen)** Here; what they cost: [costs](../docs/costs.md).
 # - **Does injection help translation? Are other ways to inject better? Does the coreference resolver matter (`resolver-links`)?
 #   Which heads of which layers (`masking-free`, `importance-chooses`)? (on Liu & Chen)** [Notebook
 #   5](05_coreference_injection.ipynb).

@@ -31,6 +31,7 @@ def copy(root: Path) -> None:
             shutil.copy(path, root)
     (root / matrix.TABLE.relative_to(study.ROOT)).parent.mkdir()
     shutil.copy(matrix.TABLE, root / matrix.TABLE.relative_to(study.ROOT))
+    (root / "data").symlink_to(study.ROOT / "data")
 
 
 def _run(root: Path, tests: tuple[str, ...], log: Path) -> None:

@@ -1,4 +1,5 @@
-"""What a reader may expect of an executed notebook: the answer first, few figures, each with what it says, short tables."""
+"""What a reader may expect of an executed notebook: an experiment in sight, told by people; or, of those that are still to be
+rewritten, the answer first, few figures, each with what it says, short tables."""
 
 import re
 import zlib
@@ -45,7 +46,7 @@ def prose(notebook) -> list[int]:
     for cell in notebook.cells:
         texts = [cell.source] if cell.cell_type == "markdown" else []
         texts += [str(output.get("data", {}).get("text/markdown", "")) for output in cell.get("outputs", [])]
-        open_ = re.sub(r"<details>.*?</details>", "", "\n".join(texts), flags=re.S)
+        open_ = re.sub(r"<details>.*?</details>|<!--.*?-->", "", "\n".join(texts), flags=re.S)
         bare = re.sub(r"\]\([^)]*\)", "]", open_)
         told.append(sum(len(line.split()) for line in bare.splitlines() if not line.startswith("|")))
     return told
@@ -100,4 +101,30 @@ def faults(notebook) -> list[str]:
     words = len(re.sub(r"\]\([^)]*\)", "]", last).split())
     if not 20 <= words <= WORDS or "nan" in last.split():
         found.append(f"{words} words in the end")
+    return found
+
+
+# --- notebooks whose experiment is in sight ---------------------------------------------------------------------------
+
+CELL, SET_UP, BY_CODE = 25, 12, 0.15  # lines of a cell, of the hidden one; share of words that code may make
+
+
+def lines(cell) -> int:
+    """Lines of a cell that are not empty."""
+    return sum(bool(line.strip()) for line in cell.source.splitlines())
+
+
+def hidden(notebook) -> list[str]:
+    """What a reader cannot see or change: hidden code, long cells, figures that are not shown, words made by code."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    code = [cell for cell in code if not {"parameters", "injected-parameters"} & set(cell.metadata.get("tags", []))]
+    unseen = [lines(cell) for cell in code if cell.metadata.get("jupyter", {}).get("source_hidden")]
+    found = [f"hidden cells of {unseen} lines"] if len(unseen) > 1 or max(unseen, default=0) > SET_UP else []
+    found += [f"a cell of {lines(cell)} lines" for cell in code if lines(cell) > CELL]
+    found += ["a figure that is not shown" for cell in code if "show=False" in cell.source]
+    people = sum(len(cell.source.split()) for cell in notebook.cells if cell.cell_type == "markdown")
+    made = [text for kind, text in outputs(notebook) if kind == "markdown"]
+    rows = [line for text in made for line in text.splitlines() if not line.lstrip().startswith("|")]
+    if sum(len(line.split()) for line in rows) > BY_CODE * people:
+        found.append("most words are made by code")
     return found

@@ -2,24 +2,32 @@
 
 import ast
 import csv
+import html
 import json
+import math
 import os
+import re
+import shutil
 import subprocess
 import sys
 
 import nbformat
+import pandas as pd
 import pytest
 
-from helpers import plan, study
+from helpers import heads, measures, models, plan, study
+from helpers.measures.worth import mean_loss
 from helpers.publish import claims, redraw
-from helpers.runs import subjects
+from helpers.runs import passages, subjects
 from helpers.study import layout
 from tests.notebooks import reader
 from tests.unit.test_entries import CODE, ROW
 from tests.unit.test_passages import folder as llama  # noqa: F401
+from tests.unit.tiny_models import tiny_model
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
-HERE = NOTEBOOKS[:-1]  # the last one measures for minutes what no other one waits for: `test_notebook_of_costs`
+# whose experiment is in sight; the others are still to be rewritten
+IN_SIGHT = {"00_your_own_model", "02_head_functions", "03_l0_pruning", "04_grouped_heads"}
 
 
 @pytest.fixture(scope="session")
@@ -45,12 +53,12 @@ def named(notebook, method):
 
 def pytest_generate_tests(metafunc):
     if "executed" in metafunc.fixturenames:
-        metafunc.parametrize("executed", metafunc.module.HERE, ids=lambda path: path.stem, indirect=True, scope="session")
+        metafunc.parametrize("executed", NOTEBOOKS, ids=lambda path: path.stem, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
 def entries(tmp_path_factory):
-    """The two files of docs/extend.md with a measure of a stranger; not in the store, which no sidecar may name."""
+    """The two files of docs/add.md with a measure of a stranger; not in the store, which no sidecar may name."""
     place = tmp_path_factory.mktemp("entries")
     (place / "mine.py").write_text(CODE)
     (place / "mine.toml").write_text(ROW)
@@ -58,13 +66,15 @@ def entries(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def executed(request, store, entries):
+def executed(request, store, entries, llama):  # noqa: F811
     """A notebook's path, its executed copy and the folder of its results."""
     folder = store / request.param.stem
     folder.mkdir()
     out = folder / "out.ipynb"
     given = ["-p", "profile", "tiny", "-p", "output", folder]
     given += ["-p", "entries", entries] if request.param.stem == "06_do_measures_agree" else []
+    own = ["-p", "pretrained", llama / "model", "-p", "text", llama / "text.txt"]
+    given += own if request.param.stem == "00_your_own_model" else []
     done = papermill(store, request.param, out, *given)
     assert done.returncode == 0, done.stderr[-4000:]
     return request.param, nbformat.read(out, as_version=4), folder
@@ -83,8 +93,12 @@ def test_every_cell_ran_without_error(executed):
 def test_the_verdict_box_is_filled_from_the_run_s_own_tables(executed):
     path, notebook, folder = executed
     own = [one for one in claims.of_run(folder, "controlled") if one.claim.chapter == path.stem]
-    boxes = [cell for cell in notebook.cells if cell.cell_type == "code" and "claims.Box(run)" in cell.source]
+    boxes = [cell for cell in notebook.cells if re.search(r"claims\.(Box|show)\(run\)", cell.source)]
     assert len(boxes) == 1 or not own
+    if path.stem in IN_SIGHT and own:
+        (table,) = [text for kind, text in reader.outputs(nbformat.v4.new_notebook(cells=boxes)) if kind == "html"]
+        assert all(html.escape(one.claim.claim) in table and f">{one.verdict}<" in table for one in own)
+        return
     for cell in boxes:
         text = "".join(str(output.get("data", {}).get("text/markdown", "")) for output in cell.outputs)
         for one in own:
@@ -149,7 +163,8 @@ def test_sidecars_lead_to_every_fact(executed, store):
     path, _, folder = executed
     run = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))
     assert run["settings"] == study.settings("tiny")
-    assert run["read"] and all(thing["commit"] and thing["version"] for thing in run["read"])
+    assert run["read"] or path.stem == "00_your_own_model"
+    assert all(thing["commit"] and thing["version"] for thing in run["read"])
     for thing in run["read"]:
         root = store / ("data" if study.kind(thing["kind"]).text else "runs") / thing["kind"] / thing["key"]
         manifest = json.loads((root / "made.json").read_text(encoding="utf-8"))
@@ -195,7 +210,7 @@ def test_the_first_output_says_what_the_run_is(executed):
     assert "torch " not in text
     last = [cell for cell in notebook.cells if cell.cell_type == "code"][-1]
     assert "torch " in "".join(output.get("text", "") for output in last.outputs)
-    assert "training runs" in text or path.stem == "07_what_it_costs"
+    assert "training runs" in text or path.stem == "00_your_own_model"
 
 
 def test_an_entry_is_in_all_tables_of_notebook_06(executed):
@@ -215,24 +230,57 @@ def test_an_entry_is_in_all_tables_of_notebook_06(executed):
     assert any(kind == "html" and ">last word<" in text for kind, text in reader.outputs(notebook))
 
 
-@pytest.mark.parametrize("path", [NOTEBOOKS[0], NOTEBOOKS[6]], ids=lambda path: path.stem)
-def test_a_decoder_of_somebody_s_with_a_text_file(path, store, llama, entries, tmp_path):  # noqa: F811
+def test_notebook_06_takes_a_decoder_of_somebody_s_with_a_text_file(store, llama, entries, tmp_path):  # noqa: F811
     """With a measure of a stranger: nothing is trained, and the reader sees the measure and key-value heads."""
-    given = {
-        "profile": "tiny",
-        "pretrained": llama / "model",
-        "text": llama / "text.txt",
-        "entries": entries,
-        "output": tmp_path,
-    }
-    done = papermill(store, path, tmp_path / "out.ipynb", *(word for pair in given.items() for word in ("-p", *pair)))
+    given = {"profile": "tiny", "pretrained": llama / "model", "text": llama / "text.txt", "entries": entries}
+    given["output"] = tmp_path
+    done = papermill(store, NOTEBOOKS[6], tmp_path / "out.ipynb", *(word for pair in given.items() for word in ("-p", *pair)))
     assert done.returncode == 0, done.stderr[-4000:]
     notebook = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     shown = next(text for kind, text in reader.outputs(notebook) if kind == "html" and 'class="sortable"' in text)
     assert all(f">{name}" in shown for name in ("last word<", "key-value head<", "loss without the head"))
-    if path == NOTEBOOKS[6]:
-        assert "last word" in layout.Chapter(tmp_path / path.stem).table("removed_at_once").read_text(encoding="utf-8")
-        assert "gradient, signed" in json.dumps(notebook)
+    assert "last word" in layout.Chapter(tmp_path / NOTEBOOKS[6].stem).table("removed_at_once").read_text(encoding="utf-8")
+    assert "gradient, signed" in json.dumps(notebook)
+
+
+def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(executed, llama):  # noqa: F811
+    path, notebook, folder = executed
+    if path.stem != "00_your_own_model":
+        pytest.skip("another notebook")
+    model, tokenizer = models.load(llama / "model")
+    dev, test = passages.halves(model.float(), tokenizer, llama / "text.txt")
+    table = pd.read_csv(layout.Chapter(folder / path.stem).table("head_table"), index_col=["kind", "layer", "head"])
+    pd.testing.assert_series_equal(table.importance, measures.importance(model, dev, norm=None), check_names=False, rtol=1e-4)
+    removed = pd.read_csv(layout.Chapter(folder / path.stem).table("removed"), index_col="choice")
+    assert removed.groupby(level=0, sort=False).size().tolist() == [1, 5, 5] and set(removed["heads"]) == {2}
+    with heads.gate(model, dict.fromkeys(table.importance.nsmallest(2).index, 0.0)):
+        without = mean_loss(model, test)
+    least = removed.loc["least important"]
+    assert least.perplexity == pytest.approx(math.exp(without), rel=1e-4)
+    assert least.rise == pytest.approx(without - mean_loss(model, test), abs=1e-5) and math.isnan(least.low)
+    texts = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    assert "8 heads -> 6" in texts and "three quarters: " in texts
+
+
+@pytest.mark.parametrize("family", ["marian", "t5"])
+def test_notebook_00_takes_an_encoder_decoder_with_pairs(family, store, llama, tmp_path):  # noqa: F811
+    folder = tmp_path / "model"
+    shutil.copytree(llama / "model", folder)
+    tiny_model(family).save_pretrained(folder)
+    (tmp_path / "pairs.tsv").write_text("\n".join(f"w{n} w{n + 1}\tw{n + 2} w{n + 3}" for n in range(2, 42)))
+    given = ["-p", "pretrained", folder, "-p", "text", tmp_path / "pairs.tsv", "-p", "output", tmp_path / "results"]
+    done = papermill(store, NOTEBOOKS[0], tmp_path / "out.ipynb", *given)
+    assert done.returncode == 0, done.stderr[-4000:]
+    removed = pd.read_csv(layout.Chapter(tmp_path / "results" / NOTEBOOKS[0].stem).table("removed"))
+    assert set(removed["heads"]) == {6} and removed.low.notna().all() and (removed.low <= removed.rise).all()
+
+
+def test_notebook_00_refuses_an_encoder_in_one_sentence(store, llama, tmp_path):  # noqa: F811
+    shutil.copytree(llama / "model", tmp_path / "model")
+    tiny_model("bert").save_pretrained(tmp_path / "model")
+    done = papermill(store, NOTEBOOKS[0], tmp_path / "out.ipynb", "-p", "pretrained", tmp_path / "model")
+    last = [line for line in done.stderr.splitlines() if line.strip()][-1]
+    assert done.returncode != 0 and last.startswith("StudyError: BertForMaskedLM is an encoder")
 
 
 def test_a_wrong_parameter_ends_in_one_sentence(store, tmp_path):
@@ -249,16 +297,33 @@ def test_notebooks_read_what_is_planned_for_them(executed, store):
     settings = study.settings("tiny")
     planned = plan.closure(plan.goals(settings, subjects.names(settings), 1).get(path.stem, []))
     read = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))["read"]
-    assert {(thing["kind"], thing["key"]) for thing in read} <= {(recipe.kind.name, recipe.key) for recipe in planned}
+    read = {(thing["kind"], thing["key"]) for thing in read if thing["kind"] != "cell"}  # that the notebook makes itself
+    assert read <= {(recipe.kind.name, recipe.key) for recipe in planned}
 
 
 def test_a_reader_has_nothing_to_complain_of(executed):
-    _, notebook, _ = executed
-    assert reader.faults(notebook) == []
+    path, notebook, _ = executed
+    assert (reader.hidden if path.stem in IN_SIGHT else reader.faults)(notebook) == []
 
 
 def shown(text):
     return nbformat.v4.new_output("display_data", {"text/markdown" if text else "image/png": text})
+
+
+UNSEEN = {
+    "": {}, "hidden cells of [13] lines": {"hidden": [13]}, "hidden cells of [3, 2] lines": {"hidden": [3, 2]},
+    "a cell of 26 lines": {"cell": 26}, "a figure that is not shown": {"code": "run.figure(x, show=False)"},
+    "most words are made by code": {"words": 16},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", UNSEEN)
+def test_what_a_reader_cannot_see(fault):
+    given, new = {"hidden": [12], "cell": 25, "code": "x", "words": 15} | UNSEEN[fault], nbformat.v4.new_code_cell
+    cells = [nbformat.v4.new_markdown_cell("word " * 100), new("x = 1\n" * 40, metadata={"tags": ["parameters"]})]
+    cells += [new("x\n" * lines, metadata={"jupyter": {"source_hidden": True}}) for lines in given["hidden"]]
+    cells += [new("x\n\n" * given["cell"]), new(given["code"], outputs=[shown("word " * given["words"] + "\n| a table |")])]
+    assert reader.hidden(nbformat.v4.new_notebook(cells=cells)) == ([fault] if fault else [])
 
 
 FAULTS = {

@@ -24,15 +24,15 @@ def before(mention: Mention, cluster: Sequence[Mention]) -> Mention | None:
     return nearest
 
 
-def previous(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:
-    """1 from every token of a mention to every token of the mention before it; 1 on the diagonal of empty rows."""
+def previous(clusters: Sequence[Sequence[Mention]], length: int, first: bool = False) -> Matrix:
+    """1 from every token of a mention to every token of the mention before it; in empty rows on the diagonal, or `first`."""
     links = _zeros(length)
     for cluster in clusters:
         for mention in cluster:
             for source in mention:
                 for target in before(mention, cluster) or ():
                     links[source][target] = 1.0
-    return _divided(_filled(links))
+    return _divided(_filled(links, first))
 
 
 def adjacent(clusters: Sequence[Sequence[Mention]], length: int) -> Matrix:
@@ -82,10 +82,10 @@ def _zeros(length: int) -> Matrix:
     return [[0.0] * length for _ in range(length)]
 
 
-def _filled(links: Matrix) -> Matrix:
+def _filled(links: Matrix, first: bool = False) -> Matrix:
     for place, row in enumerate(links):
         if not any(row):
-            row[place] = 1.0
+            row[0 if first else place] = 1.0
     return links
 
 

@@ -64,6 +64,12 @@ def centres(vectors: Vectors, labels: Sequence[int]) -> list[list[float]]:
     return [mean(own) for own in members]
 
 
+def inertia(vectors: Vectors, labels: Sequence[int]) -> float:
+    """Sum of squared distances of heads to the centres of their groups, which K-means makes small."""
+    units = centres(vectors, labels)
+    return math.fsum(math.dist(vector, units[label]) ** 2 for vector, label in zip(vectors, labels, strict=True))
+
+
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     product = math.fsum(x * y for x, y in zip(one, other, strict=True))
     return product / math.hypot(*one) / math.hypot(*other)

@@ -44,7 +44,8 @@ def read(model, batches) -> list[Sentence]:
             source = batch["input_ids"][row].tolist()[:size]
             words = batch["word_ids"][row].tolist()[:size] if "word_ids" in batch else []
             place = int(batch["index"][row]) if "index" in batch else len(found)
-            real = [i for i, token in enumerate(source) if token not in special]
+            marked = batch["special_tokens_mask"][row].tolist() if "special_tokens_mask" in batch else [0] * size
+            real = [i for i, token in enumerate(source) if token not in special and not marked[i]]
             if not model.config.is_encoder_decoder:
                 out = _run(model, input_ids=[source])
                 kind = sites(model)[0].kind  # BERT is an encoder
@@ -93,6 +94,18 @@ def confidence(sentences: list[Sentence]) -> dict[tuple, float]:
             kind = address[0]
             for query in sentence.queries[kind]:
                 values[address].append(max((rows[query][key] for key in sentence.keys[kind]), default=0.0))
+    return {address: sum(found) / len(found) for address, found in values.items()}
+
+
+def confidence_beyond_first(sentences: list[Sentence]) -> dict[tuple, float]:
+    """The same on keys behind the first; a decoder's first query, which sees none of them, is left out."""
+    values = defaultdict(list)
+    for sentence in sentences:
+        for address, rows in sentence.maps.items():
+            kind = address[0]
+            for query in sentence.queries[kind]:
+                if kind != "decoder" or query:
+                    values[address].append(max((rows[query][key] for key in sentence.keys[kind] if key), default=0.0))
     return {address: sum(found) / len(found) for address, found in values.items()}
 
 
@@ -162,20 +175,22 @@ def to_words(rows: list[list[float]], owners: list[int], count: int) -> list[lis
     return table
 
 
-def syntactic(sentences: list[Sentence], arcs: list[list[tuple]]) -> dict[tuple, list[tuple[int, int]]]:
-    """For each (kind, layer, head, relation, direction): hits and arcs of every sentence."""
+def syntactic(sentences: list[Sentence], arcs: list[list[tuple]], kind: str = "encoder") -> dict[tuple, list[tuple[int, int]]]:
+    """For each (kind, layer, head, relation, direction): hits and arcs of every sentence; a decoder's to earlier words."""
     found = defaultdict(list)
     for sentence in sentences:
-        real = set(sentence.keys["encoder"])
+        real = set(sentence.keys[kind])
         owners = [owner if place in real else -1 for place, owner in enumerate(sentence.words)]
         count = max(sentence.words) + 1
         for address, rows in sentence.maps.items():
-            if address[0] != "encoder":
+            if address[0] != kind:
                 continue
             table = to_words(rows, owners, count)
             hits, totals = Counter(), Counter()
             for dependent, head, relation in arcs[sentence.place]:
                 for direction, word, partner in zip(DIRECTIONS, (head, dependent), (dependent, head), strict=True):
+                    if kind == "decoder" and partner >= word:
+                        continue
                     totals[relation, direction] += 1
                     if max(table[word]) > 0 and _largest(table[word], range(count)) == partner:
                         hits[relation, direction] += 1
@@ -192,37 +207,41 @@ def share(pairs: list[tuple[int, int]]) -> float:
     return sum(hits for hits, _ in pairs) / total if total else math.nan
 
 
-def baseline(arcs: list[list[tuple]]) -> dict[tuple, float]:
+def baseline(arcs: list[list[tuple]], earlier: bool = False) -> dict[tuple, float]:
     """Accuracy of always guessing a relation's most frequent relative offset."""
     found = {}
     for relation in RELATIONS:
         for direction, sign in zip(DIRECTIONS, (1, -1), strict=True):
-            seen = Counter(sign * (d - h) for sentence in arcs for d, h, r in sentence if r == relation)
+            offsets = [sign * (d - h) for sentence in arcs for d, h, r in sentence if r == relation]
+            seen = Counter(offset for offset in offsets if offset < 0 or not earlier)
             found[relation, direction] = max(seen.values()) / sum(seen.values()) if seen else math.nan
     return found
 
 
-def rare(sentences: list[Sentence], counts: list[int], frequent: int) -> dict[tuple, tuple[float, float, int]]:
-    """For each encoder head: tokens looking at the rarest token, at one of the two rarest, and tokens, over all sentences.
+def rare(
+    sentences: list[Sentence], counts: list[int], frequent: int, kind: str = "encoder"
+) -> dict[tuple, tuple[float, float, int, float, float]]:
+    """For each head: tokens looking at the rarest token, at one of the two rarest, and tokens, over all sentences; by chance.
 
-    Only sentences whose rarest token is outside the `frequent` most frequent; a token as rare as the rarest counts as it.
+    Of tokens that a query sees, in a decoder none behind it. Only queries whose rarest token is outside the `frequent` most
+    frequent; a token as rare as the rarest counts as it.
     """
     common = set(sorted(range(len(counts)), key=lambda token: (-counts[token], token))[:frequent])
-    found = defaultdict(lambda: (0, 0, 0))
+    found = defaultdict(lambda: (0, 0, 0, 0.0, 0.0))
     for sentence in sentences:
-        real = sentence.keys["encoder"]
-        by_rarity = sorted(real, key=lambda place: counts[sentence.source[place]])
-        if not any(sentence.source[place] not in common for place in real):
-            continue
-        rarest = [p for p in real if counts[sentence.source[p]] == counts[sentence.source[by_rarity[0]]]]
-        border = counts[sentence.source[by_rarity[min(1, len(real) - 1)]]]
-        two = [p for p in real if counts[sentence.source[p]] <= border]
-        for address, rows in sentence.maps.items():
-            if address[0] == "encoder":
-                for query in sentence.queries["encoder"]:
+        for query in sentence.queries[kind]:
+            real = [place for place in sentence.keys[kind] if kind == "encoder" or place <= query]
+            by_rarity = sorted(real, key=lambda place: counts[sentence.source[place]])
+            if not any(sentence.source[place] not in common for place in real):
+                continue
+            rarest = [p for p in real if counts[sentence.source[p]] == counts[sentence.source[by_rarity[0]]]]
+            border = counts[sentence.source[by_rarity[min(1, len(real) - 1)]]]
+            two = [p for p in real if counts[sentence.source[p]] <= border]
+            for address, rows in sentence.maps.items():
+                if address[0] == kind:
                     looked_at = _largest(rows[query], real)
-                    one, both, tokens = found[address]
-                    found[address] = one + (looked_at in rarest), both + (looked_at in two), tokens + 1
+                    more = looked_at in rarest, looked_at in two, 1, len(rarest) / len(real), len(two) / len(real)
+                    found[address] = tuple(sum(pair) for pair in zip(found[address], more, strict=True))
     return dict(found)
 
 

@@ -36,7 +36,7 @@ def test_slurm_trains_the_model_that_is_trained_here(tmp_path, monkeypatch):
     settings = study.settings("tiny")
     study.use(settings)
     notebooks = plan.goals(settings, subjects.names(settings), 1)
-    jobs = plan.jobs(plan.missing(notebooks["00_your_own_model"]))
+    jobs = plan.jobs(plan.missing(notebooks["01_relevance_and_confidence"]))
     job = next(job for job in jobs.values() if job.first.kind.name == "model")
     stamp = study.runs() / "stamps" / job.id
     command = [sys.executable, "-m", "snakemake", "--snakefile", "workflow/Snakefile", "--nolock", "--quiet", "host"]

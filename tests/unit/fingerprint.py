@@ -20,8 +20,9 @@ from safetensors.torch import load_file
 
 from helpers import corpora, study
 from helpers.corpora import dialogues, texts
+from helpers.experiments import grouping as grouped
 from helpers.heads.families import KINDS
-from helpers.measures import analysis, measured, snapshots
+from helpers.measures import analysis, measured
 from helpers.measures.matching import MATCHES
 from helpers.methods import contest, coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
@@ -85,11 +86,9 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     every = l0.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
         found[f"pruned, {name}"] = lambda name=name: l0.runs.run(sweep["runs"][name])
-    found["snapshots"] = lambda: snapshots.followed(start, [10], few, 50)
     found["pruned, all kinds"] = lambda: l0.runs.run(every["runs"]["L0 0.1"])
     found["pruned, scratch"] = lambda: l0.runs.run(every["runs"]["scratch 0.1"])
     found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
-    found["removed at once"] = lambda: l0.runs.removed_at_once(sweep)
     job = contest.runs.jobs(chosen, ["ru-news"], SEED)[0]
     table, first, *_, once, first_once = contest.runs.recipes(job)
     decoder = next(job for job in contest.runs.jobs(chosen, ["ru-news"], SEED) if "decoder" in job)
@@ -109,7 +108,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["grouped, gradient"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.GRADIENT])
     spoken = grouping.runs.Rows(chosen, subjects.LANGUAGE, SEED)
     found["grouped, language model"] = lambda: grouping.runs.run(spoken.first(spoken.constraint()))
-    found["grouped, keys shared"] = lambda: grouping.runs.run(grouping.runs.today(chosen, SEED)[grouping.runs.TURNED])
     found["outputs, language model"] = lambda: outputs.recipe(grouping.runs.run(spoken.first(spoken.constraint())), 1)
 
     put = coreference.runs.Rows(chosen, subjects.SUMMARIZATION, SEED)
@@ -132,12 +130,10 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     for rule in ("alpha_beta", "attnlrp", "cp"):
         found[f"analysis, relevance, {rule}"] = lambda rule=rule: measured.EXPLAINED.recipe(model, rule=rule, first=few)
     found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
-    found["analysis, removed for good"] = lambda: l0.tables.REMOVED.recipe(l0.runs.run(every["runs"]["L0 0.1"]))
-    found["analysis, size"] = lambda: grouping.tables.COST.recipe(grouping.runs.run(kept))
-    found["analysis, speed"] = lambda: grouping.tables.speeds({grouping.runs.VANILLA: ght}, 4, 1)
+    found["analysis, size"] = lambda: grouped.COST.recipe(grouping.runs.run(kept))
+    found["analysis, speed"] = lambda: grouped.speeds({grouping.runs.VANILLA: ght}, 4, 1)
     plain = grouping.runs.run(spoken.first())
-    found["analysis, test scores with kinds off"] = lambda: grouping.tables.OFF.recipe(plain, beam=1, repeats=50)
-    found["analysis, padding counted"] = lambda: grouping.tables.paddings(ght, 3, "V", 2, 4)
+    found["analysis, test scores with kinds off"] = lambda: grouped.OFF.recipe(plain, beam=1, repeats=50)
     return found
 
 

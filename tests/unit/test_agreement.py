@@ -12,7 +12,6 @@ from helpers.measures.lrp import Explained
 from helpers.measures.ranks import (
     correlation,
     follows_function,
-    places,
     rank_agreement,
     relative,
     settling,
@@ -147,15 +146,6 @@ def test_shuffled_functions_give_the_exact_chance():
     exact = [(a + b) / 2 - (8 - a - b) / 6 for a in values[0] for b in values[1]]
     assert found["null_low"] == pytest.approx(min(exact)) and found["null_high"] == pytest.approx(max(exact))
     assert follows_function({"a": relevance}, {"a": functions}, draws=1)["p"] in (0.5, 1)  # never 0
-
-
-def test_places_of_heads_with_a_function_by_hand():
-    lost = pd.Series([9.0, -1, 3, 0, 7, 8], table([4, 2]))  # places 4, 1, 3, 2 | 1, 2
-    found = places({"loss": {"a": lost, "b": lost}}, {"a": roles(lost.index, {0, 5}), "b": roles(lost.index, {1})})
-    assert found.index.tolist() == [("loss", "a"), ("loss", "b"), ("loss", "all models")]
-    assert found.difference.tolist() == pytest.approx([3 - 7 / 4, 1 - 3, 7 / 3 - 16 / 7]) and not found.clear.any()
-    many = pd.Series(np.tile(np.arange(8.0), 6), table([8] * 6))
-    assert places({"loss": {"a": many}}, {"a": roles(many.index, set(range(7, 48, 8)))}).clear.all()
 
 
 def test_no_head_has_a_function():

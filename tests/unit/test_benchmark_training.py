@@ -6,14 +6,11 @@ import torch
 
 from benchmarks import (
     common,
-    costs,
-    figures,
     generator_speed,
     group_constraint,
     heads_overhead,
     pruned_models,
     removed_heads,
-    said,
 )
 from benchmarks import coreference_injection as injection
 from benchmarks import training_speed as bench
@@ -77,7 +74,8 @@ def test_heads_overhead_keeps_ratios_and_stops_where_outputs_differ(monkeypatch)
 def test_the_obvious_terms_are_those_of_the_definition(seed):
     vectors = torch.randn(8, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     labels, near, apart = group_constraint.explicit_terms(vectors)
-    expected = slow_groups.k_means(vectors.tolist(), grouping.units.starts(8, group_constraint.GROUPS, group_constraint.SEED))
+    (first,) = grouping.units.starts(8, group_constraint.GROUPS, group_constraint.SEED)
+    expected = slow_groups.k_means(vectors.tolist(), first)
     assert slow_groups.by_first_head(labels.tolist()) == expected
     assert float(near) == pytest.approx(slow_groups.homogeneity(vectors.tolist(), expected))
     assert float(apart) == pytest.approx(slow_groups.diversity(vectors.tolist(), expected))
@@ -131,15 +129,9 @@ def test_removed_heads_keep_speed_ups_beside_the_ceiling(monkeypatch):
 
 def test_pruned_models_keep_what_is_saved_by_share_of_heads(monkeypatch):
     pruned_models.main(TINY)
-    table = costs.pruned(kept("pruned_models"))
-    assert set(table.dropna(subset="floor").quantity) == {"time of a prompt", "time of a token"} and len(table) == 2 * 3 * 4 * 4
-    groups = table[(table.criterion == pruned_models.GROUPS) & (table.quantity == "cache bytes")].set_index(["model", "share"])
-    decoder = groups.value.loc["grouped queries, 2 layers, width 32"]
-    assert decoder.tolist() == [1.0, 1.0, 0.5, 0.5]  # of two layers, each with one key-value head, one has no head
-    assert {*table.criterion} - {pruned_models.IMPORTANT, pruned_models.ANY} == {pruned_models.GROUPS, pruned_models.SINGLE}
-    assert (table["floor"][table.share > 0].dropna() < 1).all() and (table["floor"][table.share == 0].dropna() == 1).all()
-    assert len(figures.pruned(table).axes) == 2 * 4 and "the cache is down to" in said.left(table)
-    assert len(figures.pruned(table[table.criterion.str.contains("evenly")], "model").axes) == 4
+    frame = kept("pruned_models")
+    assert {"parameters", "cache bytes", "time of a prompt", "time of a token"} <= set(frame.quantity)
+    assert frame.value[frame.quantity == "cache bytes"].between(0, 1).all()
     monkeypatch.setattr(pruned_models, "remove", lambda model, heads: model)
     with pytest.raises(SystemExit, match="values differ"):
         pruned_models.main(TINY)

@@ -9,7 +9,6 @@ from scipy.stats import norm, ttest_1samp
 
 from helpers import study
 from helpers.methods.contest.tables import over_models
-from helpers.methods.grouping.said import inconclusive
 from helpers.publish import claims
 from helpers.study import StudyError, layout
 
@@ -69,11 +68,6 @@ def test_a_reader_is_told_which_rows_are_open_because_of_the_correction_alone():
     assert judged(frame(wide), claim())[0].why == "above 0.0 by its value, but not by its interval"
     alone = judged(frame(near), claim(), *(claim(id=name) for name in "bc"))[0]
     assert alone.why.startswith("above 0.0 by its own interval, not after Holm")
-    told = inconclusive([judged(frame(wide), claim())[0], alone])  # the first does not seem to be decided
-    assert told.endswith(f"over the paper's claims (row 2: p = {alone.rows[0].holm:.3f}).") and inconclusive([]) == ""
-    every = pd.DataFrame({"gain_low": [-1.0, -2], "gain_high": [0.5, 0.8]}, pd.Index(["GHT"] * 2, name="row"))
-    assert inconclusive([alone], every).endswith("over the sentences of each it holds zero and no gain above +0.8 %.")
-    assert "trainings" not in inconclusive([alone], every + 3)
     both = judged(frame(near, near, wide), claim())[0]
     assert [row.side for row in both.rows] == ["open"] * 3 and "(2 for it by their own intervals, not" in both.why
     assert (both.alone, alone.alone) == (2, 1)

@@ -1,14 +1,17 @@
 """Tables of the comparison on head tables made by hand: known rank correlations, seeds that are matched, curves, contests."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm, spearmanr, t, ttest_1samp
 
 from helpers import study
-from helpers.methods import contest
+from helpers.methods import contest, said
 from helpers.methods.contest import said as said_of
 from helpers.scores import intervals
+from helpers.study import layout
 
 ONE, TWO = ("EN-RU news", 1), ("EN-RU news", 2)
 LOSS, SURVIVAL, SURE = "leave-one-out", contest.runs.SURVIVAL, contest.tables.SURE
@@ -492,3 +495,17 @@ def test_a_loss_stands_beside_its_own_head_s_interval():
     assert kept.address.iloc[0] == "cross, layer 1, head 1" and list(called) == ["address", LOSS]
     apart, _ = said_of.heart(table)
     assert apart[LOSS].tolist() == [20, 3, 0, -1, 100, 2]  # one kind after the other
+
+
+def test_the_reference_serves_runs_like_it_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(said.study, "ROOT", tmp_path)
+    place = layout.Chapter(tmp_path / "figures" / "controlled" / "06")
+    place.shared.parent.mkdir(parents=True)
+    place.shared.write_text('{"parameters": {"profile": "laptop"}}')
+    for name in ("removed_at_once", "contest"):
+        table = layout.Chapter(tmp_path / "figures" / "controlled" / "06_do_measures_agree").table(name)
+        table.parent.mkdir(parents=True, exist_ok=True), table.touch()
+    run = lambda **given: SimpleNamespace(name="06", corpus="controlled", parameters={"profile": "laptop"} | given)  # noqa: E731
+    assert said.reference(run(text="")) == tmp_path / "figures" / "controlled"
+    for other in ({"profile": "tiny"}, {"overrides": "a=1"}, {"pretrained": "x"}, {"text": "x"}):
+        assert said.reference(run(**other)) is None

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
-from helpers.heads import index, sites
+from helpers.heads import index, inject, sites
 from helpers.methods import coreference
 from helpers.study import StudyError
 from tests.reference import coreference as slow
@@ -160,6 +160,33 @@ def test_injected_heads_attend_by_their_matrix(family, attention, form):
     torch.testing.assert_close(found, expected, **CLOSE)
 
 
+@pytest.mark.parametrize("family", ["llama", "gpt2", "opt", "gpt_neox"])
+def test_heads_of_a_decoder_look_back_and_rest_on_the_first_token(family):
+    model, batch = exact(family), tiny_batch(family, labels=False)
+    places = [("decoder", 0, 2), ("decoder", 1, 0)]
+    rows = [slow.previous(c, n, first=True) for c, n in zip(CLUSTERS, LENGTHS, strict=True)]
+    by_text = [{place: torch.tensor(single(matrix)).double() for place in places} for matrix in rows]
+    ends = torch.tensor(LENGTHS) - 1
+    with coreference.injected(model, places, links_for(batch, "previous")):
+        found = logits(model, batch)
+        for row, (length, matrices) in enumerate(zip(LENGTHS, by_text, strict=True)):
+            with inject(model, matrices):  # the inner one wins
+                expected = logits(model, {"input_ids": batch["input_ids"][row : row + 1, :length]})[0]
+            torch.testing.assert_close(found[row, :length], expected, rtol=1e-6, atol=1e-6)
+        with pytest.raises(StudyError, match="text 0"):  # not generated
+            model.generate(**{name: part[:1] for name, part in batch.items()}, max_new_tokens=2, do_sample=False)
+    links, moved = links_for(batch, "previous"), batch["input_ids"].clone()
+    moved[range(3), ends] += 1
+    for row, clusters, length in zip(moved, CLUSTERS, LENGTHS, strict=True):
+        links.add(row[:length].tolist(), coreference.sparse(clusters, length, "previous"))
+    with coreference.injected(model, places, links):
+        later = logits(model, batch | {"input_ids": moved})
+    for row, end in enumerate(ends):  # no token sees a later one
+        torch.testing.assert_close(later[row, :end], found[row, :end], **CLOSE)
+        assert (later[row, end] - found[row, end]).abs().max() > 0.01
+    assert (found - logits(model, batch)).abs().max() > 0.01
+
+
 @families
 def test_a_text_is_read_alike_alone_and_in_a_batch(family):
     model, batch = exact(family), tiny_batch(family)
@@ -277,10 +304,10 @@ def test_parts_of_the_layers(layers, lower, middle, upper):
         assert [layer for _, layer, _ in coreference.choose(random_scores(layers), 1, "lowest", part)] == wanted
 
 
-def reading(block, *arguments, family="bart", embeds=False, unknown=False):
+def reading(block, *arguments, family="bart", embeds=False, unknown=False, form="full"):
     """Run a batch, of embeddings or with a text that has no links, in a block."""
     model, batch = tiny_model(family), tiny_batch(family)
-    links = links_for(batch)
+    links = links_for(batch, form)
     if embeds:
         batch["inputs_embeds"] = model.get_input_embeddings()(batch.pop("input_ids"))
     if unknown:
@@ -294,6 +321,10 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
     (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
     (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
     (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),
+    (lambda: reading(coreference.injected, [("decoder", 0, 0)]), "within the encoder, not decoder"),
+    (lambda: reading(coreference.injected, [("encoder", 0, 0)], family="llama"), "within the decoder, not encoder"),
+    *((lambda form=form: reading(coreference.injected, [("decoder", 0, 0)], family="llama", form=form), "later tokens")
+      for form in ("full", "adjacent")),
     (lambda: reading(coreference.injected, [("encoder", 2, 0)]), "no head"),
     (lambda: reading(coreference.mixed, [0, 2]), "layer 2"),
     (lambda: reading(coreference.mixed, [0], family="gpt2"), "GPT2LMHeadModel"),

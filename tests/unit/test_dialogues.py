@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerFast
 
 from helpers import corpora, study
 from helpers.corpora import dialogues, resolvers, texts, tokens
+from helpers.pretrained import PACKAGES
 from helpers.records import Dialogue
 from helpers.runs import subjects
 from helpers.world import conversations
@@ -175,3 +176,4 @@ def test_the_spec_of_a_checkpoint_knows_weights_and_text(store, pretrained, tmp_
         specs.append(subjects.checkpoint_spec(str(tmp_path), corpus, 1))
     assert len({study.key(spec) for spec in specs}) == 5
     assert subjects.checkpoint_spec("facebook/bart-large", corpus, 1)["files"] == []
+    assert subjects.checkpoint_spec("smollm2", corpus, 1)["files"] == [PACKAGES["smollm2"].sha256]

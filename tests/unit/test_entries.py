@@ -1,4 +1,4 @@
-"""The open contest: a stranger's measure, as docs/extend.md enters it, in the tables and figures of notebook 06."""
+"""The open contest: a stranger's measure, as docs/add.md enters it, in the tables and figures of notebook 06."""
 
 import re
 
@@ -15,7 +15,7 @@ from helpers.methods.contest import figures, runs, tables
 from helpers.study import StudyError
 from tests.unit.tiny_models import tiny_batch, tiny_model
 
-SECTION = (study.ROOT / "docs" / "templates" / "extend.md").read_text("utf-8").partition("in the contest")[2]
+SECTION = (study.ROOT / "docs" / "add.md").read_text("utf-8").partition("in the contest")[2]
 CODE, ROW = (re.search(rf"```{kind}\n(.*?)```", SECTION, re.DOTALL)[1] for kind in ("python", "toml"))
 SHOWN = ["gradient, example", "confidence", TRUTH]
 

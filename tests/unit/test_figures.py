@@ -1,5 +1,7 @@
 """Panels that figures share, and figures of measures: what they show, on random tables of several shapes."""
 
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -97,22 +99,6 @@ def test_heads_are_sorted_by_relevance_and_coloured_by_confidence():
             assert colours[layer][: len(ranks)].tolist() == ranks.tolist()
 
 
-def test_every_head_has_a_dot_at_its_most_frequent_offset_and_at_rare_tokens():
-    trained, random = (pd.DataFrame({"score": column([2, 2], seed), "offset": [-1, 0, 5, -1]}) for seed in (0, 1))
-    both = [{"positional": one, "rare": one.assign(two_rarest=one.score / 2)} for one in (trained, random)]
-    one = {name: frame[:1] for name, frame in both[1].items()}
-    figure = whole(figures.offsets_and_rare({"a": both[0], "b": both[1]}, {"a": both[1], "b": one}, {"a": 0.83}))
-    above, below = figure.axes
-    far, back, ahead, crosses = above.collections[:4]  # of the first model
-    assert far.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score[1:3]) and not len(ahead.get_offsets())
-    assert back.get_offsets()[:, 1].tolist() == pytest.approx(100 * trained.score[::3])
-    assert crosses.get_offsets()[:, 1].tolist() == pytest.approx(100 * random.score)
-    assert below.collections[0].get_offsets()[:, 1].tolist() == pytest.approx(50 * trained.score)
-    told = [text.get_text().replace("\n", " ") for text in below.texts]
-    assert told.count("1") == 2 and {"paper: 83 %", "needed: 50 %", "layer"} <= {*told}
-    assert [line.get_ydata()[0] for line in below.lines if line.get_marker() == "D"] == [83]
-
-
 def test_relevance_with_and_without_a_function():
     relevance, _ = models([4, 4])
     functions = {title: pd.Series([[] for _ in part], part.index) for title, part in relevance.items()}
@@ -149,20 +135,6 @@ def test_rules_stand_beside_each_other_and_beside_themselves():
     assert [line.get_ydata().tolist() for line in beside.lines[:3]] == [[0.8, 0.9], [0.5, 0.7], [0.1, 0.05]]
 
 
-def test_random_heads_beside_the_choice():
-    rows = [(2, "", "c", 5), *((2, "a", "b", rise) for rise in (1, 2, 3, 3)), (4, "a", "own", 0), (4, "a", "b", 1)]
-    frame = table("heads choice method rise", (2, "a", "own", 0), *rows)
-    one, other = whole(figures.beside_random(frame)).axes
-    assert [list(line.get_xdata()) for line in one.lines] == [[0], [1000, 2000, 3000, 3000], [5000]]
-    assert ticks(one) == ["a", "random, same types", "random, any type"] and other.texts[0].get_text() == "0"
-    assert one.get_xlim() == other.get_xlim() and one.get_xscale() == "symlog"  # one axis for all
-    frame = table("heads choice method rise", (2, "a", "own", 0.01), (2, "", "b", 0.2))
-    axis = whole(figures.beside_random(frame)).axes[0]
-    assert (
-        axis.get_xscale() == "log" and {"10", "50", "200"} <= {*ticks(axis, "x")} and ticks(axis) == ["a", "random, any type"]
-    )
-
-
 def test_confidence_by_rank_of_relevance():
     one, other = pd.Series([4.0, 3, 2, 1], column([4], 0).index), pd.Series([1.0, 2, 3, 4], column([4], 0).index)
     found = confidence_by_rank({"a": (one, one), "b": (one, other)}, (one, one))
@@ -196,49 +168,26 @@ def test_figures_call_measures_what_people_do():
     assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called[:-1]
 
 
-def test_heads_stand_in_their_places_and_those_without_effect_are_grey():
-    one = pd.Series([3.0, -0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
-    unsure = pd.Series([True, False, False, True, False], one.index)
-    sure = pd.Series([False, True, False, False, True], one.index)
-    axis, other, *_ = whole(figures.head_map({"alpha_beta": one, "other": one}, unsure, sure)).axes
-    assert {tuple(dot) for dot in axis.collections[0].get_offsets()} == {(1, 1), (1, 0)}
-    assert not other.collections
-    assert axis.get_title() == "relevance, LRP αβ" and ticks(axis) == ["2", "1"] and ticks(axis, "x") == ["1", "2", "3"]
-    assert axis.images[0].get_array().filled(0) == pytest.approx(np.array([[100, 500 / 6, 0], [50, 1, 100 / 3]]))
-    assert np.isfinite(axis.images[1].get_array().astype(float).filled(NAN)).tolist() == [
-        [True, False, False],
-        [True, False, False],
+def test_heads_stand_in_their_places_layer_one_at_the_bottom():
+    one = pd.Series([3.0, 0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
+    figure = whole(figures.head_map({"one": one, "other": one / 10}, ["one"]))
+    left, right = figure.axes[:2]
+    assert ticks(left) == ["2", "1"] and [left.get_title(), right.get_title()] == ["one", "other"]
+    assert {"1", "2", "3"} <= {*ticks(left, "x")}
+    for axis, cells in ((left, [[6, 5, NAN], [3, 0.06, 2]]), (right, [[0.6, 0.5, NAN], [0.3, 0.0001, 0.2]])):
+        assert axis.images[0].get_array().filled(NAN) == pytest.approx(np.array(cells), nan_ok=True)
+    assert (left.images[0].norm.vmin, left.images[0].norm.vmax) == pytest.approx((0.06, 6))
+    assert (right.images[0].norm.vmin, right.images[0].norm.vmax) == (0, 0.6)
+
+
+def test_a_choice_stands_beside_random_draws():
+    rows = [("least", 0.5, 0.4, 0.6), ("random", 1.0, 0.9, 1.1), ("random", 2.0, 1.9, 2.1)]
+    (axis,) = whole(figures.beside_random(table("choice rise low high", *rows), 20.0, "perplexity")).axes
+    assert ticks(axis) == ["least", "random"] and axis.get_xscale() == "log" and {"20", "50", "100"} <= {*ticks(axis, "x")}
+    assert axis.lines[0].get_xdata() == [20.0, 20.0]
+    (dots,) = (line.get_xdata() for line in axis.lines[1:] if line.get_marker() == "o")
+    assert dots == pytest.approx([20 * math.exp(rise) for rise in (0.5, 1, 2)])
+    ends = {value: found for by_value in intervals(axis, 0).values() for value, found in by_value.items() if found}
+    assert [found for found in ends.values() if np.isfinite(found).all()] == [
+        pytest.approx((20 * math.exp(0.4), 20 * math.exp(0.6)), abs=1e-5)
     ]
-    assert len(other.images) == 1
-
-
-def test_heads_off_alone_are_sorted_and_those_that_go_are_shaded():
-    frame = pd.DataFrame({"loss": [0.003, -0.001, 0.002, 0.1, 0.05]}, column([3, 2], 0).index)
-    frame = frame.assign(low=frame.loss - 0.0025, high=frame.loss + 0.0025)
-    axis = whole(figures.sorted_heads(frame, 2, frame.low > 0.01)).axes[0]
-    assert [text.get_text() for text in axis.texts] == [
-        "encoder self-attention: 3 of 5 change the loss (2 after Holm)",
-        "the 2 that cost least",
-    ]
-    full, hollow = (dict(zip(*line.lines[0].get_data(), strict=True)) for line in axis.containers)
-    assert hollow == {1: -1, 2: 2} and full == pytest.approx({3: 3, 4: 50, 5: 100})
-    assert axis.patches[0].get_extents().transformed(axis.transData.inverted()).x1 == pytest.approx(2.5)
-
-
-def test_choices_at_once_and_one_by_one_are_written_where_they_are_marked():
-    frame = pd.DataFrame({"alone": [0.001, 0.004], "together": [0.002, 0.1], "other": [0.002, 0.05]}, pd.Index([2, 4]))
-    frame = frame.assign(**{f"{name}{end}": frame[name] for name in frame for end in ("_low", "_high")})
-    figure = whole(figures.one_by_one(frame, 4, ["a", "b"]))
-    assert [text.get_text() for text in figure.axes[0].texts] == ["50", "100", "4"] and figure.axes[0].get_ylim()[0] == 1
-    named = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert named == ["a, at once", "b, at once", "b, summed one by one"]
-
-
-def test_choices_are_drawn_beside_draws():
-    columns = "method heads change change_low change_high"
-    rows = [("least", 8, 0, 0, 0), ("least", 4, -2, -3, -1), ("drawn", 4, -5, NAN, NAN), ("drawn", 4, -7, NAN, NAN)]
-    frame = table(columns, *rows).rename(columns=lambda name: name.replace("_", " "))
-    (axis,) = whole(figures.left_of_it(frame, 8, ("drawn",))).axes
-    assert axis.get_title() == "4 of 8 heads off" and ticks(axis) == ["least", "drawn"]
-    assert [text.get_text() for text in axis.texts] == ["2.0", "mean 6.0"]
-    assert [line.get_xdata().tolist() for line in axis.lines if line.get_mfc() == "white"] == [[5, 7]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from itertools import islice
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from transformers import MarianMTModel
 from helpers import heads, models, study
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
-from helpers.methods.grouping import runs, sharing, units
+from helpers.methods.grouping import runs, units
 from helpers.methods.grouping.runs import GHT, L0, PS, VANILLA
 from helpers.runs import subjects, training
 from helpers.study import StudyError
@@ -103,19 +102,6 @@ def test_a_row_differs_from_its_neighbour_in_one_thing():
     assert {head for head in late if runs.AT_START in late[head]} == {2} and {VANILLA, GHT, PS} <= {*late[4]}
     for name, changed in ((runs.NO_HOMOGENISATION, {"alpha": 0.0}), ("GHT, 1 groups", {"groups": 1, "beta": 0.0})):
         assert all(run["objective"] == constraint | changed for run in runs.stages(rows[name])), name
-
-
-def test_the_method_is_shown_on_a_stored_model_where_there_is_one(monkeypatch):
-    plain, known = tiny_groups.rows()[VANILLA], tiny_groups.start()
-    wanted = runs.opened(plain).lm_head.weight
-    _, model, told = runs.example(plain, known, "spacy")
-    assert told.startswith("*vanilla*") and torch.equal(model.lm_head.weight, wanted)
-    monkeypatch.setattr(study.Recipe, "made", lambda recipe, weights=False: not weights)
-    _, model, told = runs.example(plain, None, "spacy")
-    assert told == "a translator with random weights" and model.config.d_model == runs.stages(plain)[0]["shape"]["width"]
-    monkeypatch.setattr(subjects, "of_spec", lambda start, name, parser: SimpleNamespace(model=start))
-    assert "[notebook 3]" in runs.example(plain, known, "spacy")[2]
-    assert runs.example(plain, {"pretrained": "x"}, "spacy")[1:] == ({"pretrained": "x"}, "the given model")
 
 
 def test_smaller_models_have_as_many_weights_as_two_heads_a_layer():
@@ -302,36 +288,3 @@ def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):
 def test_settings_that_make_no_sense(elsewhere, changes, said):
     with pytest.raises(StudyError, match=said):
         study.make(runs.run(tiny_groups.rows(changes=changes)[GHT]))
-
-
-def test_heads_come_to_share_key_value_heads_after_the_first_stage():
-    today, strong = tiny_groups.today(), "GHT, weight x 10"
-    for name in (runs.NEIGHBOURS, runs.TURNED, runs.WINNER, f"{runs.DRAWN}, draw 1", f"{strong}: {runs.ALIKE}"):
-        spec, told = today[name], study.read_json(results(today[name]) / "shared.json")
-        assert spec["start"] == runs.stages(today[strong if ":" in name else VANILLA])[0]
-        start, labels, text = runs.opened(spec["start"]), torch.tensor(told["labels"]), subjects.text_of(spec)
-        seen = sharing.seen(start, islice(text.epoch(400, 2 * spec["seed"], CPU)(0), 3))
-        start = sharing.aligned(start, labels, seen.inputs) if name == runs.TURNED else start
-        model = sharing.shared(start, labels, sharing.winners(seen.grams, labels) if name == runs.WINNER else None)
-        assert told["dev_loss"] == pytest.approx(training.dev_loss(model, text.held_out(1600, None, CPU)), abs=1e-4)
-        assert told["dev_loss"] != study.read_json(results(spec) / "losses.json")["dev_loss"]
-        assert labels.tolist() == [[0, 0, 1, 1]] * 2 or name != runs.NEIGHBOURS
-    found = [runs.opened(today[name]).config.num_key_value_heads for name in (VANILLA, runs.FEW_PAIRS, runs.TURNED)]
-    assert found == [4, 2, 2]
-
-
-def test_query_heads_go_by_open_gates_importance_and_chance():
-    today = tiny_groups.today()
-    for spec in (today["L0 0"], today["L0 0.2"]):
-        gates = pd.read_csv(results(spec["start"]) / "gates.csv", index_col=list(ADDRESS)).log_alpha
-        assert stays(spec) == set(gates.index[gates > 0])  # P(open for sure) above P(closed)
-    alike, plain = today["L0's heads 0.2"], today["gradient importance, 3 a layer"]
-    assert alike["start"] == plain["start"] and alike["training"] == plain["training"] and "L0's heads 0" not in today
-    assert stays(alike) == stays(today["L0 0.2"])  # the heads of the gates, on weights that gates never saw
-    drawn = today["random heads off, 3 a layer, draw 1"]
-    assert [len(stays(spec)) for spec in (today["L0 0"], today["gradient importance, 3 a layer"], drawn)] == [8, 6, 6]
-    model = runs.opened(drawn)
-    assert [site.heads for site in heads.sites(model)] == [3, 3] and model.config.num_key_value_heads == 2
-    assert [len(stays(today[name])) for name in (PS, runs.PS_FEW)] == [4, 4]
-    shared = runs.opened(today[runs.GHT_FEW])
-    assert shared.config.num_key_value_heads == 2 and "objective" in today[runs.GHT_FEW]

@@ -64,15 +64,38 @@ def seen(model, batches, which, **more):
 def test_groups_are_those_of_a_slow_loop_from_the_same_starts():
     uneven = 0
     for vectors, groups, seed in cases(120):
-        first = units.starts(len(vectors), groups, seed)
+        (first,) = units.starts(len(vectors), groups, seed)
         labels, centres = units.hidden_units(torch.tensor(vectors), groups, seed)
         assert labels.dtype == torch.int64
         assert labels.tolist() == slow.k_means(vectors.tolist(), first)
         np.testing.assert_allclose(centres, slow.centres(vectors.tolist(), labels.tolist()), **CLOSE)
         uneven += labels.tolist() != slow.by_first_head(np.argmin(((vectors[:, None] - vectors[first]) ** 2).sum(-1), -1))
     assert uneven > 12  # the first assignment is not the last one
-    drawn = [units.starts(8, 3, seed) for seed in range(50)]
-    assert drawn == [units.starts(8, 3, seed) for seed in range(50)] and len(set(map(tuple, drawn))) > 30
+    drawn = [units.starts(8, 3, seed)[0] for seed in range(50)]
+    assert drawn == [units.starts(8, 3, seed)[0] for seed in range(50)] and len(set(map(tuple, drawn))) > 30
+
+
+def test_of_several_tries_each_layer_keeps_the_one_of_least_inertia():
+    vectors, _ = layers(count=30, size=9)
+    grams = (vectors @ vectors.mT).detach()
+    best = units.clusters(grams, 3, 4, tries=10)
+    assert torch.equal(best, units.clusters(grams, 3, 4, tries=10))
+    moved = 0
+    for heads, labels in zip(vectors.tolist(), best.tolist(), strict=True):
+        tried = [slow.k_means(heads, first) for first in units.starts(9, 3, 4, 10)]
+        inertias = [slow.inertia(heads, one) for one in tried]
+        assert slow.inertia(heads, labels) == pytest.approx(min(inertias)) and labels in tried
+        moved += min(inertias) < inertias[0] * (1 - 1e-9)
+    assert moved > 10 and units.starts(9, 3, 4, 10)[0] == units.starts(9, 3, 4)[0]  # the one try of training is the first
+
+
+def test_one_start_sometimes_misses_three_clear_clusters_and_ten_do_not():
+    rng = np.random.default_rng(3)
+    wanted = [0] * 3 + [1] * 3 + [2] * 3
+    vectors = torch.tensor(20 * rng.standard_normal((3, 16))[wanted] + rng.standard_normal((9, 16)))
+    single = [units.hidden_units(vectors, 3, seed)[0].tolist() == wanted for seed in range(40)]
+    assert 5 < single.count(False) < 35
+    assert all(units.hidden_units(vectors, 3, seed, tries=10)[0].tolist() == wanted for seed in range(40))
 
 
 def test_equal_heads_are_grouped_as_by_a_slow_loop():
@@ -82,7 +105,7 @@ def test_equal_heads_are_grouped_as_by_a_slow_loop():
         # whole numbers: products are exact, so that equal heads are equally far from everything
         vectors = rng.integers(-5000, 5000, (size // 2 + 1, 4)).astype(float)[rng.integers(0, size // 2 + 1, size)]
         groups = int(rng.integers(1, len(np.unique(vectors, axis=0)) + 1))
-        first = units.starts(size, groups, seed)
+        (first,) = units.starts(size, groups, seed)
         relocated += len(np.unique(vectors[first], axis=0)) < groups  # a group is empty at first
         labels = units.hidden_units(torch.tensor(vectors), groups, seed)[0].tolist()
         assert labels == slow.k_means(vectors.tolist(), first)
@@ -208,7 +231,7 @@ def test_votes_are_counted_as_in_the_paper(family, which, groups, by):
     batches = [tiny_batch(family, seed) for seed in range(6)]
     for some in [[batch] for batch in batches] if by == "distance" else [batches]:
         found, other = (units.ballot(model, some, which, groups, seed=3, measure=m) for m in (by, "cosine"))
-        expected = slow.ballot(model, some, which, lambda heads: units.starts(heads, groups, 3), by)
+        expected = slow.ballot(model, some, which, lambda heads: units.starts(heads, groups, 3)[0], by)
         for place, (votes, scores, labels) in enumerate(expected.values()):
             np.testing.assert_allclose(found.scores[place], scores, **CLOSE)  # the cosine in any case
             assert found.labels[place].tolist() == labels and sum(votes) == len(some) * groups

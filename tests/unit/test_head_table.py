@@ -11,7 +11,7 @@ from helpers import heads, measures
 from helpers.measures import removal
 from helpers.measures import table as table_module
 from helpers.measures.functions import Alignment, roles
-from helpers.measures.lrp import RULES, relevance
+from helpers.measures.lrp import SIGNED, relevance
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, head_table, numeric, register
 from helpers.measures.worth import importance, leave_one_out
@@ -19,8 +19,9 @@ from helpers.study import StudyError
 from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
 
 COLUMNS = [
-    *RULES, "gradient, example", "gradient, example, by layer", "gradient, token", "gradient, token, by layer",
-    "gradient, signed", "RelP, attnlrp", "RelP, cp", "output norm", GROUP, TRUTH, "confidence", "first token", "positional",
+    "alpha_beta", "attnlrp, size", "cp, size", "gradient, example", "gradient, example, by layer", "gradient, token",
+    "gradient, token, by layer", "gradient, signed", "RelP, attnlrp", "RelP, cp", "output norm", GROUP, TRUTH, "confidence",
+    "confidence, later tokens", "first token", "positional",
 ]  # fmt: skip
 TEXT = ["syntactic", "rare", "alignment"]
 SIZE = 600  # ids of the model, most of which no sentence has
@@ -81,10 +82,30 @@ def test_rows_and_columns(whole):
 
 
 def test_relevance_is_divided_as_each_rule_needs(whole):
+    """By a layer's sum where no relevance is negative; stored tables have signed rules divided by it all the same."""
     model, table = whole
-    for rule, way, other in (("alpha_beta", "step", "ratio"), ("attnlrp", "ratio", "step"), ("cp", "ratio", "step")):
-        same(table[rule], relevance(model, batches(), rule, way))
-        assert not np.allclose(table[rule], relevance(model, batches(), rule, other), rtol=1e-4)
+    stored = head_table(model, batches(), names=["attnlrp", "cp"])
+    table = table.join(stored)
+    ways = {"alpha_beta": ("step", "ratio"), "attnlrp": ("ratio", "size"), "cp": ("ratio", "size")}
+    ways |= {f"{rule}, size": ("size", "ratio") for rule in SIGNED}
+    assert list(stored) == ["attnlrp", "cp"]
+    for name, (way, other) in ways.items():
+        rule = name.partition(",")[0]
+        same(table[name], relevance(model, batches(), rule, way))
+        assert not np.allclose(table[name], relevance(model, batches(), rule, other), rtol=1e-4)
+
+
+def test_memory_is_handed_on():
+    with pytest.raises(StudyError, match="1e-06 GiB allowed"):
+        head_table(MODEL, batches(), names=["cp, size"], memory=1e-6)
+    seen, part = [], MODEL.model.decoder
+    hook = part.register_forward_pre_hook(lambda part, args, fed: seen.append(len(fed["input_ids"])), with_kwargs=True)
+    for memory in (0.0, 1e-6):
+        table = head_table(MODEL, batches()[:1], names=[TRUTH], memory=memory)
+        seen.append(0)
+    hook.remove()
+    assert max(seen[: seen.index(0)]) > 3 and max(seen[seen.index(0) :]) == 1
+    same(table[TRUTH], leave_one_out(MODEL, batches()[:1], repeats=1).loss)
 
 
 def test_gradients_and_the_loss_without_each_head(whole):
@@ -119,7 +140,7 @@ def test_dear_columns_on_fewer_texts(whole):
     found = head_table(model, iter(batches()), iter(few), **known())
     dear = [name for name in COLUMNS[: COLUMNS.index(TRUTH) + 1] if name not in ("output norm", GROUP)]
     assert found.drop(columns=dear).equals(table.drop(columns=dear))
-    same(found.cp, relevance(model, few, "cp", "ratio"))
+    same(found["cp, size"], relevance(model, few, "cp", "size"))
     assert not np.isclose(found[dear], table[dear], rtol=1e-3).all(0).any()
 
 
@@ -127,8 +148,8 @@ def test_columns_that_the_text_does_not_allow_are_missing(whole):
     model, table = whole
     few = batches()[:1]
     bare = head_table(model, batches(), few, rules=("cp",))
-    assert list(bare) == ["cp", *(rest := [name for name in COLUMNS[3:] if name != "RelP, attnlrp"]), FUNCTIONS]
-    assert set(bare.attrs["seconds"]) == {"cp", *rest}
+    assert list(bare) == ["cp, size", *(rest := [name for name in COLUMNS[3:] if name != "RelP, attnlrp"]), FUNCTIONS]
+    assert set(bare.attrs["seconds"]) == {"cp, size", *rest}
     found = head_table(model, batches(), few, rules=(), counts=known()["counts"])
     rest = [name for name in COLUMNS[3:] if not name.startswith("RelP")]
     assert list(found) == [*rest, "rare", FUNCTIONS] and found.rare.equals(table.rare)
@@ -174,6 +195,27 @@ def test_a_registered_measure_is_a_column_and_a_criterion(monkeypatch):
     (row,) = removal.at_once(model, choices, lambda left: {"kept": heads.kept(left)})
     kept = [(kind, layer, head) for (kind, layer), left in row["kept"].items() for head in left]
     assert set(heads.index(model)) - set(kept) == set(sorted(table.index, key=table.straight.get)[:4])
+
+
+def test_a_decoder_has_functions_and_what_does_not_fit_is_refused_before_it_runs():
+    model, own, text = tiny_model("llama", vocab_size=SIZE), [], known()
+    for batch in batches():
+        words = {name: batch[name] for name in ("input_ids", "attention_mask", "word_ids", "index")}
+        own.append(words | {"labels": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)})
+    given = {"arcs": text["arcs"], "counts": text["counts"]}
+    table = head_table(model, own, rules=(), **given)
+    same(table.rare, measures.rare(model, own, given["counts"], 1).two_rarest)
+    syntactic = measures.syntactic(model, own, given["arcs"], 1)
+    same(table.syntactic, (syntactic.score - syntactic.baseline).groupby(level=["kind", "layer", "head"]).max())
+    assert table[["rare", "syntactic"]].notna().all(axis=None) and table.functions.str.contains("→").any()
+    runs, hook = [], model.register_forward_pre_hook(lambda *_: runs.append(1))
+    bare = {name: part for name, part in own[1].items() if name != "word_ids"}
+    cases = {"words of each sentence": ([own[0], bare], given), "arcs of 4 sentences": (own, {"arcs": given["arcs"][:4]})}
+    for said, (read, asked) in cases.items():
+        with pytest.raises(StudyError, match=said):
+            head_table(model, read, rules=(), **asked)
+    hook.remove()
+    assert not runs
 
 
 MODEL = tiny_model("marian")

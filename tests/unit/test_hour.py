@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from helpers import plan, study, world
+from helpers.experiments import grouping as grouped
+from helpers.experiments import pruning
 from helpers.measures import measured
 from helpers.methods import grouping, l0
 from helpers.publish import archives, hour, summary
@@ -87,12 +89,14 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     assert size.value["tokens a second"] == told.loc[model.label, "tokens a second"] and found.picture().axes
     bleu = outputs.quality(found.subject, settings["beam"], TINY["bootstrap"])[0].iloc[0]
     assert size.loc[f"BLEU, {bleu['test set']}", ["value", "low", "high"]].tolist() == [*bleu[["bleu", "low", "high"]]]
-    bare = l0.tables.removed_and_trained(settings, found.subject).set_index("test set").bleu[bleu["test set"]]
+    bare = pruning.removed_and_trained(settings, found.subject).set_index("test set").bleu[bleu["test set"]]
     worth = size.loc[f"worth of encoder attention, removed, {bleu['test set']}"]
     assert worth.value == pytest.approx(bare.iloc[0] - bare.iloc[1]) and worth.low <= worth.value <= worth.high
     assert not size.index.str.contains("from the start").any(), "that is not made"
     sweep = l0.runs.sweeps(settings, [found.subject.name], 1)[0]
-    quality = l0.tables.quality(sweep, found.subject, TINY["bootstrap"]).xs(bleu["test set"], level="test set")
+    quality = pruning.quality(sweep, found.subject, pruning.draws(sweep, found.subject, TINY["bootstrap"])).xs(
+        bleu["test set"], level="test set"
+    )
     for run in sweep["runs"]:
         assert size.value[f"encoder heads left, {run}"] == quality.encoder[run]
         if run != "control":
@@ -102,13 +106,13 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
     assert size.loc["surely missed alone, cross", ["value", "n"]].tolist() == [(alone.low > 0).sum(), len(alone)]
     assert size.value["largest rise alone, cross"] == alone.loss.max()
 
-    tables, every = grouping.tables, grouping.runs.rows_of(settings, "translation", 1)
+    every = grouping.runs.rows_of(settings, "translation", 1)
     rows = {name: every[name] for name in ("vanilla", "GHT", "GHT-PS")}
-    scored, split = tables.scores(rows, tables.statistics(rows, 1)), bleu["test set"]
-    summed = tables.summed(settings, "translation", 1).value
+    scored, split = grouped.scores(rows, grouped.statistics(rows, 1)), bleu["test set"]
+    summed = grouped.summed(settings, "translation", 1).value
     assert summed[f"GHT-PS: translation: {split}"] == scored.value["GHT-PS", split, "BLEU"]
     with pytest.raises(StudyError, match="Not made of summarization: any row"):
-        tables.summed(study.changed(settings, {"grouping.summarization.steps": 0}), "summarization", 1)
+        grouped.summed(study.changed(settings, {"grouping.summarization.steps": 0}), "summarization", 1)
 
     assert hour.make(stages, 600, tmp_path / "bare", weights=False) == [] and not list((tmp_path / "bare").glob("weights-*"))
     files = {file.name: file.read_bytes() for file in out.iterdir()}

@@ -4,17 +4,17 @@ import itertools
 import math
 import random
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from transformers import BertTokenizerFast
 
 from helpers import heads, measures, study
 from helpers.corpora import Pair
 from helpers.corpora.describe import arcs_of
-from helpers.measures import figures, functions, measured, said
+from helpers.measures import functions, measured, said
 from helpers.measures.lrp import BySentence
 from helpers.measures.reducers import one_pass, view
 from helpers.measures.sentence import against_fixed, fixed, needing
@@ -92,6 +92,14 @@ def one_batch(family):
     return collate(sentences(LENGTHS, 1), sentences(TARGETS, 2) if family in SEQ2SEQ else None)
 
 
+def marked(batch):
+    """A batch whose first and last token of each sentence are special."""
+    mask = batch["attention_mask"]
+    inner = mask * torch.nn.functional.pad(mask[:, 1:], (0, 1))
+    inner[:, 0] = 0
+    return batch | {"special_tokens_mask": 1 - inner}
+
+
 def one_hot(positions, keys):
     """Attention that looks at positions[query] or positions[sentence][query] only."""
     return torch.nn.functional.one_hot(torch.tensor(positions), keys).float()
@@ -101,6 +109,57 @@ def assert_same(series, expected, tolerance):
     assert sorted(series.index) == sorted(expected)
     for address, value in expected.items():
         assert series[address] == pytest.approx(value, abs=tolerance, rel=0, nan_ok=True), address
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "bert", "llama"])
+def test_confidence_beyond_the_first_token_is_the_slow_loop(family):
+    model, batch = tiny_model(family).double(), one_batch(family)
+    tolerance = 1e-6 if family in ("opt", "llama") else 1e-12
+    name = "confidence, later tokens"
+    for one in (batch, marked(batch)):
+        found = measures.head_table(model, [one], names=[name])[name]
+        assert_same(found, slow.confidence_beyond_first(slow.read(model, [one])), tolerance)
+    if family == "llama":  # padding is no first token
+        moved = {n: torch.stack([row.roll(-1 - length) for row, length in zip(part, LENGTHS, strict=True)])
+                 for n, part in batch.items()}  # fmt: skip
+        assert_same(
+            measures.head_table(model, [moved], names=[name])[name],
+            slow.confidence_beyond_first(slow.read(model, [batch])),
+            tolerance,
+        )
+
+
+def test_a_head_that_rests_on_the_first_token_is_sure_with_it_alone():
+    model, batch = tiny_model("llama"), one_batch("llama")
+    width = batch["input_ids"].shape[1]
+    resting, later = one_hot([0] * width, width), 0.6 * one_hot([0] * width, width) + 0.4 * one_hot(range(width), width)
+    with heads.inject(model, {("decoder", 0, 0): resting, ("decoder", 0, 1): later}):
+        table = measures.head_table(model, [batch], names=["confidence", "confidence, later tokens", "first token"])
+    assert table.loc["decoder", 0, 0].tolist() == pytest.approx([1, 0, 1])
+    assert table["confidence, later tokens"]["decoder", 0, 1] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama", "marian"])
+def test_special_tokens_are_those_of_the_configuration_and_of_the_batch(family):
+    """A BERT names none: the tokenizer's mask, or the caller's, says them."""
+    model, batch = tiny_model(family).double(), one_batch(family)
+    found = measures.confidence(model, [marked(batch)])
+    assert_same(found, slow.confidence(slow.read(model, [marked(batch)])), 1e-6)
+    assert_same(functions.output_norm(model, [marked(batch)]), slow.output_norm(model, [marked(batch)]), 1e-6)
+    assert (found - measures.confidence(model, [batch])).abs().max() > 0.05
+
+
+def test_a_tokenizer_says_its_special_tokens(tmp_path):
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat"]
+    (tmp_path / "vocab.txt").write_text("\n".join(names))
+    tokenizer, model = (
+        BertTokenizerFast.from_pretrained(tmp_path),
+        tiny_model("bert", vocab_size=len(names), bos_token_id=None, eos_token_id=None),
+    )
+    batch = tokenizer(["the cat sat", "the cat"], return_special_tokens_mask=True, padding=True, return_tensors="pt")
+    assert view(model, batch).keys["encoder"].tolist() == [[False, True, True, True, False], [False, True, True, False, False]]
+    del batch["special_tokens_mask"]
+    assert view(model, batch).keys["encoder"][0].all()
 
 
 @families
@@ -206,13 +265,15 @@ def test_words_from_subwords(seed):
         np.testing.assert_allclose(found[row], expected, rtol=0, atol=1e-12)
 
 
-@seq2seq
+@pytest.mark.parametrize("family", [*SEQ2SEQ, "bert", "llama", "opt"])
 def test_syntactic_accuracy_is_the_slow_loop(family):
+    """A decoder alone is asked for the arcs whose partner stands earlier."""
+    kind = "decoder" if family in ("llama", "opt") else "encoder"
     model, batches = tiny_model(family).double(), corpus(family, words=True)
     arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))
     frame = measures.syntactic(model, batches, arcs, 200)
-    found = slow.syntactic(slow.read(model, batches), arcs)
-    base = slow.baseline(arcs)
+    found = slow.syntactic(slow.read(model, batches), arcs, kind)
+    base = slow.baseline(arcs, kind == "decoder")
     assert len(frame) == 8 * 8 and frame.index.names == ["kind", "layer", "head", "relation", "direction"]
     assert_same(frame.score, {address: slow.share(pairs) for address, pairs in found.items()}, 1e-12)
     # every second sentence of the corpus, whatever the batches' order
@@ -221,6 +282,23 @@ def test_syntactic_accuracy_is_the_slow_loop(family):
     for address, row in frame.iterrows():
         assert row.baseline == pytest.approx(base[address[3:]], nan_ok=True)
         assert row.n == sum(total for _, total in found[address])
+    assert (frame.score.max() > 0) and (kind == "encoder" or (frame.offset <= 0).all())
+
+
+def test_a_planted_head_of_a_decoder_finds_subjects_that_stand_earlier():
+    model, batches = tiny_model("llama"), [one_batch("llama")]
+    width = batches[0]["input_ids"].shape[1]
+    places = torch.arange(width).expand(4, -1)
+    batches[0]["word_ids"] = places.masked_fill(places >= torch.tensor(LENGTHS)[:, None], -1)
+    arcs = [[(0, 2, "nsubj"), (2, 1, "nsubj")], [(0, 2, "nsubj")], [(1, 3, "nsubj")], [(1, 2, "nsubj")]]
+    with heads.inject(model, {("decoder", 1, 2): one_hot([0, 0, 0, *[1] * (width - 3)], width)}):
+        frame = measures.syntactic(model, batches, arcs, 10)
+        reducer = functions.Syntactic(arcs, "decoder")
+        held = reducer.held_out(one_pass(model, batches, reducer), 10)
+    row = frame.loc[("decoder", 1, 2, "nsubj", DOWN)]
+    assert row[["score", "n", "offset", "verdict"]].tolist() == [0.75, 4, -2, False] and row.baseline == 0.75
+    assert frame.loc[("decoder", 1, 2, "nsubj", UP)][["score", "n", "offset"]].tolist() == [0, 1, -1]
+    assert held.loc[("nsubj", DOWN)][["n", "offset"]].tolist() == [2, -2] and ("nsubj", UP) not in held.index
 
 
 def test_batches_may_come_in_any_order_and_without_an_index():
@@ -249,7 +327,8 @@ def test_the_offset_baseline_by_hand():
     assert math.isnan(table.baseline["advmod", DOWN]) and table.n["advmod", UP] == 0
     rng = random.Random(0)
     many = [[(rng.randrange(9), rng.randrange(9), rng.choice(functions.RELATIONS)) for _ in range(5)] for _ in range(40)]
-    assert_same(functions.offset_baseline(many).baseline, slow.baseline(many), 1e-12)
+    for earlier in (False, True):
+        assert_same(functions.offset_baseline(many, earlier).baseline, slow.baseline(many, earlier), 1e-12)
 
 
 def test_arcs_by_hand():
@@ -283,21 +362,24 @@ def test_ten_points_above_the_baseline_are_enough(base, n):
     assert frame.verdict.tolist() == [True, False]
 
 
-@seq2seq
+@pytest.mark.parametrize("family", [*SEQ2SEQ, "bert", "llama", "opt"])
 def test_rare_is_the_slow_loop(family):
+    """What a decoder does not see yet is no rarest token of it."""
+    kind = "decoder" if family in ("llama", "opt") else "encoder"
     model, batches = tiny_model(family).double(), corpus(family)
     rng = random.Random(4)
     counts = [rng.randrange(1, 12) for _ in range(VOCABULARY)]  # many ties
     for frequent in (0, 40, 57):
-        reducer = functions.Rare(torch.tensor(counts), frequent)
+        reducer = functions.Rare(torch.tensor(counts), kind, frequent)
         frame = reducer.frame(one_pass(model, batches, reducer), 100)
-        found = slow.rare(slow.read(model, batches), counts, frequent)
+        found = slow.rare(slow.read(model, batches), counts, frequent, kind)
         if not found:
             assert frame[["rarest", "two_rarest", "chance", "chance_two"]].isna().all(axis=None)
             assert not frame.verdict.any() and (frame.tokens == 0).all()
-        for address, (one, two, total) in found.items():
+        for address, (one, two, total, chance, chance_two) in found.items():
             row = frame.loc[address]
             assert (row.rarest, row.two_rarest, row.tokens) == pytest.approx((one / total, two / total, total))
+            assert (row.chance, row.chance_two) == pytest.approx((chance / total, chance_two / total))
             assert row.verdict == (row.two_rarest > 0.5)
 
 
@@ -314,7 +396,7 @@ def rare_frame(rows, looks_at, counts, frequent):
     model, source = tiny_model("marian"), [[*row, EOS] for row in rows]
     batch = collate(source, sentences([2] * len(rows), 2))
     width = batch["input_ids"].shape[1]
-    reducer = functions.Rare(counts, frequent)
+    reducer = functions.Rare(counts, frequent=frequent)
     with heads.inject(model, {("encoder", 1, 2): one_hot([[place] * width for place in looks_at], width)}):
         index = one_pass(model, [batch], reducer)
     return reducer.frame(index, 50).loc["encoder", 1, 2]
@@ -423,200 +505,6 @@ def test_relations_are_held_out_with_their_offset():
         assert row.gain_low < row.gain < row.gain_high and row.low < row.accuracy < row.high
 
 
-def test_every_relation_is_held_to_the_papers_rule():
-    index = pd.MultiIndex.from_tuples([("nsubj", DOWN), ("amod", UP)], names=["relation", "direction"])
-    frame = pd.DataFrame({"layer": [0, 1], "head": [3, 0], "accuracy": [0.5, 0.7], "low": 0.4, "high": 0.9,
-                          "baseline": [0.4, 0.75], "offset": 1, "gain": [0.1, -0.05], "gain_low": [0.05, -0.1],
-                          "gain_high": [0.15, -0.01], "n": 20, "heads": 8}, index)  # fmt: skip
-    table = measured.syntactic_relations({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
-    assert table["passes +10"].tolist() == [True, False] * 2 and table["below offset"].tolist() == [False, True] * 2
-    ways = frame.set_axis(pd.MultiIndex.from_tuples([("dobj", UP), ("dobj", DOWN)], names=frame.index.names))
-    table = measured.syntactic_relations({"a": ways, "b": ways}, {"a": ways, "b": ways})
-    assert "the best verb→object head of a is right for 70 % of words, and the fixed offset for 75 %" in said.no_better(table)
-    assert not said.no_better(table[table["passes +10"]])
-
-
-def test_functions_are_found_where_the_best_head_passes():
-    place = {"relation": "dobj", "direction": UP, "above offset": 0.3}
-    relations = pd.DataFrame([place | {"model": name} for name in "ab"])
-    best = pd.DataFrame({"score": [0.5, 0.95]}, ["a", "b"])
-    rare = pd.DataFrame({"two rarest": [0.4, 0.45]}, ["a", "b"])
-    sides = {"positional": ["against"] * 2, "syntax": ["for", "for"], "rare": ["against", "open"]}
-    found = measured.functions_found(best, relations, rare, sides, ["WMT"])
-    own, paper = found[~found.printed], found[found.printed]
-    assert own.beyond.tolist() == pytest.approx([-0.4, 0.05, 0.2, 0.2, -0.1, -0.05]) and own.passes.sum() == 2
-    assert paper.beyond.tolist() == pytest.approx([0, 0.22, 0]) and paper.least.tolist() == [True, False, True]
-    assert paper.side.eq("").all() and not paper.passes.any()  # no test of ours
-    assert said.found(found, {}) == "2 of 2 syntactic cases pass."
-    reached = pd.DataFrame({"two rarest": [0.4, 0.45], "low": 0.42, "high": 0.51}, ["a", "b"])
-    asked = MATTER, reached, EVERY, study.ROOT / "figures"  # layer 1 costs most
-    assert said.answer(found, *asked) == (
-        "**Only in part: syntactic heads (by estimate 2 of 2 cases; paper 1 of 1), but no positional head (Europarl, paper's"
-        " width: 1 of 48) and no rare-token head (1 undecided: 45 [42, 51] %; paper 50 %). Do they matter? In 1 of 2 models"
-        " yes, in 1 we cannot tell** (pooled 1.2 [0.5, 3.0] places higher by cost). In layer 1, the costliest, none of 3"
-        " has one. On Europarl more positional (0.69 [0.41, 0.84]) and syntactic heads (0.40 [0.08, 0.60]) cost more"
-        " (rank correlation)."
-    )
-    syntax = pd.DataFrame({"function": "dobj", "beyond": [0.0, -0.1, 0.2, 0.1, 0.2, -0.1], "case": [*"abcabc"]})
-    syntax = syntax.assign(model=["WMT"] * 3 + ["m"] * 3, printed=[True] * 3 + [False] * 3, side="", passes=False)
-    told = said.found(syntax, {"m": "WMT"})  # chance: 2 × 2 / 3
-    assert told.endswith("Of its 2, 1 return by estimate (1.3 by chance); c (there +20) in none of these models (-10).")
-    assert "cases; paper 1 to 2 of 3)" in said.answer(pd.concat([found[~found.printed], syntax[:3]]), *asked)
-    every = measured.functions_found(best, relations, rare, {name: ["for", "against"] for name in sides}, [])
-    told = said.answer(every, MATTER.assign(layers=0), *asked[1:])
-    assert told == "**Yes: syntactic heads (by estimate 2 of 2 cases), positional heads and rare-token heads.**"
-    assert "? We cannot tell** (pooled 1.2 [0.5" in said.answer(every, MATTER.assign(clear=False), *asked[1:])
-    none = measured.functions_found(best, relations, rare, {name: ["against"] * 2 for name in sides}, [])
-    assert said.answer(none, *asked).startswith("**No: no syntactic head, no positional head (Europarl")
-    assert said.works({"a": ["open", "for"], "b": ["against"], "c": ["open", "against"]}) == (
-        "Of these models even the best head fails for b; it is undecided for c."
-    )
-    axis = figures.functions_found(found).axes[0]
-    told = [text.get_text() for text in axis.texts]
-    assert [text for text in told if " of " in text] == ["0 (1) of 2", "2 of 2", "0 of 2"]
-    assert told[:3] == ["-40", "+5", "yes"] and axis.texts[2].get_fontweight() == "bold" and {"+20", "-5"} <= {*told}
-    none = [None] * 3
-    assert axis.images[0].get_array().tolist() == [[0, 0, None], none, [2, 2, None], none, [2, 1, None]]
-    more = found[found.function == "dobj"].assign(case="never", passes=False, side="against")
-    axis = figures.functions_found(pd.concat([more, found], ignore_index=True)).axes[0]
-    assert [label.get_text() for label in axis.get_yticklabels()][:3] == ["object→verb", "never", ""]
-
-
-MATTER = pd.DataFrame(
-    {"difference": [2.0, 0.1, 1.5, 1.0, 0.2, 1.2], "low": [1.0, -1, 0.5] * 2, "high": 3.0, "clear": [True, False, True] * 2},
-    pd.MultiIndex.from_product([["relevance", "loss without the head"], ["a", "b", "all models"]], names=["measure", "model"]),
-).assign(null_low=-1.0, null_high=1.0, functional=4, others=12, layers=2)
-
-
-EVERY = pd.DataFrame(
-    {
-        "loss": [0.01, 0.03, 0.02, 0.005, -0.001, 0.0],
-        "has": [False] * 3 + [True, False, True],
-        "sure": [*[True] * 4, False, False],
-    },
-    pd.MultiIndex.from_product([["a"], ["encoder"], [0, 1], [0, 1, 2]], names=["model", "kind", "layer", "head"]),
-)
-
-
-def test_whether_languages_are_alike_waits_for_seeds_that_agree():
-    places = [("a", 1), ("b", 1), ("a, small", 1), ("a", 2)]
-    each = pd.DataFrame({"cases": ["v→s, o→v", "o→v, v→o, v→s", "o→v", "o→v"]}, pd.MultiIndex.from_tuples(places))
-    each.index.names, each["difference"], each["low"] = ["model", "seed"], [1.0, 2.0, -1.0, 3.0], [-1.0, 1.0, -2.0, 0.5]
-    none = pd.DataFrame({"cases": []})
-    assert said.seeds(each, 1, none, "generated") == (
-        "*object→verb* has a head in 4 of 4 trainings of generated text. Of 2 cases above the line in some"
-        " seed of a, 1 is in all 2. So we cannot tell whether languages and registers differ. Heads with a function cost more"
-        " than the others of their layer in 3 of 4 trainings below (interval above zero: 2)."
-    )
-    assert said.seeds(each[:1], 1, none, "x").startswith("*verb→subject* has a head in 1 of 1 training of x text. Heads")
-    assert "in some seed" not in said.seeds(each[:3], 1, none, "x")
-    beside = pd.DataFrame({"cases": ["v→s", "", "o→v"]}, ["a", "a, short pieces", "a, rare names"])  # a is known
-    told = "*object→verb* has a head in 5 of 6 trainings of x text (the model with shorter word pieces has none). Of"
-    assert said.seeds(each, 1, beside, "x").startswith(told)
-    assert "has a head in none of 4 trainings" in said.seeds(each.assign(cases=""), 1, none, "x")
-
-
-def test_heads_that_matter_rank_higher_in_their_layer():
-    asked = MATTER.assign(clear=False), "y", study.ROOT / "figures"
-    assert said.matter(MATTER, *asked).startswith(
-        "Of 8 places, heads with a function stand higher by cost in their layer: surely in a 1.0 [1.0, 3.0]; undecided in b 0.2"
-        " [-1.0, 3.0] and y 1.2 [0.5, 3.0]. By relevance it is 0.1 to 2.0 places, surely in a. No head of Europarl passes"
-    )
-    assert said.matter(MATTER, *asked).endswith(
-        "0.69 [0.41, 0.84], 1 model); on generated text it is undecided (0.28 [-0.20, 0.65], 4 models)."
-    )
-    assert said.matter(MATTER.assign(layers=0), *asked) == "No layer has both heads with a function and heads without."
-    lost = {
-        "a": EVERY[["loss"]].droplevel("model").assign(low=[0.001] * 4 + [-1, -2], high=[1.0] * 5 + [-1])
-    }  # the last one surely lowers it
-    every = measured.lost_by_head(lost, {"a": lost["a"].loss.map(lambda loss: ["x"] * (loss in (0.005, 0.0)))})
-    pd.testing.assert_frame_equal(every, EVERY, check_names=False)
-    far = every.rename({"a": "b"}).assign(has=True)
-    assert said.surely(every, far, "y") == (
-        "Outside layer 1 surely cost, of heads with a function (without): a 1/2 (0/1) and y 1/3 (0/0)."
-    )
-    assert said.dearest(pd.concat([every, far.assign(loss=far.loss[::-1].to_numpy())]), far, "y") == (
-        "Layer 1 costs most in 2 of 3 models of both texts, and 3 of 6 heads there has a function (on y 3 of 3)."
-    )
-    first, other = figures.loss_by_layer(every).axes
-    assert [x.get_text() for x in other.get_yticklabels()] == ["with a function\n(1 of 2 filled)", "without\n(0 of 1 filled)"]
-    dots = [sorted(lane.get_offsets()[:, 0]) for axis in (first, other) for lane in axis.collections]
-    assert dots == [[10, 20, 30], [0, 5], [-1]]
-    counts = pd.DataFrame({"a": {"none": 46, "heads": 48}})
-    assert said.counted(counts, counts.assign(a=48)).startswith("By estimate 2 of 48 encoder heads have a function, and none")
-
-
-def test_every_training_has_its_functions_side_by_side():
-    index = pd.MultiIndex.from_product([["encoder"], [0], [0, 1]], names=["kind", "layer", "head"])
-    positional = pd.DataFrame({"offset": -1, "score": [0.95, 0.2], "verdict": [True, False]}, index)
-    rare = pd.DataFrame({"two_rarest": [0.2, 0.3], "verdict": False}, index)
-    found = {"m": {"positional": positional, "syntactic": syntactic_frame({(0, 1): {("dobj", UP): 0.7}}), "rare": rare}}
-    found["m"]["syntactic"] = found["m"]["syntactic"].loc[:, [0], :]
-    table = pd.DataFrame({"functions": ["v→s; o→v", np.nan], "positional": [0.4, 0.5], "rare": 0.1}, index)
-    table["leave-one-out"] = [0.2, 0.1]
-    each = measured.by_training(found, {("m", 1): table, ("m", 2): table}, 1, {"m": pd.DataFrame({"loss": [0.1, 0.2]}, index)})
-    assert each.index.tolist() == [("m", 1), ("m", 2)] and each["with functions"].tolist() == [2, 1]
-    assert each.cases.tolist() == ["o→v", "v→s, o→v"] and each.positional.tolist() == [0.95, 0.5]
-    assert np.isnan(each.difference.iloc[0]) and each.difference.iloc[1] == 1  # of two heads the costlier one has functions
-
-
-def test_examples_have_the_numbers_of_the_table_where_the_head_is_the_same():
-    row = {"model": "m", "relation": "dobj", "direction": UP, "layer": 2, "head": 1, "accuracy held out": 0.7}
-    relations = pd.DataFrame([row | {"offset baseline": 0.4, "passes": True, "side": "for", "offset": -2.0}])
-    one = {
-        "function": "dobj",
-        "model": "m",
-        "label": "o→v",
-        "layer": 1,
-        "head": 0,
-        "score": 0.6,
-        "needed": 0.6,
-        "passes": False,
-    }
-    rare = one | {"function": "rare", "label": "rare"}
-    same, other, third = measured.held_numbers([one, one | {"head": 1}, rare], relations, {"rare": {"m": "open"}})
-    of = {"passes": True, "side": "for", "guess": -2}
-    assert same == one | of | {"score": 0.7, "needed": 0.5, "other": False}
-    assert other == one | of | {"head": 1, "other": True} and third == rare | {"side": "open"}  # its case passes
-
-
-def test_what_is_said_of_functions_follows_the_numbers(tmp_path):
-    best = pd.DataFrame({"score": [0.5, 0.4], "low": 0.45, "high": 0.52, "best at random": 0.1}, ["a", "b"])
-    rare = pd.DataFrame({"two rarest": [0.2, 0.48], "low": 0.46, "high": 0.51, "best at random": 0.33})
-    sides = {"positional": ["against"] * 2, "rare": ["against", "open"]}
-    assert said.others(best, rare, sides, {}, {}) == (
-        "One offset: 2 fail; the best head reaches 50 % (random weights: 10 %). Rare tokens: 1 fails and 1 is undecided; the"
-        " best head reaches 48 [46, 51] % (random weights: 33 %)."
-    )
-    none = rare.assign(**{"two rarest": float("nan")})
-    assert "best head reaches – (" in said.others(best, none, sides | {"rare": ["against"]}, {}, {})
-    assert "Rare tokens: 1 passes and 1 is" in said.others(best, rare, sides | {"rare": ["for", "open"]}, {}, {})
-    there = pd.DataFrame({"score": [0.6], "two_rarest": 0.4}, ["encoder"])
-    of = {"x text: a": {"positional": there, "rare": there}}
-    told = said.others(best, rare, sides, of, of)
-    assert "50 % (a: 60 %; random weights: 60 %)" in told and "51] % (random weights: 40 %)" in told
-    for track in ("controlled", "natural"):
-        tables = tmp_path / track / "06_do_measures_agree" / "tables"
-        tables.mkdir(parents=True)
-        pd.DataFrame({"criterion": ["syntactic"], "heads": 13.3}).to_csv(tables / "contest.csv")
-        gains = pd.DataFrame(
-            {"difference": [2.8, -0.9, 0.3], "low": -1, "high": 3}, ["gradient, example", "syntactic", "positional"]
-        )
-        pd.concat({"random": gains}, axis=1).to_csv(tables / "contest_paired.csv")
-    told = said.kept(tmp_path)
-    assert "on generated text with 13 encoder heads gradient +2.8 [-1.0, +3.0], syntactic -0.9 [-1.0, +3.0] and" in told
-    near = SimpleNamespace(side="open", value=11.0, threshold=10.0)
-    seen = SimpleNamespace(number="2 of 8 cases", verdict="partly", rows=[near])
-    told = said.elsewhere(dict.fromkeys(("positional", "syntax"), seen) | {"rare": SimpleNamespace(number="")}, "natural", "p")
-    assert told.endswith("2 of 8 cases (*partly*); syntactic 2 of 8 cases significantly, 1 more by estimate (*partly*).")
-    told = said.on_natural(study.ROOT / "figures")
-    assert (
-        "EN-FR europarl 3 of 48; EN-FR europarl, deep decoder 0 of 48;" in told
-        and "9 of 48, 1 of them positional; 3 of" in told
-    )
-    assert functions.way("v→adv") == "word→adverb" and functions.way("v→o") == "verb→object"
-
-
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
     rows = {(kind, layer, head): value for layer, values in enumerate(layers) for head, value in enumerate(values)}
     return pd.Series(rows).rename_axis(["kind", "layer", "head"])
@@ -625,7 +513,7 @@ def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
 def by_sentence(values: list[list[float]], heads: pd.MultiIndex, rule: str) -> BySentence:
     """Relevance of each sentence, which has one target."""
     raw = np.array(values)
-    return BySentence(heads, raw, raw, np.ones(len(raw)), pd.DataFrame(), rule)
+    return BySentence(heads, raw, np.ones(len(raw)), rule, raw, pd.DataFrame())
 
 
 def test_dominance_is_of_magnitudes():

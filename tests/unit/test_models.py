@@ -146,10 +146,17 @@ def test_incomplete_folders(checkpoint, tmp_path, name, damage):
         models.load(folder)
 
 
-def test_a_model_of_another_kind(tmp_path):
-    tiny_model("bert").save_pretrained(tmp_path)
-    with pytest.raises(StudyError, match="BertConfig"):
-        models.load(tmp_path)
+@pytest.mark.parametrize("family", ["llama", "bert", "bare bert"])
+def test_decoders_and_encoders_with_and_without_an_output_layer(family, checkpoint, tmp_path):
+    models.load_tokenizer(checkpoint).save_pretrained(tmp_path)
+    saved = tiny_model(family.removeprefix("bare "))
+    saved = saved.bert if family == "bare bert" else saved
+    saved.save_pretrained(tmp_path)
+    model, tokenizer = models.load(tmp_path)
+    assert type(model) is type(saved) and not model.training and tokenizer.pad_token == "<pad>"
+    weights = model.state_dict()  # a bare model has a pooler, which was not saved
+    torch.testing.assert_close({name: weights[name] for name in saved.state_dict()}, {**saved.state_dict()}, rtol=0, atol=0)
+    assert {site.kind for site in heads.sites(model)} == {"decoder" if family == "llama" else "encoder"}
 
 
 @pytest.mark.parametrize("name", ["translator", "summarizer"])

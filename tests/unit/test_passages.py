@@ -1,16 +1,18 @@
-"""A model that continues texts with a text file: passages, batches, a head's attention; docs/library.md's ten lines."""
+"""Text for a model of anybody's: passages, pairs, batches; docs/use.md's lines."""
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers.models import WordLevel
+from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
+from helpers import models
 from helpers.heads import index, load
 from helpers.runs import passages
 from helpers.study import ROOT, StudyError
@@ -23,7 +25,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("llama")
     tiny_model("llama", max_position_embeddings=128).half().save_pretrained(place / "model")
     words = {"<pad>": 0, "<s>": 1, **{f"w{number}": number for number in range(2, VOCABULARY)}}
-    split = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
+    split = Tokenizer(WordLevel(words, unk_token="<pad>"))
     split.pre_tokenizer = pre_tokenizers.Whitespace()
     PreTrainedTokenizerFast(tokenizer_object=split, bos_token="<s>", pad_token="<pad>").save_pretrained(place / "model")
     (place / "text.txt").write_text(" ".join(f"w{2 + number * number % 58}" for number in range(1000)))
@@ -32,18 +34,31 @@ def folder(tmp_path_factory):
 
 
 def test_a_text_in_passages(folder):
-    found = passages.of_file(folder / "model", folder / "text.txt", many=5, few=2)
-    assert [sum(len(batch["input_ids"]) for batch in part) for part in (found.dev, found.few, found.test)] == [5, 2, 5]
-    whole = [2 + number * number % 58 for number in range(1000)]
-    size = passages.LENGTH - 1
+    found = passages.of_file(folder / "model", folder / "text.txt", many=6, few=2)
+    counts = [sum(len(batch["input_ids"]) for batch in part) for part in (found.dev, found.few, found.test)]
+    assert counts == [6, passages.ROWS, 6]
+    whole, size = [2 + number * number % 58 for number in range(1000)], passages.LENGTH
     for start, part in ((0, found.dev), (size, found.test)):
-        ids = part[0]["input_ids"]
-        assert ids[0].tolist() == [1, *whole[start : start + size]]
-        assert (ids[:, 0] == 1).all() and ids.shape[1] == passages.LENGTH
-    assert torch.equal(found.few[0]["labels"], found.dev[0]["input_ids"][:2]) and found.model.dtype == torch.float32
-    shown = found.attention(("decoder", 1, 2))
-    assert shown["title"] == "decoder layer 2 head 3" and shown["rows"][0] == f"w{whole[size]}"
-    assert shown["weights"].shape == (passages.SHOWN, passages.SHOWN) and shown["weights"].sum(1) == pytest.approx(1, abs=1e-5)
+        assert part[0]["input_ids"][0].tolist() == whole[start : start + size]
+        assert part[0]["input_ids"][1].tolist() == whole[start + 2 * size : start + 3 * size]
+    assert torch.equal(found.few[0]["labels"], found.dev[0]["input_ids"]) and found.model.dtype == torch.float32
+
+
+def test_passages_begin_as_the_tokenizer_says(folder):
+    model, tokenizer = models.load(folder / "model")
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    dev, test = passages.halves(model, tokenizer, folder / "text.txt")
+    rows = torch.cat([batch["input_ids"] for batch in dev + test])
+    assert (rows[:, 0] == 1).all() and (rows[:, 1:] > 1).all() and rows.shape[1] == passages.LENGTH
+    assert len(rows) == 1000 // (passages.LENGTH - 1)
+
+
+def test_english_is_plain():
+    text = passages.english()
+    assert 1500 < len(text.split()) < 5000
+    assert not re.search(r"``|:func:|>>>|====|\*\*|\.\. |__", text)
+    assert all(re.fullmatch(r"[A-Z].*[.:]", paragraph) for paragraph in text.split("\n\n"))
+    assert "The first one, fetch_20newsgroups, returns a list of the raw texts" in text
 
 
 @pytest.mark.parametrize(("text", "said"), [("none.txt", "Cannot read"), ("short.txt", "2 tokens")])
@@ -52,12 +67,23 @@ def test_what_is_no_text_is_refused(folder, text, said):
         passages.of_file(folder / "model", folder / text, 5, 2)
 
 
-def test_an_encoder_decoder_continues_nothing(folder, tmp_path):
-    tiny_model("marian").save_pretrained(tmp_path)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (tmp_path / name).write_bytes((folder / "model" / name).read_bytes())
-    with pytest.raises(StudyError, match="encoder-decoder"):
-        passages.of_file(tmp_path, folder / "text.txt", 5, 2)
+def test_an_encoder_decoder_reads_pairs(folder, tmp_path):
+    tokenizer = models.load_tokenizer(folder / "model")
+    lines = [f"w{n} w{n + 1}\tw{n + 2} w{n + 3} w{n + 4}" for n in range(2, 12)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines) + "\n")
+    for family in ("marian", "t5"):
+        model = tiny_model(family)
+        dev, test = passages.halves(model, tokenizer, tmp_path / "pairs.tsv")
+        assert sum(len(batch["labels"]) for batch in dev) == sum(len(batch["labels"]) for batch in test) == 5
+        assert dev[0]["input_ids"][0, :2].tolist() == [2, 3] and test[0]["labels"][0, :3].tolist() == [5, 6, 7]
+        for text in (folder / "text.txt", ""):
+            with pytest.raises(StudyError, match="a source, a tab and its target"):
+                passages.halves(model, tokenizer, text)
+
+
+def test_an_encoder_predicts_nothing(folder):
+    with pytest.raises(StudyError, match="BertForMaskedLM is an encoder"):
+        passages.halves(tiny_model("bert"), models.load_tokenizer(folder / "model"))
 
 
 def test_the_ten_lines_run_as_the_page_shows_them(folder, tmp_path, monkeypatch):
@@ -78,19 +104,22 @@ def test_the_ten_lines_run_as_the_page_shows_them(folder, tmp_path, monkeypatch)
     assert not torch.equal(made, load(folder / "model").generate(**prompt, num_beams=4, max_new_tokens=20)[0])
 
 
-@pytest.mark.parametrize("family", ["marian", "gpt2"])
-def test_the_recipe_of_notebook_00_runs_as_printed(family, folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    tiny_model(family).save_pretrained("model")
-    page = (ROOT / "notebooks" / "py" / "00_your_own_model.py").read_text(encoding="utf-8")
-    pairs, text, both = (re.sub("^# ?", "", code, flags=re.M) for code in re.findall("```python\n(.*?)# ```", page, re.S))
-    both = both.replace("assert best.beaten == best.draws", "assert best.beaten >= 0")  # no random model's choice beats chance
-    own = re.sub('"[^" ]*/[^" ]*"', '"model"', (pairs if family == "marian" else text) + both)
-    scope = {}
-    exec(own if family == "marian" else own.replace("AutoModelForSeq2SeqLM", "AutoModelForCausalLM"), scope)
-    total = len(scope["table"])
-    assert set(scope["table"]) == {"gradient, example", "leave-one-out"} and scope["table"].notna().all(axis=None)
-    assert len(index(load("pruned"))) == total - total // 4 and type(scope["model"]).__module__ != "transformers"
-    prompt = scope["tokenizer"]("w2 w3", return_tensors="pt")
-    assert scope["model"].generate(**prompt, max_new_tokens=4).shape[1] > 1
+def front():
+    """The code of the front page, and what it prints there."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", text, re.DOTALL).groups()
+
+
+@pytest.mark.pretrained
+def test_the_front_page_prints_what_its_code_prints(capsys):
+    code, shown = front()
+    exec(code, {})
+    assert capsys.readouterr().out.split() == shown.split()
+
+
+def test_the_code_of_the_front_page_runs_on_a_model_of_anybody_s(folder, capsys):
+    code = front()[0].replace('"smollm2"', repr(str(folder / "model"))).replace("// 10", "// 4")  # it has eight heads
+    code = code.replace("halves(model, tokenizer)", f"halves(model.float(), tokenizer, {str(folder / 'text.txt')!r})")
+    assert code.count(str(folder)) == 2
+    exec(code, scope := {})
+    assert "with 6\n" in capsys.readouterr().out and len(index(scope["model"])) == 6

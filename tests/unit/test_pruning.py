@@ -142,7 +142,7 @@ def test_l0_removes_the_heads_whose_gates_closed(swept):
 def test_removing_at_once(swept):
     sweep = swept["encoder"]
     subject, shot = start_of(sweep), l0.runs.one_shot(sweep)
-    # counted of the kinds in question, as `helpers.methods.l0.tables.quality` counts them: both stand on one axis
+    # counted of the kinds in question, as `helpers.experiments.pruning.quality` counts them: both stand on one axis
     kept = {counts(l0.runs.retained(run), "encoder") for run in of_l0(sweep).values()}
     assert set(shot.by) == {*map(l0.runs.called, l0.runs.CRITERIA), "random"} and set(shot.heads) == kept
     dev = list(subject.batches(first=16))
@@ -184,7 +184,7 @@ def test_a_pretrained_model_can_be_swept(swept, tmp_path):
         tmp_path / "tiny-marian", corpus, "marian", 200, d_model=16, max_position_embeddings=128, **sizes
     )
     few = {"pruning.penalties": [1.0], "pruning.penalties_all": [1.0], "pruning.compared": [1.0],
-           "pruning.criteria": ["confidence"], "pruning.variants": False, "pruning.at_once": 2}  # fmt: skip
+           "pruning.criteria": ["confidence"], "pruning.variants": False}  # fmt: skip
     encoder, every = l0.runs.sweeps(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
     assert encoder["start"]["files"] == [study.digest(checkpoint / "model.safetensors")]  # known by its files
     assert encoder["start"]["corpus"] == corpus and list(every["runs"]) == ["control", "L0 1"]

@@ -11,6 +11,7 @@ import pytest
 
 from helpers import corpora, study
 from helpers.measures import measured
+from helpers.measures.sentence import ONE_SENTENCE
 from helpers.methods import contest
 from helpers.publish import archives
 from helpers.runs import outputs, subjects, training
@@ -55,6 +56,25 @@ def test_what_is_published_is_read_in_an_empty_store_without_training(made, tmp_
     assert not (tmp_path / "elsewhere" / "work").exists()
 
 
+def test_a_cell_is_published_while_it_stands_in_its_notebook(made, tmp_path, monkeypatch):
+    model, _ = made
+    source = "def shape():\n    return pd.DataFrame({'x': [1]})"
+    notebook = tmp_path / "notebooks" / "py" / "03_l0_pruning.py"
+    study.write_text(notebook, f"# %%\n{source}\n")
+    monkeypatch.setattr(study, "ROOT", tmp_path)
+    spec = {"notebook": notebook.stem, "function": "shape", "code": source, "reads": [["model", model.spec]], "arguments": {}}
+    cell = study.kind("cell").of(spec)
+    study.make(cell, build=lambda spec, place: study.write_text(place.results / "table.csv", "x\n1\n"))
+    archives.publish({"other": []})
+    assert published.index().keys() == {cell.key}
+    shutil.rmtree(cell.folder)
+    archives.publish({"other": []})  # from a store that never ran the notebook
+    assert published.index().keys() == {cell.key} and (cell.results / "table.csv").read_text() == "x\n1\n"
+    study.write_text(notebook, source.replace("1", "2"))
+    archives.publish({"other": []})
+    assert not published.index()
+
+
 def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_path, monkeypatch):
     model, _ = made
     text = corpora.recipe(model.spec["corpus"])
@@ -72,7 +92,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
 def test_natural_text_is_never_published(made, monkeypatch):
     text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
-    trained = {"what": measured.TYPICAL.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
+    trained = {"what": ONE_SENTENCE.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
     shown = study.Recipe(study.kind("analysis"), trained)
     for recipe in (text, said, shown):
         assert archives._shows_text(recipe) and not archives.publishable(recipe)

@@ -2,41 +2,14 @@
 
 import numpy as np
 import pandas as pd
-import pytest
-import torch
 
-from helpers.drawing import MODELS, PRINTED
-from helpers.measures import figures, measured
-from helpers.measures.functions import DIRECTIONS
-from helpers.methods import l0
+from helpers.measures import figures
 
 WORDS = ["the", "old", "man", "sleeps", "."]
 
 
 def texts(axis):
     return [text.get_text() for text in axis.texts if text.get_text()]
-
-
-def test_an_arc_below_is_as_thick_as_the_attention_and_one_above_leads_where_it_should_look():
-    weights = np.array([0.0, 0.5, 0.25, 0.25, 0.0])
-    hit = {"words": WORDS, "query": 3, "wanted": [2], "weights": weights}
-    head = {"function": "nsubj", "label": "v→s", "layer": 1, "head": 3, "score": 0.4, "needed": 0.5, "passes": False}
-    figure = figures.hits_and_misses([head | {"hit": hit, "miss": None}])
-    seen, empty = figure.axes
-    assert seen.get_title("left") == "verb→subject: layer 2 head 4, 40 %, needs 50 % (offset 40 + 10): FAILS"
-    guessed = figures.hits_and_misses([head | {"hit": hit, "miss": None, "side": "open", "guess": -1}]).axes[0]
-    assert guessed.get_title("left").endswith("UNDECIDED") and guessed.lines[0].get_marker() == "^"
-    other = figures.hits_and_misses([head | {"hit": hit, "miss": None, "side": "for", "other": True, "passes": True}]).axes[0]
-    assert other.get_title("left").endswith("40 + 10); held-out head PASSES")
-    near = figures.hits_and_misses([head | {"score": 0.9953, "hit": hit, "miss": None}]).axes[0]
-    assert ", 99.5 %, needs" in near.get_title("left")
-    assert texts(seen) == ["hit", *WORDS] and texts(empty)[0].startswith("no miss")
-    (best,) = measured.best_of_models({"a": [head], "b": [head | {"score": 0.3, "needed": 0.2}]})
-    assert best == head | {"score": 0.3, "needed": 0.2, "model": "b"}
-    above = [line for line in seen.lines if line.get_ydata().max() > 0.2]
-    below = [line for line in seen.lines if line.get_ydata().min() < -0.2]
-    assert len(above) == 1 and len(below) == 3
-    assert sorted(line.get_linewidth() - 0.4 for line in below) == pytest.approx([4.5 * w for w in (0.25, 0.25, 0.5)])
 
 
 def test_relevance_through_a_sentence_is_drawn_top_down():
@@ -56,57 +29,3 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     deep = sentence | {"flow": np.arange(30.0).reshape(2, 5, 3)}
     above = figures.through_a_sentence(deep, 0).axes[0]  # only where relevance enters, leaves the head's layer, and ends
     np.testing.assert_array_equal(above.images[0].get_array(), deep["flow"][0][[4, 1, 0]])
-
-
-def test_the_penalty_of_a_gate_is_its_probability_of_being_open():
-    gate = l0.HardConcrete(torch.tensor(1.0), 0.33)
-    density, price, ends = l0.figures.gate_and_price(gate, [-2.0, 0.0, 1.0]).axes
-    assert price.get_title() == f"penalty: {float(gate.p_open()):.2f} λ"
-    assert price.lines[-1].get_ydata()[0] == pytest.approx(float(gate.p_open()))
-    said = {text.get_text() for axis in (density, ends) for text in axis.texts}
-    assert {f"{float(gate.p_closed()):.2f}", f"{float(gate.p_full()):.2f}"} <= said
-
-
-def test_texts_stand_beside_the_printed_losses_and_hollow_ones_are_left_out():
-    names = [("a", "one_2016"), ("b", "one_2016"), ("floor", "one_2016"), ("a", "two")]
-    columns = {
-        "method": ["L0", "gradual", "no encoder attention", "L0"], "encoder": [6, 6, 0, 6], "total": 24,
-        "change": [-1.0, -9.0, -4.0, -3.0], "worth": [4, 4, 4, 0.5], "share": [0.75, 0.75, 0.0, 0.75],
-    }  # fmt: skip
-    index = pd.MultiIndex.from_tuples(names, names=["run", "test set"])
-    table = pd.DataFrame(columns | {"share_low": 0.5, "share_high": 1.0, "over": "trainings"}, index)
-    points = l0.tables.beside_other_texts({"x": table})
-    own = points[points.series == "x, One"].set_index("panel")
-    assert own.value.tolist() == [-1.0, 75.0, 0.0] and own.kept.tolist() == [25.0, 25.0, 0.0]
-    assert set(points.series) == {"x, One", "printed, EN-RU WMT", "printed, EN-RU OpenSubtitles"}
-    assert np.isnan(own.low.iloc[0]) and [own.low.iloc[1], own.high.iloc[1], own.over.iloc[1]] == [50, 100, "trainings"]
-    assert points[points.series.str.endswith("WMT")].set_index("kept").value.to_dict() == {100.0: 0.0, 100 * 10 / 48: -0.15}
-    change = l0.figures.beside_other_texts(points).axes[0]
-    assert any(line.get_marker() == PRINTED["marker"] for line in change.lines)
-    never = {"worth from the start": 0.9, "worth from the start_low": 0.8, "worth from the start_high": 1.1}
-    first = table.assign(**never, **{f"share from the start{end}": -0.5 for end in ("", "_low", "_high")})
-    first = pd.concat([first, first.xs("a", drop_level=False).rename({"a": "control"}).assign(method="further training")])
-    both = l0.tables.beside_other_texts({"x": table}, {"x": first})
-    shown = both[(both.panel == l0.figures.OF_NEVER) & (both.series == "x, One")]
-    assert shown[["kept", "value"]].values.tolist() == [[25.0, -50.0]]
-    level = both[(both.kept == 0) & (both.value != 0)]
-    assert level[level.series == "x, One"][["value", "low", "high"]].values.tolist() == [[-0.9, -1.1, -0.8]]
-    never = l0.figures.beside_other_texts(both).axes[2]
-    assert never.get_ylim() == (-40, 106)  # far below zero is cut off
-    alone = l0.tables.beside_other_texts({"x": table}, {"x": first}, least=0, alone=True)
-    assert {name for name in alone.series if not name.startswith("printed")} == {"x, One"}
-
-
-def test_a_case_stands_where_its_head_lies_above_the_baseline():
-    row = {"model": "m", "relation": "dobj", "direction": DIRECTIONS[1], "passes": True, "passes +10": True}
-    row |= {"offset baseline": 0.4, "accuracy held out": 0.7, "side": "for"}
-    weak = {"relation": "nsubj", "passes": False, "side": "against", "accuracy held out": 0.3}
-    rows = [row, row | {"model": "n", "passes": False, "side": "open"}, row | weak]
-    axis, other = figures.syntactic_cases(pd.DataFrame(rows)).axes
-    assert axis.get_title("left") == "m:\n1 of 2 pass" and other.get_title("left") == "n:\n0 of 1 pass"
-    dots = {round(float(line.get_xdata()[0])): line for line in axis.lines if line.get_marker() == "o"}
-    assert {at: dots[at].get_markerfacecolor() for at in dots} == {70: MODELS[0], 30: "#EFEFEF"}
-    (undecided,) = [line.get_markerfacecolor() for line in other.lines if line.get_marker() == "o"]
-    assert undecided == "#B5D4E9"
-    assert [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "|"] == pytest.approx([50, 50])
-    assert [bar.get_width() for bar in axis.patches] == pytest.approx([40, 40])

@@ -11,26 +11,26 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from benchmarks import figures as cost_figures
-from helpers import drawing, study
+from helpers import drawing, plots, study
 from helpers.measures import figures as measure_figures
-from helpers.methods import contest, coreference, grouping, l0
+from helpers.methods import contest, coreference
+from helpers.plots import basic, gates, groups, rows
 from helpers.publish import redraw
 from helpers.study import StudyError, values
 
 CURVES = {"one": pd.DataFrame({"step": [1, 2], "dev_loss": [3.0, 2.5], "heads": [8, 4]})}
-GATES = {0.1: pd.DataFrame({("encoder", 0, 0): [0.1, 0.9], ("encoder", 0, 1): [0.1, 0.2]}, [0, 5])}
+GATES = pd.DataFrame({"model": ["m", "m"], "heads": [2, 1], "change": [0.0, -1.0]})
 
 
 @pytest.fixture(scope="module")
 def drawn_once(tmp_path_factory):
-    """A run of a notebook with the figures "curves" and "gates" (an animation)."""
+    """A run of a notebook with the figures "curves" and "gates"."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("IPython.display.display", lambda _: None)
         drawing.style()
         run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path_factory.mktemp("redraw") / "run")})
         run.figure(drawing.training_curves(CURVES), "curves", split="dev")
-        run.animation(l0.figures.gate_closing_animation(GATES, frames=2), "gates")
+        run.figure(plots.curve(GATES, "heads", "change"), "gates")
     return run
 
 
@@ -43,11 +43,11 @@ def run(drawn_once, tmp_path, monkeypatch):
 
 
 def files(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".png", ".pdf", ".gif")}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".png", ".pdf")}
 
 
 def test_every_figure_function_is_redrawable():
-    for module in (contest.figures, cost_figures, coreference.figures, grouping.figures, l0.figures, measure_figures):
+    for module in (contest.figures, coreference.figures, basic, gates, groups, rows, measure_figures):
         for name, value in vars(module).items():
             own = inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
             if own:
@@ -66,7 +66,7 @@ def test_another_process_draws_the_same_bytes_and_imports_nothing_that_trains(ru
     done = subprocess.run([sys.executable, "-c", inspect.cleandoc(code)], capture_output=True, text=True, cwd=study.ROOT)
     assert done.returncode == 0, done.stderr
     assert files(tmp_path / "again" / run.name) == files(run.chapter.folder)
-    assert sorted(files(tmp_path / "again" / run.name)) == ["curves.pdf", "curves.png", "gates.gif"]
+    assert sorted(files(tmp_path / "again" / run.name)) == ["curves.pdf", "curves.png", "gates.pdf", "gates.png"]
 
 
 def test_a_change_of_style_reaches_the_chosen_figures_in_their_places(run, monkeypatch):
@@ -90,7 +90,7 @@ def test_a_figure_that_cannot_be_drawn_alone_says_so(run, figure, capsys):
         redraw.redraw(run.folder, ["curves"])
     redraw.main([str(run.folder)])
     drawn, left = capsys.readouterr().out.splitlines()
-    assert drawn.endswith("gates.gif") and f"{run.name}/curves" in left and run.command in left
+    assert drawn.endswith("gates.png") and f"{run.name}/curves" in left and run.command in left
 
 
 @pytest.mark.parametrize("damage", ["gone", "of another figure"])

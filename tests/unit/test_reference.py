@@ -3,11 +3,8 @@
 import nbformat.v4 as nb
 import pandas as pd
 import pytest
-import torch
 
-from helpers import study
-from helpers.methods.l0 import figures
-from helpers.methods.l0.gates import HardConcrete
+from helpers import plots, study
 from helpers.publish import reference
 from helpers.study import StudyError
 
@@ -44,7 +41,7 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "ROOT", tmp_path)
     monkeypatch.setattr("IPython.display.display", lambda _: None)
     run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "runs" / "tiny-controlled")})
-    run.figure(figures.hard_concrete([HardConcrete(torch.tensor(0.0))]), "gate", caption="A gate.")
+    run.figure(plots.gates({0: [0.0, 0.5, 1.0]}), "gate", caption="A gate.")
     run.table(pd.DataFrame({"a": [1]}), "numbers")
     old = tmp_path / "figures" / "controlled"
     study.write_text(old / "03_l0_pruning" / "stale.png", "")
@@ -59,7 +56,7 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
     assert "A gate." in (tmp_path / "figures" / "README.md").read_text(encoding="utf-8")
     others = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "runs" / "tiny-natural")})
     for name in ("hits_and_misses", "gate"):
-        others.figure(figures.hard_concrete([HardConcrete(torch.tensor(0.0))]), name, caption="Of others' sentences.")
+        others.figure(plots.gates({0: [0.0, 0.5, 1.0]}), name, caption="Of others' sentences.")
     kept = files(reference.place(others.folder, notebooks=False))
     assert any("gate" in name for name in kept) and not any("hits_and_misses" in name for name in kept)
 

@@ -86,11 +86,11 @@ def test_claims_are_judged_by_differences_paired_by_seed():
 def test_random_heads_are_matched_by_layer():
     index = heads.index(tiny_model("marian"))
     out = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 1, 3), ("cross", 1, 2)]
-    draws = [removal.matched(out, index, 1, draw) for draw in range(20)]
+    draws = [removal.matched(index, out, 1, draw) for draw in range(20)]
     for drawn in draws:
         assert Counter(head[:2] for head in drawn) == Counter(head[:2] for head in out)
         assert len(set(drawn)) == len(drawn) and set(drawn) <= set(index)
-    assert draws[0] == removal.matched(out, index, 1, 0)
+    assert draws[0] == removal.matched(index, out, 1, 0)
     assert len({head for drawn in draws for head in drawn if head[:2] == ("cross", 1)}) == 4, "every head can be drawn"
 
 

@@ -15,11 +15,12 @@ from torch.utils._pytree import tree_leaves
 from helpers import measures
 from helpers.heads import gate, index, inject, remove, sites
 from helpers.measures import lrp
-from helpers.measures.lrp import RULES, Explained, conservation, explain, signed
+from helpers.measures.lrp import RULES, SIGNED, Explained, Summed, conservation, explain, relevance, signed, summed
+from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import layout, play
 from helpers.study import StudyError
 from tests.reference import relevance as slow
-from tests.unit.tiny_models import tiny_batch, tiny_model
+from tests.unit.tiny_models import EAGER_ALONE, EVERY, tiny_batch, tiny_model
 
 VARIANTS = {  # marian: post-norm, swish; bart: post-norm, gelu
     "marian": {}, "bart": {}, "mbart": {}, "pegasus": {"activation_function": "relu"}, "t5": {},
@@ -287,16 +288,74 @@ STEP = [(0.25 + 0.5 + 0) / 3, (0.75 + 0.5 + 0) / 3, (2 / 0.001 - 1 + 0.75) / 3, 
 
 @pytest.mark.parametrize(
     ("normalise", "wanted"),
-    [("step", STEP), ("ratio", [3 / 8, 5 / 8, 6 / 3.001, -2.999 / 3.001]), (None, [1, 5 / 3, 2, -2.999 / 3])],
-)
-def test_the_three_normalisations(normalise, wanted):
-    for found in (by_hand(), by_hand().by_sentence()):
+    [
+        ("step", STEP), ("ratio", [3 / 8, 5 / 8, 6 / 3.001, -2.999 / 3.001]), (None, [1, 5 / 3, 2, -2.999 / 3]),
+        ("size", [3 / 3, 5 / 3, (3 + 3) / 3, (3.999 + 1) / 3]),  # of the two sentences, the first with two targets
+    ],
+)  # fmt: skip
+def test_the_normalisations(normalise, wanted):
+    rows = by_hand().by_sentence()
+    sums = [] if normalise == "step" else [Summed(rows.heads, rows.raw, rows.targets, "cp")]
+    for found in (by_hand(), rows, *sums):
         assert found.series(normalise).tolist() == pytest.approx(wanted)
         numerators, denominators = found.per_sentence(normalise)
         assert numerators.shape == denominators.shape == (2, 4)
         assert (numerators.sum(0) / denominators.sum(0)).tolist() == pytest.approx(wanted)
         frame = found.frame(normalise, 50)
         assert (frame.low <= frame.relevance + 1e-6).all() and (frame.relevance <= frame.high + 1e-6).all()
+
+
+@pytest.mark.parametrize("rule", SIGNED)
+def test_a_layer_whose_sum_is_negative_is_not_ranked_backwards(rule):
+    """Three heads speak for the predicted tokens, one against them and louder: by the ratio the most helpful comes last."""
+    model, batch = tiny_model("marian", 2).double(), batch_for("marian")
+    raw, ratio, size = (relevance(model, [batch], rule, way, "cross").loc["cross", 0] for way in (None, "ratio", "size"))
+    for_them = raw > 0
+    assert raw.sum() < 0 and for_them.sum() == 3
+    assert ratio[for_them].rank().tolist() == (-raw[for_them]).rank().tolist()
+    assert size[for_them].rank().tolist() == raw[for_them].rank().tolist() and (size >= raw.abs()).all()
+
+
+@pytest.mark.parametrize("rule", SIGNED)
+@pytest.mark.parametrize("family", [name for name in EVERY if name != "umt5"])
+def test_sums_over_targets_are_one_backward_pass(family, rule):
+    """Those of relevance target by target: by replay where there is one, else by a pass for each target."""
+    model, batch = tiny_model(family, attention="eager" if family in EAGER_ALONE else "sdpa").double(), tiny_batch(family)
+    batch.pop("decoder_attention_mask", None)
+    batch["labels"][1, 1 if family == "mbart" else 0 :] = -100  # no target, which mBART cannot shift
+    batches = [batch | {"index": torch.tensor([4, 7, 2])}, tiny_batch(family, 3) | {"index": torch.tensor([2, 5, 9])}]
+    wanted = explain(model, batches, rule).by_sentence()
+    passes = []
+    hook = sites(model)[-1].projection("out").register_full_backward_pre_hook(lambda part, slopes: passes.append(part))
+    found = summed(model, batches, rule)
+    hook.remove()
+    assert len(passes) == 2
+    assert (
+        gap(found.raw, wanted.raw) < (1e-6 if family == "opt" else 1e-12) and found.targets.tolist() == wanted.targets.tolist()
+    )
+    assert found.heads.equals(wanted.heads) and np.abs(wanted.raw).max() > 0.1
+    for way in ("ratio", "size", None):
+        pd.testing.assert_series_equal(relevance(model, batches, rule, way), found.series(way))
+
+
+def test_sums_are_split_by_memory_and_are_not_for_a_rule_that_rescales():
+    model, batch, seen = small("opt"), long_batch("opt", 40), []
+    whole = summed(model, [batch], "cp").raw
+    hook = model.register_forward_pre_hook(lambda _, args, fed: seen.append(len(fed["input_ids"])), with_kwargs=True)
+    for memory, rows in ((3.5, [3]), (1.5, [1, 1, 1])):
+        seen.clear()
+        needed = Graph(model, "cp", ("decoder",)).numbers(40) * 8 / 2**30
+        assert gap(summed(model, [batch], "cp", memory=memory * needed).raw, whole) < 1e-6
+        assert seen == rows
+    hook.remove()
+    with Held() as held:
+        summed(model.float(), [batch], "cp", memory=3.5 * needed)
+    model.double()
+    assert 0 < held.peak < 3.5 * needed * 2**30
+    with pytest.raises(StudyError, match="'alpha_beta'"):
+        summed(model, [batch], "alpha_beta")
+    with pytest.raises(StudyError, match="'step'"):
+        summed(model, [batch], "cp").series("step")
 
 
 def test_sums_say_how_well_the_division_is_conditioned():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import re
 import subprocess
 
+import pandas as pd
 import pytest
+import torch
 
 from helpers import study
-from helpers.study import StudyError
+from helpers.study import StudyError, recipe
 
 CODE = '''
 """Module."""
@@ -208,3 +211,49 @@ def test_what_is_said_of_the_code_leaves_the_index_of_git_alone(tmp_path, monkey
     assert (tmp_path / ".git" / "index").read_bytes() == before
     study.write_text(tmp_path / "helpers" / "a.py", "a = 2\n")
     assert study.provenance()["commit"].endswith("+changes")
+
+
+SCORES = """
+def scores(first, factor):
+    return pd.DataFrame({"x": [first, factor * first]})
+"""
+
+
+def defined(tmp_path, text):
+    """The function `scores` of a text, as a notebook's cell defines it."""
+    path = tmp_path / f"cell_{len(text)}.py"
+    study.write_text(path, text)
+    space = {"pd": pd, "ran": []}
+    exec(compile(text.replace("    return", "    ran.append(1)\n    return"), str(path), "exec"), space)
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(True), str(path))
+    return space["scores"], space["ran"]
+
+
+def test_what_a_cell_made_is_read_again_until_its_code_or_arguments_change(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(recipe.published, "offers", lambda *_: False)
+    run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "out")})
+    first, ran = defined(tmp_path, SCORES)
+    assert [run.stored(first, first=2, factor=3).x.tolist() for _ in range(2)] == [[2, 6]] * 2 and len(ran) == 1
+    assert run.stored(first, first=2, factor=4).x.tolist() == [2, 8] and len(ran) == 2
+    other, ran = defined(tmp_path, SCORES.replace("factor * first", "first + factor"))
+    assert run.stored(other, first=2, factor=3).x.tolist() == [2, 5] and len(ran) == 1
+    assert [thing["kind"] for thing in run.read()] == ["cell"] * 3
+    made = study.at(tmp_path / "runs" / "cell" / run.read()[0]["key"])
+    assert made.key == run.read()[0]["key"] and "def scores" in made.spec["code"]  # the key follows from the manifest
+    with pytest.raises(StudyError, match="run 03_l0_pruning"):
+        made.kind.build(made.spec, None)
+
+
+def test_a_changed_cell_is_told_and_does_not_fail():
+    library = torch.tensor([1.0, 2.0])
+    assert study.compare(library + 1e-7, library) == "The library computes the same."
+    assert study.compare(library + torch.tensor([0.0, 0.25]), library).endswith("differ by up to 0.25.")
+
+
+def test_the_first_cell_says_which_run_sentences_tell_of(tmp_path):
+    told = {}
+    for name, changes in {"published": {}, "output": {"output": str(tmp_path)}, "seed": {"seed": 2}}.items():
+        told[name] = study.begin("03_l0_pruning", changes).summary()
+    assert all("the published run" in text for text in told.values())
+    assert ["This run is another one" in text for text in told.values()] == [False, False, True]

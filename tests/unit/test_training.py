@@ -15,6 +15,7 @@ from torch.testing import assert_close
 
 from helpers import heads, models, study
 from helpers.corpora import Pair, tokens
+from helpers.methods import l0
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
@@ -65,6 +66,30 @@ def test_rate_is_the_papers():
         wanted = factor * min(step**-0.5, step * 16_000**-1.5)
         assert training.learning_rate(step, given) == pytest.approx(wanted, rel=1e-12)
     assert training.learning_rate(1, plan(warmup=0, learning_rate=0.1)) == 0.1
+
+
+def gated(seed=0):
+    """A frozen decoder of today with gates that learn."""
+    torch.manual_seed(seed)
+    return l0.Gated(tiny_model("llama", vocab_size=SIZE).requires_grad_(False), ("decoder",), start=(1.0, 2.0), rate=50.0)
+
+
+def test_gates_alone_learn_on_a_frozen_model_and_go_on_where_they_were_saved(tmp_path):
+    def train(work, look=None):
+        model = gated()
+        priced = lambda model, batch: l0.objective(model, batch, 0.0, 0.05)  # noqa: E731
+        return model, training.fit(model, epochs, DEV, plan(average=2), work, seed=3, objective=priced, look=look)
+
+    model, history = train(tmp_path / "one")
+    start = gated()
+    assert_close(model.model.state_dict(), start.model.state_dict(), rtol=0, atol=0)
+    assert (model.gates.log_alpha - start.gates.log_alpha).abs().min() > 0.1 and len(history) == 4
+    assert all(weight.grad is None for weight in model.model.parameters())
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "two", lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 7 else None)
+    saved = torch.load(tmp_path / "two" / "checkpoint.pt")
+    assert set(saved["model"]) == {"scaled", "taken", "kept"} == set(saved["state"]["kept"][0])
+    assert_same(train(tmp_path / "two"), (model, history))
 
 
 def test_cooldown_ends_near_zero():
@@ -365,3 +390,8 @@ def test_a_control_without_encoder_heads():
 
 def test_dev_batches_are_four_times_as_large_as_memory_allows():
     assert [training.held_out({"batch_tokens": tokens}) for tokens in (1024, 16_384, 65_536)] == [4096, 65_536, 65_536]
+
+
+def test_a_training_that_is_never_evaluated_is_refused(tmp_path):
+    with pytest.raises(study.StudyError, match="evaluate_every"):
+        training.fit(torch.nn.Linear(1, 1), None, [], {"steps": 1, "evaluate_every": 0}, tmp_path, 1)

@@ -25,7 +25,6 @@ CHANGED = {  # groups that are settled before stage 1 ends, but not at the first
     "grouping.parts": ["peers", "ablations", "numbers", "strengths"],
     "grouping.ladder": [{"head": 2}, {"head": 4, "seeds": 2}], "grouping.ablation_seeds": 2, "grouping.more_heads": 8,
     **{f"grouping.today.{name}": value for name, value in _TASK.items()}, "grouping.today.text": "stories",
-    "grouping.today.votes": 3, "grouping.today.penalties": [0.0, 0.2], "grouping.today.left": [3], "grouping.today.draws": 2,
     "grouping.beam": 1, "grouping.converged": 1, "grouping.converged_steps": 6, "grouping.gates.rate": 0.3,
 }  # fmt: skip
 
@@ -38,11 +37,6 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 def rows(kind: str = subjects.TRANSLATION, changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows of a task."""
     return grouping.runs.rows_of(settings(changes), kind, SEED)
-
-
-def today() -> dict[str, dict[str, Any]]:
-    """The rows of a decoder of today's make, whose text is that of language modelling."""
-    return grouping.runs.today(settings(), SEED)
 
 
 def start(changes: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import measures, study
+from helpers.experiments import pruning
 from helpers.methods import l0
 from helpers.runs import subjects
 
@@ -21,7 +22,7 @@ def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
     settings = study.settings("tiny", CHANGED)
     subject = subjects.of_name(settings, NAME, 1)
     sweep = l0.runs.sweep(settings, NAME, subject.run.spec, ("encoder",), 1)
-    for run in l0.tables.l0_runs(sweep):
+    for run in pruning.l0_runs(sweep):
         study.make(l0.runs.run(run))
     table = measures.confidence(subject.model, subject.batches()).to_frame()
     table = table.join(

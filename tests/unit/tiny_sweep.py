@@ -12,7 +12,7 @@ CHANGED = {  # trained for long enough to have something to lose; some prices cl
     "training.steps": 150, "training.learning_rate": 1e-2, "training.warmup": 20, "training.evaluate_every": 75,
     "pruning.evaluate_every": 1, "pruning.start": 0.5, "pruning.penalties": [0.003, 0.03, 1.0], "pruning.compared": [0.03],
     "pruning.draws": 2, "pruning.criteria": ["random", "confidence"], "pruning.penalties_all": [0.001, 0.03],
-    "pruning.scratch": [0.03], "pruning.at_once": 8,
+    "pruning.scratch": [0.03],
 }  # fmt: skip
 
 

@@ -29,7 +29,10 @@ CELLS = 2.0**27  # numbers in the gradients of the targets explained at a time
 
 def halved(x: Tensor) -> Tensor:
     """x, of whose gradient half goes on: a factor's share of the relevance of a product (Achtibat et al. 2024, equation 13)."""
-    return 0.5 * x + 0.5 * x.detach()
+    same = x.view_as(x)
+    if same.requires_grad:
+        same.register_hook(lambda slope: 0.5 * slope)
+    return same
 
 
 def proportional(x: Tensor, out: Tensor) -> Tensor:
@@ -64,46 +67,45 @@ class Graph:
             if not (known or compat.is_linear(module) or next(module.children(), None)):
                 raise StudyError(f"No relevance rule covers {name} ({type(module).__name__}).")
 
-    def explain(self, fed: Mapping[str, Tensor], live: Tensor) -> Found:
-        """Head relevance of all live targets of a batch: {(kind, layer): [B, n, heads]}."""
-        given: dict[int, Tensor] = {}
-        with torch.enable_grad(), self._linearised(given) as top:
-            logits = self.model(**fed, use_cache=False).logits.detach()
+    def explain(self, fed: Mapping[str, Tensor], live: Tensor, summed: bool = False) -> Found:
+        """Head relevance of all live targets of a batch: {(kind, layer): [B, n, heads]}, or their sums [B, heads].
+
+        All that the rules hold constant is the same for every target, so relevance is linear in what it starts from: the
+        sums are one backward pass from all targets at once.
+        """
+        with self._pass(fed) as (raw, logits, outputs):
             best = logits.argmax(-1, keepdim=True)
-            start = self._logits(top[0], logits).gather(-1, best).squeeze(-1)
-        outputs = [given[place] for place in range(len(self.sites))]
+            start = proportional(raw.gather(-1, best), logits.gather(-1, best)).squeeze(-1)
+        if summed:
+            return self._relevance(start, outputs, live.to(start))
         found: Found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
         targets = live.any(0).nonzero().flatten().tolist()
         for number, target in enumerate(targets):
             chosen = torch.zeros_like(start)
             chosen[:, target] = 1.0
-            slopes = torch.autograd.grad(start, outputs, chosen, retain_graph=number + 1 < len(targets))
-            for site, output, slope in zip(self.sites, outputs, slopes, strict=True):
-                product = (output.detach() * slope).unflatten(-1, (site.heads, site.head_dim))
-                found[site.kind, site.layer][:, target] = product.sum((1, 3))
+            for place, relevance in self._relevance(start, outputs, chosen, number + 1 < len(targets)).items():
+                found[place][:, target] = relevance
         return found
 
     def slopes(self, fed: Mapping[str, Tensor], labels: Tensor) -> Tensor:
         """Slope in each gate, by the rule, of a batch's loss (cross-entropy, nats, summed): float64 [all heads]."""
-        given: dict[int, Tensor] = {}
-        with torch.enable_grad(), self._linearised(given) as top:
-            logits = self.model(**fed, use_cache=False).logits.detach()
-            start = self._logits(top[0], logits)
+        with self._pass(fed) as (raw, logits, outputs):
+            start = proportional(raw, logits)
         check_finite(logits[labels != -100])
         truth = nn.functional.one_hot(labels.clamp(min=0), logits.shape[-1])
         rises = (logits.softmax(-1) - truth).masked_fill((labels == -100).unsqueeze(-1), 0.0)
-        outputs = [given[place] for place in range(len(self.sites))]
-        slopes = torch.autograd.grad(start, outputs, rises, allow_unused=True)
-        found = [torch.zeros(0, dtype=torch.float64)]
+        found = self._relevance(start, outputs, rises).values()
+        return torch.cat([torch.zeros(0, dtype=torch.float64), *(part.sum(0).cpu() for part in found)])
+
+    def _relevance(self, start: Tensor, outputs: list[Tensor], weights: Tensor, again: bool = False) -> Found:
+        """Relevance of heads {(kind, layer): float64 [B, heads]} that starts with these weights; `again` keeps the graph."""
+        slopes = torch.autograd.grad(start, outputs, weights, retain_graph=again, allow_unused=True)
+        found: Found = {}
         for site, output, slope in zip(self.sites, outputs, slopes, strict=True):
             product = torch.zeros_like(output) if slope is None else output.detach() * slope
-            found.append(product.double().unflatten(-1, (site.heads, site.head_dim)).sum((0, 1, 3)).cpu())
-        return torch.cat(found)
-
-    def _logits(self, raw: Tensor, logits: Tensor) -> Tensor:
-        """Logits [..., vocabulary] that have a gradient, from what the output layer gives: a cap is a factor of each."""
-        bias = compat.logits_bias(self.model)
-        return proportional(raw if bias is None else raw + bias, logits)
+            by_head = product.unflatten(-1, (site.heads, site.head_dim))
+            found[site.kind, site.layer] = by_head.sum((1, 3), dtype=torch.float64)
+        return found
 
     def numbers(self, length: int) -> float:
         """Numbers that one sentence of this length needs, about: its graph, and the gradients of one target."""
@@ -112,21 +114,23 @@ class Graph:
         return 2.0 * length * self.head.weight.shape[0] + 6.0 * length * block + maps
 
     @contextmanager
-    def _linearised(self, given: dict[int, Tensor]) -> Iterator[list[Tensor]]:
-        """The model's graph by the rule: `given` fills with inputs of output projections, the list with the output layer's."""
+    def _pass(self, fed: Mapping[str, Tensor]) -> Iterator[tuple[Tensor, Tensor, list[Tensor]]]:
+        """A forward pass by the rule: logits that have a gradient, but for a cap; logits without; what output maps read."""
         top: list[Tensor] = []
+        given: dict[int, Tensor] = {}
 
         def keep(place: int, module: nn.Module, args: tuple) -> tuple:
             given[place] = args[0] if args[0].requires_grad else args[0].detach().requires_grad_()
             return given[place], *args[1:]
 
-        with ExitStack() as undo, attending(self.model, self._attend):
+        with torch.enable_grad(), ExitStack() as undo, attending(self.model, self._attend):
             for module, hook in self._changes():
                 undo.callback(module.register_forward_hook(hook).remove)
             for place, site in enumerate(self.sites):
                 undo.callback(site.projection("out").register_forward_pre_hook(partial(keep, place)).remove)
             undo.callback(self.head.register_forward_hook(lambda module, args, out: top.append(out)).remove)
-            yield top
+            logits, bias = self.model(**fed, use_cache=False).logits.detach(), compat.logits_bias(self.model)
+            yield top[0] if bias is None else top[0] + bias, logits, [given[place] for place in range(len(self.sites))]
 
     def _changes(self) -> Iterator[tuple[nn.Module, Callable]]:
         """Modules that are not linear, or whose output is a factor, and what makes of their output what the rule says."""

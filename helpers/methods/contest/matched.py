@@ -58,7 +58,7 @@ def _at_once(subject: subjects.Subject, out: Mapping[str, list[list]], first: in
     gone = {criterion: [(kind, layer, head) for kind, layer, head in some] for criterion, some in out.items()}
     index = heads.index(model, ("encoder",))
     choices = [({"criterion": criterion, "draw": 0}, chosen) for criterion, chosen in gone.items()]
-    choices += [({"criterion": criterion, "draw": draw + 1}, removal.matched(chosen, index, draw))
+    choices += [({"criterion": criterion, "draw": draw + 1}, removal.matched(index, chosen, draw))
                 for criterion, chosen in gone.items() for draw in range(draws)]  # fmt: skip
     return pd.DataFrame(removal.at_once(model, choices, lambda left: {"dev_loss": training.dev_loss(left, dev)}))
 

@@ -18,6 +18,7 @@ import torch
 from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
+from helpers.experiments import pruning
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import lrp, removal
 from helpers.measures.reducers import evaluating
@@ -118,20 +119,14 @@ def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def recipes(job: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Recipe]:
-    """What is read of a job: its sweep, its head table, its contest and heads removed at once.
-
-    Parameters
-    ----------
-    at_once : bool
-        As `helpers.methods.l0.runs.recipes`, of its sweep.
-    """
+def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """What is read of a job: its sweep, its head table, its contest and heads removed at once."""
     yield tabled(_described(job), f"{job['name']}, seed {job['seed']}: head table")
     if job["first_order"]:
         yield FIRST_ORDER.of(_described(job), f"{job['name']}, seed {job['seed']}: first-order head table")
     if "sweep" in job:
         sweep = job["sweep"]
-        yield from l0.runs.recipes(sweep, at_once)
+        yield from l0.runs.recipes(sweep)
         for name, spec in contest(job).items():
             made = l0.runs.run(spec, f"{l0.runs.title(sweep)}: {name}")
             yield from (made, outputs.recipe(made, sweep["settings"]["pruning"]["beam"]))
@@ -168,7 +163,7 @@ def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.Data
         table, halves = table.join(more.drop(columns=UNIT)), halves.join(own.drop(columns=UNIT))
         unit = seconds[UNIT] / spent[UNIT]  # the two were made at other times, maybe on other machines
         seconds = {name: unit * value for name, value in spent.items()} | seconds
-    if "sweep" in job and l0.tables.l0_runs(job["sweep"]):
+    if "sweep" in job and pruning.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
     if entered:
         more, own = _entered(json.dumps(described, sort_keys=True), tuple(measures.table.MEASURES[name] for name in entered))
@@ -186,21 +181,6 @@ def _described(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
     described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder", "text") if name in job}
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
-
-
-def again(
-    settings: Mapping[str, Any], names: Sequence[str], seed: int
-) -> dict[tuple[str, int], tuple[dict[str, Any], study.Recipe]]:
-    """What `measured` takes and the training of every model that is trained with several seeds, by title and seed.
-
-    Nothing where the setting `seeds` asks for one.
-    """
-    found = {}
-    for job in (job for job in jobs(settings, names, seed) if "sweep" in job):
-        made = training.trained(job["sweep"]["start"], f"{job['name']}, seed {job['seed']}")
-        found[subjects.title(job["name"]), job["seed"]] = (_described(job), made)
-    titles = [title for title, _ in found]
-    return {place: pair for place, pair in found.items() if titles.count(place[0]) > 1}
 
 
 def at_hand(job: Mapping[str, Any]) -> bool:
@@ -413,10 +393,10 @@ def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series
 
 def closes_at(sweep: Mapping[str, Any]) -> pd.Series:
     """The least price (lambda) from which on L0 leaves a head closed at every higher one; inf where it never does."""
-    runs = sorted(l0.tables.l0_runs(sweep), key=lambda run: -run["method"]["penalty"])
+    runs = sorted(pruning.l0_runs(sweep), key=lambda run: -run["method"]["penalty"])
     found, closed = None, None
     for run in runs:
-        distribution, trace = l0.tables.gates(run)
+        distribution, trace = pruning.gates(run)
         shut = pd.Series(distribution.value()[-1].numpy() == 0, trace.columns)
         closed = shut if closed is None else closed & shut
         found = pd.Series(np.inf, trace.columns) if found is None else found
@@ -434,7 +414,7 @@ for _measure in (
     Measure("probing", "probing", "how far encoder attention follows coreference (Liu & Chen 2023)",
             "the head links mentions", coreference.probing, ("model", "explained", "mentions"), kinds=("encoder",)),
     Measure(SURVIVAL, "how long L0 keeps it", "number of prices at which the gate stays open, plus how likely it is open",
-            "the head stays longer", l0.tables.survival, ("sweep",)),
+            "the head stays longer", pruning.survival, ("sweep",)),
     Measure(CLOSES, "closes at", "the least price from which on L0 leaves the head closed", "the head stays longer",
             closes_at, ("sweep",), compared=False),
 ):  # fmt: skip
@@ -458,7 +438,7 @@ def removed_at_once(job: Mapping[str, Any], kind: study.Kind | None = None) -> s
     settings = sweep["settings"]["pruning"]
     described = {
         "table": _described(job), "kinds": list(sweep["kinds"]), "dev": settings["dev"], "draws": settings["draws"],
-        "like": l0.tables.l0_runs(sweep),
+        "like": pruning.l0_runs(sweep),
     }  # fmt: skip
     return (kind or AT_ONCE).of(described, f"{l0.runs.title(sweep)}: heads removed at once by every measure")
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from helpers.drawing import KIND_TITLES
+from helpers.experiments.pruning import NAMES
 from helpers.measures.lrp import RULES
 from helpers.measures.ranks import correlation
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import GROUP, TRUTH, named
 from helpers.methods.contest.runs import DECODER, ESTIMATES, SURVIVAL, UNIT
 from helpers.methods.contest.tables import EVERY, OTHER_TEXT, TRAINED, distinct, nested
-from helpers.methods.l0.tables import NAMES
 from helpers.reading import COLUMNS, count, ends, interval, listed, number
 from helpers.scores import intervals
 

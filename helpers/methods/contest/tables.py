@@ -11,6 +11,7 @@ import pandas as pd
 
 from helpers import study
 from helpers.drawing import KIND_TITLES
+from helpers.experiments import pruning
 from helpers.heads.families import KINDS
 from helpers.measures import measured, trainings
 from helpers.measures.matching import MATCHES, carried, matched
@@ -353,11 +354,11 @@ def trained_on(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) 
     prices = sweep["settings"]["pruning"]["compared"]
     if list(sweep["kinds"]) != ["encoder"] or not prices:
         return pd.DataFrame(columns=columns)
-    quality = l0.tables.quality(sweep, subject, 1).reset_index()
+    quality = pruning.quality(sweep, subject, pruning.draws(sweep, subject, 1, l0.runs.METHODS)).reset_index()
     known = quality[(quality.penalty == prices[0]) & ~quality.method.str.startswith("L0,")]
     chosen = []
     for number, row in enumerate(known.to_dict("records")):
-        criterion = TRAINED if row["method"] == l0.tables.NAMES["l0"] else row["method"]
+        criterion = TRAINED if row["method"] == pruning.NAMES["l0"] else row["method"]
         draw = number if criterion == RANDOM else 0
         chosen.append((criterion, draw, row["test set"], row["heads"], sweep["runs"][row["run"]]))
     further, left = runs.contest(job).values(), known["heads"].iloc[0]
@@ -610,8 +611,9 @@ def effects(runs: Mapping[Trained, study.Recipe], few: int) -> pd.DataFrame:
 
 
 def headline(job: Mapping[str, Any], subject: subjects.Subject, repeats: int) -> pd.DataFrame:
-    """BLEU of a model and of its L0 runs, heads of each kind that stay, and `l0.tables.worth`: a row each (run, test set)."""
-    quality = l0.tables.quality(job["sweep"], subject, repeats).join(l0.tables.worth(job["sweep"], subject, repeats=1))
+    """BLEU of a model and of its L0 runs, heads of each kind that stay, and `pruning.worth`: a row each (run, test set)."""
+    drawn = pruning.draws(job["sweep"], subject, repeats)
+    quality = pruning.quality(job["sweep"], subject, drawn).join(pruning.worth(job["sweep"], subject, drawn))
     quality = quality.reset_index()
     shown = quality[quality.run.isin(["start", "control", "floor"]) | (quality.method == "L0")]
     columns = ["run", "test set", "heads", *KINDS, "bleu", "low", "high", "change", "from_start", "worth", "share"]

@@ -1,7 +1,7 @@
 """Coreference in attention heads (Liu & Chen 2023, code of Liu, Shi & Chen 2021): matrices, injection, which heads.
 
 A matrix says of every token of a text which others stand for the same person or thing. It takes the place of the attention
-weights of chosen encoder heads: what such a head hands on for "she" is then the mean over the places where she is spoken of.
+weights of chosen heads: what such a head hands on for "she" is then the mean over the places where she is spoken of.
 Links are kept sparse, by text, and become a matrix [batch, tokens, tokens] only when the encoder is about to read that text.
 """
 
@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from torch.nn import functional as F
 
 from helpers import heads as instrument
+from helpers.heads import causal
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.study import StudyError
 
@@ -179,13 +181,19 @@ def _checked(clusters: Clusters, length: int) -> Iterator[list[list[int]]]:
         yield mentions
 
 
-def batched(texts: Sequence[Sparse], width: int) -> torch.Tensor:
+def batched(texts: Sequence[Sparse], width: int, decoder: bool = False) -> torch.Tensor:
     """The matrices of several texts, padded.
+
+    Parameters
+    ----------
+    decoder : bool
+        Words without links look at the text's first token, not at themselves: so does a head of a decoder that has nothing
+        to look at (Xiao et al. 2024), which puts next to nothing out then.
 
     Returns
     -------
     float tensor [texts, width, width]
-        Rows sum to 1, those of padding too (on the diagonal); no other row has weight on padding.
+        Rows sum to 1, those of padding too (as words without links); no other row has weight on padding.
 
     Raises
     ------
@@ -198,8 +206,10 @@ def batched(texts: Sequence[Sparse], width: int) -> torch.Tensor:
     place = np.repeat(np.arange(len(texts)), [len(text.rows) for text in texts])
     rows = np.concatenate([text.rows for text in texts])
     found = torch.eye(width).repeat(len(texts), 1, 1)
+    if decoder:
+        found = F.one_hot(torch.zeros(len(texts), width, dtype=torch.long), width).float()
     flat = found.view(-1)  # one index an entry is faster than three
-    flat[torch.from_numpy((place * width + rows) * width + rows)] = 0.0
+    flat[torch.from_numpy((place * width + rows) * width + (0 if decoder else rows))] = 0.0
     columns, values = (np.concatenate([getattr(text, name) for text in texts]) for name in ("columns", "values"))
     flat[torch.from_numpy((place * width + rows) * width + columns)] = torch.from_numpy(values).to(flat)
     return found
@@ -280,13 +290,17 @@ class Links:
             )
         self._texts.setdefault(np.asarray(ids, np.int32).tobytes(), links)
 
-    def matrices(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> torch.Tensor:
+    def matrices(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, decoder: bool = False
+    ) -> torch.Tensor:
         """The matrices of a batch.
 
         Parameters
         ----------
         input_ids, attention_mask : tensors [batch, tokens]
             Padding on the right.
+        decoder : bool
+            As of `batched`.
 
         Returns
         -------
@@ -309,7 +323,7 @@ class Links:
                     f"There are no links for text {number} of a batch ({length} tokens): resolve all texts that it reads."
                 )
             found.append(known)
-        return batched(found, width).to(input_ids.device)
+        return batched(found, width, decoder).to(input_ids.device)
 
 
 def linked(ids: Sequence[int], clusters: Clusters, form: str = "full") -> Links:
@@ -324,24 +338,28 @@ def linked(ids: Sequence[int], clusters: Clusters, form: str = "full") -> Links:
 
 @contextmanager
 def injected(model, addresses: Iterable[tuple[str, int, int]], links: Links) -> Iterator[None]:
-    """Replace the attention of encoder heads by the links of the text that is read (Liu & Chen 2023), training or not.
+    """Replace the attention of heads by the links of the text that they read (Liu & Chen 2023), training or not.
+
+    In a decoder alone links look back (`previous_link`), and words without links look at the first token (`batched`). Links are
+    of whole texts: a text that is being generated has none.
 
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        An encoder-decoder that `helpers.heads.inject` accepts.
+        An encoder-decoder or a decoder alone that `helpers.heads.inject` accepts.
     addresses : iterable of (kind, layer, head)
-        Heads of the encoder.
+        Heads of the encoder, or of a decoder alone.
 
     Raises
     ------
     StudyError
-        If a head is none of the encoder's; or as `helpers.heads.inject`; in the forward pass as `Links.matrices`.
+        If a head is none of these; or as `helpers.heads.inject`; in the forward pass as `Links.matrices`, and if links of a
+        decoder look ahead.
     """
-    addresses = list(addresses)
+    addresses, reads = list(addresses), "decoder" if causal(model) else "encoder"
     for kind, *_ in addresses:
-        if kind != "encoder":
-            raise StudyError(f"Links of a text replace attention within the encoder, not {kind} attention: choose other heads.")
+        if kind != reads:
+            raise StudyError(f"Links of a text replace attention within the {reads}, not {kind} attention: choose other heads.")
     now: list[torch.Tensor] = []
     matrices = dict.fromkeys(addresses, lambda site, queries, keys, batch: now[0])
     with _reading(model, links, now), instrument.inject(model, matrices):
@@ -383,16 +401,17 @@ def mixed(model, layers: Iterable[int], links: Links, share: float = 0.3) -> Ite
 
 @contextmanager
 def _reading(model, links: Links, now: list[torch.Tensor]) -> Iterator[None]:
-    """Let the one entry of `now` be the matrices of the batch that the encoder reads."""
+    """Let the one entry of `now` be the matrices of the batch that the encoder, or a decoder alone, reads."""
+    decoder = causal(model)
 
     def look(module, args, kwargs) -> None:
         ids = kwargs.get("input_ids", args[0] if args else None)
         if ids is None:
             raise StudyError("Links are found by a text's token ids: give the model input_ids, not embeddings.")
         mask = kwargs.get("attention_mask", args[1] if len(args) > 1 else None)
-        now[:] = [links.matrices(ids, mask)]
+        now[:] = [links.matrices(ids, mask, decoder)]
 
-    hook = model.get_encoder().register_forward_pre_hook(look, with_kwargs=True)
+    hook = (model.get_decoder() if decoder else model.get_encoder()).register_forward_pre_hook(look, with_kwargs=True)
     try:
         yield
     finally:

@@ -2,6 +2,16 @@
 
 # ruff: noqa: F401
 from helpers.methods import parts
-from helpers.methods.grouping.units import Grouped, ballot, clusters, cosines, group_loss, objective, stay, watch
+from helpers.methods.grouping.units import (
+    Grouped,
+    ballot,
+    clusters,
+    cosines,
+    group_loss,
+    hidden_units,
+    objective,
+    stay,
+    watch,
+)
 
 __getattr__ = parts(__name__)

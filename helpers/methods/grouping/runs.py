@@ -21,7 +21,7 @@ import torch
 from helpers import corpora, heads, measures, models, study
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.methods import l0
-from helpers.methods.grouping import sharing, units
+from helpers.methods.grouping import units
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
@@ -35,10 +35,6 @@ RANDOM, MEMBER = "random heads off", "random member stays"
 SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
 PRINTED_4A = "GHT, equation 4A"
 CONVERGED = "from converged"  # a model that was trained without the constraint
-FEW_PAIRS, NEIGHBOURS, DRAWN = "grouped queries from the start", "neighbours, mean", "random groups, mean"
-ALIKE, WINNER = "groups, mean", "groups, most votes"
-TURNED_NEIGHBOURS, TURNED = "neighbours, rotated, mean", "groups, rotated, mean"
-GHT_FEW, PS_FEW, L0_HEADS = "GHT on shared keys", "GHT-PS on shared keys", "L0's heads"
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -47,7 +43,7 @@ GHT_FEW, PS_FEW, L0_HEADS = "GHT on shared keys", "GHT-PS on shared keys", "L0's
 def run_spec(
     corpus: Mapping[str, Any], plan: Mapping[str, Any], seed: int, stage: int, *, shape: Mapping[str, Any] | None = None,
     start: Mapping[str, Any] | None = None, cut: Mapping[str, Any] | None = None, objective: Mapping[str, Any] | None = None,
-    watch: Mapping[str, Any] | None = None, share: Mapping[str, Any] | None = None,
+    watch: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Everything that a run depends on.
 
@@ -64,19 +60,16 @@ def run_spec(
     cut : mapping, optional
         ``{"by": "votes", "rule", "count", "measure"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each
         group), ``{"by": "random", "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a
-        start that trained them, or of the run "of"), each with "groups", "which", "kinds". All keep as many heads; the last
-        two anywhere, gates of 0 groups those that are open. The first two look at "batches" of training text, 0 for an epoch.
-        With "settled" (a threshold) votes are taken as soon as the hidden units of the start are settled.
+        start that trained them), each with "groups", "which", "kinds". All keep as many heads, the last two anywhere in the
+        model. The first two look at "batches" of training text, 0 for an epoch. With "settled" (a threshold) votes are taken as
+        soon as the hidden units of the start are settled.
     objective : mapping, optional
         Arguments of `helpers.methods.grouping.Grouped`, or ``{"form": "l0", "penalty", "rate", "start", "temperature"}``.
     watch : mapping, optional
         "which", "groups", "probe" (dev examples) and "every" (steps): when heads are compared without a constraint too.
-    share : mapping, optional
-        Heads come to share key-value heads before training goes on (`helpers.methods.grouping.sharing`): "by" (neighbours,
-        random with its "draw", groups), "groups", "pool" (mean, votes), "turned", "batches" of training text to look at.
     """
     known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
-    given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch, "share": share}
+    given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch}
     return known | {name: dict(value) for name, value in given.items() if value}
 
 
@@ -148,11 +141,9 @@ class Rows:
         given = {"shape": shape or self.shape, "objective": objective, "watch": self._watch(self.plans[0], objective)}
         return run_spec(self.corpus, self.plans[0], self.seed, 1, **given, **more)
 
-    def second(
-        self, start: Mapping[str, Any], objective: Mapping[str, Any] | None = None, cut=None, share=None
-    ) -> dict[str, Any]:
+    def second(self, start: Mapping[str, Any], objective: Mapping[str, Any] | None = None, cut=None) -> dict[str, Any]:
         """A stage 2 after it."""
-        given = {"objective": objective, "cut": cut, "share": share, "watch": self._watch(self.plans[1], objective)}
+        given = {"objective": objective, "cut": cut, "watch": self._watch(self.plans[1], objective)}
         return run_spec(self.corpus, self.plans[1], self.seed, 2, start=start, **given)
 
     def _watch(self, plan: Mapping[str, Any], objective: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -186,11 +177,11 @@ class Rows:
             DISAGREE: self.whole(self.constraint(form="disagreement", alpha=0.0, beta=1.0)),
         }
 
-    def gated(self, plain: Mapping[str, Any], cut: Mapping[str, Any], **gates: float) -> dict[str, Any]:
+    def gated(self, plain: Mapping[str, Any], cut: Mapping[str, Any]) -> dict[str, Any]:
         """After a stage 1, half of stage 2 with gates, then heads are cut by them."""
         whole, train = self.plans
         half = train["steps"] // 2
-        form = {"form": "l0", "start": l0.ALMOST_OPEN, "temperature": 0.33} | self.chosen["gates"] | gates
+        form = {"form": "l0", "start": l0.ALMOST_OPEN, "temperature": 0.33} | self.chosen["gates"]
         open_plan = {**train, "steps": half, "evaluate_every": half}
         opened = run_spec(self.corpus, open_plan, self.seed, 2, start=plain, objective=form)
         rest = _second({**whole, "cooldown": 0.0}, whole["steps"] + half, train["steps"] - half)
@@ -258,64 +249,12 @@ class Rows:
         return found
 
 
-def today(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """Language modelling by a decoder of today's make (Llama), by name; more seeds as in `rows_of`.
-
-    Three things are asked of it: grouped training and Voting-to-Stay; from a key-value head for each head to a few that heads
-    share; and, where they share them from the start, query heads removed by L0 gates, by gradient importance and at random.
-    """
-    block, found = settings["grouping"]["today"], {}
-    for more in range(block["seeds"] if block["steps"] else 0):
-        rows = today_rows(settings, seed, more)
-        few = rows.shape | {"key_value_heads": block["groups"]}
-        form = rows.constraint(which="O")  # heads that share keys have the same value vectors: their outputs tell them apart
-        every = rows.main() | {FEW_PAIRS: rows.whole(shape=few)}
-        every |= {GHT_FEW: rows.whole(form, few), PS_FEW: rows.pruned(form, few)}
-        every |= _shared(rows, block) | _removed(rows, few, block)
-        found |= _of_seed(every, seed, more)
-    return found
-
-
 def today_rows(settings: Mapping[str, Any], seed: int, more: int = 0) -> Rows:
-    """The rows of `today` of its seed number `more`, whose plain model has a key-value head for each head."""
+    """Rows of language modelling by a decoder of today's make (Llama), of its seed number `more`: a key-value head a head."""
     block = settings["grouping"]["today"]
     whole = {**block, "model": block["model"] | {"key_value_heads": block["model"]["heads"]}}
     changed = {**settings, "grouping": {**settings["grouping"], subjects.setting(subjects.LANGUAGE): whole}}
     return Rows(changed, subjects.LANGUAGE, seed + more, seed)
-
-
-def _shared(rows: Rows, block: Mapping[str, Any]) -> dict[str, dict]:
-    """Rows of `today` in which heads with keys and values of their own come to share them, with the constraint and without."""
-    drawn = {f"{DRAWN}, draw {draw + 1}": {"by": "random", "draw": draw} for draw in range(block["draws"])}
-    groups = {ALIKE: {"by": "groups"}, WINNER: {"by": "groups", "pool": "votes"}, **drawn}
-    ways = {NEIGHBOURS: {"by": "neighbours"}, TURNED_NEIGHBOURS: {"by": "neighbours", "turned": True}}
-    ways |= {TURNED: {"by": "groups", "turned": True}, **groups}
-    strong = rows.constraint(weight=block["strength"] * rows.chosen["weight"])
-    tight, titled = rows.first(strong), f"GHT, weight x {block['strength']:g}"
-
-    def share(start: Mapping[str, Any], way: Mapping[str, Any]) -> dict[str, Any]:
-        return rows.second(start, share={"groups": block["groups"], "batches": block["votes"], **way})
-
-    plain = {name: share(rows.first(), way) for name, way in ways.items()}
-    return plain | {titled: rows.second(tight, strong)} | {f"{titled}: {way}": share(tight, groups[way]) for way in groups}
-
-
-def _removed(rows: Rows, few: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, dict]:
-    """Rows of `today` in which query heads go that share key-value heads from the start.
-
-    L0's heads are cut from the plain model too, and train on for the whole of stage 2: no step of it goes into gates then.
-    """
-    plain = rows.first(shape=few)
-    found = {f"{L0} {price:g}": rows.gated(plain, rows.cut("gates", groups=0), penalty=price) for price in block["penalties"]}
-    for price in filter(None, block["penalties"]):
-        opened = found[f"{L0} {price:g}"]["start"]
-        found[f"{L0_HEADS} {price:g}"] = rows.second(plain, cut=rows.cut("gates", groups=0, of=opened))
-    for left in block["left"]:
-        found[f"{GRADIENT}, {left} a layer"] = rows.second(plain, cut=rows.cut("gradient", groups=left))
-        for draw in range(block["draws"]):
-            cut = rows.cut("random", groups=left, draw=draw)
-            found[f"{RANDOM}, {left} a layer, draw {draw + 1}"] = rows.second(plain, cut=cut)
-    return found
 
 
 def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: int) -> dict[str, dict]:
@@ -433,8 +372,8 @@ def _of_seed(rows: Mapping[str, dict], seed: int, more: int) -> dict[str, dict]:
     return {f"{name}, seed {seed + more}" if more else name: spec for name, spec in rows.items()}
 
 
-def beside(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
-    """Rows of translation that stand beside those of `rows_of`, by what they are about and name."""
+def further_rows(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
+    """Rows of translation that `rows_of` does not have, by what they are about and name."""
     if not settings["grouping"]["translation"]["steps"]:
         return {}
     found = {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
@@ -455,7 +394,7 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
     start : mapping, optional
         Spec of the converged model that `from_converged` starts from.
     """
-    every = rows_by_task(settings, seed, start) | beside(settings, seed) | {"a decoder of today": today(settings, seed)}
+    every = rows_by_task(settings, seed, start) | further_rows(settings, seed)
     for kind, rows in every.items():
         for name, spec in rows.items():
             found = stages(spec)
@@ -477,30 +416,12 @@ def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoi
     return next((subjects.spec(settings, name, seed) for name in converged(settings, names)), None)
 
 
-def example(plain: Mapping[str, Any], start: Mapping[str, Any] | None, parser: str) -> tuple[subjects.Subject, Any, str]:
-    """What to show the method on, its model, and what that is: the `plain` row if its model is stored, `start`, or random."""
-    if (made := run(plain)).made(weights=True):
-        text, told = subjects.of_run(made, parser), "*vanilla*, which trains without the constraint"
-    elif start:
-        text, told = subjects.of_spec(start, "", parser), "the never grouped translator of [notebook 3](03_l0_pruning.ipynb):"
-        told = "the given model" if "pretrained" in start else f"{told} this notebook's own are stored without weights"
-    else:
-        text = subjects.text_of(plain)
-        return text, text.build(stages(plain)[0]["shape"], plain["seed"]), "a translator with random weights"
-    return text, text.model, told
-
-
 def stages(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The runs that lead to a row, the first of them first and the row's own last."""
     found = [spec]
     while "stage" in found[0].get("start", {}):
         found.insert(0, found[0]["start"])
     return found
-
-
-def origin(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The spec of the converged model that a row starts from, None where it starts from random weights."""
-    return stages(spec)[0].get("start")
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
@@ -549,8 +470,6 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
         kept = _cut(spec, text, model, start, place.results)
         heads.remove(model, [address for address in heads.index(model) if address not in kept])
     dev = text.held_out(training.held_out(plan), None, model.device)
-    if "share" in spec:
-        model = _share(spec, text, model, place.results, dev)
     trainee, objective = _trainee(spec, text, model, plan)
     batches = text.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
     history = training.fit(trainee, batches, dev, plan, place.work, spec["seed"], objective, place.label)
@@ -571,8 +490,6 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
         yield study.Need(run(start), weights=not settled)
     elif start:
         yield from subjects.needs(start)
-    if "of" in spec.get("cut", {}):
-        yield study.Need(run(spec["cut"]["of"]), weights=False)
 
 
 @contextmanager
@@ -629,12 +546,10 @@ def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: 
         if cut["by"] == "gradient":
             table["worth"] = measures.importance(model, text.held_out(4096, 256, model.device))
         else:
-            trained = run(cut.get("of", start)).results / "gates.csv"
+            trained = run(start).results / "gates.csv"
             table["worth"] = pd.read_csv(trained, index_col=list(ADDRESS)).log_alpha
         worth = table.worth[[address not in others for address in index]]
         many = sum(min(groups, site.heads) for site in sites)
-        if not groups:
-            many = int(l0.HardConcrete(torch.tensor(worth.to_numpy())).value().sum())
         kept = list(worth.sort_values(ascending=False, kind="stable").index[:many])
     else:
         raise StudyError(f"There is no way {cut['by']!r} to choose heads: write votes, member, random, gradient or gates.")
@@ -642,28 +557,6 @@ def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: 
     table["kept"] = [address in kept for address in index]
     table.to_csv(folder / "ballot.csv")
     return kept
-
-
-def _share(spec: Mapping[str, Any], text: subjects.Subject, model, folder: Path, dev: Sequence[Mapping[str, Any]]):
-    """The model with key-value heads that heads share; writes shared.json."""
-    way, found = spec["share"], sharing.places(model)
-    epoch = text.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], model.device)(0)
-    seen, size = sharing.seen(model, islice(epoch, way["batches"] or None)), (len(found), found[0].heads, way["groups"])
-    ways = {
-        "neighbours": lambda: sharing.neighbours(*size),
-        "random": lambda: sharing.drawn(*size, 1000 * spec["seed"] + way.get("draw", 0)),
-        "groups": lambda: sharing.alike(
-            sharing.likeness(model, seen.inputs) if way.get("turned") else seen.grams.sum(0), way["groups"]
-        ),
-    }
-    if way["by"] not in ways:
-        raise StudyError(f"There is no way {way['by']!r} to group heads that share: write {', '.join(ways)}.")
-    labels = ways[way["by"]]()
-    if way.get("turned"):
-        model = sharing.aligned(model, labels, seen.inputs)
-    model = sharing.shared(model, labels, sharing.winners(seen.grams, labels) if way.get("pool") == "votes" else None)
-    study.write_json(folder / "shared.json", {"labels": labels.tolist(), "dev_loss": training.dev_loss(model, dev)})
-    return model
 
 
 def _trainee(spec: Mapping[str, Any], text: subjects.Subject, model, plan: Mapping[str, Any]):

@@ -34,8 +34,8 @@ _TINY = 1e-30
 # --- hidden units: K-means on Gram matrices --------------------------------------------------------------------------
 
 
-def starts(heads: int, groups: int, seed: int = 0) -> list[int]:
-    """Heads whose vectors are the first centres of K-means: `groups` distinct ones, drawn by the seed.
+def starts(heads: int, groups: int, seed: int = 0, tries: int = 1) -> list[list[int]]:
+    """Heads whose vectors are the first centres of K-means in each of its tries: `groups` distinct ones, drawn by the seed.
 
     Raises
     ------
@@ -44,10 +44,11 @@ def starts(heads: int, groups: int, seed: int = 0) -> list[int]:
     """
     if not 1 <= groups <= heads:
         raise StudyError(f"{heads} heads cannot be put into {groups} groups: choose from 1 to {heads}.")
-    return np.random.default_rng(seed).choice(heads, groups, replace=False).tolist()
+    rng = np.random.default_rng(seed)
+    return [rng.choice(heads, groups, replace=False).tolist() for _ in range(tries)]
 
 
-def clusters(gram: Tensor, groups: int, seed: int = 0) -> Tensor:
+def clusters(gram: Tensor, groups: int, seed: int = 0, tries: int = 1) -> Tensor:
     """Groups of heads by K-means (HUDS, equation 3), from inner products alone.
 
     Lloyd's algorithm with Euclidean distances until the assignment stays. An empty group takes the head that is farthest from
@@ -57,6 +58,9 @@ def clusters(gram: Tensor, groups: int, seed: int = 0) -> Tensor:
     ----------
     gram : tensor [..., heads, heads]
         Inner products of the heads' vectors, for any number of layers at once.
+    tries : int
+        How many starts are drawn; each layer keeps the groups of least inertia, the sum of squared distances to the centres.
+        One serves training, which groups the heads of every batch anew; groups that are read as a finding need some ten.
 
     Returns
     -------
@@ -67,8 +71,17 @@ def clusters(gram: Tensor, groups: int, seed: int = 0) -> Tensor:
     StudyError
         As `starts`.
     """
-    first = starts(gram.shape[-1], groups, seed)
     table = gram.detach().double().flatten(0, -3) if gram.ndim > 3 else gram.detach().double().view(-1, *gram.shape[-2:])
+    found = torch.stack([_lloyd(table, groups, first) for first in starts(gram.shape[-1], groups, seed, tries)])
+    inertia = torch.stack([_distances(table, labels, groups).sum(-1) for labels in found])
+    labels = found[inertia.argmin(0), torch.arange(len(table), device=table.device)]
+    member = F.one_hot(labels, groups)
+    rank = member.argmax(-2).argsort(-1).argsort(-1)
+    return rank.gather(-1, labels).view(gram.shape[:-1])
+
+
+def _lloyd(table: Tensor, groups: int, first: list[int]) -> Tensor:
+    """Groups [layers, heads] by Lloyd's algorithm from the vectors of the heads `first`, numbered by these."""
     square = table.diagonal(dim1=-2, dim2=-1)
     far = square[:, None, first] - 2 * table[:, :, first]  # squared distance to each centre, less the head's own square
     labels = _filled(far, square, groups)
@@ -79,9 +92,7 @@ def clusters(gram: Tensor, groups: int, seed: int = 0) -> Tensor:
         before, labels = labels, _filled(far, square, groups)
         if torch.equal(before, labels):
             break
-    member = F.one_hot(labels, groups)
-    rank = member.argmax(-2).argsort(-1).argsort(-1)
-    return rank.gather(-1, labels).view(gram.shape[:-1])
+    return labels
 
 
 def _filled(far: Tensor, square: Tensor, groups: int) -> Tensor:
@@ -105,7 +116,7 @@ def _shares(labels: Tensor, groups: int, like: Tensor) -> Tensor:
     return member / member.sum(-2, keepdim=True)
 
 
-def hidden_units(features: Tensor, groups: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -> tuple[Tensor, Tensor]:
     """Hidden-unit discovery (HUDS, section 3.1, equation 3): groups of heads and their centres.
 
     Parameters
@@ -114,8 +125,8 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0) -> tuple[Tensor, 
         The feature map of each head of a layer, as one vector.
     groups : int
         C of the paper.
-    seed : int
-        Of the heads that K-means starts from.
+    seed, tries : int
+        Of the heads that K-means starts from, as in `clusters`.
 
     Returns
     -------
@@ -129,7 +140,7 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0) -> tuple[Tensor, 
     StudyError
         If there are fewer heads than groups, or no group.
     """
-    labels = clusters(gram(features), groups, seed)
+    labels = clusters(gram(features), groups, seed, tries)
     return labels, _shares(labels, groups, features).mT @ features
 
 
@@ -272,14 +283,6 @@ def compactness(gram: Tensor, labels: Tensor) -> dict[str, float]:
     widest = float(distance[same].max())
     dunn = float(distance[~same].min()) / widest if widest else float("nan")
     return {"silhouette": float(silhouette_score(distance.cpu(), labels.cpu(), metric="precomputed")), "dunn": dunn}
-
-
-def contrast(cosines: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
-    """Mean cosine of two different heads of the same group, and of two heads of different groups; nan where there are none."""
-    same, pairs = labels[:, None] == labels[None], ~np.eye(len(labels), dtype=bool)
-    found = (np.asarray(cosines)[part & pairs] for part in (same, ~same))
-    one, other = (float(part.mean()) if part.size else float("nan") for part in found)
-    return one, other
 
 
 # --- feature maps ----------------------------------------------------------------------------------------------------

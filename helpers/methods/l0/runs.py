@@ -185,24 +185,14 @@ def _named(method: str, penalty: float, number: int = 0) -> str:
     return f"{method} {penalty:g}" + (f" #{number + 1}" if number else "")
 
 
-def recipes(sweep: Mapping[str, Any], at_once: bool = True) -> Iterator[study.Recipe]:
-    """What is read of a sweep: what the model that it starts from puts out, every run with the same, and heads removed at once.
-
-    Parameters
-    ----------
-    at_once : bool
-        Whether heads are also removed at once by every criterion, which notebook 03 shows of its own sweeps.
-    """
+def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """All runs of a sweep, and what their models and the one that they start from put out."""
     beam = sweep["settings"]["pruning"]["beam"]
     if "pretrained" not in sweep["start"]:
         yield outputs.recipe(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
     for name, spec in sweep["runs"].items():
         made = run(spec, f"{title(sweep)}: {name}")
         yield from (made, outputs.recipe(made, beam))
-    if at_once and list(sweep["kinds"]) == ["encoder"]:
-        yield scored(sweep["start"], sweep["settings"]["relevance"])
-        if sweep["settings"]["pruning"]["compared"]:
-            yield removed_at_once(sweep)
 
 
 def title(sweep: Mapping[str, Any]) -> str:
@@ -292,7 +282,7 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
     if method["name"] == "matched":
         index = heads.index(model, tuple(spec["kinds"]))
         seed = start.get("seed", 0), method["draw"]
-        return heads.remove(model, removal.matched(_removed(model, method["like"]), index, *seed))
+        return heads.remove(model, removal.matched(index, _removed(model, method["like"]), *seed))
     if method["name"] == "floor":
         return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
     if method["name"] == "cut":
@@ -406,63 +396,6 @@ def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Serie
     return removal.shuffled(index, start.get("seed", 0), draw)
 
 
-def removed_at_once(sweep: Mapping[str, Any]) -> study.Recipe:
-    """The recipe of `one_shot`."""
-    settings = sweep["settings"]
-    described = {
-        "start": sweep["start"], "kinds": list(sweep["kinds"]), "few": settings["relevance"], "dev": settings["pruning"]["dev"],
-        "draws": settings["pruning"]["draws"], "beam": settings["pruning"]["beam"],
-        "like": [run for run in sweep["runs"].values() if run["method"]["name"] == "l0"],
-    }  # fmt: skip
-    described |= {"first": settings["pruning"]["at_once"]} if settings["pruning"]["at_once"] else {}
-    return ONE_SHOT.of(described, f"{title(sweep)}: heads removed at once")
-
-
-def one_shot(sweep: Mapping[str, Any]) -> pd.DataFrame:
-    """What is left of a model when heads are removed by each criterion, without further training, at the head counts of L0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (by, draw, heads): dev_loss, translations ({test set: list}) of the first sentences (setting
-        "pruning.at_once").
-    """
-    return pd.DataFrame(study.read_json(removed_at_once(sweep).results / "one_shot.json")).replace({"by": CALLED})
-
-
 def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
     """How many heads of some kinds runs kept, each number once."""
     return sorted({sum(len(left) for (kind, _), left in retained(run).items() if kind in kinds) for run in runs})
-
-
-def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
-    subject = subject_of(described["start"])
-    dev, kinds = subject.batches(first=described["dev"]), tuple(described["kinds"])
-    ways = [(by, draw) for by in (*CRITERIA, RANDOM) for draw in range(described["draws"] if by == RANDOM else 1)]
-    columns = ((by, draw, worth(described["start"], described["few"], called(by), draw, kinds)) for by, draw in ways)
-    choices = removal.by_columns(study.progress(columns, "removing at once", len(ways)), counts(described["like"], kinds), "by")
-
-    def score(model) -> dict[str, Any]:
-        return _scored(subject, model, dev, described["beam"], described.get("first"))
-
-    study.write_json(place.results / "one_shot.json", list(removal.at_once(subject.model, choices, score)))
-
-
-def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
-    yield from subjects.needs(spec["start"])
-    yield scored(spec["start"], spec["few"])
-    yield from map(run, spec["like"])
-
-
-ONE_SHOT = study.Kind("removed at once", 1, _shoot, _shot_needs)
-
-
-def _scored(
-    subject: subjects.Subject, model, dev: Sequence[Mapping[str, Any]], beam: int, first: int | None = None
-) -> dict[str, Any]:
-    """Dev loss of a model, and its translations of all test sets, or of the `first` sentences of each."""
-    found: dict[str, Any] = {"dev_loss": training.dev_loss(model, dev), "translations": {}}
-    for split in subject.tests:
-        texts = [pair.source for pair in subject.pairs(split, bare=True)[:first]]
-        found["translations"][split] = training.translate(model, texts, subject.source, subject.target, beam)
-    return found

@@ -1,0 +1,1 @@
+"""Experiments: each is a function of settings that names its recipes and gives tidy tables."""

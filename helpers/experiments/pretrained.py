@@ -1,0 +1,40 @@
+"""Pretrained models: which heads matter, what they do, which can go; each function gives one tidy table for settings.
+
+Everything is measured in recipes, once: SmolLM2 on WikiText, both models on the gold trees of EWT and GUM. What heads are
+chosen by is measured on the valid part of WikiText, what is left without them scored on its test part.
+"""
+
+from __future__ import annotations
+
+from helpers import study
+from helpers.experiments.pretrained_functions import counted, function_recipes, positional, rare, syntactic
+from helpers.experiments.pretrained_measured import (
+    Settings,
+    correlations,
+    head_table,
+    leave_one_out,
+    left_out_recipes,
+    measure_recipes,
+)
+from helpers.experiments.pretrained_removed import (
+    gates,
+    groups,
+    idle,
+    one_a_group,
+    open_gates,
+    removal_recipes,
+    removed_at_once,
+)
+
+TABLES = {
+    table.__name__: table
+    for table in (
+        head_table, leave_one_out, correlations, positional, syntactic, rare, counted,
+        removed_at_once, gates, open_gates, groups, one_a_group, idle,
+    )
+}  # fmt: skip
+
+
+def recipes(settings: Settings) -> list[study.Recipe]:
+    """All recipes, in the order of the parts."""
+    return [*left_out_recipes(settings), *measure_recipes(settings), *function_recipes(settings), *removal_recipes(settings)]

@@ -1,0 +1,298 @@
+"""Heads of a pretrained model taken away: at once, by gates, one a group, the idle ones of each layer (parts c, d and e)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.metrics import adjusted_rand_score
+from torch.nn import functional as F
+
+from helpers import study
+from helpers.experiments import pretrained_measured as measured
+from helpers.experiments.pretrained_functions import function_recipes, roles
+from helpers.experiments.pretrained_measured import Settings, Spec, column, column_recipes, part, read, recipe
+from helpers.experiments.pretrained_text import batches, passages, pretrained
+from helpers.heads import gate, index, sites
+from helpers.measures import worth
+from helpers.measures.reducers import evaluating
+from helpers.measures.removal import RANDOM, Address, least, matched, shuffled
+from helpers.methods.grouping.units import ballot, clusters, watch
+from helpers.methods.l0.gates import Gated
+from helpers.scores import scoring
+
+SAME, ANY = "same number a layer", "any"  # how heads are drawn at random
+PASSAGES, RATE = 2, 0.1  # passages of a step of the gates, and their learning rate
+BY = "gradient, example"  # what gates, groups and idle heads are held against
+
+
+# --- losses without heads --------------------------------------------------------------------------------------------
+
+
+def losses(spec: Spec, closed: Iterable[Address] = ()) -> list[float]:
+    """Loss (nats a token) of each passage of test text without some heads, in bfloat16: its rounding changes some 0.001."""
+    model = pretrained(spec["model"])[0]
+    ids = passages(spec["model"], "test", spec["passages"], spec["window"])
+    with torch.autocast(model.device.type, torch.bfloat16), gate(model, dict.fromkeys(closed, 0.0)):
+        loss, tokens = worth.losses_of_examples(model, batches(ids))
+    return (loss / tokens).tolist()
+
+
+def row_of(spec: Spec, heads: pd.MultiIndex, closed: Sequence[Address], **labels: Any) -> dict[str, Any]:
+    """A row: labels, which heads are off (places in the head table), and the loss of each passage."""
+    return labels | {"closed": heads.get_indexer(closed).tolist(), "losses": losses(spec, closed)}
+
+
+def beside(spec: Spec, heads: pd.MultiIndex, closed: Sequence[Address], **labels: Any) -> list[dict[str, Any]]:
+    """Rows of a choice of heads and of random draws with the same number a layer."""
+    drawn = [matched(heads, closed, draw, len(closed)) for draw in range(spec["draws"])]
+    rows = [row_of(spec, heads, one, **labels, random=SAME, draw=draw) for draw, one in enumerate(drawn)]
+    return [row_of(spec, heads, closed, **labels, random="", draw=0), *rows]
+
+
+@part(version=1)
+def whole(spec: Spec) -> list[float]:
+    """Losses of the whole model."""
+    return losses(spec)
+
+
+@part(version=1, needs=column_recipes)
+def removed(spec: Spec) -> list[dict[str, Any]]:
+    """Rows of the heads of least worth by a measure, or of random ones, at every fraction."""
+    heads, rows = index(pretrained(spec["model"])[0]), []
+    for fraction in spec["fractions"]:
+        count = round(fraction * len(heads))
+        if spec["by"] != RANDOM:
+            rows += beside(spec, heads, least(column(spec), count), fraction=fraction)
+        for draw in range(3 * spec["draws"]) if spec["by"] == RANDOM else ():
+            drawn = least(shuffled(heads, draw, count), count)
+            rows.append(row_of(spec, heads, drawn, fraction=fraction, random=ANY, draw=draw))
+    return rows
+
+
+def plain_spec(settings: Settings) -> dict[str, Any]:
+    """What models are scored on, for specs."""
+    chosen = settings["pretrained"]
+    return {"corpus": "wikitext", "model": chosen["decoder"], "passages": chosen["passages"], "window": chosen["window"]}
+
+
+def choice_spec(settings: Settings, by: str = BY) -> dict[str, Any]:
+    """The same, with what heads are measured on, and by what they are chosen."""
+    return plain_spec(settings) | measured.text_spec(settings, by) | {"draws": settings["pretrained"]["draws"]}
+
+
+def removed_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of heads removed at once, one a choice."""
+    fractions = settings["pretrained"]["fractions"]
+    return [recipe("removed", choice_spec(settings, by), fractions=fractions) for by in (*measured.CHOICES, RANDOM)]
+
+
+def table_of(settings: Settings, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as a table: labels; heads (removed); functions_left, of the heads with a function on EWT the share that stays;
+    perplexity, low, high; change of the loss (nats a token) against the whole model, change_low, change_high. Intervals are
+    over passages of test text, those of changes paired."""
+    plain, found = np.array(read(recipe("whole", plain_spec(settings)))), []
+    has = roles(read(function_recipes(settings)[0])).any(axis=1).to_numpy()
+    for row in [{"random": "", "draw": 0, "closed": [], "losses": plain}, *rows]:
+        loss = np.array(row["losses"])
+        gap = scoring.mean_interval(loss[:, None], plain[:, None])
+        found.append(
+            {label: value for label, value in row.items() if label not in ("closed", "losses")}
+            | {"heads": len(row["closed"]), "functions_left": 1 - has[row["closed"]].sum() / max(1, has.sum())}
+            | dict(zip(("perplexity", "low", "high"), scoring.perplexity_interval(loss, np.ones(len(loss))), strict=True))
+            | {f"change{end}": float(value[0]) for end, value in zip(("", "_low", "_high"), gap, strict=True)}
+        )
+    return pd.DataFrame(found)
+
+
+def removed_at_once(settings: Settings) -> pd.DataFrame:
+    """Heads removed at once, without training: perplexity on test text; the whole model first.
+
+    Columns by (the measure whose least heads go), fraction, random ("" for the choice itself, else how heads are drawn: "same
+    number a layer" as the choice, or "any"), draw, and those of `table_of`.
+    """
+    rows = [{"by": made.spec["by"], **row} for made in removed_recipes(settings) for row in read(made)]
+    return table_of(settings, rows)
+
+
+# --- gates -----------------------------------------------------------------------------------------------------------
+
+
+@part(version=1, needs=column_recipes)
+def gated(spec: Spec) -> dict[str, Any]:
+    """Gates trained at a price while the model is frozen: log alpha of every head, and rows of the heads that they close.
+
+    The heads of least gradient importance (`by`), as many as gates close, stand beside them.
+    """
+    model, steps = pretrained(spec["model"])[0], spec["steps"]
+    ids = passages(spec["model"], "valid", steps * PASSAGES, spec["window"])
+    torch.manual_seed(spec["seed"])
+    gates = Gated(model, ("decoder",)).train()
+    optimizer, expected = torch.optim.Adam([gates.scaled], lr=RATE), []
+    for batch in study.progress(list(ids.split(PASSAGES)), f"gates at {spec['price']:g}"):
+        with torch.autocast(model.device.type, torch.bfloat16):
+            logits = gates(input_ids=batch, use_cache=False).logits[:, :-1]
+        loss = F.cross_entropy(logits.flatten(0, 1).float(), batch[:, 1:].flatten())
+        open_gates = gates.gates.expected()
+        optimizer.zero_grad()
+        (loss + spec["price"] * open_gates).backward()
+        optimizer.step()
+        expected.append(float(open_gates.detach()))
+    closed, heads = gates.eval().closed(), gates.heads
+    rows = beside(spec, heads, closed, choice="gates")
+    rows.append(row_of(spec, heads, least(column(spec), len(closed)), choice=spec["by"], random="", draw=0))
+    log_alpha = pd.Series(gates.gates.log_alpha.detach().cpu().numpy(), heads)
+    return {"log_alpha": log_alpha, "expected": expected, "rows": rows}
+
+
+def gate_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of gates, one a price."""
+    chosen, spec = settings["pretrained"], choice_spec(settings)
+    return [recipe("gated", spec, steps=chosen["steps"], seed=0, price=price) for price in chosen["prices"]]
+
+
+def gates(settings: Settings) -> pd.DataFrame:
+    """Heads that L0 gates close while the model is frozen, at every price: perplexity on test text; the whole model first.
+
+    Columns price (nats a token and open gate), choice ("gates", or gradient importance with as many heads), random, draw, and
+    those of `table_of`.
+    """
+    return table_of(settings, [{"price": m.spec["price"], **row} for m in gate_recipes(settings) for row in read(m)["rows"]])
+
+
+def open_gates(settings: Settings) -> pd.DataFrame:
+    """Which heads the gates keep: columns layer and head (from 1), price, log_alpha, open (whether the head stays)."""
+    tables = []
+    for made in gate_recipes(settings):
+        found = read(made)
+        table = pd.DataFrame({"price": made.spec["price"], "log_alpha": found["log_alpha"], "open": True})
+        table.iloc[found["rows"][0]["closed"], -1] = False
+        tables.append(measured.from_one(table))
+    return pd.concat(tables, ignore_index=True)
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+MAPS = ("V", "A", "A, no first token", "O")
+PAIRS, UNITS = "key-value heads", "hidden units of O"
+STARTS = 10  # of K-means
+
+
+@part(version=1)
+def grams(spec: Spec) -> torch.Tensor:
+    """Inner products of the heads of each layer by a feature map, over text of the valid part: [layers, heads, heads]."""
+    model, total = pretrained(spec["model"])[0], torch.zeros(())
+    which, _, rest = spec["map"].partition(", ")
+    with evaluating(model), torch.no_grad(), watch(model, which) as watched:
+        for batch in batches(passages(spec["model"], "valid", spec["passages"], spec["window"])):
+            real = batch["attention_mask"].clone()
+            if rest:
+                real[:, 0] = 0
+            watched.feed({"input_ids": batch["input_ids"], "attention_mask": real})
+            model.base_model(input_ids=batch["input_ids"], use_cache=False)
+            total = total + torch.stack(watched.grams).double()
+    return total
+
+
+@part(version=1)
+def votes(spec: Spec) -> torch.Tensor:
+    """Votes of Voting-to-Stay on head outputs, one batch a passage: [layers, heads]."""
+    model = pretrained(spec["model"])[0]
+    text = batches(passages(spec["model"], "valid", spec["passages"], spec["window"]), rows=1)
+    return torch.stack(ballot(model, text, "O", len(set(sites(model)[0].groups))).votes)
+
+
+def gram_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of inner products, one a map."""
+    return [recipe("grams", plain_spec(settings), map=which) for which in MAPS]
+
+
+def groups(settings: Settings, draws: int = 200) -> pd.DataFrame:
+    """Do hidden units recover the model's key-value groups? Adjusted Rand index of each map, mean over layers.
+
+    The value vectors of query heads that share a key-value head are the same, so that V is the control: it must give 1.
+
+    Columns map, index (K-means, the best of ten starts by inertia), low, high (over layers), exact (layers whose groups are all
+    recovered), layers, single and single_sd (mean index of each of ten single starts), chance and chance_high (mean and 97.5 %
+    of shuffled groups).
+    """
+    truth = read(measured.measure_recipes(settings)[-1]).unstack("head").to_numpy(int)
+    many, random, rows = len(set(truth[0])), np.random.default_rng(0), []
+    for made in gram_recipes(settings):
+        gram = read(made)
+        units = clusters(gram, many, tries=STARTS)
+        found, single = _indices(truth, units), [_indices(truth, clusters(gram, many, seed=s)).mean() for s in range(STARTS)]
+        luck = [_indices(truth, random.permuted(units.numpy(), axis=1)).mean() for _ in range(draws)]
+        ends = (float(end[0]) for end in scoring.mean_interval(found[:, None]))
+        row = {"map": made.spec["map"], **dict(zip(("index", "low", "high"), ends, strict=True))}
+        row |= {"exact": int((found == 1).sum()), "layers": len(found), "single": np.mean(single), "single_sd": np.std(single)}
+        rows.append(row | {"chance": np.mean(luck), "chance_high": np.quantile(luck, 0.975)})
+    return pd.DataFrame(rows)
+
+
+def _indices(truth: np.ndarray, labels: torch.Tensor | np.ndarray) -> np.ndarray:
+    """Adjusted Rand index of each layer."""
+    return np.array([adjusted_rand_score(one, other) for one, other in zip(truth.tolist(), labels.tolist(), strict=True)])
+
+
+def unit_recipes(spec: Spec) -> list[study.Recipe]:
+    """Recipes of what `kept` reads: a measure, inner products of outputs, votes."""
+    plain = {name: spec[name] for name in ("corpus", "model", "passages", "window")}
+    return [*column_recipes(spec), recipe("grams", plain, map="O"), recipe("votes", plain)]
+
+
+@part(version=1, needs=unit_recipes)
+def kept(spec: Spec) -> list[dict[str, Any]]:
+    """Rows of one head left a group: groups of the model's own or hidden units, the best by importance, votes or at random."""
+    *_, products, ballots = unit_recipes(spec)
+    places, rows = sites(pretrained(spec["model"])[0]), []
+    heads, many = index(pretrained(spec["model"])[0]), len(set(places[0].groups))
+    units = clusters(read(products), many, tries=STARTS).flatten().numpy()
+    labels = {PAIRS: np.concatenate([site.groups for site in places]), UNITS: units}
+    for name, group in labels.items():
+        columns = {(spec["by"], 0): column(spec), ("votes", 0): pd.Series(read(ballots).flatten().numpy(), heads)}
+        columns |= {(RANDOM, draw): shuffled(heads, draw) for draw in range(spec["draws"])}
+        for (by, draw), values in columns.items():
+            best = values.groupby([heads.get_level_values("layer"), group]).rank(ascending=False, method="first") == 1
+            rows.append(row_of(spec, heads, list(heads[~best]), groups=name, by=by, random="", draw=draw))
+    return rows
+
+
+def one_a_group(settings: Settings) -> pd.DataFrame:
+    """One head left of each group, without training: perplexity on test text; the whole model first.
+
+    Columns groups (the model's key-value heads, or hidden units of head outputs), by (votes, importance, random), random, draw,
+    and those of `table_of`.
+    """
+    return table_of(settings, read(recipe("kept", choice_spec(settings))))
+
+
+# --- idle heads ------------------------------------------------------------------------------------------------------
+
+
+@part(version=1, needs=column_recipes)
+def masked(spec: Spec) -> list[dict[str, Any]]:
+    """Rows of the k least important heads of every layer masked, k from 1 to all but one."""
+    worth_of, rows = column(spec), []
+    places = worth_of.groupby(level=["kind", "layer"]).rank(method="first")
+    for count in range(1, int(places.max())):
+        rows += beside(spec, worth_of.index, list(worth_of.index[places <= count]), k=count)
+    return rows
+
+
+def idle(settings: Settings) -> pd.DataFrame:
+    """The k least important heads of every layer masked, without training: perplexity on test text; the whole model first.
+
+    Columns k, random, draw, and those of `table_of`.
+    """
+    return table_of(settings, read(recipe("masked", choice_spec(settings))))
+
+
+def removal_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of parts c, d and e."""
+    plain, spec = plain_spec(settings), choice_spec(settings)
+    rest = [recipe("votes", plain), recipe("kept", spec), recipe("masked", spec)]
+    return [recipe("whole", plain), *removed_recipes(settings), *gram_recipes(settings), *rest, *gate_recipes(settings)]

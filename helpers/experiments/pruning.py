@@ -1,0 +1,551 @@
+"""Pruning by L0 gates (Voita et al. 2019, section 6): what is run, and the tables that come of it.
+
+A sweep (`helpers.methods.l0.runs.sweep`) is everything that starts from one trained model: gates at several prices, further
+training with all heads (the unpruned model), all heads removed (the floor), and head maps trained from scratch. Layers and
+heads count from 0 in tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import hypergeom
+
+from helpers import study
+from helpers.heads.families import ADDRESS, KINDS
+from helpers.measures import measured
+from helpers.methods.l0 import runs
+from helpers.methods.l0.gates import HardConcrete
+from helpers.runs import outputs, subjects, training
+from helpers.scores import intervals, scoring
+
+LOSS = 0.25  # BLEU that the paper accepts to lose
+UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
+SHOWN = ("none", "floor", "l0", "scratch")  # methods of the paper's section; notebook 06 compares all of them
+NAMES = {
+    "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads", "gradual": "gradual",
+    "scratch": "from scratch",
+}  # fmt: skip
+
+
+# --- what is run -----------------------------------------------------------------------------------------------------
+
+
+def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """Sweeps of encoder heads alone, of every training of every model: the first seed of all models comes first.
+
+    Parameters
+    ----------
+    settings : mapping
+        As of `helpers.study.settings`; "pruning.penalties" are the prices of an open gate.
+    names : sequence of str
+        Of the models to prune (`helpers.runs.subjects.names`).
+    checkpoint : str
+        A pretrained translation model to prune instead.
+    """
+    found = [*runs.sweeps(settings, names, seed, checkpoint), *runs.further(settings, names, seed, checkpoint)]
+    return [sweep for sweep in found if sweep["kinds"] == ["encoder"]]
+
+
+def all_kinds_sweeps(
+    settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = ""
+) -> list[dict[str, Any]]:
+    """Sweeps in which heads of all three kinds have gates, with head maps trained from scratch: of the first training."""
+    return [sweep for sweep in runs.sweeps(settings, names, seed, checkpoint) if sweep["kinds"] != ["encoder"]]
+
+
+def described(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """What is pruned: model, trainings, layers and heads a layer of encoder and decoder, width, steps and sentence pairs."""
+    rows: dict[str, dict[str, Any]] = {}
+    for sweep in (sweep for sweep in sweeps if "model" in sweep["start"]):
+        shape, start = sweep["start"]["model"], sweep["start"]
+        decoder = shape.get("decoder_layers", shape["layers"]), shape.get("decoder_heads", shape["heads"])
+        row = {"model": subjects.title(sweep["name"]), "trainings": 0, "encoder": f"{shape['layers']} x {shape['heads']}"}
+        row |= {"decoder": "{} x {}".format(*decoder), "width": shape["width"]}
+        row |= {"steps": start["training"]["steps"], "sentence pairs": start["corpus"]["train"]}
+        rows.setdefault(row["model"], row)["trainings"] += 1
+    return pd.DataFrame(list(rows.values()))
+
+
+def subject_of(sweep: Mapping[str, Any], parser: str = "spacy") -> subjects.Subject:
+    """The model that a sweep starts from, with its text."""
+    return subjects.of_spec(sweep["start"], sweep["name"], parser)
+
+
+def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """What the tables below read of a sweep."""
+    beam = sweep["settings"]["pruning"]["beam"]
+    if "pretrained" not in sweep["start"]:
+        yield outputs.recipe(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
+    for name, spec in _shown(sweep).items():
+        made = runs.run(spec, f"{runs.title(sweep)}: {name}")
+        yield from (made, outputs.recipe(made, beam))
+
+
+def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """What `functions_left` reads of a sweep of encoder heads."""
+    yield measured.FUNCTIONS.recipe(training.trained(sweep["start"], sweep["name"]), repeats=1)
+    for run in l0_runs(sweep):
+        made = runs.run(run, f"{runs.title(sweep)}: lambda {run['method']['penalty']:g}")
+        yield measured.FUNCTIONS.recipe(made, repeats=1)
+
+
+def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The L0 runs of a sweep with the usual start and temperature, of its first seed."""
+    usual = sweep["settings"]["pruning"]
+    wanted = {"start": usual["start"], "temperature": usual["temperature"]}
+    specs = [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and run["seed"] == sweep["seed"]]
+    return [run for run in specs if {name: run["method"][name] for name in wanted} == wanted]
+
+
+def _shown(sweep: Mapping[str, Any], methods: Collection[str] = SHOWN) -> dict[str, Mapping[str, Any]]:
+    return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in methods}
+
+
+# --- quality by heads left (figure 7) --------------------------------------------------------------------------------
+
+
+def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", repeats: int = 1000) -> pd.DataFrame:
+    """`quality` with `worth` of several sweeps, on (model, seed, run, test set)."""
+    found = {}
+    for sweep in sweeps:
+        subject = subject_of(sweep, parser)
+        drawn = draws(sweep, subject, repeats)
+        table = quality(sweep, subject, drawn)
+        if sweep["kinds"] == ["encoder"]:
+            never = without_attention(sweep) if sweep["seed"] == sweeps[0]["seed"] else None
+            table = table.join(worth(sweep, subject, drawn, never))
+        found[subject.title, sweep["seed"]] = table
+    return pd.concat(found, names=["model", "seed"])
+
+
+Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set
+
+
+def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SHOWN) -> Draws:
+    """BLEU of every run of a sweep, and of the model before them ("start"), on bootstrap samples of the test sentences.
+
+    Parameters
+    ----------
+    repeats : int
+        Samples, the same for all runs.
+    methods : collection of str
+        Which runs of the sweep (`helpers.methods.l0.runs.METHODS`).
+    """
+    beam = sweep["settings"]["pruning"]["beam"]
+    return {
+        (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
+        for name, run in {"start": None, **_shown(sweep, methods)}.items()
+        for split in subject.tests
+    }
+
+
+def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -> pd.DataFrame:
+    """How well every run of a sweep translates, and with how many heads.
+
+    Parameters
+    ----------
+    subject : helpers.runs.subjects.Subject
+        The model that the sweep starts from.
+    drawn : mapping
+        As of `draws`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (run, test set), first the model before further training ("start"): method; penalty; encoder, decoder,
+        cross (heads kept); heads (kept, of the kinds in question), total; bleu, low, high; change against the control that
+        trained as long with all heads, and from_start against "start", both with low and high (paired bootstrap); dev_loss;
+        soft_dev_loss (with the public code's soft gates); undecided (gates); steps and schedule (`schedule`); over (what
+        intervals are over).
+    """
+    everything, rows = subject.kept, {}
+    for name in dict.fromkeys(name for name, _ in drawn):
+        run = sweep["runs"].get(name)
+        row = _counts(everything if run is None else runs.retained(run), sweep["kinds"])
+        row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
+        row |= dict(zip(("steps", "schedule"), schedule(sweep["start"], run), strict=True))
+        row |= dict.fromkeys(("penalty", "dev_loss", "soft_dev_loss", "undecided"), np.nan)
+        if run:
+            row |= {"penalty": _penalty(run)} | study.read_json(runs.run(run).results / "losses.json")
+            if run["method"]["name"] == "l0":
+                row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
+        for split in subject.tests:
+            bleu = drawn[name, split]
+            parts = {"": bleu, "change": bleu - drawn["control", split], "from_start": bleu - drawn["start", split]}
+            scored = {}
+            for part, values in parts.items():
+                names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
+                scored |= zip(names, scoring.of_draws(values), strict=True)
+            rows[name, split] = row | scored | {"over": intervals.SENTENCES}
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
+    return table
+
+
+def schedule(start: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> tuple[int, str]:
+    """How many steps a run was trained for in all, and at which highest learning rates, one phase after another.
+
+    Parameters
+    ----------
+    start : mapping
+        Spec of the model that runs start from; the steps of a pretrained one are not known and do not count.
+    run : mapping, optional
+        Without it those of the start.
+    """
+    plans = [start["training"]] if "training" in start else []
+    if run:
+        plans = [*plans, run["training"]]
+    phases = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in plans]
+    if "training" not in start:
+        phases.insert(0, "pretrained")
+    return sum(plan["steps"] for plan in plans), ", then ".join(phases)
+
+
+NEVER = "worth from the start"
+WORTH = ("worth", "share", "floor gap", NEVER, "share from the start")
+
+
+def worth(
+    sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws, none: subjects.Subject | None = None
+) -> pd.DataFrame:
+    """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
+
+    There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
+    from the first step of all on (the model `none`). The gap between them is what such a short training cannot make up for,
+    and no worth of heads.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run
+        minus floor) / worth); and where there is a model without from the start, floor gap (it minus floor), worth from the
+        start (control minus it) and share from the start ((run minus it) / that). Empty where a sweep has no floor.
+    """
+    rows, beam, repeats = {}, sweep["settings"]["pruning"]["beam"], len(next(iter(drawn.values()))) - 1
+    never = {split: scoring.bleu_draws(_statistics(none, None, split, beam), repeats) for split in subject.tests if none}
+    for name, split in drawn if "floor" in sweep["runs"] else ():
+        bleu, control, floor = (drawn[one, split] for one in (name, "control", "floor"))
+        without = never.get(split)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts = [control - floor, (bleu - floor) / (control - floor)]
+            if without is not None:
+                parts += [without - floor, control - without, (bleu - without) / (control - without)]
+        scored, ends = zip(WORTH, map(scoring.of_draws, parts), strict=False), ("", "_low", "_high")
+        rows[name, split] = {f"{part}{end}": x for part, three in scored for end, x in zip(ends, three, strict=True)}
+    index = pd.MultiIndex.from_tuples(rows, names=["run", "test set"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def without_attention(sweep: Mapping[str, Any]) -> subjects.Subject | None:
+    """The model of a sweep without encoder attention from the start, if the setting "without_encoder" asks for one."""
+    if "pretrained" in sweep["start"]:
+        return None
+    never = subjects.never_attending(sweep["settings"], sweep["name"]).get(sweep["name"])
+    return subjects.of_name(sweep["settings"], never, sweep["seed"]) if never else None
+
+
+def removed_and_trained(settings: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """BLEU of a model trained further, with all its heads and with its encoder heads removed: rows as of `outputs.quality`.
+
+    Between the two lies what encoder attention is worth to this model.
+    """
+    sweep, rows = runs.sweeps(settings, [subject.name], subject.run.spec["seed"])[0], []
+    for title, name in (("trained on", "control"), ("encoder heads removed, trained on", "floor")):
+        for split in subject.tests:
+            references = [pair.target for pair in subject.pairs(split)]
+            written = outputs.read(runs.run(sweep["runs"][name]), split, sweep["settings"]["pruning"]["beam"])
+            row = {"model": f"{subject.title}, {title}", "test set": split, "sentences": len(written)}
+            rows.append(row | scoring.bleu(written, references, repeats))
+    return pd.DataFrame(rows)
+
+
+MEASURED = ("bleu", "change", "from_start", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss
+
+
+def means(table: pd.DataFrame) -> pd.DataFrame:
+    """`quality_of_all` as means over trainings with t-intervals, on (model, run, test set).
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of each model's first training, with trainings (how many have that row), worth_first and heads_first (its own).
+        Heads and losses are means too: a price closes other heads each time. What one training alone has keeps its interval
+        over sentences.
+    """
+    rows = {}
+    for model, every in table.groupby(level="model", sort=False):
+        every = every.droplevel("model")
+        for (run, split), row in every.xs(every.index[0][0], level="seed").iterrows():
+            trained = every.xs((run, split), level=("run", "test set"))
+            mean = row.to_dict() | {"trainings": len(trained), "worth_first": row.get("worth", np.nan)}
+            mean |= {"heads_first": row["heads"]}
+            if len(trained) > 1:
+                mean |= trained.select_dtypes("number").mean().to_dict() | {"over": intervals.TEXTS}
+                for value in (name for name in MEASURED if name in trained and trained[name].notna().all()):
+                    ends = ("low", "high") if value == "bleu" else (f"{value}_low", f"{value}_high")
+                    mean |= zip((value, *ends), intervals.over_runs(trained[value])[:3], strict=True)
+            rows[model, run, split] = mean
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "run", "test set"]))
+
+
+def curve(means: pd.DataFrame) -> pd.DataFrame:
+    """Points of figure 7: a row each (model, test set, penalty), the unpruned model at penalty 0; without a penalty, and called
+    "MODEL, trained without", one that never had encoder heads.
+
+    Parameters
+    ----------
+    means : pandas.DataFrame
+        As of `means`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, test set, penalty, trainings, heads (left), total, kept (% of heads left), bleu, change (BLEU minus the unpruned
+        model's), low, high (of change; nan at penalty 0), over.
+    """
+    table = means[means.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
+    table = table.assign(penalty=table.penalty.fillna(0), kept=100 * table.heads / table.total)
+    table = table.assign(low=table.change_low.where(table.penalty > 0), high=table.change_high.where(table.penalty > 0))
+    if NEVER in table:
+        never = table[(table.penalty == 0) & table[NEVER].notna()]
+        ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"], "heads": 0, "kept": 0}
+        never = never.assign(model=never.model + ", trained without", penalty=np.nan, bleu=never.bleu - never[NEVER], **ends)
+        table = pd.concat([table, never], ignore_index=True)
+    columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
+    return table[columns].sort_values(["penalty"], kind="stable").sort_values("model", kind="stable", key=_first_places)
+
+
+def _first_places(names: pd.Series) -> pd.Series:
+    return pd.Series(pd.factorize(names)[0], names.index)
+
+
+def half_left(means: pd.DataFrame) -> pd.DataFrame:
+    """Of each model and test set the L0 run that keeps most heads among those with at most half of them: rows of `means`.
+
+    Models without such a run are left out. gone, with low and high: how many heads can go for `LOSS` BLEU (`gone_within`), by
+    the change and by the ends of its interval.
+    """
+    pruned = means[means.method == NAMES["l0"]].copy()
+    for end in ("", "_low", "_high"):
+        gone = {at: gone_within(rows, f"change{end}") for at, rows in pruned.groupby(level=["model", "test set"])}
+        pruned[f"gone{end}"] = [gone[model, split] for model, _, split in pruned.index]
+    pruned = pruned[pruned.heads <= pruned.total / 2]
+    return pruned.loc[pruned.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
+
+
+def gone_within(pruned: pd.DataFrame, change: str = "change", loss: float = LOSS) -> float:
+    """How many heads can go before the loss first passes `loss` BLEU, on a line from run to run; at most what was tried."""
+    pruned = pruned[pruned.heads < pruned.total].sort_values("heads", ascending=False)
+    gone, values = np.array([0, *pruned.total - pruned.heads]), np.array([0, *pruned[change]])
+    past = int((values < -loss).argmax())  # 0: none
+    return np.interp(loss, -values[past - 1 : past + 1], gone[past - 1 : past + 1]) if past else gone[-1]
+
+
+def settled(table: pd.DataFrame) -> pd.DataFrame:
+    """How far the gates of L0 runs settled, of a model's `quality` or of several: penalty, heads, total, undecided gates (nan
+    where no gate closes: such a run cannot tell), dev loss with binary and with soft gates."""
+    part = table[table.undecided.notna()]
+    part = part.xs(part.index.get_level_values("test set")[0], level="test set")
+    part = part.assign(undecided=part.undecided.where(part.heads < part.total))
+    return part[["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]]
+
+
+# --- pruned against trained from scratch (table 2) -------------------------------------------------------------------
+
+
+def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
+    """Pruned minus the same head map from scratch.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (run, test set): penalty; encoder, decoder, cross (heads left), kept (% of all heads); pruned, scratch (BLEU); change
+        with low and high (paired bootstrap); steps of the model from scratch, and steps_pruned, in which the pruned model could
+        adapt to its map.
+    """
+    rows, total = {}, _counts(subject.kept, sweep["kinds"])["heads"]
+    beam = sweep["settings"]["pruning"]["beam"]
+    for name, run in sweep["runs"].items():
+        if run["method"]["name"] != "scratch":
+            continue
+        left, pair = _counts(runs.retained(run), KINDS), (run["method"]["like"], run)
+        for split in subject.tests:
+            both = [_statistics(subject, one, split, beam) for one in pair]
+            bleu = [scoring.bleu_interval(one, None, 1)[0] for one in both]
+            steps = {"steps": schedule(sweep["start"], run)[0], "steps_pruned": pair[0]["training"]["steps"]}
+            change = dict(zip(("change", "low", "high"), scoring.bleu_interval(*both, repeats), strict=True))
+            kinds = {kind: left[kind] for kind in KINDS} | {"kept": 100 * left["heads"] / total}
+            kinds |= {"penalty": _penalty(run)} | dict(zip(("pruned", "scratch"), bleu, strict=True))
+            rows[name, split] = kinds | change | steps
+    columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "change", "low", "high", "steps", "steps_pruned"]
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]), columns)
+
+
+# --- gates -----------------------------------------------------------------------------------------------------------
+
+
+def gates(run: Mapping[str, Any]) -> tuple[HardConcrete, pd.DataFrame]:
+    """The gates of an L0 run after every step, from step 0; log alpha as a frame, rows steps, columns (kind, layer, head)."""
+    trace = pd.read_csv(runs.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
+    trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
+    return HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
+
+
+def closing(run: Mapping[str, Any]) -> pd.DataFrame:
+    """P(g = 0) of every gate after every step of an L0 run, from step 0: rows are steps, columns (kind, layer, head)."""
+    distribution, trace = gates(run)
+    return pd.DataFrame(distribution.p_closed().numpy(), index=trace.index, columns=trace.columns)
+
+
+def survival(sweep: Mapping[str, Any]) -> pd.Series:
+    """How long L0 keeps every head: at how many prices, plus less than 1 for how likely its gate is open in the end.
+
+    Returns
+    -------
+    pandas.Series
+        On (kind, layer, head), larger = stays longer.
+    """
+    pruned = [gates(run) for run in l0_runs(sweep)]
+    kept = sum(distribution.value()[-1] for distribution, _ in pruned)
+    likely = sum(distribution.p_open()[-1] for distribution, _ in pruned) / len(pruned)
+    return pd.Series((kept + 0.99 * likely).numpy(), pruned[0][1].columns)
+
+
+# --- which heads stay (figures 8, 9 and 10) --------------------------------------------------------------------------
+
+
+def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """Heads that each L0 run kept (figure 9).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a run: penalty, total_kept, total, and for every kind how many and of how many; gap: the least rise of the share
+        kept from encoder to decoder to cross-attention, above 0 where the paper's order holds, nan where all heads of
+        the last two are left, as such a price cannot tell; starts alike: whether all kinds of attention begin training alike.
+    """
+    every, rows = _counts(subject.kept, KINDS), []
+    alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
+    for run in l0_runs(sweep):
+        kept = _counts(runs.retained(run), KINDS)
+        row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
+        row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
+        shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
+        rows.append(row | {"gap": gap(*shares), "starts alike": alike})
+    return pd.DataFrame(rows)
+
+
+def gap(encoder: float, decoder: float, cross: float) -> float:
+    """Of shares kept the least rise in the paper's order of kinds; nan where no head of the last two has gone."""
+    return np.nan if decoder == cross == 1 else min(decoder - encoder, cross - decoder)
+
+
+def shares(by_kind: pd.DataFrame) -> pd.DataFrame:
+    """`kept_by_kind` of several models (column model) as points: model, kind, penalty, kept (% of all heads left), share (% of
+    the kind's heads left)."""
+    parts = [
+        by_kind[["model", "penalty"]].assign(
+            kind=kind, kept=100 * by_kind.total_kept / by_kind.total, share=100 * by_kind[kind] / by_kind[f"{kind}_total"]
+        )
+        for kind in KINDS
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def kept_by_layer(sweep: Mapping[str, Any]) -> pd.DataFrame:
+    """Heads that each L0 run kept in every layer (figure 10): total_kept (heads of all kinds), kind, layer, kept."""
+    pruned = [runs.retained(run) for run in l0_runs(sweep)]
+    rows = {(sum(map(len, kept.values())), *place): len(left) for kept in pruned for place, left in kept.items()}
+    return pd.Series(rows, name="kept").rename_axis(["total_kept", "kind", "layer"]).reset_index()
+
+
+def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
+    """What encoder heads do at each number of heads left, measured on the pruned models (figure 8).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (left, layer, head), the model before pruning first: left (heads that stay), layer, head (in the numbering of
+        the model before pruning), stays, functions (names joined by a comma; empty for a head without one, or gone). Of two
+        prices that leave as many heads the first.
+    """
+    whole = [(layer, head) for (kind, layer), heads in sorted(subject.kept.items()) if kind == "encoder" for head in heads]
+    parts: dict[int, pd.DataFrame] = {}
+    for made in (None, *map(runs.run, l0_runs(sweep))):
+        kept = subject.kept if made is None else training.kept(made)
+        if not any(heads for (kind, _), heads in kept.items() if kind == "encoder"):
+            continue  # no encoder heads, no functions
+        read, value = measured.FUNCTIONS.read, measured.FUNCTIONS.value
+        table = value(subject, repeats=1) if made is None else read(made, parser=subject.parser, repeats=1)
+        roles = table["functions"].xs("encoder")
+        names = {
+            (layer, kept["encoder", layer][head]): ", ".join(dict.fromkeys(name for name, _ in cell))
+            for (layer, head), cell in roles.items()
+        }
+        rows = [(len(names), layer, head, (layer, head) in names, names.get((layer, head), "")) for layer, head in whole]
+        parts.setdefault(len(names), pd.DataFrame(rows, columns=["left", "layer", "head", "stays", "functions"]))
+    return pd.concat([parts[left] for left in sorted(parts, reverse=True)], ignore_index=True)
+
+
+def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
+
+    Parameters
+    ----------
+    functions : mapping of model -> `functions_left`
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (model, heads left, function before pruning, "any" for any): of (all heads), had (those with the function),
+        stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all rows). All heads have
+        rows only where no price took any.
+    """
+    rows = []
+    for model, table in functions.items():
+        counts = list(dict.fromkeys(table.left))
+        parts = {left: part.set_index(["layer", "head"]) for left, part in table.groupby("left")}
+        before = parts[counts[0]].functions.map(lambda names: set(names.split(", ")) - {""})
+        for left in counts if len(counts) == 1 else counts[1:]:
+            for name in ("any", *sorted(set().union(*before))):
+                has = before.map(lambda names, name=name: bool(names) if name == "any" else name in names)
+                had, stay = int(has.sum()), int((has & parts[left].stays).sum())
+                row = {"model": model, "heads": left, "function": name, "of": len(before), "had": had, "stay": stay}
+                expected = had * left / len(before)
+                rows.append(row | {"expected": expected, "p": hypergeom.sf(stay - 1, len(before), had, left)})
+    columns = ["model", "heads", "function", "of", "had", "stay", "expected", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(p_holm=intervals.holm(table.p), family=len(table))
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
+    hypotheses = outputs.read(runs.run(run), split, beam) if run else outputs.written_by(subject, split, beam)
+    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+
+
+def _method(name: str, run: Mapping[str, Any] | None) -> str:
+    if run is None:
+        return "start"
+    known = run["method"]["name"]
+    if known == "cut":
+        return runs.called(run["method"]["by"])
+    return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[known]
+
+
+def _penalty(run: Mapping[str, Any]) -> float:
+    """The price of gates of a run, or of the run that it imitates."""
+    method = run["method"]
+    return method.get("penalty", method.get("like", {"method": {}})["method"].get("penalty", np.nan))
+
+
+def _counts(kept: Mapping[tuple[str, int], Sequence[int]], kinds: Sequence[str]) -> dict[str, int]:
+    counts = {kind: sum(len(left) for (k, _), left in kept.items() if k == kind) for kind in KINDS}
+    return counts | {"heads": sum(counts[kind] for kind in kinds)}

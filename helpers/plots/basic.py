@@ -1,0 +1,143 @@
+"""Figures that take tidy tables: a row a mark, labels in columns. Their style is that of `helpers.drawing`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.patches import Rectangle
+
+from helpers import drawing
+from helpers.drawing import COLOURS, WIDTH, redrawable
+from helpers.reading import frames
+
+slider = frames  # pictures below a slider, for pages without a kernel
+_GONE = "white"
+
+
+@redrawable
+def curve(
+    table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
+    labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
+    falling: bool = True, columns: int = 1, size: tuple[float, float] | None = None,
+):  # fmt: skip
+    """Marks with intervals, joined by lines.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns x, y and series; low and high where there are intervals (of y).
+    printed : pandas.DataFrame, optional
+        The paper's numbers in the same columns: hollow black marks.
+    panel : str
+        A column whose values are drawn apart; one panel without it.
+    labels : (str, str)
+        Of the axes; the columns' names where empty.
+    level : float, optional
+        Where a dotted horizontal line is drawn.
+    band : (low, high), optional
+        A grey band of y.
+    falling : bool
+        Whether x falls from left to right, as in the paper's figures of heads left.
+    columns : int
+        Panels side by side, at most.
+    size : (width, height), optional
+        Of a panel, inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    drawing.need(table, x, y, series, *([panel] if panel else []))
+    titles = list(dict.fromkeys(table[panel])) if panel else [""]
+    looks = drawing.looks(table[series])
+    names = [] if printed is None else [name for name in dict.fromkeys(printed[series]) if name not in looks]
+    looks |= {
+        name: {"color": "black", "marker": mark, "mfc": "white", "mec": "black", "ls": "--", "lw": 0.8}
+        for name, mark in zip(names, "Ds^v", strict=False)
+    }
+    size = size or (WIDTH / min(columns, len(titles)), 3.2 if columns == 1 else 2.4)
+    figure, axes = drawing.grid(len(titles), columns, *size, sharex=True, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = pd.concat([table[table[panel] == title] if panel else table, printed])
+        drawing.lines(axis, rows, x, y, series, {name: look for name, look in looks.items() if name in set(rows[series])})
+        if level is not None:
+            axis.axhline(level, **drawing.LEVEL)
+        if band:
+            axis.axhspan(*band, color="#DDDDDD", lw=0, zorder=0)
+        axis.set(title=title if len(titles) > 1 else "", xlabel=labels[0] or x)
+        axis.set_ylabel((labels[1] or y) if drawing.left(axis) else "")
+        if falling and not axis.xaxis_inverted():
+            axis.invert_xaxis()
+    drawing.legend(figure, looks)
+    return figure
+
+
+@redrawable
+def bars(
+    table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tuple[str, str] = ("", ""), columns: int = 3,
+    falling: bool = True,
+):  # fmt: skip
+    """Stacked bars at evenly spread places, the largest x at the left if `falling`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns x, y, stack (the parts of a bar, in their order: light to dark) and panel. Rows alike in all labels are
+        averaged.
+    labels
+        As in `curve`.
+    """
+    drawing.need(table, x, y, stack, panel)
+    parts = sorted(set(table[stack]))
+    colours = dict(zip(parts, drawing.layer_colours(len(parts)), strict=True))
+    titles = list(dict.fromkeys(table[panel]))
+    figure, axes = drawing.grid(len(titles), columns, WIDTH / min(columns, len(titles)), 2.2, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table[panel] == title].pivot_table(y, x, stack, "mean", fill_value=0).sort_index(ascending=not falling)
+        bottom = np.zeros(len(rows))
+        for part, colour in colours.items():
+            heights = rows[part].to_numpy(float) if part in rows else np.zeros(len(rows))
+            axis.bar(range(len(rows)), heights, 0.82, bottom, color=colour, ec="white", lw=0.4)
+            bottom += heights
+        axis.set_xticks(range(len(rows)), [f"{place:g}" for place in rows.index])
+        axis.set(title=title, xlabel=labels[0] or x, ylabel=(labels[1] or y) if drawing.left(axis) else "")
+    drawing.legend(figure, drawing.squares({f"{stack} {part}": colour for part, colour in colours.items()}))
+    return figure
+
+
+@redrawable
+def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None = None, columns: int = 3):
+    """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
+    titles : mapping of panel -> title, optional
+    """
+    drawing.need(table, "layer", "head", "stays", "functions", panel)
+    shown = list(dict.fromkeys(table[panel]))
+    layers, heads = table.layer.max() + 1, table["head"].max() + 1
+    figure, axes = drawing.grid(len(shown), columns, WIDTH / columns, max(1.2, 0.18 * layers) + 0.8, sharex=True, sharey=True)
+    for axis, place in zip(axes, shown, strict=True):
+        for row in table[table[panel] == place].itertuples():
+            colours = [COLOURS[name] for name in row.functions.split(", ") if name] or ["#C9C9C9"]
+            for part, colour in enumerate(colours if row.stays else [_GONE]):
+                width = 1 / len(colours) if row.stays else 1
+                cell = (row.head + 0.5 + part * width, row.layer + 0.5)
+                axis.add_patch(Rectangle(cell, width, 1, fc=colour, ec="none"))
+            frame = {"fc": "none", "ec": "white" if row.stays else "#DDDDDD", "lw": 1.0 if row.stays else 0.5}
+            axis.add_patch(Rectangle((row.head + 0.5, row.layer + 0.5), 1, 1, **frame))
+        axis.set(xlim=(0.4, heads + 0.6), ylim=(0.4, layers + 0.6), title=(titles or {}).get(place, str(place)))
+        axis.set_xticks(range(1, heads + 1))
+        axis.set_yticks(range(1, layers + 1))
+        axis.tick_params(length=0, labelsize=7)
+        axis.spines[:].set_visible(False)
+        axis.set(xlabel="head", ylabel="layer" if drawing.left(axis) else "")
+    names = dict.fromkeys(name for cell in table.functions for name in cell.split(", ") if name)
+    colours = {name: COLOURS[name] for name in COLOURS if name in names}
+    drawing.legend(figure, drawing.squares(colours | {"no function": "#C9C9C9"}))
+    return figure

@@ -1,0 +1,63 @@
+"""Groups of heads (Ni et al. 2023): cosines between heads, and scores by the number of groups."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pandas as pd
+from matplotlib.patches import Rectangle
+
+from helpers import drawing
+from helpers.drawing import WIDTH, left, redrawable
+
+
+@redrawable
+def cosines(table: pd.DataFrame, panel: str = "title", columns: int = 3):
+    """How alike the heads of one attention are, a panel a model: heads sorted by group, a black frame round each group.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row each pair of heads: head, other (from 0), cosine, group (of the head), and panel.
+    """
+    drawing.need(table, "head", "other", "cosine", "group", panel)
+    titles = list(dict.fromkeys(table[panel]))
+    columns = min(columns, len(titles))
+    figure, axes = drawing.grid(len(titles), columns, (WIDTH - 0.7) / columns, 2.3)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table[panel] == title]
+        groups = rows.drop_duplicates("head").set_index("head").group.sort_values(kind="stable")
+        order = groups.index.to_numpy()
+        matrix = rows.pivot(index="head", columns="other", values="cosine").loc[order, order]
+        drawn = drawing.heat(axis, matrix, cmap="RdBu_r", limits=(-1, 1))
+        for group in groups.unique():
+            first, many = groups.searchsorted(group), (groups == group).sum()
+            corner = (first - 0.5, first - 0.5)
+            axis.add_patch(Rectangle(corner, many, many, fill=False, ec="black", lw=1.8, clip_on=False))
+        axis.set(title="\n".join(textwrap.wrap(title, 26)), xlabel="head", ylabel="head" if left(axis) else "", box_aspect=1)
+        axis.set_xticks(range(len(order)), order + 1, fontsize=7, rotation=0 if len(order) <= 8 else 90)
+        axis.set_yticks(range(len(order)), order + 1, fontsize=7)
+    drawing.bar(figure, drawn, axes, "cosine", [-1, 0, 1])
+    return figure
+
+
+@redrawable
+def by_groups(table: pd.DataFrame, panel: str = "panel", series: str = "heads", label: str = "change in BLEU"):
+    """What each number of groups changes (figure 3): a panel a method, each on a scale of its own, a line a number of heads.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns groups (their number, drawn at even distances), change, low, high, series and panel.
+    """
+    drawing.need(table, "groups", "change", "low", "high", series, panel)
+    numbers = np.sort(table.groups.unique())
+    table = table.assign(at=table.groups.map({number: place for place, number in enumerate(numbers)}))
+    figure, axes = drawing.line_panels(
+        table, "at", "change", series, drawing.looks(table[series]), panel, "groups", label, (WIDTH / 2, 2.6), 2, dodge=0.12
+    )
+    for axis in axes.values():
+        axis.axhline(0, **drawing.LEVEL)
+        axis.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
+    return figure

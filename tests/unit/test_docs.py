@@ -1,0 +1,61 @@
+"""Pages are Markdown that people write: their links lead somewhere, their verdicts are those of the tables."""
+
+import re
+
+import pytest
+
+from helpers import heads, study
+from helpers.publish import claims
+from tests.unit.tiny_models import tiny_batch, tiny_model
+
+PAGES = sorted([study.ROOT / "README.md", *(study.ROOT / "docs").glob("*.md"), study.ROOT / "data" / "README.md"])
+ANCHOR = re.compile(r"[^\w\- ]")
+
+
+def anchors(text):
+    """What links into a page may name."""
+    return {ANCHOR.sub("", line.lstrip("# ").lower()).replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^()\s]+)\)", text) + re.findall(r"src=\"([^\"]+)\"", text)
+    for link in (link for link in links if not re.match(r"https?:", link)):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_verdicts_of_the_page_are_those_of_the_committed_tables():
+    text = (study.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ") and "**" in line]
+    both = [claims.judge(track) for track in ("controlled", "natural")]
+    assert len(rows) == len(both[0])
+    for (claim, printed, *cells), *judged in zip(rows, *both, strict=True):
+        assert claim == f"{judged[0].claim.claim} ({judged[0].claim.section})" and printed == judged[0].claim.printed
+        for cell, one in zip(cells, judged, strict=True):
+            assert f"**{one.verdict}**" in cell and one.number in cell
+
+
+def test_training_with_gates_constraint_and_links_runs_as_printed():
+    """On a tiny Llama, in few steps."""
+    text = (study.ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    section = text.partition("## Your own training")[2].partition("\n## ")[0]
+    code = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert len(code) == 4
+    batch = tiny_batch("llama")
+    space = {"batches": [batch], "dev": [batch]}
+    exec(code[0].replace('"steps": 500', '"steps": 3').replace('"evaluate_every": 100', '"evaluate_every": 3'), space)
+    for lines in code[1:]:
+        space["model"] = model = tiny_model("llama")
+        before = len(heads.index(model))
+        exec(lines, space)
+        assert "injected" in lines or len(heads.index(model)) <= before
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_every_page_is_linked_from_the_front_page():
+    front = (study.ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES if page.parent.name == "docs" and f"docs/{page.name}" not in front] == []

@@ -1,0 +1,66 @@
+"""The house: rooms import one way, no circle, no private name of another file, no import inside a function."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from helpers import study
+
+ROOMS = (  # each imports those before it; methods and experiments are one level until their runs are one room
+    ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("reading",), ("heads",), ("pretrained",), ("models",),
+    ("world",), ("corpora",), ("scores",), ("runs",), ("plots",), ("measures",), ("methods", "experiments"), ("plan",),
+    ("publish",),
+)  # fmt: skip
+LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+
+
+def imports(root):
+    """Every import of one module of `root`/helpers by another: (from, of, names, whether inside a function)."""
+    paths = {path: ".".join(path.relative_to(root).with_suffix("").parts) for path in sorted((root / "helpers").rglob("*.py"))}
+    modules = {path: name.removesuffix(".__init__") for path, name in paths.items()}
+    known = set(modules.values())
+    for path, module in modules.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("helpers"):
+                for alias in node.names:
+                    deep = f"{node.module}.{alias.name}"
+                    yield module, deep if deep in known else node.module, alias.name, node not in tree.body
+
+
+def circle(found):
+    graph = {}
+    for module, of, *_ in found:
+        if module != of:
+            graph.setdefault(module, set()).add(of)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+
+
+FOUND = list(imports(study.ROOT))
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert circle(FOUND) is None
+
+
+def test_rooms_import_one_way():
+    room = [(module.split(".")[1], of.split(".")[1]) for module, of, *_ in FOUND if min(module.count("."), of.count(".")) > 0]
+    assert {(one, of) for one, of in room if LEVEL[one] < LEVEL[of]} == set()
+
+
+def test_no_private_names_and_no_imports_inside_functions():
+    assert [one for one in FOUND if one[2].startswith("_")] == []
+    assert [one for one in FOUND if one[3]] == []
+
+
+@pytest.mark.parametrize("text", ["from helpers.a import two", "def f():\n    from helpers.a.two import _x"])
+def test_a_circle_is_seen(tmp_path, text):
+    for name, own in {"one": text, "two": "from helpers.a.one import f"}.items():
+        study.write_text(tmp_path / "helpers" / "a" / f"{name}.py", own)
+    found = list(imports(tmp_path))
+    assert circle(found)
+    assert any(names.startswith("_") and inside for *_, names, inside in found) == ("_x" in text)

@@ -1,0 +1,263 @@
+"""Experiments on pretrained models, on a tiny Llama and a tiny BERT: what is read, what is counted, what tables hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import heads, study
+from helpers.corpora.parsing import RELATIONS
+from helpers.experiments import pretrained
+from helpers.experiments import pretrained_functions as functions
+from helpers.experiments import pretrained_measured as measured
+from helpers.experiments import pretrained_removed as removed
+from helpers.experiments import pretrained_text as text
+from helpers.measures import ranks, removal, worth
+from helpers.study import StudyError
+from tests.unit import tiny_pretrained
+
+
+def STORE(base, monkeypatch):
+    folder = base / "pretrained"
+    if not folder.exists():
+        tiny_pretrained.make(folder)
+    for name in ("RUNS", "DATA", "PUBLISHED"):
+        monkeypatch.setenv(f"HEADS_{name}", str(folder / name.lower()))
+
+
+@pytest.fixture(autouse=True)
+def settings(isolated, tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.getbasetemp() / "pretrained"
+    monkeypatch.setenv("HEADS_DATA_ROOT", str(folder))
+    monkeypatch.setenv("HEADS_DEVICE", "cpu")
+    return tiny_pretrained.settings(folder)
+
+
+SCORED = ["heads", "functions_left", "perplexity", "low", "high", "change", "change_low", "change_high"]
+COLUMNS = {
+    "leave_one_out": ["layer", "head", "loss", "low", "high", "differs"],
+    "correlations": ["measure", "rho", "low", "high", "heads", "passages"],
+    "positional": ["model", "trees", "offset", "layer", "head", "score", "low", "high", "passes", "heads", "best_random"],
+    "syntactic": [
+        "model", "trees", "relation", "direction", "layer", "head", "accuracy", "low", "high", "baseline", "gain", "gain_low",
+        "gain_high", "n", "passes", "heads", "best_random",
+    ],
+    "rare": [
+        "model", "trees", "layer", "head", "score", "low", "high", "passes", "heads", "chance", "best_random", "tokens",
+    ],
+    "counted": ["model", "trees", "function", "heads", "all", "random", "difference", "low", "high", "p"],
+    "removed_at_once": ["random", "draw", *SCORED, "by", "fraction"],
+    "gates": ["random", "draw", *SCORED, "price", "choice"],
+    "open_gates": ["layer", "head", "price", "log_alpha", "open"],
+    "groups": ["map", "index", "low", "high", "exact", "layers", "single", "single_sd", "chance", "chance_high"],
+    "one_a_group": ["random", "draw", *SCORED, "groups", "by"],
+    "idle": ["random", "draw", *SCORED, "k"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", pretrained.TABLES)
+def test_every_table_is_tidy(name, settings):
+    table = pretrained.TABLES[name](settings)
+    assert len(table) and set(table.columns) >= set(COLUMNS.get(name, ["layer", "head", "leave-one-out"]))
+    assert isinstance(table.index, pd.RangeIndex) and table.columns.is_unique
+    if name in COLUMNS:
+        assert list(table.columns) == COLUMNS[name]
+    if "perplexity" in table:
+        assert table.heads[0] == 0 and table.change[0] == 0 and (table.low <= table.perplexity).all()
+    if {"layer", "head"} <= set(table.columns):
+        assert table.layer.min() >= 1 and table["head"].between(1, 12).all()
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", ["decoder", "encoder"])
+def test_tokens_belong_to_the_words_that_they_spell(side, settings):
+    name = settings["pretrained"][side]
+    read, tokenizer = text.sentences(name, "ewt", 12), text.pretrained(name)[1]
+    parses = text.treebank("ewt")
+    for batch in read.batches:
+        for ids, mask, special, words, place in zip(*batch.values(), strict=True):
+            real = ids[mask == 1].tolist()
+            marked = words[mask == 1].tolist()
+            parse = parses[int(place) * len(parses) // 12]
+            for word, spelled in enumerate(parse.words):
+                pieces = [token for token, owner in zip(real, marked, strict=True) if owner == word]
+                assert tokenizer.decode(pieces).replace(" ", "") == spelled
+            assert [owner == -1 for owner in marked] == special[mask == 1].bool().tolist()
+            assert special[mask == 0].all() and (words[mask == 0] == -1).all()
+    first = read.batches[0]["input_ids"][:, 0]
+    assert (first == (tokenizer.bos_token_id if side == "decoder" else tokenizer.cls_token_id)).all()
+
+
+def test_text_is_written_as_people_write_it():
+    spaced = "He said , \" it 's odd ( or 2 – 5 of the dogs ) ; is n't it ? \" He left ."
+    assert text.joined(spaced) == "He said, \"it's odd (or 2–5 of the dogs); isn't it?\" He left."
+    found = text.articles("valid")
+    assert len(found) == 8 and not any("<unk>" in one or "=" in one or " ." in one for one in found)
+    assert found[-1].endswith("It is 1,000.")
+
+
+def test_passages_come_from_one_article_each_before_the_next_of_any(settings):
+    name = settings["pretrained"]["decoder"]
+    tokenizer = text.pretrained(name)[1]
+    found, articles = text.passages(name, "valid", 10, 6), text.articles("valid")
+    ids = [tokenizer(one, add_special_tokens=False)["input_ids"] for one in articles]
+    assert found.tolist() == [*(one[:6] for one in ids), *(one[6:12] for one in ids[:2])]
+
+
+def test_what_is_missing_gets_a_sentence(settings, monkeypatch):
+    name = settings["pretrained"]["decoder"]
+    with pytest.raises(StudyError, match="passages of 10000 tokens"):
+        text.passages(name, "valid", 4, 10_000)
+    with pytest.raises(StudyError, match="sentences to measure on, not 1000"):
+        text.sentences(name, "gum", 1000)
+    monkeypatch.delenv("HEADS_DATA_ROOT")
+    text.treebank.cache_clear()
+    for trees in text.TREES:
+        with pytest.raises(StudyError, match="set HEADS_DATA_ROOT"):
+            text.treebank(trees)
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+
+def test_leave_one_out_is_the_loss_without_a_head_minus_the_loss(settings):
+    spec = measured.text_spec(settings)
+    model, _ = text.pretrained(spec["model"])
+    ids = text.passages(spec["model"], "valid", 4, 12)[:, :6]
+    table, plain = pretrained.leave_one_out(settings).set_index(["layer", "head"]), worth.mean_loss(model, text.batches(ids))
+    for _, layer, head in heads.index(model):
+        with heads.gate(model, {("decoder", layer, head): 0.0}):
+            rise = worth.mean_loss(model, text.batches(ids)) - plain
+        assert table.loss[layer + 1, head + 1] == pytest.approx(rise, abs=1e-5)
+
+
+def test_columns_are_those_of_the_measures_on_all_pieces(settings):
+    spec = measured.text_spec(settings)
+    model, _ = text.pretrained(spec["model"])
+    rows = text.batches(text.passages(spec["model"], "valid", 4, 12).unflatten(1, (2, 6)).flatten(0, 1))
+    table = pretrained.head_table(settings)
+    for per in ("example", "token"):
+        expected = worth.importance(model, rows, per=per, norm=None)
+        np.testing.assert_allclose(table[f"gradient, {per}"], expected, rtol=1e-4)
+    np.testing.assert_allclose(table["gradient, signed"], worth.patching(model, rows), rtol=1e-3, atol=1e-6)
+    assert table["key-value head"].tolist() == [1, 1, 2, 2] * 2
+
+
+def test_correlation_over_passages_is_that_of_means():
+    drawn = np.random.default_rng(0)
+    index = pd.MultiIndex.from_product([["decoder"], range(3), range(4)], names=["kind", "layer", "head"])
+    truth, measure = (pd.DataFrame(drawn.normal(size=(6, 12)), columns=index) for _ in range(2))
+    found = ranks.over_passages(truth, measure, 50)
+    assert found["rho"] == pytest.approx(ranks.correlation(truth.mean(), measure.mean(), within_layer=True, repeats=1)["rho"])
+    assert found["low"] <= found["high"] and (found["heads"], found["passages"]) == (12, 6)
+    alike = ranks.over_passages(truth, 2 * truth + 1, 50)
+    assert alike["rho"] == alike["low"] == alike["high"] == pytest.approx(1)
+
+
+def test_a_decoder_is_held_to_arcs_whose_partner_stands_earlier(settings):
+    table = pretrained.syntactic(settings).set_index(["model", "trees", "relation", "direction"]).n
+    parses = text.treebank("ewt")
+    chosen = [parses[place * len(parses) // 12] for place in range(12)][1::2]  # scored on odd sentences
+    arcs = [
+        (name, head - word) for one in chosen for word, (head, name) in enumerate(zip(one.heads, one.relations, strict=True))
+    ]
+    for side, earlier in (("decoder", True), ("encoder", False)):
+        for toward, direction in ((-1, "head to dependent"), (1, "dependent to head")):
+            for relation in RELATIONS:
+                seen = [far for name, far in arcs if name == relation and (not earlier or toward * far < 0)]
+                assert table.get((settings["pretrained"][side], "ewt", relation, direction), 0) == len(seen)
+
+
+def test_heads_with_a_function_are_counted(settings):
+    table = pretrained.counted(settings).set_index(["model", "trees", "function"])
+    assert (table.heads <= table["all"]).all() and set(table["all"]) == {8}
+    for _, part in table.groupby(level=["model", "trees"]):
+        kinds, any_of = part.heads.iloc[1:], part.heads.iloc[0]
+        assert kinds.max() <= any_of <= kinds.sum()
+
+
+# --- what is removed -------------------------------------------------------------------------------------------------
+
+
+def test_random_heads_are_as_many_of_each_layer():
+    index = pd.MultiIndex.from_product([["decoder"], range(4), range(9)], names=["kind", "layer", "head"])
+    closed = [index[place] for place in (0, 1, 2, 9, 30, 31)]
+    drawn = [removal.matched(index, closed, draw) for draw in range(100)]
+    for one in drawn:
+        assert [sum(layer == place for _, layer, _ in one) for place in range(4)] == [3, 1, 0, 2]
+    assert len(set(map(tuple, drawn))) > 50 and removal.matched(index, [], 0) == []
+    assert {head for one in drawn for head in one if head[1] != 2} == {head for head in index if head[1] != 2}
+
+
+def test_rows_of_every_choice(settings):
+    table = pretrained.removed_at_once(settings)
+    counts = table.groupby(["by", "random"]).heads.agg(list)
+    assert {by for by, _ in counts.index} == {*measured.CHOICES, "random"}
+    for (by, random), numbers in counts.items():
+        assert sorted(numbers) == ([2, 2, 2, 4, 4, 4] if by == "random" else [2, 4]) and (random == "any") == (by == "random")
+    spec = removed.choice_spec(settings, "leave-one-out")
+    lost = measured.column(spec).sort_values(kind="stable")
+    row = next(one for one in measured.read(removed.removed_recipes(settings)[2]) if one["fraction"] == 0.25)
+    assert {lost.index.get_loc(address) for address in lost.index[:2]} == {0, 1}
+    assert sorted(row["closed"]) == sorted(measured.column(spec).index.get_indexer(lost.index[:2]))
+
+
+def test_gates_close_more_heads_at_a_higher_price(settings):
+    table = pretrained.gates(study.changed(settings, {"pretrained.steps": 30, "pretrained.prices": [0.0, 10.0]}))
+    free, dear = (table[(table.price == price) & (table.choice == "gates") & (table.random == "")].heads for price in (0, 10))
+    assert int(free.iloc[0]) < int(dear.iloc[0]) == 8
+    assert (table[table.price == 10].heads == 8).all()
+
+
+def test_value_vectors_of_shared_heads_are_the_groups(settings):
+    table = pretrained.groups(settings).set_index("map")
+    assert table["index"]["V"] == 1 and table.exact["V"] == table.layers["V"] == 2
+    assert (table.chance.abs() < 0.5).all()
+
+
+def test_one_head_a_group_and_k_of_every_layer(settings):
+    spec = removed.choice_spec(settings)
+    for row in measured.read(measured.recipe("kept", spec)):
+        left = sorted(set(range(8)) - set(row["closed"]))
+        assert len(left) == 4 and (row["groups"] != removed.PAIRS or [place // 2 for place in left] == [0, 1, 2, 3])
+    column = measured.column(spec)
+    for row in measured.read(measured.recipe("masked", spec)):
+        layers = np.bincount([place // 4 for place in row["closed"]], minlength=2)
+        assert (layers == row["k"]).all()
+        if not row["random"]:
+            kept = column.drop(column.index[row["closed"]])
+            for layer in (0, 1):
+                gone = column.iloc[row["closed"]].xs(layer, level="layer")
+                assert gone.max() <= kept.xs(layer, level="layer").min()
+
+
+def test_what_is_made_is_not_made_again(settings):
+    made = pretrained.recipes(settings)
+    before = {one.key: (one.results / measured.FILE).stat().st_mtime_ns for one in made}
+    gone = made[0]
+    assert gone.spec["part"] == "without"
+    content = (gone.results / measured.FILE).read_bytes()
+    (gone.results / measured.FILE).unlink()
+    (gone.folder / "made.json").unlink()
+    pretrained.correlations(settings)
+    after = {one.key: (one.results / measured.FILE).stat().st_mtime_ns for one in made}
+    assert {key for key in after if after[key] != before[key]} == {gone.key}
+    assert (gone.results / measured.FILE).read_bytes() == content
+
+
+def test_keys_name_the_text_and_depend_on_what_heads_are_chosen_by(settings):
+    for made in pretrained.recipes(settings):
+        assert made.spec["corpus"] in ("wikitext", *text.TREES)
+    longer = study.changed(settings, {"pretrained.piece": 5})
+    for one, other in zip(removed.removed_recipes(settings), removed.removed_recipes(longer), strict=True):
+        assert one.key != other.key
+
+
+def test_random_weights_are_of_the_same_shape(settings):
+    name = settings["pretrained"]["decoder"]
+    (model, _), (random, _) = text.pretrained(name), text.pretrained(name, 0)
+    assert random.config == model.config and not torch.equal(model.lm_head.weight, random.lm_head.weight)
+    assert not any(weight.requires_grad for weight in (*model.parameters(), *random.parameters()))
+    assert functions.function_recipes(settings)[0].key != functions.function_recipes(settings)[4].key

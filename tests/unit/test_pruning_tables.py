@@ -1,0 +1,281 @@
+"""Tables of pruning: against the store they are read from, against numbers made by hand, and against the printed ones."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from helpers import heads, papers, plan, study
+from helpers.experiments import pruning
+from helpers.heads import KINDS
+from helpers.methods import l0
+from helpers.runs import outputs, subjects, training
+from helpers.scores import scoring
+from helpers.study.recipe import read_since
+from tests.unit import tiny_sweep
+
+STORE = tiny_sweep.go_to
+REPEATS = 50
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """The sweeps, the model that they start from, and the quality of their runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
+        sweeps = tiny_sweep.sweeps()
+        subject = subjects.of_spec(sweeps["encoder"]["start"], tiny_sweep.NAME)
+        drawn = {which: pruning.draws(sweep, subject, REPEATS, l0.runs.METHODS) for which, sweep in sweeps.items()}
+        yield {which: (one, subject, pruning.quality(one, subject, drawn[which])) for which, one in sweeps.items()}
+
+
+def sides(sweep, subject):
+    """Statistics of what every run put out, and of the model before them."""
+    references = [pair.target for pair in subject.pairs("test")]
+    texts = {"start": outputs.written_by(subject, "test", 1)}
+    texts |= {name: outputs.read(l0.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
+    return {name: scoring.bleu_statistics(made, references) for name, made in texts.items()}
+
+
+def test_a_row_for_each_run_and_test_set(swept):
+    for sweep, subject, table in swept.values():
+        assert list(table.index) == [(name, split) for name in ("start", *sweep["runs"]) for split in subject.tests]
+        found = sides(sweep, subject)
+        for name in {"start", "control", "L0 0.03", "scratch 0.03"} & found.keys():
+            row, model = table.loc[(name, "test")], subject.model if name == "start" else l0.runs.opened(sweep["runs"][name])
+            number = {kind: sum(len(left) for (k, _), left in heads.kept(model).items() if k == kind) for kind in KINDS}
+            assert {kind: row[kind] for kind in KINDS} == number
+            assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
+            pairs = {"bleu low high": None, "change change_low change_high": "control",
+                     "from_start from_start_low from_start_high": "start"}  # fmt: skip
+            for columns, other in pairs.items():
+                wanted = scoring.bleu_interval(found[name], found[other] if other else None, REPEATS)
+                assert row[columns.split()].tolist() == pytest.approx(wanted, abs=1e-12)
+            if name != "start":
+                assert row.dev_loss == pytest.approx(training.dev_loss(model, subject.batches(4 * 1024, 16)), abs=1e-6)
+
+
+def test_tables_read_what_is_listed(swept):
+    for sweep, subject, table in swept.values():
+        before = len(read_since(0))
+        shown = pruning.quality(sweep, subject, pruning.draws(sweep, subject, REPEATS))
+        pd.testing.assert_frame_equal(shown, table.loc[shown.index])  # without the ways to choose heads of notebook 06
+        assert set(shown.method) == {"start", "further training", "L0"} | (
+            {"no encoder attention", "L0, half-open start", "L0, temperature 0.5"} & set(table.method) or {"from scratch"}
+        )
+        pruning.against_scratch(sweep, subject, 2)
+        pruning.kept_by_layer(sweep)
+        listed = [*pruning.recipes(sweep)]
+        if sweep["kinds"] == ["encoder"]:
+            pruning.functions_left(sweep, subject)
+            listed += pruning.function_recipes(sweep)
+        assert set(read_since(before)) <= {recipe.folder for recipe in plan.closure(map(study.Need, listed))}
+
+
+def test_every_training_of_every_model_is_swept():
+    settings = tiny_sweep.settings({"seeds": 2})
+    sweeps = pruning.sweeps(settings, [tiny_sweep.NAME], 1)
+    assert [sweep["seed"] for sweep in sweeps if sweep["name"] == tiny_sweep.NAME] == [1, 2]
+    assert all(sweep["kinds"] == ["encoder"] for sweep in sweeps)
+    (every,) = pruning.all_kinds_sweeps(settings, [tiny_sweep.NAME], 1)
+    assert every["kinds"] == list(KINDS) and every["seed"] == 1
+
+
+def test_the_unpruned_model_scores_as_itself_and_the_curve_starts_there(swept):
+    sweep, _, table = swept["encoder"]
+    found = pruning.quality_of_all([sweep], repeats=REPEATS)
+    (model,) = set(found.index.get_level_values("model"))
+    pd.testing.assert_frame_equal(
+        found.loc[(model, sweep["seed"])][table.columns], table.loc[found.loc[(model, sweep["seed"])].index], check_names=False
+    )
+    curve = pruning.curve(pruning.means(found))
+    assert curve.penalty.tolist() == [0, 0.003, 0.03, 1.0] and curve.model.eq(model).all()
+    assert curve.change.iloc[0] == 0 and np.isnan(curve.low.iloc[0]) and curve.low.iloc[1:].notna().all()
+    assert curve.kept.tolist() == pytest.approx(100 * curve["heads"] / curve["total"]) and curve.kept.iloc[0] == 100
+    never = found.assign(**{f"worth from the start{end}": value for end, value in (("", 2.0), ("_low", 1.0), ("_high", 4.0))})
+    (mark,) = pruning.curve(pruning.means(never)).query("penalty != penalty").to_dict("records")  # a level at no heads
+    assert [mark[name] for name in ("model", "kept", "change", "low", "high")] == [f"{model}, trained without", 0, -2, -4, -1]
+
+
+def test_what_is_pruned_is_described():
+    settings = tiny_sweep.settings({"seeds": 2})
+    (row,) = pruning.described(pruning.sweeps(settings, [tiny_sweep.NAME], 1)).to_dict("records")
+    assert row["trainings"] == 2 and row["encoder"] == "2 x 4" and row["sentence pairs"] == 300
+
+
+def test_what_encoder_attention_is_worth(swept):
+    sweep, subject, table = swept["encoder"]
+    found = pruning.worth(
+        sweep, subject, pruning.draws(sweep, subject, REPEATS), subject
+    )  # as if the start were the model without from the start
+    whole = found.xs("test", level="test set")
+    of = table.bleu.xs("test", level="test set")[whole.index]
+    np.testing.assert_allclose(whole.worth, of.control - of.floor)
+    np.testing.assert_allclose(whole.share[of.index], (of - of.floor) / (of.control - of.floor))
+    np.testing.assert_allclose(whole["share from the start"][of.index], (of - of.start) / (of.control - of.start))
+    # the control keeps all and the floor nothing, whatever sentences are drawn
+    ends = ["share", "share_low", "share_high"]
+    assert found.loc[("control", "test"), ends].eq(1).all() and found.loc[("floor", "test"), ends].eq(0).all()
+
+
+def by_hand(*rows, split="test", total=24):
+    """`quality` of one test set: rows of name, method, penalty, (encoder, decoder, cross), bleu, change, its low and high."""
+    records = {}
+    for name, method, penalty, kept, bleu, *change in rows:
+        change = [*change, *[np.nan] * (3 - len(change))]
+        records[name, split] = dict(zip(KINDS, kept, strict=True)) | {
+            "heads": sum(kept), "total": total, "method": method, "penalty": penalty, "bleu": bleu, "low": bleu - 1,
+            "high": bleu + 2, "change": change[0], "change_low": change[1], "change_high": change[2], "dev_loss": 9 - bleu / 10,
+            "soft_dev_loss": np.nan, "undecided": np.nan, "steps": 10, "schedule": f"10 at {name}",
+        }  # fmt: skip
+    table = pd.DataFrame.from_dict(records, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
+    return table
+
+
+HAND = by_hand(
+    ("start", "start", np.nan, (8, 8, 8), 20.0, -1.0, -1.5, -0.5),
+    ("control", "further training", np.nan, (8, 8, 8), 21.0, 0.0, 0.0, 0.0),
+    ("L0 0.1", "L0", 0.1, (7, 7, 7), 21.5, 0.5, 0.1, 0.9),
+    ("L0 0.2", "L0", 0.2, (4, 5, 6), 20.9, -0.1, -0.2, 0.4),
+    ("L0 0.3", "L0", 0.3, (3, 4, 5), 20.75, -0.25, -0.6, 0.1),
+    ("L0 0.3 #2", "L0", 0.3, (2, 4, 6), 20.95, -0.05, -0.5, 0.2),
+    ("L0 0.4", "L0", 0.4, (1, 1, 1), 19.0, -2.0, -3.0, -1.0),
+    ("scratch 0.3", "from scratch", 0.3, (3, 4, 5), 18.5, -2.5, -3.0, -2.0),
+    ("L0, half-open start, 0.3", "L0, half-open start", 0.3, (0, 0, 1), 21.0, 0.0, 0.0, 0.0),
+    ("random 0.3", "random", 0.3, (3, 4, 5), 21.2, 0.2, 0.1, 0.3),
+)  # fmt: skip
+
+
+def test_worth_is_told_by_the_control_and_the_floor(swept):
+    sweep, subject, table = swept["encoder"]
+    found = pruning.removed_and_trained(sweep["settings"], subject, REPEATS).set_index("model").bleu
+    assert found.index.tolist() == [f"{subject.title}, {removed}trained on" for removed in ("", "encoder heads removed, ")]
+    assert found.tolist() == pytest.approx(table.xs("test", level="test set").bleu[["control", "floor"]].tolist())
+
+
+def test_trainings_become_means_with_t_intervals_and_lone_rows_stay():
+    other = by_hand(
+        ("control", "further training", np.nan, (8, 8, 8), 23.0, 0.0, 0.0, 0.0),
+        ("L0 0.1", "L0", 0.1, (4, 7, 7), 21.7, -1.3, -1.5, -1.1),
+        ("L0 0.9", "L0", 0.9, (1, 0, 0), 1.0, -22.0, -23.0, -21.0),
+    )
+    found = pruning.means(pd.concat({("m", 1): HAND, ("m", 2): other}, names=["model", "seed"])).loc["m"]
+    assert found.index.equals(HAND.index)
+    assert found.index[found.trainings == 2].tolist() == [("control", "test"), ("L0 0.1", "test")]
+    both = found.loc[("L0 0.1", "test")]
+    assert both[["encoder", "heads", "total", "bleu", "change"]].tolist() == pytest.approx([5.5, 19.5, 24, 21.6, -0.4])
+    assert both[["change_low", "change_high"]].tolist() == pytest.approx(stats.t.interval(0.95, 1, -0.4, 0.9))
+    pd.testing.assert_frame_equal(found[found.trainings == 1][HAND.columns], HAND[found.trainings == 1], check_dtype=False)
+
+
+def test_half_of_the_heads_left():
+    many = by_hand(("L0 0.1", "L0", 0.1, (5, 0, 0), 1.0, -0.3, -0.4, -0.2), total=8)
+    tables = {"EN-RU": HAND, "none": many, "EN-DE": HAND.drop(["L0 0.3", "L0 0.3 #2"], level="run")}
+    found = pruning.half_left(pd.concat(tables, names=["model"]))
+    assert found.index.tolist() == [("EN-RU", "test"), ("EN-DE", "test")]  # of a model that keeps more than half no row
+    assert found[["run", "heads", "change"]].values.tolist() == [["L0 0.3", 12, -0.25], ["L0 0.4", 3, -2.0]]
+    assert found.gone.tolist() == pytest.approx(
+        [12 + 9 * 0.2 / 1.95, 24 - np.interp(0.25, [0.1, 2], [15, 3])]
+    )  # from 15 left to 3
+    assert found.gone_low.iloc[0] == pytest.approx(np.interp(0.25, [0.2, 0.6], [9, 12])) and found.gone_high.iloc[0] > 12
+    own = HAND[HAND.method == "L0"]  # no loss so large was met: all that was tried
+    assert pruning.gone_within(own, loss=9) == 21 and pruning.gone_within(own, loss=2) == 21
+    bent = pd.DataFrame({"total": 24, "heads": [24, 20, 16, 10], "change": [-1.0, -0.2, -0.4, -0.1]})
+    assert pruning.gone_within(bent) == pytest.approx(5)  # where the line first passes, of runs that close a head
+
+
+def test_runs_that_close_no_gate_do_not_count():
+    table = HAND.assign(undecided=[np.nan, np.nan, 1.0, 3.0, 2.0, 2.0, 0.0, *[np.nan] * 3])
+    table.loc[("L0 0.1", "test"), "heads"] = 24
+    found = pruning.settled(table)
+    assert np.isnan(found.undecided["L0 0.1"]) and found.undecided["L0 0.2"] == 3
+
+
+def test_how_long_heads_survive(swept):
+    for sweep, subject, _ in swept.values():
+        found, runs = pruning.survival(sweep), pruning.l0_runs(sweep)
+        assert found.index.equals(heads.index(subject.model, tuple(sweep["kinds"])))
+        kept = [l0.runs.retained(run) for run in runs]
+        times = np.array([sum(head in left[kind, layer] for left in kept) for kind, layer, head in found.index])
+        assert (np.floor(found) == times).all() and (found > times).all() and (found < times + 1).all()
+        opened = np.mean([1 - pruning.closing(run).iloc[-1] for run in runs], axis=0)
+        np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
+
+
+def test_what_is_kept_by_kind_and_layer(swept):
+    sweep, subject, table = swept["all"]
+    found, layers = pruning.kept_by_kind(sweep, subject), pruning.kept_by_layer(sweep)
+    assert found.penalty.tolist() == [0.001, 0.03]
+    for kind in KINDS:
+        assert found[kind].tolist() == [table.loc[(f"L0 {price}", "test"), kind] for price in ("0.001", "0.03")]
+    assert not found["starts alike"].any()
+    shares = [found[kind] / found[f"{kind}_total"] for kind in KINDS]
+    assert found.gap.tolist() == pytest.approx([pruning.gap(*part) for part in zip(*shares, strict=True)], nan_ok=True)
+    assert np.isnan(pruning.gap(0.2, 1.0, 1.0)) and pruning.gap(0.2, 0.5, 0.4) == pytest.approx(-0.1)
+    start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
+    assert pruning.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
+    for run in pruning.l0_runs(sweep):
+        kept = l0.runs.retained(run)
+        own = layers[layers.total_kept == sum(map(len, kept.values()))].set_index(["kind", "layer"]).kept
+        assert own.to_dict() == {place: len(left) for place, left in kept.items()}
+    points = pruning.shares(found.assign(model="m")).set_index(["penalty", "kind"])
+    for row in found.to_dict("records"):
+        assert [points.share[row["penalty"], kind] for kind in KINDS] == pytest.approx([100 * row[kind] / 8 for kind in KINDS])
+        assert points.kept[row["penalty"]].eq(100 * row["total_kept"] / 24).all()
+
+
+def test_a_map_from_scratch_is_held_against_its_pruned_model(swept):
+    sweep, subject, table = swept["all"]
+    (row,) = pruning.against_scratch(sweep, subject, REPEATS).reset_index().to_dict("records")
+    pruned, scratch = table.loc[("L0 0.03", "test")], table.loc[("scratch 0.03", "test")]
+    assert [row[name] for name in ("run", "penalty", "steps_pruned")] == [
+        "scratch 0.03",
+        0.03,
+        sweep["settings"]["pruning"]["steps"],
+    ]
+    assert [row[kind] for kind in KINDS] == [pruned[kind] for kind in KINDS] == [scratch[kind] for kind in KINDS]
+    assert (row["pruned"], row["scratch"]) == pytest.approx((pruned.bleu, scratch.bleu))
+    assert row["change"] == pytest.approx(pruned.bleu - scratch.bleu) and row["low"] <= row["change"] <= row["high"]
+
+
+def test_functions_are_told_at_the_places_that_heads_had(swept):
+    sweep, subject, _ = swept["encoder"]
+    found = pruning.functions_left(sweep, subject)
+    assert found.left.drop_duplicates().is_monotonic_decreasing
+    for left, part in found.groupby("left"):
+        assert len(part) == 8 and part.stays.sum() == left and part.functions[~part.stays].eq("").all()
+    for run in pruning.l0_runs(sweep):
+        kept = {
+            (layer, head) for (kind, layer), heads_ in l0.runs.retained(run).items() if kind == "encoder" for head in heads_
+        }
+        part = found[(found.left == len(kept)) & found.stays]
+        assert not kept or set(zip(part.layer, part["head"], strict=True)) == kept
+
+
+def test_what_the_paper_prints():
+    gains = papers.TABLE_2.gain.dropna()
+    assert (round(gains.min(), 2), round(gains.max(), 2), len(gains)) == (0.01, 0.5, 7)
+    wanted = [(100 * a / 144, 100 * k / 48) for a, k in ((104, 27), (61, 13), (28, 6))]
+    rows = papers.FIGURE_9[(papers.FIGURE_9.kind == "encoder") & (papers.FIGURE_9.model == "paper, OpenSubtitles")]
+    assert rows[["kept", "share"]].to_numpy() == pytest.approx(np.array(wanted))
+
+
+def test_whether_functions_stay_against_all_draws():
+    names, rows = ["rare", "rare, dobj", "dobj", "", "", ""], []
+    for left, stays in ((6, range(6)), (3, (0, 2, 5))):
+        rows += [(left, 0, head, head in stays, name if head in stays else "") for head, name in enumerate(names)]
+    table = pd.DataFrame(rows, columns=["left", "layer", "head", "stays", "functions"])
+    found = pruning.retained_more_than_chance({"a": table}).set_index("function")
+    assert found["heads"].eq(3).all() and found.family.eq(3).all() and list(found.index) == ["any", "dobj", "rare"]
+    drawn = [set(heads) for heads in itertools.combinations(range(6), 3)]
+    for name, had, stay in (("any", {0, 1, 2}, 2), ("dobj", {1, 2}, 1), ("rare", {0, 1}, 1)):
+        row = found.loc[name]
+        assert (row.had, row.stay) == (len(had), stay)
+        assert row.p == pytest.approx(np.mean([len(heads & had) >= stay for heads in drawn]))
+        assert row.expected == pytest.approx(np.mean([len(heads & had) for heads in drawn]))
+    assert found.p_holm["any"] == pytest.approx(3 * found.p["any"] if 3 * found.p["any"] < 1 else 1)
