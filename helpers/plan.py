@@ -22,10 +22,9 @@ from typing import Any
 import torch
 
 from helpers import corpora, study
-from helpers.experiments import functions, pruning
+from helpers.experiments import functions, pruning, relevance
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
-from helpers.measures import measured
 from helpers.methods import contest, coreference, grouping, l0
 from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, published
@@ -76,9 +75,9 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
     starts = [Need(training.trained(one["start"], f"{one['name']}, seed {seed}"), one is sweeps[0]) for one in sweeps]
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
-    explained = [Need(recipe) for recipe in measured.relevance_recipes(settings, list(own_models.values()))]
     scores = [*functions.recipes(settings, list(own_models.values())), *functions.shape_recipes(settings, names[0], seed)]
     scores += checkpoints.function_recipes(settings)
+    explained = [Need(recipe) for recipe in relevance.recipes(settings, list(own_models.values()))]
     late = grouping.runs.start(settings, names, seed)
     starting = subjects.needs(late) if late else []  # the model that notebook 04 trains on
     jobs = contest.runs.jobs(settings, names, seed)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.metrics import adjusted_rand_score
 from torch.nn import functional as F
 
 from helpers import study
@@ -210,7 +209,7 @@ def gram_recipes(settings: Settings) -> list[study.Recipe]:
     return [recipe("grams", plain_spec(settings), map=which) for which in MAPS]
 
 
-def groups(settings: Settings, draws: int = 200) -> pd.DataFrame:
+def groups(settings: Settings, draws: int = 1000) -> pd.DataFrame:
     """Do hidden units recover the model's key-value groups? Adjusted Rand index of each map, mean over layers.
 
     The value vectors of query heads that share a key-value head are the same, so that V is the control: it must give 1.
@@ -223,9 +222,10 @@ def groups(settings: Settings, draws: int = 200) -> pd.DataFrame:
     many, random, rows = len(set(truth[0])), np.random.default_rng(0), []
     for made in gram_recipes(settings):
         gram = read(made)
-        units = clusters(gram, many, tries=STARTS)
-        found, single = _indices(truth, units), [_indices(truth, clusters(gram, many, seed=s)).mean() for s in range(STARTS)]
-        luck = [_indices(truth, random.permuted(units.numpy(), axis=1)).mean() for _ in range(draws)]
+        units = clusters(gram, many, tries=STARTS).numpy()
+        found = rand_index(truth, units)
+        single = [rand_index(truth, clusters(gram, many, seed=seed).numpy()).mean() for seed in range(STARTS)]
+        luck = rand_index(truth, random.permuted(np.tile(units, (draws, 1, 1)), axis=-1)).mean(-1)
         ends = (float(end[0]) for end in scoring.mean_interval(found[:, None]))
         row = {"map": made.spec["map"], **dict(zip(("index", "low", "high"), ends, strict=True))}
         row |= {"exact": int((found == 1).sum()), "layers": len(found), "single": np.mean(single), "single_sd": np.std(single)}
@@ -233,9 +233,12 @@ def groups(settings: Settings, draws: int = 200) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _indices(truth: np.ndarray, labels: torch.Tensor | np.ndarray) -> np.ndarray:
-    """Adjusted Rand index of each layer."""
-    return np.array([adjusted_rand_score(one, other) for one, other in zip(truth.tolist(), labels.tolist(), strict=True)])
+def rand_index(truth: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Adjusted Rand index of groups [..., heads] with the true ones: 1 where they are the same, about 0 by chance."""
+    upper = np.triu_indices(truth.shape[-1], 1)
+    one, other = ((part[..., upper[0]] == part[..., upper[1]]) for part in (truth, labels))  # pairs of one group
+    both, expected = (one & other).sum(-1), one.sum(-1) * other.sum(-1) / len(upper[0])
+    return (both - expected) / ((one.sum(-1) + other.sum(-1)) / 2 - expected)
 
 
 def unit_recipes(spec: Spec) -> list[study.Recipe]:

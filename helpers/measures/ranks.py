@@ -5,7 +5,7 @@ All correlations are Spearman's. Measures that are normalised within a layer are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -28,30 +28,6 @@ def within_layer_ranks(column: pd.Series) -> pd.Series:
 def relative(column: pd.Series) -> pd.Series:
     """A measure in units of its layer's average head: a share of the layer times the heads in the layer."""
     return column / column.groupby(level=LAYER).transform("mean")
-
-
-def confidence_by_rank(trained: Mapping[str, Sequence[pd.Series]], random: Sequence[pd.Series] = ()) -> pd.DataFrame:
-    """Mean rank of confidence, 1 the largest of a layer, of encoder heads by their rank of relevance.
-
-    Parameters
-    ----------
-    trained : mapping of title -> (relevance, confidence), Series on (kind, layer, head)
-    random : the same of one model with random weights, if any
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (weights: trained, random; rank of relevance): value, mean over layers and models; low, high: the least and
-        the largest mean of a model; even: the mean rank if the two had nothing in common.
-    """
-    rows = []
-    for weights, pairs in (("trained", trained.values()), *([("random", [random])] if random else [])):
-        ranked = [_of_kinds(pd.DataFrame({"relevance": one, "rank": other}), "encoder") for one, other in pairs]
-        ranked = [columns.groupby(level=LAYER).rank(ascending=False, method="first") for columns in ranked]
-        means = pd.concat([columns.groupby("relevance")["rank"].mean() for columns in ranked], axis=1)
-        found = pd.DataFrame({"value": means.mean(axis=1), "low": means.min(axis=1), "high": means.max(axis=1)})
-        rows.append(found.assign(weights=weights, even=(len(found) + 1) / 2))
-    return pd.concat(rows).rename_axis("relevance").reset_index()
 
 
 def rank_agreement(columns: pd.DataFrame, kind: str = "encoder") -> pd.DataFrame:
@@ -152,32 +128,6 @@ def follows_function(
     top = heads.has[heads.groupby(level=levels).value.idxmax()]
     counts = (has.sum(), (~has).sum(), len(strata), heads.has[~mixed].sum(), len(top), (top == 0).sum())
     return found | dict(zip(("functional", "others", "layers", "left_out", "top", "top_none"), map(int, counts), strict=True))
-
-
-def settling(explained, sizes: Iterable[int], draws=30, seed=0, kind="encoder", normalise="step") -> pd.DataFrame:
-    """How the ranking within layers settles with sentences: `settle` for a `helpers.measures.lrp.Explained`."""
-    places = _of_kinds(pd.Series(np.arange(len(explained.heads)), explained.heads), kind)
-    numerators, denominators = (part[:, places] for part in explained.per_sentence(normalise))
-    return settle(numerators, denominators, _strata(places.index), sizes, draws, seed)
-
-
-def settle(numerators: np.ndarray, denominators: np.ndarray, strata, sizes: Iterable[int], draws=30, seed=0) -> pd.DataFrame:
-    """Correlation, on ranks within `strata`, of n sentences of one random half of all with the whole other half.
-
-    A head's value on some sentences is the size of the ratio of their summed numerators and denominators [sentences, heads]. Of
-    `sizes` those above half of all sentences are dropped. A row each n: n, rho (median over draws), low, high (95 % of draws).
-    """
-    half, rng = len(numerators) // 2, np.random.default_rng(seed)
-    kept = np.array(sorted({n for n in sizes if 1 <= n <= half}), dtype=int)
-    rho = np.empty((draws, len(kept)))
-    for draw in range(draws):
-        one, other = np.split(rng.permutation(len(numerators)), [half])
-        above, below = (part[one].cumsum(0)[kept - 1] for part in (numerators, denominators))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            whole = np.abs(numerators[other].sum(0, keepdims=True) / denominators[other].sum(0, keepdims=True))
-            rho[draw] = _spearman(np.abs(above / below), whole, strata)
-    rows = [(n, *pd.Series(column).quantile([0.5, *INTERVAL])) for n, column in zip(kept, rho.T, strict=True)]
-    return pd.DataFrame(rows, columns=["n", "rho", "low", "high"])
 
 
 def _of_kinds(table, kinds: str | Sequence[str] | None):

@@ -1,14 +1,17 @@
-"""Figures of tidy tables: `curve`, `bars`, `grouped`, `dots`, `head_map`; special ones of gates, functions and groups; `slider`."""
+"""Figures of tidy tables: `curve`, `bars`, `grouped`, `dots`, `head_map`; special ones of each paper; `slider`."""
 
 from helpers.plots.basic import bars, curve, head_map, slider
 from helpers.plots.functions import grouped, looking, relations
 from helpers.plots.gates import gate_and_price, gates
 from helpers.plots.groups import by_groups, cosines
+from helpers.plots.heads import by_relevance
 from helpers.plots.rows import dots
+from helpers.plots.sentence import through_a_sentence
 
 __all__ = [
     "bars",
     "by_groups",
+    "by_relevance",
     "cosines",
     "curve",
     "dots",
@@ -19,4 +22,5 @@ __all__ = [
     "looking",
     "relations",
     "slider",
+    "through_a_sentence",
 ]

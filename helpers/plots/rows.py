@@ -10,8 +10,9 @@ from helpers.drawing import redrawable
 
 @redrawable
 def dots(
-    table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", label: str = "", level: float | None = 0.0
-):
+    table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
+    level: float | None = 0.0, columns: int = 3,
+):  # fmt: skip
     """A dot with its interval for each row of a table, from top to bottom in the table's order.
 
     Parameters
@@ -23,17 +24,23 @@ def dots(
         A column that gives dots their colours.
     group : str
         A column whose values are headings; rows of one value stand together.
+    panel : str
+        A column whose values have a panel each, all with the same rows.
     label : str
         Of the axis.
     level : float, optional
         Where a dotted vertical line is drawn.
+    columns : int
+        Panels side by side, at most.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    drawing.need(table, row, value, *filter(None, (series, group)))
-    columns = {"row": table[row], "value": table[value], "panel": ""}
-    columns |= {name: table[column] for name, column in (("series", series), ("group", group)) if column}
+    given = {"series": series, "group": group, "panel": panel}
+    drawing.need(table, row, value, *filter(None, given.values()))
+    named = {"row": table[row], "value": table[value], "panel": ""}
+    named |= {name: table[column] for name, column in given.items() if column}
     looks = drawing.looks(table[series]) if series else None
-    return drawing.dot_panels(table.assign(**columns), looks, level, label or value)[0]
+    shared = {"columns": columns, "sharex": True} if panel else {}
+    return drawing.dot_panels(table.assign(**named), looks, level, label or value, **shared)[0]

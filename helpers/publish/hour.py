@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import plan, study
-from helpers.experiments import functions, pruning
+from helpers.experiments import functions, pruning, relevance
 from helpers.measures import measured
 from helpers.measures.lrp import RULES
 from helpers.methods import grouping, l0
@@ -46,7 +46,8 @@ def by_value(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> di
         As of `helpers.plan.goals`.
     """
     models = [training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names]
-    measures = [*measured.relevance_recipes(settings, models), *functions.recipes(settings, models)]
+    measures = [*relevance.recipes(settings, models), *functions.recipes(settings, models)]
+    measures += [measured.WITHOUT.recipe(made, first=settings["relevance"]) for made in models]
     later = [one for one in measures if one.spec["options"].get("rule", RULES[0]) != RULES[0]]
     sweeps = l0.runs.sweeps(settings, names, seed)
     encoder = [sweep for sweep in sweeps if list(sweep["kinds"]) == ["encoder"]]

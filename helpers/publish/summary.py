@@ -16,10 +16,10 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import drawing, plan, study
-from helpers.experiments import grouping
+from helpers import drawing, plan, plots, study
+from helpers.experiments import grouping, relevance
 from helpers.experiments.functions import SCORED
-from helpers.measures import figures, functions, measured
+from helpers.measures import functions, measured
 from helpers.measures.analysis import Analysis
 from helpers.methods import coreference, l0
 from helpers.publish import hour
@@ -69,11 +69,11 @@ class Summary:
 
     def picture(self):
         """Relevance and confidence of every encoder head, or None where either is not made."""
-        relevance, sure = self._explained(), self._measured(measured.FUNCTIONS, repeats=self.settings["bootstrap"])
-        if relevance is None or sure is None:
+        found, sure = self._explained(), self._measured(measured.FUNCTIONS, repeats=self.settings["bootstrap"])
+        if found is None or sure is None:
             return None
-        confidence = {self.subject.title: sure["confidence"].confidence}
-        return figures.relevance_and_confidence({self.subject.title: relevance.series("step")}, confidence)
+        table, title = sure["confidence"].assign(relevance=found.series("step")), self.subject.title
+        return plots.by_relevance(relevance.by_relevance({title: table}, {title: sure["functions"]}))
 
     def _measured(self, analysis: Analysis, **options: Any) -> Any:
         """The value of an analysis, or None."""
@@ -137,12 +137,12 @@ class Summary:
         if any(part is None for part in (found, random, sure, diffuse)):
             return
         confidence = {"": sure["confidence"].confidence}
-        ranks = measured.relevance_and_confidence({"": {RULE: found}}, confidence, {RULE: random}, diffuse)
+        ranks = relevance.relevance_and_confidence({"": {RULE: found}}, confidence, {RULE: random}, diffuse)
         for kind, part in ranks.groupby("kind", sort=False):
             own, drawn = (part[part.weights == which].iloc[0] for which in ("trained", "random"))
             if own.heads >= FEW:
                 yield _row(f"relevance with confidence, {kind}", own.rho, own.low, own.high, n=own.heads, random=drawn.rho)
-        largest = measured.dominance({"": {RULE: found}}, {RULE: random}, self.settings["bootstrap"])
+        largest = relevance.dominance({"": {RULE: found}}, {RULE: random}, self.settings["bootstrap"])
         yield _row("largest share of a layer", largest.largest.mean(), random=largest["largest, random"].iloc[0])
 
     def _functions(self) -> Iterator[dict[str, Any]]:

@@ -54,7 +54,6 @@ from scipy import stats
 
 from helpers import drawing
 from helpers.heads.families import KINDS
-from helpers.measures import said as of_measures
 from helpers.methods import contest
 from helpers.methods.contest import figures, said
 from helpers.methods.said import reference
@@ -314,7 +313,7 @@ asked = dict.fromkeys(["gradient-predicts"], "gradient importance predicts the l
 asked |= {"confidence-predicts": "confidence does:"}
 profile_of = study.read_json(committed.shared)["parameters"]["profile"] if committed.shared.exists() else ""
 at_other = {one.claim.id: one for one in claims.of_run(committed.folder.parent, other)} if profile_of else {}
-natural = of_measures.elsewhere(at_other, other, profile_of, asked) if profile_of else ""
+natural = said.verdicts_elsewhere(at_other, other, profile_of, asked) if profile_of else ""
 carried = there[2] if contests and len(there) == 3 else None
 take = said.recommended(ranked, carried) if contests else ""
 if contests and len(gained := said.gains(ranked, whole, carried)):

@@ -27,7 +27,8 @@ from tests.unit.tiny_models import tiny_model
 
 NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
 # whose experiment is in sight; the others are still to be rewritten
-IN_SIGHT = {"00_your_own_model", "02_head_functions", "03_l0_pruning", "04_grouped_heads"}
+NOT_YET = {"05_coreference_injection", "06_do_measures_agree"}
+IN_SIGHT = {path.stem for path in NOTEBOOKS} - NOT_YET
 
 
 @pytest.fixture(scope="session")

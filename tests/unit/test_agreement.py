@@ -7,14 +7,11 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from helpers.measures import said
-from helpers.measures.lrp import Explained
 from helpers.measures.ranks import (
     correlation,
     follows_function,
     rank_agreement,
     relative,
-    settling,
     within_layer_ranks,
 )
 from helpers.study import StudyError
@@ -154,44 +151,3 @@ def test_no_head_has_a_function():
     assert all(math.isnan(found[name]) for name in ("difference", "low", "high", "null_low", "null_high", "p"))
     everyone = follows_function({"a": noise(index, 1)}, {"a": roles(index, range(6))})
     assert math.isnan(everyone["difference"]) and everyone["left_out"] == 6
-
-
-def explained(sentences=40):
-    """Relevance of one to four targets a sentence: what its head has, and noise, so that halves rank heads otherwise."""
-    rng = np.random.default_rng(0)
-    index = table([4, 3, 1]).append(table([3], "cross"))
-    sentence = np.repeat(np.arange(sentences), rng.integers(1, 5, sentences))
-    usual = 0.1 * np.random.default_rng(100).random(len(index))
-    return Explained(index, 0.01 + usual + rng.random((len(sentence), len(index))), sentence, "alpha_beta")
-
-
-@pytest.mark.parametrize("normalise", ["step", "ratio"])
-def test_settling_is_the_slow_loop(normalise):
-    whole = explained()
-    whole.values[:, [1, 5]] *= -1  # heads are ranked by size
-    found = settling(whole, [1, 5, 20, 21, 40, 5], draws=4, seed=7, normalise=normalise)
-    assert found.n.tolist() == [1, 5, 20] and found.columns.tolist() == ["n", "rho", "low", "high"]
-    rng, rows = np.random.default_rng(7), []
-    for _ in range(4):
-        order = rng.permutation(40)
-        rest = within_layer_ranks(whole.take(order[20:]).series(normalise)[:8].abs())
-        some = (within_layer_ranks(whole.take(order[:n]).series(normalise)[:8].abs()) for n in (1, 5, 20))
-        rows.append([spearmanr(column, rest, nan_policy="omit").statistic for column in some])
-    np.testing.assert_allclose(found.rho, np.median(rows, 0))
-    np.testing.assert_allclose(found.low, np.quantile(rows, 0.025, axis=0))
-    np.testing.assert_allclose(found.high, np.quantile(rows, 0.975, axis=0))
-
-
-def test_few_sentences_and_other_kinds():
-    assert settling(explained(9), [1, 4, 5], draws=2, kind="cross").n.tolist() == [1, 4]
-    assert settling(explained(9), [5], draws=2).empty and settling(explained(1), [1]).empty
-    with pytest.raises(StudyError, match="no decoder heads"):
-        settling(explained(9), [1], kind="decoder")
-
-
-def test_in_how_many_layers_the_most_relevant_head_has_a_function():
-    row = {"layers": 2, "functional": 3, "others": 13, "left_out": 8, "top": 2, "top_none": 1}  # one layer has functions alone
-    rows = pd.DataFrame([row, row | {"top_none": 2}], ["alpha_beta", "cp"])
-    told = said.most_relevant(rows, row)
-    assert told.startswith("Of 3 layers") and "has one in 1 by LRP αβ and 0 by conservative (1.4 by chance); on" in told
-    assert told.endswith("Europarl in 1 of 2 by LRP αβ.") and said.most_relevant(rows.assign(layers=0)).startswith("No layer")

@@ -11,13 +11,11 @@ import pytest
 import torch
 from transformers import BertTokenizerFast
 
-from helpers import heads, measures, study
+from helpers import heads, measures
 from helpers.corpora import Pair
 from helpers.corpora.describe import arcs_of
-from helpers.measures import functions, measured, said
-from helpers.measures.lrp import BySentence
+from helpers.measures import functions, measured
 from helpers.measures.reducers import one_pass, view
-from helpers.measures.sentence import against_fixed, fixed, needing
 from helpers.study import StudyError
 from tests.reference import measures as slow
 from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny_model
@@ -510,136 +508,6 @@ def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
     return pd.Series(rows).rename_axis(["kind", "layer", "head"])
 
 
-def by_sentence(values: list[list[float]], heads: pd.MultiIndex, rule: str) -> BySentence:
-    """Relevance of each sentence, which has one target."""
-    raw = np.array(values)
-    return BySentence(heads, raw, np.ones(len(raw)), rule, raw, pd.DataFrame())
-
-
-def test_dominance_is_of_magnitudes():
-    heads = shares([0.0] * 2, [0.0] * 2).index
-    signed = by_sentence([[1.0, -2.0, 3.0, 3.0], [0.0, -1.0, 1.0, 1.0], [2.0, 3.0, 1.0, 2.0]], heads, "cp")
-    random = by_sentence([[1.0, 3.0, 1.0, 1.0]], heads, "cp")
-    table = measured.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)
-    assert table.index.tolist() == [("a", 1, "cp"), ("a", 2, "cp")]  # magnitudes of the sums 3 and 0, 5 and 6
-    columns = ["heads", "largest", "even", "largest, random", "at random", "gap"]
-    assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 0.5, 0.625, 0.75, 0.25])
-    wanted = [2, 6 / 11, 0.5, 0.625, 0.5, 6 / 11 - 0.5]
-    few = measured.few_heads({"a": {"cp": signed}}, {"cp": random}).set_index(["weights", "heads"])
-    assert few.value.tolist() == pytest.approx([(1 + 6 / 11) / 2, 1, 0.625, 1]) and few.even.tolist() == [0.5, 1, 0.5, 1]
-    row = table.loc["a", 2, "cp"]
-    assert row[columns].tolist() == pytest.approx(wanted)
-    assert row.low < row.largest < row.high
-    assert row.gap_low == pytest.approx(row.low - 0.5)  # one sentence of the other has no draws that differ
-
-
-def test_a_correlation_beside_that_of_random_weights():
-    rows = [("trained", 0.5, 0.3, 0.6), ("random", 0.1, -0.2, 0.5)]
-    rows = pd.DataFrame(rows, columns=["weights", "rho", "low", "high"]).assign(rule="cp", normalised="ratio", heads=8)
-    (row,) = measured.above_random(rows).itertuples()
-    assert (row.random, row.gap) == pytest.approx((0.1, 0.4))
-    assert (row.gap_low, row.gap_high) == pytest.approx((0.4 - math.hypot(0.2, 0.4), 0.4 + math.hypot(0.1, 0.3)))
-
-
-def test_what_a_few_heads_carry_is_said_by_rule():
-    rows = [(rule, weights, heads, value)
-            for rule, first in (("alpha_beta", 0.3), ("attnlrp", 0.5), ("cp", 0.7))
-            for weights, less in (("trained", 0.0), ("random", 0.1))
-            for heads, value in ((1, first - less), (2, 1.0))]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["rule", "weights", "heads", "value"])
-    told = said.carried(table)
-    assert told.endswith("by LRP αβ, AttnLRP and conservative 30, 50, 70 % of a layer (random weights 20, 40, 60).")
-    told = said.carried(table, table.assign(value=table.value / 5))
-    assert "; on Europarl 6, 10, 14 % (4, 8, 12), by LRP αβ, AttnLRP and conservative much as random weights." in told
-
-
-def test_how_alike_rules_rank_heads_is_said_of_both_texts():
-    rules = ["alpha_beta", "attnlrp ratio", "cp ratio"]
-    mean = pd.DataFrame([[1.0, 0.4, 0.3], [0.4, 1.0, 0.9], [0.3, 0.9, 1.0]], rules, rules)
-    told = said.ranked_alike(mean, mean / 2)
-    assert "correlate at 0.90, on Europarl at 0.45; with the default rule at 0.30 to 0.40, on Europarl at 0.15 to" in told
-    assert "Europarl" not in said.ranked_alike(mean)
-
-
-def test_runs_of_other_text_and_size_are_read(tmp_path):
-    assert said.beyond(tmp_path) == {}
-    folder = tmp_path / "natural" / "01_relevance_and_confidence" / "tables"
-    folder.mkdir(parents=True)
-    row = {"kind": "encoder", "rule": "alpha_beta", "weights": "trained", "rho": 0.7, "low": 0.5, "high": 0.9}
-    other = row | {"rule": "cp", "normalised": "ratio", "rho": 0.6}
-    pd.DataFrame([row | {"weights": "random", "rho": 0.0}, row, other]).to_csv(folder / "relevance_and_confidence.csv")
-    assert said.beyond(tmp_path) == {"Europarl": (0.7, 0.5, 0.9), "Europarl (conservative)": (0.6, 0.5, 0.9)}
-    assert said.of_natural(tmp_path) == {}
-    found = said.of_natural(study.ROOT / "figures")
-    (title,) = found["relevance"]
-    assert {*found["relevance"]} == {*found["confidence"]} == {title}
-    assert found["ranks"].weights.eq("natural").all() and found["bleu"][0] > found["bleu"][1]
-    judged = said.judged(study.ROOT / "figures")
-    assert all(2 * frame.differ.iloc[0] >= frame.heads.iloc[0] for frame in judged.values()) and len(judged) > 1
-    assert found["follows"].functional == found["functions"][title].map(bool).xs("encoder").sum()
-
-
-def test_measures_are_judged_by_size_where_heads_change_the_loss(tmp_path):
-    tables = tmp_path / "controlled" / "06_do_measures_agree" / "tables"
-    tables.mkdir(parents=True)
-    rows = [("EN-RU news, small", 2, "encoder", True, 3, 2), ("EN-RU news", 1, "encoder", False, 0, 0)]
-    columns = ["model", "seed", "kind", "shown", "differ", "differ_holm"]
-    pd.DataFrame(rows, columns=columns).to_csv(tables / "effects_of_heads.csv")
-    lost = shares([1.0, 2.0, 3.0])
-    heads = pd.DataFrame({"alpha_beta": lost, "cp": -lost, "attnlrp": -lost, "confidence": lost, "gradient, example": lost})
-    heads.assign(**{"leave-one-out": lost}).to_csv(tables / "head_table_ru-news-small-seed-2.csv")
-    ((title, frame),) = said.judged(tmp_path).items()
-    assert (
-        title == "EN-RU news, small, training 2"
-        and frame.rho.eq(1).all()
-        and frame.differ.eq(3).all()
-        and frame.holm.eq(2).all()
-    )
-    assert frame["signed rho"].to_dict() == pytest.approx(dict(zip(heads, (1, -1, -1, 1, 1), strict=True)))
-
-
-def test_the_answer_of_notebook_01_follows_its_numbers(tmp_path):
-    rho = pd.DataFrame({"rho": [0.5, 0.4, 0.3, 0.6, 0.8]}, ["alpha_beta", "attnlrp", "cp", "confidence", "gradient, example"])
-    rho = rho.assign(low=rho.rho - 0.3, high=rho.rho + 0.3, differ=3, heads=6)  # half of the heads change the loss
-    frames = {"a, training 1": rho, "b, training 1": rho.assign(rho=rho.rho + 0.1), "c": rho.assign(rho=0.02, differ=2)}
-    words = pd.DataFrame({"cost": [1.0, 1.0, 0.2], "needs": ["layer 1 head 1"] * 2 + ["layer 2 head 1"], "attnlrp": True})
-    words = words.assign(cp=True, alpha_beta=[False, False, True], **{"alpha_beta, names": "layer 2 head 1"})
-    words = words.assign(**{f"{rule}, in its layer": True for rule in ("alpha_beta", "attnlrp", "cp")})
-    there = {"Europarl": (0.75, 0.5, 0.9)}
-    told = said.answered(there, frames, words)
-    assert "relevance at 0.30 to 0.60, confidence at 0.60 to 0.70; Europarl's intervals overlap. In 1 others" in told
-    assert "fewer cost: 0.02, 0.02, 0.02. Of 3 Europarl words 2 need the same head most; AttnLRP is right for 3" in told
-    assert "for one word, no rules beat one" in told and "LRP αβ for 1 (undecided)." in told and len(told.split()) <= 90
-    assert "words" not in said.answered({}, frames, words.assign(cost=0.0)) and "overlap" not in said.answered(
-        {}, frames, words
-    )
-    assert "not by every measure" in said.answered(there, {"a": rho.assign(rho=rho.rho - 0.5)}, words)
-    assert said.answered({}, {"c": frames["c"]}, words) == "**Single removals cost too little to judge.**"
-    told = said.repeats(study.ROOT / "figures")
-    assert said.repeats(tmp_path) == "" and "can be expected above 0.90; on generated text 0.83 [0.00, 0.97]." in told
-    need, found = needing(words)
-    same = fixed(need, {"gradient": shares([1.0, 2.0], [3.0, 0.0])})  # layer 2 head 1; in layer 1 head 2
-    assert same.to_numpy().tolist() == [[1, 1, 3], [2, 3, 3]]
-    asked = need, found, same, pd.Series({(0, 0): 1.0, (0, 1): 2.0, (1, 0): 3.0, (1, 1): 0.0})
-    assert said.finding(*asked).endswith("Within layers none (3) is told from it (3).")
-    more = [need[2:].assign(needs=f"layer 2 head {i}", alpha_beta=i < 3) for i in range(12)]
-    found = against_fixed(many := pd.concat([need[:2], *more]))  # AttnLRP 12 : 0, p 2 / 2 ** 12, Holm's of three; LRP αβ 3 : 2
-    assert found[["more", "fewer"]].to_numpy().tolist() == [[3, 2], [12, 0], [12, 0]]
-    assert found.p.tolist() == pytest.approx([1, 6 / 2**12, 6 / 2**12]) and [*found.said] == ["undecided", "more", "more"]
-    assert against_fixed(many, ", in its layer").more.tolist() == [11] * 3
-    before = against_fixed(many, ", in its layer", asked[-1])  # layer 1 head 2, which no word needs, and layer 2 head 1: once
-    assert before.more.tolist() == [13] * 3 and against_fixed(many, "", asked[-1]).fewer.tolist() == [0] * 3
-    ranks = pd.DataFrame({"weights": ["random", "trained"], "value": [4.0, 2.0], "even": 4.5})
-    assert said.by_rank(ranks).endswith("has on average rank 2.0 of confidence. Chance gives 4.5.")
-    assert "(1.5 in the Europarl model)" in said.by_rank(pd.concat([ranks, ranks[1:].assign(weights="natural", value=1.5)]))
-    there = (22.7, 15.0, 23.0, 12.4)
-    both = said.worth("A", "12.4 BLEU", 1.2, there)
-    assert "A is 1.2 BLEU worse, the Europarl model, whose decoder is smaller, 7.7. If" in both
-    assert "A loses 12.4 BLEU, the Europarl model 10.6 (one training); the decoder" in both
-    assert "worse. If all" in said.worth("A", "12.4 BLEU", 1.2)
-    assert said.worth("A", "12.4", float("nan")).startswith("If all its encoder heads are removed after training, A loses 12.4")
-
-
 def test_effects_that_differ_from_zero():
     heads = shares([0.0] * 4).index
     frame = pd.DataFrame({"loss": [3.0, -3.0, 2.1, 0.5], "low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, heads)
@@ -648,12 +516,3 @@ def test_effects_that_differ_from_zero():
     assert (row.heads, row.differ, row.differ_holm, row.share, row.shown) == (4, 3, 2, 0.75, True)
     assert found.loc[("b", 1, "encoder"), ["differ", "shown"]].tolist() == [0, False]
     assert measured.shown(found, "encoder", ["a"]) and not measured.shown(found, "encoder")
-
-
-def test_truth_is_compared_within_layers_over_all_models():
-    truths = {"a": shares([1.0, 2.0, 3.0], [30.0, 10.0, 20.0]), "b": shares([5.0, 4.0, 6.0])}
-    far = {title: np.where(truth.index.get_level_values("layer") == 1, -100.0, 0.0) for title, truth in truths.items()}
-    tables = {title: pd.DataFrame({"same": 2 * truth + far[title], "against": -truth}) for title, truth in truths.items()}
-    table = measured.truth_agreement(truths, tables)  # the level of a layer does not count
-    assert table.rho.to_dict() == pytest.approx({"same": 1, "against": -1})
-    assert table.heads.tolist() == [9, 9]

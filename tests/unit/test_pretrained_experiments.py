@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.metrics import adjusted_rand_score
 
 from helpers import heads, study
 from helpers.corpora.parsing import RELATIONS
@@ -215,6 +216,14 @@ def test_value_vectors_of_shared_heads_are_the_groups(settings):
     table = pretrained.groups(settings).set_index("map")
     assert table["index"]["V"] == 1 and table.exact["V"] == table.layers["V"] == 2
     assert (table.chance.abs() < 0.5).all()
+
+
+def test_the_adjusted_rand_index_is_that_of_scikit_learn():
+    drawn = np.random.default_rng(0).integers(0, 3, (2, 40, 9))
+    drawn[:, 0] = [[0, 0, 0, 1, 1, 1, 2, 2, 2], [2, 2, 2, 0, 0, 0, 1, 1, 1]]
+    expected = [adjusted_rand_score(one, other) for one, other in zip(*drawn, strict=True)]
+    np.testing.assert_allclose(removed.rand_index(*drawn), expected, atol=1e-12)
+    assert expected[0] == 1
 
 
 def test_one_head_a_group_and_k_of_every_layer(settings):

@@ -538,3 +538,12 @@ def rules(table: pd.DataFrame) -> str:
     told = [f"{named(r.one).removeprefix('relevance, ')} {interval(r.rho, r.low, r.high, '.2f')}" for r in part.itertuples()]
     over = "; intervals over heads of one training" * bool("over" in part and part.over.eq(intervals.HEADS).any())
     return f"Gradient importance and relevance of encoder heads, by rule: {', '.join(told)}{over}." if told else ""
+
+
+def verdicts_elsewhere(judged: Mapping[str, Any], text: str, which: str, names: Mapping[str, str]) -> str:
+    """Of the verdicts on a published run of other text (`which` models), by claim: number and verdict of each in a line."""
+    told = []
+    for key, one in ((key, judged[key]) for key in names if judged[key].number):
+        near = sum(row.side == "open" and row.value >= row.threshold for row in one.rows) if key == "syntax" else 0
+        told.append(f"{names[key]} {one.number}{f' significantly, {near} more by estimate' * bool(near)} (*{one.verdict}*)")
+    return f"**{text.capitalize()} text** (published run of {which}): {'; '.join(told)}." if told else ""

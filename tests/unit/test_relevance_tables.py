@@ -1,0 +1,172 @@
+"""Tables of relevance and confidence (notebook 01) on small handmade numbers, and their figures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from helpers import plots
+from helpers.drawing import COLOURS
+from helpers.experiments import relevance
+from helpers.measures.lrp import BySentence
+from helpers.measures.ranks import within_layer_ranks
+from tests.unit.drawn import ticks, whole
+
+
+def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
+    rows = {(kind, layer, head): value for layer, values in enumerate(layers) for head, value in enumerate(values)}
+    return pd.Series(rows).rename_axis(["kind", "layer", "head"])
+
+
+def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
+    """Relevance of each sentence, which has one target."""
+    raw = np.array(values)
+    return BySentence(heads, raw, np.ones(len(raw)), rule, raw, pd.DataFrame())
+
+
+def two_models():
+    """Head tables and functions of two models with two layers of three heads."""
+    tables, functions = {}, {}
+    for seed, model in enumerate(("A", "B")):
+        rng, heads = np.random.default_rng(seed), shares([0.0] * 3, [0.0] * 3).index
+        values = pd.DataFrame({"relevance": rng.random(6), "confidence": rng.random(6)}, heads)
+        tables[model] = pd.concat([values, values.rename({"encoder": "cross"}, level="kind")])
+        functions[model] = pd.Series([[("nsubj", "v→s"), ("nsubj", "s→v"), ("rare", "rare")], *[[]] * 5], heads)
+    return tables, functions
+
+
+def test_heads_are_sorted_by_relevance_within_their_layers():
+    tables, functions = two_models()
+    table = relevance.by_relevance(tables, functions)
+    assert len(table) == 12 and table.layer.unique().tolist() == [1, 2] and table.model.unique().tolist() == ["A", "B"]
+    for (model, layer), rows in table.groupby(["model", "layer"]):
+        layer_table = tables[model].xs(("encoder", layer - 1), level=("kind", "layer"))
+        assert rows["head"].tolist() == (layer_table.relevance.sort_values(ascending=False).index + 1).tolist()
+        assert rows.place.tolist() == [1, 2, 3] and rows.relevance.is_monotonic_decreasing
+        order = layer_table.confidence.rank(ascending=False).reindex(rows["head"] - 1)
+        assert rows["confidence place"].tolist() == order.tolist()
+    with_functions = table[table.functions != ""]
+    assert (
+        with_functions.functions.tolist() == ["nsubj, rare"] * 2
+        and with_functions["head"].tolist() == [1, 1]
+        and set(with_functions.layer) == {1}
+    )
+
+
+def test_what_one_reads_off_figure_1_in_numbers():
+    rows = [(1, 1, 1, 0.6, 0.9, "nsubj"), (1, 2, 2, 0.4, 0.2, ""), (2, 1, 2, 0.7, 0.1, ""), (2, 2, 1, 0.3, 0.85, "rare")]
+    columns = ["layer", "place", "confidence place", "relevance", "confidence", "functions"]
+    (row,) = relevance.most_relevant(pd.DataFrame(rows, columns=columns).assign(model="A")).to_dict("records")
+    assert row == pytest.approx({
+        "layers": 2, "most confident too": 1, "by chance": 1.0, "largest share": 0.65, "even share": 0.5, "with a function": 1,
+        "first confidence": 0.9, "first place": 1, "sure": 2, "heads": 4,
+    })  # fmt: skip
+
+
+def test_relevance_and_confidence_are_compared_within_layers_by_every_rule():
+    rng, heads = np.random.default_rng(3), shares([0.0] * 4, [0.0] * 4).index
+    explained = {
+        model: {rule: by_sentence(rng.normal(size=(3, 8)) + 2, heads, rule) for rule in ("alpha_beta", "cp")} for model in "ab"
+    }
+    confidence = {model: pd.Series(rng.random(8), heads) for model in "ab"}
+    random = {rule: by_sentence(rng.normal(size=(2, 8)), heads, rule) for rule in ("alpha_beta", "cp")}
+    table = relevance.relevance_and_confidence(explained, confidence, random, pd.Series(rng.random(8), heads), repeats=50)
+    assert table.groupby("model", sort=False).size().to_dict() == {"a": 6, "b": 3, "all models": 3}
+    rows = table.set_index(["model", "weights", "rule", "normalised"]).sort_index()
+    for model in "ab":
+        both = (within_layer_ranks(one) for one in (explained[model]["cp"].series("ratio"), confidence[model]))
+        assert rows.rho[model, "trained", "cp", "ratio"] == pytest.approx(spearmanr(*both).statistic)
+    ranks = [pd.concat([within_layer_ranks(part[model]) for model in "ab"])
+             for part in ({m: explained[m]["cp"].series("ratio").abs() for m in "ab"}, confidence)]  # fmt: skip
+    pooled = rows.loc["all models", "trained", "cp", "ratio"]
+    assert pooled["size"] == pytest.approx(spearmanr(*ranks).statistic) and pooled.heads == 16
+    drawn = relevance.encoder_correlations(table)
+    assert drawn.model.unique().tolist() == ["a", "b", "all models", "random weights"]
+    assert drawn.groupby("rule").size().to_dict() == {"LRP αβ": 4, "conservative": 4}
+    wanted = table["size"][(table.rule == "cp") & (table.normalised == "ratio")]
+    assert drawn.rho[drawn.rule == "conservative"].tolist() == wanted.tolist()
+
+
+def test_columns_are_compared_within_layers():
+    heads = pd.DataFrame({"layer": [1, 1, 1, 2, 2, 2], "head": [1, 2, 3] * 2, "a": [1, 2, 3, 9, 8, 7]})
+    heads = heads.assign(b=heads.a + 50 * heads.layer, c=-heads.a)  # the level of a layer does not count
+    table = relevance.within_layers(heads, ["a"], ["b", "c"])
+    assert table.other.tolist() == ["b", "c"] and table.rho.tolist() == pytest.approx([1, -1]) and set(table.heads) == {6}
+
+
+def test_dominance_is_of_magnitudes():
+    heads = shares([0.0] * 2, [0.0] * 2).index
+    signed = by_sentence([[1.0, -2.0, 3.0, 3.0], [0.0, -1.0, 1.0, 1.0], [2.0, 3.0, 1.0, 2.0]], heads, "cp")
+    random = by_sentence([[1.0, 3.0, 1.0, 1.0]], heads, "cp")
+    table = relevance.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)
+    assert table.index.tolist() == [("a", 1, "cp"), ("a", 2, "cp")]  # magnitudes of the sums 3 and 0, 5 and 6
+    columns = ["heads", "largest", "even", "largest, random", "at random", "gap"]
+    assert table.loc[("a", 1, "cp"), columns].tolist() == pytest.approx([2, 1, 0.5, 0.625, 0.75, 0.25])
+    wanted = [2, 6 / 11, 0.5, 0.625, 0.5, 6 / 11 - 0.5]
+    few = relevance.few_heads({"a": {"cp": signed}}, {"cp": random}).set_index(["weights", "heads"])
+    assert few.value.tolist() == pytest.approx([(1 + 6 / 11) / 2, 1, 0.625, 1]) and few.even.tolist() == [0.5, 1, 0.5, 1]
+    row = table.loc["a", 2, "cp"]
+    assert row[columns].tolist() == pytest.approx(wanted)
+    assert row.low < row.largest < row.high
+    assert row.gap_low == pytest.approx(row.low - 0.5)  # one sentence of the other has no draws that differ
+
+
+def test_functions_are_compared_model_by_model_and_together():
+    tables, functions = two_models()
+    table = relevance.follows_function(tables, functions)
+    assert table.index.tolist() == ["A", "B", "all models"] and table.functional.tolist() == [1, 1, 2]
+    for model in ("A", "B"):
+        layer_table = tables[model].relevance["encoder"][0]
+        wanted = layer_table[0] / layer_table.mean() - (layer_table[1] + layer_table[2]) / 2 / layer_table.mean()
+        assert table.difference[model] == pytest.approx(wanted)
+    assert relevance.follows_function({"A": tables["A"]}, functions).index.tolist() == ["A"]
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_of_three_panels_a_model():
+    tables, functions = two_models()
+    tables["B"] = tables["B"].drop([("encoder", 1, 0)])  # a layer with fewer heads
+    table = relevance.by_relevance(tables, functions)
+    axes = whole(plots.by_relevance(table)).axes
+    assert len(axes) == 6 and [axis.get_title() for axis in axes[3:]] == [""] * 3 and axes[3].get_ylabel() == "B\nlayer"
+    for model, (first, second, third) in zip("AB", (axes[:3], axes[3:]), strict=True):
+        rows = table[table.model == model]
+        assert ticks(first) == ["2", "1"]  # layer 1 at the bottom
+        for axis, column in ((first, "relevance"), (second, "confidence")):
+            drawn = axis.images[0].get_array()[::-1]
+            for layer, part in rows.groupby("layer"):
+                assert drawn[layer - 1][: len(part)].tolist() == part[column].tolist()
+        colours = [patch.get_facecolor() for patch in third.patches if patch.get_width() < 1]
+        assert len(colours) == 2 and len(third.patches) == 2 * len(rows) + 1  # one head shares its cell
+    assert COLOURS["nsubj"] != COLOURS["rare"]
+
+
+def test_dots_have_a_row_a_thing_and_a_panel_a_rule():
+    rows = [("x", "a", "trained", 0.5, 0.4, 0.7), ("x", "b", "random", 0.1, -0.2, 0.3), ("y", "a", "trained", 0.2, 0.1, 0.3)]
+    table = pd.DataFrame(rows, columns=["rule", "model", "weights", "rho", "low", "high"])
+    one, other = whole(plots.dots(table, "model", "rho", "weights", panel="rule")).axes
+    assert ticks(one) == ["a", "b"] and [one.get_title(), other.get_title()] == ["x", "y"]
+    assert sorted(bars.lines[0].get_xdata().tolist() for bars in one.containers) == [[0.1], [0.5]]
+    (alone,) = whole(plots.dots(table, "model", "rho", "weights", order=["b", "a"])).axes
+    assert ticks(alone) == ["b", "a"]
+
+
+def test_relevance_through_a_sentence_is_drawn_top_down():
+    heads = pd.DataFrame([[1.0, -2.0], [0.5, 0.0]], columns=pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)]))
+    flow = np.arange(12.0).reshape(2, 2, 3)
+    sentence = {"source": ["▁a", "▁", "b"], "predicted": ["▁x", "▁y"], "heads": heads, "flow": flow}
+    attention = np.arange(18.0).reshape(2, 3, 3) / 20
+    sentence |= {"layer": 0, "head": 1, "block": {"A": attention}}
+    above, looks, below = plots.through_a_sentence(sentence, 1).axes[:3]
+    assert looks.get_yticklabels()[0].get_text() == "from 'b'"  # most relevance leaves the layer there
+    np.testing.assert_array_equal(looks.images[0].get_array(), attention[1, 2][None])
+    assert len(plots.through_a_sentence(sentence | {"block": {}}, 1).axes) == 4  # two panels with their bars
+    np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
+    np.testing.assert_array_equal(below.images[0].get_array(), heads[1:])
+    assert [label.get_text() for label in above.get_yticklabels()] == ["after layer 1", "input words"]
+    assert [label.get_text() for label in looks.get_xticklabels()] == ["a", "␣", "b"]
+    deep = sentence | {"flow": np.arange(30.0).reshape(2, 5, 3)}
+    above = plots.through_a_sentence(deep, 0).axes[0]  # only where relevance enters, leaves the head's layer, and ends
+    np.testing.assert_array_equal(above.images[0].get_array(), deep["flow"][0][[4, 1, 0]])
