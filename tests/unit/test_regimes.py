@@ -9,6 +9,7 @@ import torch
 
 from helpers import heads, study
 from helpers.corpora import tokens
+from helpers.experiments.grouping import contrasts, cosines
 from helpers.measures import removal
 from helpers.measures.analysis import FILE
 from helpers.methods import grouping, l0
@@ -61,7 +62,7 @@ def test_the_table_has_what_was_made_with_losses_of_the_stored_model():
     first = tokens.Batches(text.train.part(range(len(text.dev))), text.source.pad, 4096, torch.device("cpu"))
     assert table.train_loss[0] == pytest.approx(training.dev_loss(model, first))
     assert table.dev_loss[0] == pytest.approx(training.dev_loss(model, text.held_out(4096)))
-    groups = grouping.tables.pictured({GHT: spec}, 2, GHT)[3].contrast[GHT]
+    groups = contrasts(cosines({GHT: spec}, 2)).loc[GHT].contrast
     assert table.formed[0] == pytest.approx(groups.mean() / 2)
 
 
