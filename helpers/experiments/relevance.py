@@ -192,8 +192,8 @@ def relevance_and_confidence(
     -------
     pandas.DataFrame
         A row each (model, or "all models" for the heads of all trained ones together; kind; rule; normalised: "step" or
-        "ratio", see `relevance_columns`): measure, weights (trained, random), rho (Spearman, ranks
-        within layers), low, high, heads; size, size_low, size_high, the same of relevance without its sign; over.
+        "ratio", see `relevance_columns`): measure, weights (trained, random), rho (Spearman, ranks within layers), low, high,
+        heads; size, size_low, size_high, the same of relevance without its sign; over.
     """
     rows, tables = [], {model: relevance_columns(rules) for model, rules in explained.items()}
     sides = [(model, "trained", confidence[model], table) for model, table in tables.items()]
