@@ -150,10 +150,18 @@ def test_correlation_over_passages_is_that_of_means():
     drawn = np.random.default_rng(0)
     index = pd.MultiIndex.from_product([["decoder"], range(3), range(4)], names=["kind", "layer", "head"])
     truth, measure = (pd.DataFrame(drawn.normal(size=(6, 12)), columns=index) for _ in range(2))
-    found = ranks.over_passages(truth, measure, 50)
-    assert found["rho"] == pytest.approx(ranks.correlation(truth.mean(), measure.mean(), within_layer=True, repeats=1)["rho"])
-    assert found["low"] <= found["high"] and (found["heads"], found["passages"]) == (12, 6)
-    alike = ranks.over_passages(truth, 2 * truth + 1, 50)
+
+    def correlated(places):
+        means = (table.iloc[places].mean() for table in (truth, measure))
+        return ranks.correlation(*means, within_layer=True, repeats=1)["rho"]
+
+    found = ranks.over_passages(truth, measure)
+    without = [correlated([place for place in range(6) if place != gone]) for gone in range(6)]
+    error = np.sqrt(5 / 6 * sum((one - np.mean(without)) ** 2 for one in without))
+    assert found["rho"] == pytest.approx(correlated(range(6))) and (found["heads"], found["passages"]) == (12, 6)
+    assert found["high"] == pytest.approx(min(1, found["rho"] + 2.571 * error), abs=1e-3)
+    assert found["low"] == pytest.approx(max(-1, found["rho"] - 2.571 * error), abs=1e-3)
+    alike = ranks.over_passages(truth, 2 * truth + 1)
     assert alike["rho"] == alike["low"] == alike["high"] == pytest.approx(1)
 
 
