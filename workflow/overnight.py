@@ -19,7 +19,7 @@ from helpers.methods.contest import matched
 from helpers.methods.grouping import regimes, runs
 from helpers.runs import subjects
 
-CHOICE = {"train": 20_000, "dropout": 0.0, "strength": 30.0}  # by the rules of docs/regimes.md
+TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/regimes.md
 
 
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
@@ -32,10 +32,10 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         return
     ways = {
         "sizes": regimes.sizes,
-        "strengths": lambda: regimes.strengths(CHOICE["train"], CHOICE["dropout"]),
-        "main": lambda: regimes.main(**CHOICE, seeds=seeds),
-        "numbers": lambda: regimes.numbers(**CHOICE, seeds=seeds),
-        "wide": lambda: map(regimes.paper_heads, regimes.main(**CHOICE, seeds=seeds)),
+        "strengths": lambda: regimes.strengths(TRAIN, DROPOUT),
+        "main": lambda: regimes.main(TRAIN, DROPOUT, STRENGTH, seeds),
+        "numbers": lambda: regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds),
+        "wide": lambda: map(regimes.paper_heads, regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)),
     }
     if part == "strengths":  # whether heads are grouped is seen after stage 1
         yield from (runs.run(runs.stages(regimes.spec(settings, row))[0], "stage 1") for row in ways[part]())

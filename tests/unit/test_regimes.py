@@ -9,6 +9,7 @@ import torch
 
 from helpers import heads, study
 from helpers.corpora import tokens
+from helpers.experiments.grouping import contrasts, cosines
 from helpers.measures import removal
 from helpers.measures.analysis import FILE
 from helpers.methods import grouping, l0
@@ -61,7 +62,7 @@ def test_the_table_has_what_was_made_with_losses_of_the_stored_model():
     first = tokens.Batches(text.train.part(range(len(text.dev))), text.source.pad, 4096, torch.device("cpu"))
     assert table.train_loss[0] == pytest.approx(training.dev_loss(model, first))
     assert table.dev_loss[0] == pytest.approx(training.dev_loss(model, text.held_out(4096)))
-    groups = grouping.tables.pictured({GHT: spec}, 2, GHT)[3].contrast[GHT]
+    groups = contrasts(cosines({GHT: spec}, 2)).loc[GHT].contrast
     assert table.formed[0] == pytest.approx(groups.mean() / 2)
 
 
@@ -86,11 +87,11 @@ def test_claims_are_judged_by_differences_paired_by_seed():
 def test_random_heads_are_matched_by_layer():
     index = heads.index(tiny_model("marian"))
     out = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 1, 3), ("cross", 1, 2)]
-    draws = [removal.matched(out, index, 1, draw) for draw in range(20)]
+    draws = [removal.matched(index, out, 1, draw) for draw in range(20)]
     for drawn in draws:
         assert Counter(head[:2] for head in drawn) == Counter(head[:2] for head in out)
         assert len(set(drawn)) == len(drawn) and set(drawn) <= set(index)
-    assert draws[0] == removal.matched(out, index, 1, 0)
+    assert draws[0] == removal.matched(index, out, 1, 0)
     assert len({head for drawn in draws for head in drawn if head[:2] == ("cross", 1)}) == 4, "every head can be drawn"
 
 

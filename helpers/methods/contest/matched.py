@@ -79,9 +79,9 @@ def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
 
 def recipe(sweep: Mapping[str, Any], row: Row) -> study.Recipe:
     """What is read of a row: what a choice put out, which other tables read too; of random heads the scores alone."""
-    label, beam = f"{sweep['name']}, seed {row['seed']}: like {row['criterion']}, draw {row['draw']}", {"beam": _beam(sweep)}
-    made = l0.runs.run(row["spec"], label)
-    return SCORE.recipe(made, **beam) if row["draw"] else outputs.recipe(made, **beam)
+    label = f"{sweep['name']}, seed {row['seed']}: like {row['criterion']}, draw {row['draw']}"
+    made, beam = l0.runs.run(row["spec"], label), _beam(sweep)
+    return SCORE.recipe(made, beam=beam) if row["draw"] else outputs.recipe(made, beam)
 
 
 def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:

@@ -131,8 +131,9 @@ def grouping(run: study.Recipe) -> dict[str, float]:
     rows = []
     for gram in grams:
         labels = units.clusters(gram, min(groups, len(gram)))
-        same, other = units.contrast(units.cosines(gram).numpy(), labels.numpy())
-        rows.append({**units.compactness(gram, labels), "formed": (same - other) / (1 + 1 / max(groups - 1, 1))})
+        cosines, same = units.cosines(gram), labels[:, None] == labels
+        contrast = float(cosines[same & ~torch.eye(len(gram), dtype=torch.bool)].mean() - cosines[~same].mean())
+        rows.append({**units.compactness(gram, labels), "formed": contrast / (1 + 1 / max(groups - 1, 1))})
     return pd.DataFrame(rows).mean().to_dict()
 
 
