@@ -379,9 +379,7 @@ class Pretrained(Block):
     sentences: Count = Field(default=400, description="Sentences of each treebank.")
     fractions: list[Share] = Field(default=[0.1, 0.25, 0.5, 0.75], description="Shares of the heads that are removed at once.")
     draws: Count = Field(default=1, description="Random draws of heads beside each choice; three times as many of any heads.")
-    prices: list[Price] = Field(
-        default=[0.0005, 0.002, 0.005, 0.01, 0.03], description="Prices of an open gate (lambda, nats a token)."
-    )
+    prices: list[Price] = Field(default=[0.01], description="Prices of an open gate (lambda, nats a token).")
     steps: Count = Field(default=120, description="Training steps of the gates.")
 
 

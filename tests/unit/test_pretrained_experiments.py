@@ -235,10 +235,12 @@ def test_the_adjusted_rand_index_is_that_of_scikit_learn():
 
 def test_one_head_a_group_and_k_of_every_layer(settings):
     made = removed.removal_recipes(settings)
+    column = measured.column(made["masked"][0].spec)
     for row in measured.read(made["kept"][0]):
         left = sorted(set(range(8)) - set(row["closed"]))
         assert len(left) == 4 and (row["groups"] != removed.PAIRS or [place // 2 for place in left] == [0, 1, 2, 3])
-    column = measured.column(made["masked"][0].spec)
+        if (row["groups"], row["by"]) == (removed.PAIRS, removed.BY):
+            assert [column.iloc[place] for place in left] == column.to_numpy().reshape(4, 2).max(1).tolist()
     for row in measured.read(made["masked"][0]):
         layers = np.bincount([place // 4 for place in row["closed"]], minlength=2)
         assert (layers == row["k"]).all()
