@@ -6,6 +6,8 @@ chosen by is measured on the valid part of WikiText, what is left without them s
 
 from __future__ import annotations
 
+from itertools import chain
+
 from helpers import study
 from helpers.experiments.pretrained_functions import counted, function_recipes, positional, rare, syntactic
 from helpers.experiments.pretrained_measured import (
@@ -37,4 +39,5 @@ TABLES = {
 
 def recipes(settings: Settings) -> list[study.Recipe]:
     """All recipes, in the order of the parts."""
-    return [*left_out_recipes(settings), *measure_recipes(settings), *function_recipes(settings), *removal_recipes(settings)]
+    removals = chain.from_iterable(removal_recipes(settings).values())
+    return [*left_out_recipes(settings), *measure_recipes(settings), *function_recipes(settings), *removals]

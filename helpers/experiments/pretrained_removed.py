@@ -25,6 +25,8 @@ from helpers.scores import scoring
 
 SAME, ANY = "same number a layer", "any"  # how heads are drawn at random
 PASSAGES, RATE = 2, 0.1  # passages of a step of the gates, and their learning rate
+MAPS = ("V", "A", "A, no first token", "O")  # feature maps
+PAIRS, UNITS, STARTS = "key-value heads", "hidden units of O", 10  # groups, and starts of K-means
 BY = "gradient, example"  # what gates, groups and idle heads are held against
 
 
@@ -72,28 +74,30 @@ def removed(spec: Spec) -> list[dict[str, Any]]:
     return rows
 
 
-def plain_spec(settings: Settings) -> dict[str, Any]:
-    """What models are scored on, for specs."""
+def removal_recipes(settings: Settings) -> dict[str, list[study.Recipe]]:
+    """Recipes of parts c, d and e by what they make."""
     chosen = settings["pretrained"]
-    return {"corpus": "wikitext", "model": chosen["decoder"], "passages": chosen["passages"], "window": chosen["window"]}
+    plain = {"corpus": "wikitext", "model": chosen["decoder"]} | {name: chosen[name] for name in ("passages", "window")}
 
+    def by(name: str) -> dict[str, Any]:
+        return plain | measured.text_spec(settings, name) | {"draws": chosen["draws"]}
 
-def choice_spec(settings: Settings, by: str = BY) -> dict[str, Any]:
-    """The same, with what heads are measured on, and by what they are chosen."""
-    return plain_spec(settings) | measured.text_spec(settings, by) | {"draws": settings["pretrained"]["draws"]}
-
-
-def removed_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of heads removed at once, one a choice."""
-    fractions = settings["pretrained"]["fractions"]
-    return [recipe("removed", choice_spec(settings, by), fractions=fractions) for by in (*measured.CHOICES, RANDOM)]
+    return {
+        "whole": [recipe("whole", plain)],
+        "removed": [recipe("removed", by(name), fractions=chosen["fractions"]) for name in (*measured.CHOICES, RANDOM)],
+        "grams": [recipe("grams", plain, map=which) for which in MAPS],
+        "votes": [recipe("votes", plain)],
+        "kept": [recipe("kept", by(BY))],
+        "masked": [recipe("masked", by(BY))],
+        "gated": [recipe("gated", by(BY), steps=chosen["steps"], seed=0, price=price) for price in chosen["prices"]],
+    }
 
 
 def table_of(settings: Settings, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows as a table: labels; heads (removed); functions_left, of the heads with a function on EWT the share that stays;
     perplexity, low, high; change of the loss (nats a token) against the whole model, change_low, change_high. Intervals are
     over passages of test text, those of changes paired."""
-    plain, found = np.array(read(recipe("whole", plain_spec(settings)))), []
+    plain, found = np.array(read(removal_recipes(settings)["whole"][0])), []
     has = roles(read(function_recipes(settings)[0])).any(axis=1).to_numpy()
     for row in [{"random": "", "draw": 0, "closed": [], "losses": plain}, *rows]:
         loss = np.array(row["losses"])
@@ -113,7 +117,7 @@ def removed_at_once(settings: Settings) -> pd.DataFrame:
     Columns by (the measure whose least heads go), fraction, random ("" for the choice itself, else how heads are drawn: "same
     number a layer" as the choice, or "any"), draw, and those of `table_of`.
     """
-    rows = [{"by": made.spec["by"], **row} for made in removed_recipes(settings) for row in read(made)]
+    rows = [{"by": made.spec["by"], **row} for made in removal_recipes(settings)["removed"] for row in read(made)]
     return table_of(settings, rows)
 
 
@@ -147,25 +151,20 @@ def gated(spec: Spec) -> dict[str, Any]:
     return {"log_alpha": log_alpha, "expected": expected, "rows": rows}
 
 
-def gate_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of gates, one a price."""
-    chosen, spec = settings["pretrained"], choice_spec(settings)
-    return [recipe("gated", spec, steps=chosen["steps"], seed=0, price=price) for price in chosen["prices"]]
-
-
 def gates(settings: Settings) -> pd.DataFrame:
     """Heads that L0 gates close while the model is frozen, at every price: perplexity on test text; the whole model first.
 
     Columns price (nats a token and open gate), choice ("gates", or gradient importance with as many heads), random, draw, and
     those of `table_of`.
     """
-    return table_of(settings, [{"price": m.spec["price"], **row} for m in gate_recipes(settings) for row in read(m)["rows"]])
+    made = removal_recipes(settings)["gated"]
+    return table_of(settings, [{"price": one.spec["price"], **row} for one in made for row in read(one)["rows"]])
 
 
 def open_gates(settings: Settings) -> pd.DataFrame:
     """Which heads the gates keep: columns layer and head (from 1), price, log_alpha, open (whether the head stays)."""
     tables = []
-    for made in gate_recipes(settings):
+    for made in removal_recipes(settings)["gated"]:
         found = read(made)
         table = pd.DataFrame({"price": made.spec["price"], "log_alpha": found["log_alpha"], "open": True})
         table.iloc[found["rows"][0]["closed"], -1] = False
@@ -174,10 +173,6 @@ def open_gates(settings: Settings) -> pd.DataFrame:
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
-
-MAPS = ("V", "A", "A, no first token", "O")
-PAIRS, UNITS = "key-value heads", "hidden units of O"
-STARTS = 10  # of K-means
 
 
 @part(version=1)
@@ -204,11 +199,6 @@ def votes(spec: Spec) -> torch.Tensor:
     return torch.stack(ballot(model, text, "O", len(set(sites(model)[0].groups))).votes)
 
 
-def gram_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of inner products, one a map."""
-    return [recipe("grams", plain_spec(settings), map=which) for which in MAPS]
-
-
 def groups(settings: Settings, draws: int = 1000) -> pd.DataFrame:
     """Do hidden units recover the model's key-value groups? Adjusted Rand index of each map, mean over layers.
 
@@ -220,7 +210,7 @@ def groups(settings: Settings, draws: int = 1000) -> pd.DataFrame:
     """
     truth = read(measured.measure_recipes(settings)[-1]).unstack("head").to_numpy(int)
     many, random, rows = len(set(truth[0])), np.random.default_rng(0), []
-    for made in gram_recipes(settings):
+    for made in removal_recipes(settings)["grams"]:
         gram = read(made)
         units = clusters(gram, many, tries=STARTS).numpy()
         found = rand_index(truth, units)
@@ -270,7 +260,7 @@ def one_a_group(settings: Settings) -> pd.DataFrame:
     Columns groups (the model's key-value heads, or hidden units of head outputs), by (votes, importance, random), random, draw,
     and those of `table_of`.
     """
-    return table_of(settings, read(recipe("kept", choice_spec(settings))))
+    return table_of(settings, read(removal_recipes(settings)["kept"][0]))
 
 
 # --- idle heads ------------------------------------------------------------------------------------------------------
@@ -291,11 +281,4 @@ def idle(settings: Settings) -> pd.DataFrame:
 
     Columns k, random, draw, and those of `table_of`.
     """
-    return table_of(settings, read(recipe("masked", choice_spec(settings))))
-
-
-def removal_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of parts c, d and e."""
-    plain, spec = plain_spec(settings), choice_spec(settings)
-    rest = [recipe("votes", plain), recipe("kept", spec), recipe("masked", spec)]
-    return [recipe("whole", plain), *removed_recipes(settings), *gram_recipes(settings), *rest, *gate_recipes(settings)]
+    return table_of(settings, read(removal_recipes(settings)["masked"][0]))

@@ -16,7 +16,7 @@ from helpers import study
 from helpers.experiments import pruning
 from helpers.measures import ranks
 from helpers.measures.lrp import RULES, BySentence
-from helpers.measures.measured import DIFFUSE, EXPLAINED, FUNCTIONS, relevance_columns
+from helpers.measures.measured import DIFFUSE, EXPLAINED, FUNCTIONS
 from helpers.measures.sentence import ONE_SENTENCE
 from helpers.methods.l0 import runs
 from helpers.runs import outputs, subjects
@@ -90,6 +90,21 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
     shares = shares.rename(columns={"low": "relevance_low", "high": "relevance_high"})
     confidence = confidence.rename(columns={"confidence_confidence": "confidence"})
     return confidence.join([shares, relevance_columns(rules)])
+
+
+def relevance_columns(rules: Rules) -> pd.DataFrame:
+    """Relevance of every head by every rule as columns.
+
+    A head's share of its layer is taken token by token and averaged ("step", the paper's way). Signed rules are also summed
+    over tokens first ("ratio"), for a layer's sum that is near zero in one token spoils the mean of shares.
+    """
+    columns: dict[str, pd.Series] = {}
+    for rule, values in rules.items():
+        if rule == "alpha_beta":
+            columns[rule] = values.series("step")
+        else:
+            columns |= {f"{rule} {way}": values.series(way) for way in ("step", "ratio")}
+    return pd.DataFrame(columns)
 
 
 def by_relevance(tables: Mapping[str, pd.DataFrame], functions: Mapping[str, pd.Series]) -> pd.DataFrame:
@@ -177,8 +192,8 @@ def relevance_and_confidence(
     -------
     pandas.DataFrame
         A row each (model, or "all models" for the heads of all trained ones together; kind; rule; normalised: "step" or
-        "ratio", see `helpers.measures.measured.relevance_columns`): measure, weights (trained, random), rho (Spearman, ranks
-        within layers), low, high, heads; size, size_low, size_high, the same of relevance without its sign; over.
+        "ratio", see `relevance_columns`): measure, weights (trained, random), rho (Spearman, ranks within layers), low, high,
+        heads; size, size_low, size_high, the same of relevance without its sign; over.
     """
     rows, tables = [], {model: relevance_columns(rules) for model, rules in explained.items()}
     sides = [(model, "trained", confidence[model], table) for model, table in tables.items()]

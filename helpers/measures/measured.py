@@ -59,23 +59,6 @@ def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[
     return found["confidence"], roles(*(found[name] for name in FUNCTIONAL))
 
 
-def relevance_columns(explained: Mapping[str, Any]) -> pd.DataFrame:
-    """Relevance of every head by every rule as columns.
-
-    A head's share of its layer is taken token by token and averaged ("step", the paper's way). Signed rules are also summed
-    over tokens first ("ratio"), for a layer's sum that is near zero in one token spoils the mean of shares.
-
-    Parameters
-    ----------
-    explained : mapping of rule -> helpers.measures.lrp.BySentence
-    """
-    columns: dict[str, pd.Series] = {}
-    for rule, found in explained.items():
-        ways = ("step",) if rule == "alpha_beta" else ("step", "ratio")
-        columns |= {rule if len(ways) == 1 else f"{rule} {way}": found.series(way) for way in ways}
-    return pd.DataFrame(columns)
-
-
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
     """How many heads change the loss by their absence at all: what no measure can predict is not there.
 

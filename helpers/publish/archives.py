@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import plan, study
+from helpers.experiments import pretrained
 from helpers.measures.analysis import ANALYSES, ANALYSIS
 from helpers.methods import contest
 from helpers.runs import training
@@ -280,6 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for profile in chosen.profile.split():
                 found = plan.needs_of(argparse.Namespace(**vars(chosen) | {"profile": profile}))
                 every |= {f"{profile} {name}": needs for name, needs in found.items()}
+            every["pretrained models"] = list(map(Need, pretrained.recipes(study.settings("laptop"))))
             print(publish(every, chosen.limit))
             return
         plan.needs_of(chosen)  # computes where the profile says

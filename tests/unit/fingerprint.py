@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 from safetensors.torch import load_file
 
-from helpers import corpora, study
+from helpers import corpora, plan, study  # noqa: F401 (with plan all kinds are known)
 from helpers.corpora import dialogues, texts
 from helpers.experiments import grouping as grouped
 from helpers.heads.families import KINDS
@@ -119,7 +119,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
 
     options: dict[str, dict[str, Any]] = {
         "confidence and functions": {"repeats": 50}, "scores of functions": {"repeats": 50},
-        "conservation": {"rule": "cp", "first": 3}, "a hit and a miss of each function": {"repeats": 50},
+        "conservation": {"rule": "cp", "first": 3},
         "relevance of a word through one sentence": {},
         "confidence of random weights": {}, "leave one out": {"first": few}, "gradient importance": {"first": few},
         "leave one out, BLEU": {"first": 1, "repeats": 50}, "syntactic heads held out": {"repeats": 50},

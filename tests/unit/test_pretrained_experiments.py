@@ -150,10 +150,18 @@ def test_correlation_over_passages_is_that_of_means():
     drawn = np.random.default_rng(0)
     index = pd.MultiIndex.from_product([["decoder"], range(3), range(4)], names=["kind", "layer", "head"])
     truth, measure = (pd.DataFrame(drawn.normal(size=(6, 12)), columns=index) for _ in range(2))
-    found = ranks.over_passages(truth, measure, 50)
-    assert found["rho"] == pytest.approx(ranks.correlation(truth.mean(), measure.mean(), within_layer=True, repeats=1)["rho"])
-    assert found["low"] <= found["high"] and (found["heads"], found["passages"]) == (12, 6)
-    alike = ranks.over_passages(truth, 2 * truth + 1, 50)
+
+    def correlated(places):
+        means = (table.iloc[places].mean() for table in (truth, measure))
+        return ranks.correlation(*means, within_layer=True, repeats=1)["rho"]
+
+    found = ranks.over_passages(truth, measure)
+    without = [correlated([place for place in range(6) if place != gone]) for gone in range(6)]
+    error = np.sqrt(5 / 6 * sum((one - np.mean(without)) ** 2 for one in without))
+    assert found["rho"] == pytest.approx(correlated(range(6))) and (found["heads"], found["passages"]) == (12, 6)
+    assert found["high"] == pytest.approx(min(1, found["rho"] + 2.571 * error), abs=1e-3)
+    assert found["low"] == pytest.approx(max(-1, found["rho"] - 2.571 * error), abs=1e-3)
+    alike = ranks.over_passages(truth, 2 * truth + 1)
     assert alike["rho"] == alike["low"] == alike["high"] == pytest.approx(1)
 
 
@@ -198,11 +206,10 @@ def test_rows_of_every_choice(settings):
     assert {by for by, _ in counts.index} == {*measured.CHOICES, "random"}
     for (by, random), numbers in counts.items():
         assert sorted(numbers) == ([2, 2, 2, 4, 4, 4] if by == "random" else [2, 4]) and (random == "any") == (by == "random")
-    spec = removed.choice_spec(settings, "leave-one-out")
-    lost = measured.column(spec).sort_values(kind="stable")
-    row = next(one for one in measured.read(removed.removed_recipes(settings)[2]) if one["fraction"] == 0.25)
-    assert {lost.index.get_loc(address) for address in lost.index[:2]} == {0, 1}
-    assert sorted(row["closed"]) == sorted(measured.column(spec).index.get_indexer(lost.index[:2]))
+    made = removed.removal_recipes(settings)["removed"][2]
+    lost = measured.column(made.spec).to_numpy()
+    row = next(one for one in measured.read(made) if one["fraction"] == 0.25)
+    assert made.spec["by"] == "leave-one-out" and sorted(row["closed"]) == sorted(lost.argsort()[:2])
 
 
 def test_gates_close_more_heads_at_a_higher_price(settings):
@@ -227,12 +234,12 @@ def test_the_adjusted_rand_index_is_that_of_scikit_learn():
 
 
 def test_one_head_a_group_and_k_of_every_layer(settings):
-    spec = removed.choice_spec(settings)
-    for row in measured.read(measured.recipe("kept", spec)):
+    made = removed.removal_recipes(settings)
+    for row in measured.read(made["kept"][0]):
         left = sorted(set(range(8)) - set(row["closed"]))
         assert len(left) == 4 and (row["groups"] != removed.PAIRS or [place // 2 for place in left] == [0, 1, 2, 3])
-    column = measured.column(spec)
-    for row in measured.read(measured.recipe("masked", spec)):
+    column = measured.column(made["masked"][0].spec)
+    for row in measured.read(made["masked"][0]):
         layers = np.bincount([place // 4 for place in row["closed"]], minlength=2)
         assert (layers == row["k"]).all()
         if not row["random"]:
@@ -260,7 +267,7 @@ def test_keys_name_the_text_and_depend_on_what_heads_are_chosen_by(settings):
     for made in pretrained.recipes(settings):
         assert made.spec["corpus"] in ("wikitext", *text.TREES)
     longer = study.changed(settings, {"pretrained.piece": 5})
-    for one, other in zip(removed.removed_recipes(settings), removed.removed_recipes(longer), strict=True):
+    for one, other in zip(*(removed.removal_recipes(one)["removed"] for one in (settings, longer)), strict=True):
         assert one.key != other.key
 
 

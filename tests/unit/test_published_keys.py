@@ -12,9 +12,7 @@ from helpers.runs import subjects
 FOLDER = study.ROOT / "data" / "published"
 RUNS = json.loads((FOLDER / "index.json").read_text(encoding="utf-8"))["runs"]
 ELSEWHERE = {"b99a0108bc9a7921": "it needs links that lie in a file of SAMSum, whose digest is part of their key"}
-COMING = {  # label of a recipe that notebooks read -> why it is not published yet
-    "pretrained models: functions": "they are published with the other experiments on pretrained models"
-}
+COMING: dict[str, str] = {}  # label of a recipe that notebooks read -> why it is not published yet
 
 
 def manifest(entry):
