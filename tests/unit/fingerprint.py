@@ -25,6 +25,8 @@ from helpers.heads.families import KINDS
 from helpers.measures import analysis, measured
 from helpers.measures.matching import MATCHES
 from helpers.methods import contest, coreference, grouping, l0
+from helpers.methods.contest import matched
+from helpers.methods.grouping import regimes
 from helpers.runs import outputs, subjects, training
 from helpers.study import Recipe, values
 
@@ -86,6 +88,9 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     every = l0.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
         found[f"pruned, {name}"] = lambda name=name: l0.runs.run(sweep["runs"][name])
+    like = sweep["runs"]["L0 0.2"]
+    matching = {**like, "method": {"name": "matched", "like": like, "draw": 0}}
+    found["pruned, matched"] = lambda: l0.runs.run(matching)
     found["pruned, all kinds"] = lambda: l0.runs.run(every["runs"]["L0 0.1"])
     found["pruned, scratch"] = lambda: l0.runs.run(every["runs"]["scratch 0.1"])
     found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
@@ -100,7 +105,8 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
 
     rows = grouping.runs.Rows(chosen, subjects.TRANSLATION, SEED)
     ght, kept = rows.first(rows.constraint()), rows.pruned(rows.constraint())
-    found["grouped, constraint"] = lambda: grouping.runs.run(ght)
+    ght_run = grouping.runs.run(ght)
+    found["grouped, constraint"] = lambda: ght_run
     found["grouped, votes"] = lambda: grouping.runs.run(kept)
     found["grouped, weights of attention"] = lambda: grouping.runs.run(rows.first(rows.constraint(which="A")))
     found["grouped, outputs"] = lambda: grouping.runs.run(rows.first(rows.constraint(which="O")))
@@ -132,6 +138,10 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
     found["analysis, size"] = lambda: grouped.COST.recipe(grouping.runs.run(kept))
     found["analysis, speed"] = lambda: grouped.speeds({grouping.runs.VANILLA: ght}, 4, 1)
+    found["analysis, grouping in its regime"] = lambda: regimes.MEASURED.recipe(ght_run, grouping.runs.run(kept), beam=1)
+    found["analysis, dev loss and BLEU"] = lambda: matched.SCORE.recipe(l0.runs.run(matching), beam=1)
+    out = {"L0": [["encoder", 0, 0], ["encoder", 1, 2]]}
+    found["analysis, matched heads removed at once"] = lambda: matched.AT_ONCE.recipe(model, out=out, first=few, draws=2)
     plain = grouping.runs.run(spoken.first())
     found["analysis, test scores with kinds off"] = lambda: grouped.OFF.recipe(plain, beam=1, repeats=50)
     return found
