@@ -29,7 +29,10 @@
 # - a pruned model beats a model of the same shape that is trained from scratch (table 2).
 #
 # We repeat all four on translators that are small enough for a laptop. Their text is generated: a toy language of news and
-# subtitles whose grammar we know. The next table says how large they are. At the end we look at Europarl too.
+# subtitles whose grammar we know. At the end we look at Europarl too.
+#
+# In short: in two of three translators about half of the encoder heads can go, in the third hardly any. Whether heads that do
+# something stay longest, we cannot tell. Encoder heads do go first. And the small model trained from scratch is the better one.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -99,8 +102,8 @@ three = {location: hard_concrete(noise, location, temperature=0.5) for location 
 run.figure(plots.gates(three), "fig6_hard_concrete", "The Hard Concrete distribution of a gate at three locations.")
 
 # %% [markdown]
-# Slide the location from a closed gate to an open one, at the temperature of training. Left: what is drawn. Right: the price of
-# the gate in units of $\lambda$.
+# Slide the location from a closed gate to an open one, at the temperature of training. Left: how often each value is drawn.
+# Right: the price of the gate in units of $\lambda$.
 
 # %%
 prices = pd.DataFrame({"location": locations.numpy(), "price": p_open(locations).numpy()})
@@ -112,8 +115,8 @@ plots.slider(pictures, "location", start=8, places=[f"{location:g}" for location
 #
 # Here is a whole pruning. We take a trained translator, put a gate on each of its encoder heads, train gates and encoder
 # together for a while, and remove for good the heads whose gates have closed. `l0.Gated` draws gates as `hard_concrete` does,
-# with a location for every head; `l0.objective` is the loss above. All this takes about two minutes. The result for the code as
-# it stands is published. Change a line of `prune`, or the price below it, and it is trained again.
+# with a location for every head; `l0.objective` is the loss above. All this takes about two minutes. What the code gives as it
+# stands is kept with the project, so it shows at once. Change a line of `prune`, or the price below it, and it is trained again.
 
 # %%
 names = subjects.names(run.settings, models)
@@ -178,12 +181,12 @@ run.figure(figure, "fig7_bleu_by_heads", "What pruning encoder heads costs, here
 # %% [markdown]
 # With **21**<!-- 03/half_left model="EN-RU news" heads:.0f --> of its `48` heads the translator of news loses
 # **0.24**<!-- 03/half_left model="EN-RU news" -change:.2f --> BLEU, about what the paper accepts (grey
-# band).<!-- holds: 03/half_left model="EN-RU news" change_high < 0 --> The paper goes much further: its line stays flat until
-# about `18` heads are left, and is still in the band with four. The small translator, with fewer layers and a decoder of one
-# layer with two heads, can spare hardly any.
+# band).<!-- holds: 03/half_left model="EN-RU news" change_high < 0 --> The paper goes much further: its lines stay flat until
+# about `18` heads are left, and that of OpenSubtitles is still in the band with four. (We read them off the paper's figure by
+# eye.) The small translator, with fewer layers and a decoder of one layer with two heads, can spare hardly any.
 #
-# The lone mark at the right is a translator of news that never had encoder heads. It learned to do without them. A translator
-# that loses them late falls below it.
+# The lone triangle at the right is one translator of news that never had encoder heads. It learned to do without them. A
+# translator that has encoder heads, and loses all of them late, ends below it.
 
 # %%
 half = pruning.half_left(pruning.means(quality))
@@ -204,9 +207,8 @@ half.reset_index()[columns].round(2)
 # and that is little: **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control worth from the start:.1f --> BLEU (of the
 # first training). Held against that, a quarter of a BLEU is a fifth of all that encoder heads bring.
 #
-# Most gates end open or closed, as the paper says. At the lowest price a good part has not decided when training ends; the
-# table
-# `gates_settled` counts them.
+# The paper says that gates end open or closed. Ours do so at high prices. At the lowest price more than half of the heads that the two larger ones keep
+# have a gate that is neither when training ends; the table `gates_settled` counts them.
 
 # %% [markdown]
 # ## Which heads stay, and do they do anything?
@@ -228,8 +230,9 @@ run.figure(figure, "fig8_heads_that_stay", "Which encoder heads stay at each pri
 # No encoder head of these translators keeps to a neighbour or looks at rare words, so only syntax can show. The paper still has
 # every function when `17` heads are left. Here three of four relations are left with
 # **18**<!-- 03/retained_more_than_chance model="EN-RU subtitles" function=any stay=3 expected=4.5 heads:.0f --> heads. But
-# look at
-# the first layer: its heads do nothing that our tests know, and most of them stay to the end.
+# look at the first layer: its heads do nothing that our tests know, and yet none of them is gone while `18` heads are left.
+# Only at the end do they go too. (`nsubj` is the subject of a verb, `dobj` its object, `amod` an adjective of a noun,
+# `advmod` an adverb of a verb.)
 
 # %%
 chance = pruning.retained_more_than_chance(functions)
@@ -252,7 +255,7 @@ rows[["heads", "had", "stay", "expected", "p"]].round(2)
 # Now heads of all three kinds have gates: the encoder's own attention, the decoder's own, and cross-attention from the decoder
 # to the source. The whole model learns. Each mark is one price; the lowest line is the kind that goes first. The paper's
 # marks are
-# drawn from its table 2. Its decoder has six layers; ours has two, and so fewer heads that could go.
+# drawn from its table 2. Its decoder has six layers and ours has two, so ours has fewer heads to lose.
 
 # %%
 every = pruning.all_kinds_sweeps(settings, names, seed, pretrained)
@@ -283,8 +286,8 @@ figure = plots.bars(layers, "total_kept", "kept", stack="layer", panel="kind", l
 run.figure(figure, "fig10_heads_by_layer", "In which layers heads stay as pruning grows.")
 
 # %% [markdown]
-# The paper finds the decoder's own heads in low layers at last, and those of cross-attention in high ones. For cross-attention
-# we see the same: of the last `10` heads only **2**<!-- 03/fig10_heads_by_layer model="EN-RU news" total_kept=25 kind=cross
+# In the paper, the last of the decoder's own heads are in its low layers, and the last heads of cross-attention in the high
+# ones. For cross-attention we see the same: of the last `10` heads only **2**<!-- 03/fig10_heads_by_layer model="EN-RU news" total_kept=25 kind=cross
 # layer=0 kept:.0f --> sit in the first layer. The decoder's own heads thin out evenly in its two layers.
 
 # %% [markdown]
@@ -334,19 +337,19 @@ table.round(2)
 # **10.6**<!-- natural/03/half_left "test set"=europarl_test worth:.1f --> BLEU. With
 # **17**<!-- natural/03/half_left "test set"=europarl_test heads:.0f --> of `48` heads left the model keeps most of that, but
 # its
-# loss is four times what the paper accepts. It is one training at one price, so take it as a hint: on real text, too, many
-# heads
-# can go, and fewer than in the paper.
+# loss is four times what the paper accepts. It is one training at one price, of a weak translator whose decoder has one layer
+# with two heads, so take it as a hint: on real text, too, many heads can go, and fewer than in the paper.
 
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
-# - **About half of the encoder heads can go** for a quarter of a BLEU; the paper lets more than four fifths go for as much. Our
+# - **In two of three translators about half of the encoder heads can go** for a quarter of a BLEU. In the paper more than three
+#   quarters can. Our
 #   decoders are shallower, and a shallow decoder may lean more on the encoder. But no two of our translators differ in the
 # decoder
 #   alone, so this is a guess.
-# - **Whether heads with a function stay longest, we cannot tell.** There are few of them here. What does stay is the first
-# layer.
+# - **Whether heads with a function stay longest, we cannot tell.** There are few of them here. Heads of the
+#   first layer tend to go late, whatever they do.
 # - **A small model trained from scratch beats a pruned one here**, which it does not in the paper.
 # - **Gates are not needed to choose the heads.** [Notebook 6](06_do_measures_agree.ipynb) ranks them by one backward pass and
 #   prunes as well.
@@ -373,6 +376,5 @@ claims.show(run)
 # - Above *One pruning*: write `penalties = [0.002]` and run all cells. One more price is trained for every translator: an hour
 #   here, minutes with `-p profile quick`.
 # - In `prune`: write `["decoder"]` for `["encoder"]` and train the decoder's layers. Two minutes.
-# - In `hard_concrete`: write `temperature=1.0`. The slider's left picture loses most of the gates that are exactly zero or
-# one, and
-#   the line below the cell says that this is not what the library computes any more. At once.
+# - In `hard_concrete`: write `temperature=1.0`, and in `p_open` too. The slider's left picture loses most of the gates that are
+#   exactly zero or one, and the lines below the cell say that this is not what the library computes any more. At once.
