@@ -470,9 +470,9 @@ def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Da
     Returns
     -------
     pandas.DataFrame
-        A row each (left, layer, head), the model before pruning first: left (heads that stay), layer, head (in the numbering of
-        the model before pruning), stays, functions (names joined by a comma; empty for a head without one, or gone). Of two
-        prices that leave as many heads the first.
+        A row each (left, kind, layer, head), the model before pruning first: left (heads that stay), kind, layer, head (in the
+        numbering of the model before pruning), stays, functions (names joined by a comma; empty for a head without one, or
+        gone). Of two prices that leave as many heads the first.
     """
     whole = [(layer, head) for (kind, layer), heads in sorted(subject.kept.items()) if kind == "encoder" for head in heads]
     parts: dict[int, pd.DataFrame] = {}
@@ -487,8 +487,8 @@ def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Da
             (layer, kept["encoder", layer][head]): ", ".join(dict.fromkeys(name for name, _ in cell))
             for (layer, head), cell in roles.items()
         }
-        rows = [(len(names), layer, head, (layer, head) in names, names.get((layer, head), "")) for layer, head in whole]
-        parts.setdefault(len(names), pd.DataFrame(rows, columns=["left", "layer", "head", "stays", "functions"]))
+        rows = [(len(names), "encoder", *place, place in names, names.get(place, "")) for place in whole]
+        parts.setdefault(len(names), pd.DataFrame(rows, columns=["left", *ADDRESS, "stays", "functions"]))
     return pd.concat([parts[left] for left in sorted(parts, reverse=True)], ignore_index=True)
 
 

@@ -116,7 +116,8 @@ plots.slider(pictures, "location", start=8, places=[f"{location:g}" for location
 # Here is a whole pruning. We take a trained translator, put a gate on each of its encoder heads, train gates and encoder
 # together for a while, and remove for good the heads whose gates have closed. `l0.Gated` draws gates as `hard_concrete` does,
 # with a location for every head; `l0.objective` is the loss above. All this takes about two minutes. What the code gives as it
-# stands is kept with the project, so it shows at once. Change a line of `prune`, or the price below it, and it is trained again.
+# stands is kept with the project, so it shows at once. Change a line of `prune`, or the price below it, and it
+# is trained again.
 
 # %%
 names = subjects.names(run.settings, models)
@@ -207,8 +208,8 @@ half.reset_index()[columns].round(2)
 # and that is little: **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control worth from the start:.1f --> BLEU (of the
 # first training). Held against that, a quarter of a BLEU is a fifth of all that encoder heads bring.
 #
-# The paper says that gates end open or closed. Ours do so at high prices. At the lowest price more than half of the heads that the two larger ones keep
-# have a gate that is neither when training ends; the table `gates_settled` counts them.
+# The paper says that gates end open or closed. Ours do so at high prices. At the lowest price more than half of the heads that
+# the two larger ones keep have a gate that is neither when training ends; the table `gates_settled` counts them.
 
 # %% [markdown]
 # ## Which heads stay, and do they do anything?
@@ -287,8 +288,9 @@ run.figure(figure, "fig10_heads_by_layer", "In which layers heads stay as prunin
 
 # %% [markdown]
 # In the paper, the last of the decoder's own heads are in its low layers, and the last heads of cross-attention in the high
-# ones. For cross-attention we see the same: of the last `10` heads only **2**<!-- 03/fig10_heads_by_layer model="EN-RU news" total_kept=25 kind=cross
-# layer=0 kept:.0f --> sit in the first layer. The decoder's own heads thin out evenly in its two layers.
+# ones. For cross-attention we see the same: of the last `10` heads only
+# **2**<!-- 03/fig10_heads_by_layer model="EN-RU news" total_kept=25 kind=cross layer=0 kept:.0f --> sit in the
+# first layer. The decoder's own heads thin out evenly in its two layers.
 
 # %% [markdown]
 # ## Is it better than training the small model from scratch?

@@ -10,6 +10,7 @@ import torch
 from helpers import heads, measures, study
 from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
+from helpers.experiments import pruning
 from helpers.methods import contest, grouping, l0
 from helpers.methods.contest.runs import CLOSES, SURVIVAL, l1_gates, voted
 from helpers.runs import outputs, subjects, training
@@ -181,7 +182,7 @@ def test_removed_at_once(job, subject):
     whole = training.dev_loss(subject.model, dev)
     for by in ("votes", "RelP, cp"):
         rows, worth = found[found.criterion == by], table[by].sort_values(kind="stable")
-        assert set(rows["heads"]) == {len(encoder_heads(l0.runs.retained(run))) for run in l0.tables.l0_runs(job["sweep"])}
+        assert set(rows["heads"]) == {len(encoder_heads(l0.runs.retained(run))) for run in pruning.l0_runs(job["sweep"])}
         row = rows.iloc[-1]
         with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
             assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
@@ -216,7 +217,7 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
 
 def test_trained_on(job, subject):
     found = contest.tables.trained_on(job, subject, 50)
-    quality = l0.tables.quality(job["sweep"], subject, 50)
+    quality = pruning.quality(job["sweep"], subject, 50)
     assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "gradual", "random", "random", "votes", "syntactic"]
     row, wanted = found[found.criterion == "gradual"].iloc[0], quality.loc["gradual 0.03", "test"]
     assert (row.bleu, row.change, row.low, row.high) == (wanted.bleu, wanted.change, wanted.change_low, wanted.change_high)

@@ -10,9 +10,8 @@ from transformers import MarianMTModel
 
 from helpers import heads, study
 from helpers.heads import KINDS
-from helpers.measures import removal
 from helpers.methods import l0
-from helpers.runs import subjects, training
+from helpers.runs import subjects
 from helpers.study import StudyError
 from tests.unit import tiny_injection, tiny_sweep
 
@@ -73,7 +72,7 @@ def test_prices_that_peers_imitate_are_swept_too():
     ("changes", "changed"),
     [
         ({"bootstrap": 7, "seeds": 5, "grouping.seeds": 5, "pruning.languages": 2}, lambda name: False),
-        ({"relevance": 5}, lambda name: name in ("scores", "removed at once") or "random" in name or "confidence" in name),
+        ({"relevance": 5}, lambda name: name == "scores" or "random" in name or "confidence" in name),
         ({"pruning.steps": 9}, lambda name: name != "scores"),
         ({"pruning.gate_rate": 0.1}, lambda name: name not in ("control", "floor", "scores")),
     ],
@@ -81,7 +80,7 @@ def test_prices_that_peers_imitate_are_swept_too():
 )
 def test_keys_change_with_what_a_run_depends_on(changes, changed):
     before, after = ({name: l0.runs.run(run) for name, run in sweep["runs"].items()}
-                     | {one.kind.name: one for one in l0.runs.recipes(sweep) if one.kind in (l0.runs.SCORES, l0.runs.ONE_SHOT)}
+                     | {one.kind.name: one for one in l0.runs.recipes(sweep) if one.kind is l0.runs.SCORES}
                      for sweep in (tiny_sweep.sweeps()["encoder"], tiny_sweep.sweeps(changes)["encoder"]))  # fmt: skip
     for name in before.keys() & after.keys():
         assert (before[name] != after[name]) == changed(name), name
@@ -139,21 +138,6 @@ def test_l0_removes_the_heads_whose_gates_closed(swept):
         assert (np.abs(first) <= 0.612).all() and len(set(first)) == 8 if half else (first == 0.5).all(), name
 
 
-def test_removing_at_once(swept):
-    sweep = swept["encoder"]
-    subject, shot = start_of(sweep), l0.runs.one_shot(sweep)
-    # counted of the kinds in question, as `helpers.experiments.pruning.quality` counts them: both stand on one axis
-    kept = {counts(l0.runs.retained(run), "encoder") for run in of_l0(sweep).values()}
-    assert set(shot.by) == {*map(l0.runs.called, l0.runs.CRITERIA), "random"} and set(shot.heads) == kept
-    dev = list(subject.batches(first=16))
-    for by in ("random", "confidence"):
-        worth = l0.runs.worth(sweep["start"], 4, by, 0, ENCODER)
-        for row, left in zip(shot[shot.by == by].itertuples(), sorted(kept), strict=True):
-            assert list(row.translations) == ["test"] and len(row.translations["test"]) == 8
-            with heads.gate(subject.model, dict.fromkeys(removal.least(worth, 8 - left), 0.0)):
-                assert row.dev_loss == pytest.approx(training.dev_loss(subject.model, dev), abs=1e-5)
-
-
 def specified(method, kinds=ENCODER):
     return l0.runs.run_spec(tiny_sweep.settings(), {"training": {}}, kinds, method, 1)
 
@@ -195,4 +179,3 @@ def test_a_pretrained_model_can_be_swept(swept, tmp_path):
     before, after = subject.model.state_dict(), l0.runs.opened(encoder["runs"]["control"]).state_dict()
     changed = {n for n in before if not torch.equal(before[n].half().float(), after[n])}
     assert changed and all("encoder.layers" in name for name in changed)
-    assert set(l0.runs.one_shot(encoder).by) == {*map(l0.runs.called, l0.runs.CRITERIA), "random"}

@@ -14,6 +14,7 @@ from bs4 import BeautifulSoup
 
 from helpers import study
 from helpers.corpora import tokens
+from helpers.experiments import pruning
 from helpers.methods import l0
 from helpers.models import inputs
 from helpers.publish import explorer, inpage, report
@@ -158,11 +159,11 @@ def test_arcs_lead_where_the_label_says(tiny):
 
 def test_gates_are_those_of_the_runs(tiny):
     _, _, table, sweep, found = tiny
-    gated, prices = l0.tables.l0_runs(sweep), found["gates"]["prices"]
+    gated, prices = pruning.l0_runs(sweep), found["gates"]["prices"]
     assert [price["penalty"] for price in prices] == [0.0, 1.0]
     assert prices[0]["kept"] == sum(len(left) for (kind, _), left in l0.runs.retained(gated[0]).items() if kind == "encoder")
     for run, price in zip(gated, prices, strict=True):
-        closed = l0.tables.closing(run)
+        closed = pruning.closing(run)
         for i, address in enumerate(table.index):
             wanted = pytest.approx(closed[address].tolist(), abs=6e-4) if address[0] == "encoder" else None
             assert price["closed"][i] == wanted
@@ -222,7 +223,7 @@ def test_the_store_knows_the_model_of_a_table(tiny):
     read = explorer.head_tables(run)[tiny_report.NAME]
     pd.testing.assert_series_equal(read.confidence, table.confidence)
     again, swept = explorer.in_store(tiny_report.NAME, read.attrs["facts"])
-    assert again.run == subject.run and l0.tables.l0_runs(swept) == l0.tables.l0_runs(sweep)
+    assert again.run == subject.run and pruning.l0_runs(swept) == pruning.l0_runs(sweep)
 
 
 def test_what_is_written_can_be_read(tiny, tmp_path):
