@@ -217,7 +217,7 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
 
 def test_trained_on(job, subject):
     found = contest.tables.trained_on(job, subject, 50)
-    quality = pruning.quality(job["sweep"], subject, 50)
+    quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50, l0.runs.METHODS))
     assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "gradual", "random", "random", "votes", "syntactic"]
     row, wanted = found[found.criterion == "gradual"].iloc[0], quality.loc["gradual 0.03", "test"]
     assert (row.bleu, row.change, row.low, row.high) == (wanted.bleu, wanted.change, wanted.change_low, wanted.change_high)
