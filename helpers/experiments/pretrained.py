@@ -27,12 +27,13 @@ from helpers.experiments.pretrained_removed import (
     removal_recipes,
     removed_at_once,
 )
+from helpers.experiments.pretrained_trained import trained_on, trained_recipes
 
 TABLES = {
     table.__name__: table
     for table in (
         head_table, leave_one_out, correlations, positional, syntactic, rare, counted,
-        removed_at_once, gates, open_gates, groups, one_a_group, idle,
+        removed_at_once, gates, open_gates, groups, one_a_group, idle, trained_on,
     )
 }  # fmt: skip
 
@@ -40,4 +41,10 @@ TABLES = {
 def recipes(settings: Settings) -> list[study.Recipe]:
     """All recipes, in the order of the parts."""
     removals = chain.from_iterable(removal_recipes(settings).values())
-    return [*left_out_recipes(settings), *measure_recipes(settings), *function_recipes(settings), *removals]
+    return [
+        *left_out_recipes(settings),
+        *measure_recipes(settings),
+        *function_recipes(settings),
+        *removals,
+        *trained_recipes(settings),
+    ]

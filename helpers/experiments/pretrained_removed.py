@@ -34,10 +34,16 @@ BY = "gradient, example"  # what gates, groups and idle heads are held against
 
 
 def losses(spec: Spec, closed: Iterable[Address] = ()) -> list[float]:
-    """Loss (nats a token) of each passage of test text without some heads, in bfloat16: its rounding changes some 0.001."""
+    """Loss (nats a token) of each passage of test text without some heads."""
     model = pretrained(spec["model"])[0]
+    with gate(model, dict.fromkeys(closed, 0.0)):
+        return losses_of(model, spec)
+
+
+def losses_of(model: Any, spec: Spec) -> list[float]:
+    """Loss of a model (nats a token) on each passage of test text, in bfloat16: its rounding changes some 0.001."""
     ids = passages(spec["model"], "test", spec["passages"], spec["window"])
-    with torch.autocast(model.device.type, torch.bfloat16), gate(model, dict.fromkeys(closed, 0.0)):
+    with torch.autocast(model.device.type, torch.bfloat16):
         loss, tokens = worth.losses_of_examples(model, batches(ids))
     return (loss / tokens).tolist()
 
@@ -74,32 +80,37 @@ def removed(spec: Spec) -> list[dict[str, Any]]:
     return rows
 
 
+def by(settings: Settings, name: str) -> dict[str, Any]:
+    """What heads are chosen by and scored on, for specs."""
+    chosen = settings["pretrained"]
+    return measured.text_spec(settings, name) | {"window": chosen["window"], "draws": chosen["draws"]}
+
+
 def removal_recipes(settings: Settings) -> dict[str, list[study.Recipe]]:
     """Recipes of parts c, d and e by what they make."""
     chosen = settings["pretrained"]
     plain = {"corpus": "wikitext", "model": chosen["decoder"]} | {name: chosen[name] for name in ("passages", "window")}
-
-    def by(name: str) -> dict[str, Any]:
-        return plain | measured.text_spec(settings, name) | {"draws": chosen["draws"]}
-
     return {
         "whole": [recipe("whole", plain)],
-        "removed": [recipe("removed", by(name), fractions=chosen["fractions"]) for name in (*measured.CHOICES, RANDOM)],
+        "removed": [
+            recipe("removed", by(settings, name), fractions=chosen["fractions"]) for name in (*measured.CHOICES, RANDOM)
+        ],
         "grams": [recipe("grams", plain, map=which) for which in MAPS],
         "votes": [recipe("votes", plain)],
-        "kept": [recipe("kept", by(BY))],
-        "masked": [recipe("masked", by(BY))],
-        "gated": [recipe("gated", by(BY), steps=chosen["steps"], seed=0, price=price) for price in chosen["prices"]],
+        "kept": [recipe("kept", by(settings, BY))],
+        "masked": [recipe("masked", by(settings, BY))],
+        "gated": [recipe("gated", by(settings, BY), steps=chosen["steps"], seed=0, price=one) for one in chosen["prices"]],
     }
 
 
-def table_of(settings: Settings, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def table_of(settings: Settings, rows: Iterable[Mapping[str, Any]], against: Sequence[float] = ()) -> pd.DataFrame:
     """Rows as a table: labels; heads (removed); functions_left, of the heads with a function on EWT the share that stays;
-    perplexity, low, high; change of the loss (nats a token) against the whole model, change_low, change_high. Intervals are
-    over passages of test text, those of changes paired."""
-    plain, found = np.array(read(removal_recipes(settings)["whole"][0])), []
+    perplexity, low, high; change of the loss (nats a token) against the whole model, or given losses, change_low, change_high.
+    Intervals are over passages of test text, those of changes paired."""
+    whole, found = np.array(read(removal_recipes(settings)["whole"][0])), []
+    plain = np.array(against) if len(against) else whole
     has = roles(read(function_recipes(settings)[0])).any(axis=1).to_numpy()
-    for row in [{"random": "", "draw": 0, "closed": [], "losses": plain}, *rows]:
+    for row in [{"random": "", "draw": 0, "closed": [], "losses": whole}, *rows]:
         loss = np.array(row["losses"])
         gap = scoring.mean_interval(loss[:, None], plain[:, None])
         found.append(

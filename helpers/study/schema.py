@@ -373,13 +373,16 @@ class Pretrained(Block):
     pieces: Count = Field(default=4, description="Pieces of a passage.")
     piece: Count = Field(default=80, description="Tokens of a piece.")
     left_out: Count = Field(
-        default=12, description="Passages, the first, on whose first piece heads are left out one by one; a multiple of 4."
+        default=20, description="Passages, the first, on whose first piece heads are left out one by one; a multiple of 4."
     )
     window: Count = Field(default=160, description="Tokens of a passage on which perplexity is scored and gates learn.")
     sentences: Count = Field(default=400, description="Sentences of each treebank.")
     fractions: list[Share] = Field(default=[0.1, 0.25, 0.5, 0.75], description="Shares of the heads that are removed at once.")
     draws: Count = Field(default=1, description="Random draws of heads beside each choice; three times as many of any heads.")
-    prices: list[Price] = Field(default=[0.01], description="Prices of an open gate (lambda, nats a token).")
+    prices: list[Price] = Field(
+        default=[0.0025, 0.005, 0.01, 0.02, 0.04], description="Prices of an open gate (lambda, nats a token)."
+    )
+    trained: list[Price] = Field(default=[0.01, 0.02], description="Of these, where the model is trained on without the heads.")
     steps: Count = Field(default=120, description="Training steps of the gates.")
 
 

@@ -13,6 +13,7 @@ from helpers.experiments import pretrained_functions as functions
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
+from helpers.experiments import pretrained_trained as trained
 from helpers.measures import ranks, removal, worth
 from helpers.study import StudyError
 from tests.unit import tiny_pretrained
@@ -53,6 +54,7 @@ COLUMNS = {
     "groups": ["map", "index", "low", "high", "exact", "layers", "single", "single_sd", "chance", "chance_high"],
     "one_a_group": ["random", "draw", *SCORED, "groups", "by"],
     "idle": ["random", "draw", *SCORED, "k"],
+    "trained_on": ["random", *SCORED, "choice", "price", "groups", "by", "untrained"],
 }  # fmt: skip
 
 
@@ -249,6 +251,18 @@ def test_one_head_a_group_and_k_of_every_layer(settings):
             for layer in (0, 1):
                 gone = column.iloc[row["closed"]].xs(layer, level="layer")
                 assert gone.max() <= kept.xs(layer, level="layer").min()
+
+
+def test_models_without_heads_are_trained_on(settings):
+    """The same heads are off as before; training moves the loss, and rows are held against the whole model trained alike."""
+    made = trained.trained_recipes(settings)
+    assert len(made) == 1 + 3 + 6 and measured.read(made[0])["closed"] == []
+    for one in made[1:]:
+        before, after = trained.without_training(one.spec), measured.read(one)
+        assert before["closed"] == after["closed"] and before["losses"] != after["losses"]
+    table, plain = pretrained.trained_on(settings), np.array(measured.read(made[0])["losses"])
+    losses = np.array([measured.read(one)["losses"] for one in made])
+    assert table.change.iloc[0] == 0 and np.allclose(table.change, (losses - plain).mean(1), atol=1e-6)
 
 
 def test_what_is_made_is_not_made_again(settings):

@@ -15,7 +15,7 @@ from tests.unit.tiny_models import tiny_model
 VERBS, NOUNS, ADJECTIVES = ("sees", "likes", "finds"), ("cat", "dog", "gardener", "mountain"), ("old", "friendly")
 SIZES = {
     "passages": 4, "pieces": 2, "piece": 6, "left_out": 4, "window": 10, "sentences": 12, "fractions": [0.25, 0.5], "draws": 1,
-    "prices": [0.001, 10.0], "steps": 4,
+    "prices": [0.001, 10.0], "trained": [10.0], "steps": 4,
 }  # fmt: skip
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<s>"]
 
