@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import chain
 
 from helpers import study
+from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked
 from helpers.experiments.pretrained_functions import counted, function_recipes, positional, rare, syntactic
 from helpers.experiments.pretrained_measured import (
     Settings,
@@ -33,7 +34,7 @@ TABLES = {
     table.__name__: table
     for table in (
         head_table, leave_one_out, correlations, positional, syntactic, rare, counted,
-        removed_at_once, gates, open_gates, groups, one_a_group, idle, trained_on,
+        removed_at_once, gates, open_gates, groups, one_a_group, idle, trained_on, linked, link_gains,
     )
 }  # fmt: skip
 
@@ -47,4 +48,5 @@ def recipes(settings: Settings) -> list[study.Recipe]:
         *function_recipes(settings),
         *removals,
         *trained_recipes(settings),
+        *dialogue_recipes(settings),
     ]

@@ -67,7 +67,7 @@ def passages(name: str, split: str, count: int, length: int) -> torch.Tensor:
 def articles(split: str) -> list[str]:
     """Articles of WikiText as plain text: no headings, spaces as people write them, no sentence with an unknown word."""
     found = []
-    for _, paragraphs in texts.articles(line for _, line in numbered_lines(_root() / "wikitext" / f"wiki.{split}.txt.xz")):
+    for _, paragraphs in texts.articles(line for _, line in numbered_lines(data_root() / "wikitext" / f"wiki.{split}.txt.xz")):
         sentences = [one for part in paragraphs if part[0] != "=" for one in re.split(r"(?<= [.!?]) ", part)]
         found.append(" ".join(joined(one) for one in sentences if "<unk>" not in one))
     return list(filter(None, found))
@@ -85,7 +85,8 @@ def batches(ids: torch.Tensor, rows: int = ROWS) -> list[Batch]:
     return [{"input_ids": part, "attention_mask": torch.ones_like(part), "labels": part.clone()} for part in ids.split(rows)]
 
 
-def _root() -> Path:
+def data_root() -> Path:
+    """The folder of natural texts."""
     if not study.data_root():
         raise StudyError("The texts of the pretrained models are in no folder yet: set HEADS_DATA_ROOT, see data/README.md.")
     return Path(study.data_root())
@@ -136,4 +137,4 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
 @cache
 def treebank(trees: str, part: str = "dev") -> list[Parse]:
     """Gold trees: of EWT a part, or all of GUM."""
-    return gum.trees(_root()) if trees == "gum" else read_conllu(_root() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.xz")
+    return gum.trees(data_root()) if trees == "gum" else read_conllu(data_root() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.xz")

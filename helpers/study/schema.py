@@ -383,7 +383,14 @@ class Pretrained(Block):
         default=[0.0025, 0.005, 0.01, 0.02, 0.04], description="Prices of an open gate (lambda, nats a token)."
     )
     trained: list[Price] = Field(default=[0.01, 0.02], description="Of these, where the model is trained on without the heads.")
-    steps: Count = Field(default=120, description="Training steps of the gates.")
+    steps: Count = Field(default=120, description="Training steps of the gates, and of models without heads.")
+    trained_dialogues: Count = Field(default=1600, description="Dialogues of SAMSum that the summarizer is trained on.")
+    further_dialogues: Count = Field(default=480, description="Dialogues after these, with links in some heads.")
+    test_dialogues: Count = Field(
+        default=200, description="Dialogues that heads are chosen on, and that summaries are scored on."
+    )
+    longest: Count = Field(default=160, description="Tokens of a dialogue and its summary at most; longer ones are left out.")
+    link_seeds: Count = Field(default=3, description="Trainings with links.")
 
 
 class Settings(Block):

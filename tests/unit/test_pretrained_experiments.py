@@ -9,12 +9,14 @@ from sklearn.metrics import adjusted_rand_score
 from helpers import heads, study
 from helpers.corpora.parsing import RELATIONS
 from helpers.experiments import pretrained
+from helpers.experiments import pretrained_dialogues as dialogues
 from helpers.experiments import pretrained_functions as functions
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
 from helpers.experiments import pretrained_trained as trained
 from helpers.measures import ranks, removal, worth
+from helpers.methods import coreference
 from helpers.study import StudyError
 from tests.unit import tiny_pretrained
 
@@ -54,6 +56,8 @@ COLUMNS = {
     "groups": ["map", "index", "low", "high", "exact", "layers", "single", "single_sd", "chance", "chance_high"],
     "one_a_group": ["random", "draw", *SCORED, "groups", "by"],
     "idle": ["random", "draw", *SCORED, "k"],
+    "linked": ["heads", "links", "ROUGE-1", "ROUGE-2", "ROUGE-L", "seed", "loss", "without"],
+    "link_gains": ["heads", "links", "minus_heads", "minus_links", "metric", "change", "low", "high", "seeds"],
     "trained_on": ["random", *SCORED, "choice", "price", "groups", "by", "untrained"],
 }  # fmt: skip
 
@@ -265,6 +269,36 @@ def test_models_without_heads_are_trained_on(settings):
     assert table.change.iloc[0] == 0 and np.allclose(table.change, (losses - plain).mean(1), atol=1e-6)
 
 
+def test_links_of_dialogues_lead_back_to_the_one_who_spoke(settings):
+    name = settings["pretrained"]["decoder"]
+    rows = dialogues.examples(name, "test", 6, 90)
+    for row, rule, stored in zip(
+        rows, *(dialogues.links_of(rows, by) for by in (dialogues.RULE, dialogues.STORED)), strict=True
+    ):
+        words = row.dialogue.words
+        for links, mention in ((rule, "I"), (stored, "she")):
+            pairs = {
+                (words[row.words[one]], words[row.words[other]]) for one, other in zip(links.rows, links.columns, strict=True)
+            }
+            assert (mention, words[1]) in pairs
+            assert (links.columns <= links.rows).all() and links.length == len(row.prompt) + len(row.summary)
+
+
+def test_what_is_written_with_links_is_what_training_with_them_would_expect(settings):
+    """Token by token, after padded prompts: each is the likeliest after those before it, by the matrices of training."""
+    name = settings["pretrained"]["decoder"]
+    model, rows = text.pretrained(name)[0], dialogues.examples(name, "test", 6, 90)
+    links, chosen = dialogues.links_of(rows, dialogues.RULE), [("decoder", 0, 1), ("decoder", 1, 2)]
+    ids = dialogues.written(model, rows, chosen, links, end=3)
+    assert ids != dialogues.written(model, rows, [], links, end=3) and len({len(row.prompt) for row in rows}) > 1
+    for row, link, own in zip(rows, links, ids, strict=True):
+        whole = row._replace(summary=own)
+        link.length = len(row.prompt) + len(own)
+        with coreference.injected(model, chosen, dialogues.known(([whole], [link]))), torch.no_grad():
+            logits = model(torch.tensor([row.prompt + own])).logits[0]
+        assert logits.argmax(-1)[len(row.prompt) - 1 : -1].tolist() == own
+
+
 def test_what_is_made_is_not_made_again(settings):
     made = pretrained.recipes(settings)
     before = {one.key: (one.results / measured.FILE).stat().st_mtime_ns for one in made}
@@ -281,7 +315,7 @@ def test_what_is_made_is_not_made_again(settings):
 
 def test_keys_name_the_text_and_depend_on_what_heads_are_chosen_by(settings):
     for made in pretrained.recipes(settings):
-        assert made.spec["corpus"] in ("wikitext", *text.TREES)
+        assert made.spec["corpus"] in ("wikitext", "samsum", *text.TREES)
     longer = study.changed(settings, {"pretrained.piece": 5})
     for one, other in zip(*(removed.removal_recipes(one)["removed"] for one in (settings, longer)), strict=True):
         assert one.key != other.key

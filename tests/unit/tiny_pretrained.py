@@ -1,6 +1,7 @@
 """A tiny Llama and a tiny BERT with tokenizers, and a root of natural texts as ../shared/data has it: all of it invented."""
 
 import io
+import json
 import lzma
 import random
 import tarfile
@@ -16,6 +17,7 @@ VERBS, NOUNS, ADJECTIVES = ("sees", "likes", "finds"), ("cat", "dog", "gardener"
 SIZES = {
     "passages": 4, "pieces": 2, "piece": 6, "left_out": 4, "window": 10, "sentences": 12, "fractions": [0.25, 0.5], "draws": 1,
     "prices": [0.001, 10.0], "trained": [10.0], "steps": 4,
+    "trained_dialogues": 8, "further_dialogues": 8, "test_dialogues": 6, "longest": 90, "link_seeds": 2,
 }  # fmt: skip
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<s>"]
 
@@ -42,12 +44,36 @@ def make(folder):
     for split in ("valid", "test"):
         articles = [f" = Article {place} = \n \n" + " ".join(_text(_sentence(drawn)) for _ in range(12)) for place in range(8)]
         _write(folder / "wikitext" / f"wiki.{split}.txt.xz", "\n \n".join(articles) + " It is 1 @,@ 000 . It is <unk> . \n")
+    _dialogues(folder, drawn)
     texts = [_text(one) for one in sentences]
     for family in ("llama", "bert"):
         tokenizer = _tokenizer(texts, family)
         tokenizer.save_pretrained(folder / family)
         model = tiny_model(family, vocab_size=len(tokenizer), bos_token_id=4, eos_token_id=3)
         (model.bert if family == "bert" else model).save_pretrained(folder / family)
+
+
+def _dialogues(folder, drawn):
+    """Dialogues of two people as SAMSum has them, and the predicted links of the test set: "she" is who spoke before."""
+    for split, count in {"train": 20, "val": 16, "test": 8}.items():
+        rows, links = [], []
+        for _ in range(count):
+            name, thing = drawn.choice(["Anna", "Mary"]), drawn.choice(NOUNS)
+            rows.append(
+                {"dialogue": f"{name}: I see the {thing} .\nTom: she sees it .", "summary": f"{name} sees the {thing} ."}
+            )
+            tokens = f"# {name} : I see the {thing} . # Tom : she sees it .".replace(" ", " Ġ").split(" ")
+            links.append(f"{' '.join(tokens)} ##### [] ##### [11] ##### [1] ##### {len(tokens)}")
+        _write(
+            folder / "samsum" / f"{split}.jsonl.xz",
+            "".join(json.dumps(row | {"id": str(n)}) + "\n" for n, row in enumerate(rows)),
+        )
+    (folder / "samsum_coref").mkdir()
+    with tarfile.open(folder / "samsum_coref" / "samsum_coref_val_test.tar.xz", "w:xz") as archive:
+        content = ("\n".join(links) + "\n").encode()
+        member = tarfile.TarInfo("data/SAMsum_data/test.source")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
 
 
 def _sentence(drawn):
