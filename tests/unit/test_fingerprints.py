@@ -28,6 +28,6 @@ def test_numbers_are_those_of_the_version(name):
 def test_every_kind_and_every_analysis_has_a_fingerprint():
     known = {fingerprint.recipes()[name]().kind.name for name in NAMES}
     kinds = {kind.name for kind in study.KINDS.values() if kind.build.__module__.startswith("helpers.")}
-    assert kinds - known == {"parses", "cell", "pretrained-part"}  # a parser's; a notebook's; of pretrained models
+    assert kinds - known == {"parses", "cell", "pretrained-part", "pretrained-summarizer"}
     known = {recipe().spec["what"] for name, recipe in fingerprint.recipes().items() if name.startswith("analysis")}
     assert known == set(fingerprint.analysis.ANALYSES)
