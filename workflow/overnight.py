@@ -1,34 +1,45 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide (helpers.methods.grouping.regimes); once, matched (helpers.methods.contest).
+Parts: sizes, strengths, main, numbers, wide (helpers.methods.grouping.regimes); once, matched (helpers.methods.contest); tables
+writes what is made of main, numbers, wide and once to figures/regimes, where docs/regimes.md has its numbers from.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+import pandas as pd
 import torch
 
 from helpers import study
+from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.methods.grouping import regimes, runs
 from helpers.runs import subjects
+from helpers.study import values
 
 TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/regimes.md
+
+
+def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
+    """Of each training of the EN-RU news model what L0 is run on, encoder heads alone."""
+    jobs = contest.runs.jobs(settings, subjects.names(settings), 1)
+    chosen = (job for job in jobs if job["name"] == "ru-news" and job["sweep"]["kinds"] == ["encoder"])
+    return [job["sweep"] for job in chosen if job["seed"] <= seeds]
 
 
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     """What a part makes, in the order of its worth."""
     settings = study.settings("regimes")
     if part in ("once", "matched"):
-        for job in contest.runs.jobs(settings, subjects.names(settings), 1):
-            if job["name"] == "ru-news" and job["sweep"]["kinds"] == ["encoder"] and job["seed"] <= seeds:
-                yield from [matched.at_once(job["sweep"])] if part == "once" else matched.recipes(job["sweep"])
+        for sweep in sweeps(settings, seeds):
+            yield from [matched.at_once(sweep)] if part == "once" else matched.recipes(sweep)
         return
     ways = {
         "sizes": regimes.sizes,
@@ -43,6 +54,23 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     yield from (regimes.recipe(settings, row) for row in ways[part]())
 
 
+def write_tables(seeds: int) -> None:
+    """What is made already: a row a training, the claims of the main regime, and matched random heads removed at once."""
+    settings, folder = study.settings("regimes"), study.ROOT / "figures" / "regimes"
+    main_rows = regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)
+    numbers, wide = regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds), map(regimes.paper_heads, main_rows)
+    table = regimes.table(settings, main_rows)
+    found = {
+        "grouped": pd.concat([table, regimes.table(settings, numbers), regimes.table(settings, wide)]),
+        "grouped_claims": regimes.judged(table),
+        "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
+        "matched": matched.table(sweeps(settings, 1)),
+    }
+    folder.mkdir(exist_ok=True)
+    for name, rows in found.items():
+        rows.round(4).to_csv(folder / f"{name}.csv", index=False)
+
+
 def main() -> None:
     """Make the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -52,6 +80,9 @@ def main() -> None:
     torch.set_num_threads(1)
     with study.one_sentence():
         for part in chosen.parts:
+            if part == "tables":
+                write_tables(chosen.seeds)
+                continue
             for recipe in recipes(part, chosen.seeds):
                 study.say(f"{part}: {recipe.label}")
                 study.make(recipe)

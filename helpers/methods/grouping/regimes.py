@@ -165,10 +165,13 @@ def judged(table: pd.DataFrame) -> pd.DataFrame:
 
     Intervals are t intervals over trainings, p-values are those of the bound, by Holm over all claims.
     """
-    bleu = table.pivot(index="seed", columns="method", values="BLEU")
+    bleu = table.pivot(index="seed", columns="method", values="BLEU").reindex(columns=list(MAIN))
     rows = []
     for method, against, bound in CLAIMS:
-        change, low, high, seeds = intervals.over_runs((bleu[method] - bleu[against]).dropna())
+        gaps = (bleu[method] - bleu[against]).dropna()
+        if gaps.empty:
+            continue
+        change, low, high, seeds = intervals.over_runs(gaps)
         p = intervals.p_value(change, low, high, bound, seeds)
         rows.append({"method": method, "against": against, "bound": bound, "seeds": seeds, "change": change, "low": low,
                      "high": high, "p": p})  # fmt: skip
