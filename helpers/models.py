@@ -23,6 +23,7 @@ from transformers import (
 
 from helpers import pretrained, study
 from helpers.heads import KINDS, compat, record, sites
+from helpers.heads import load as load_cut
 from helpers.study import StudyError
 
 MAX_POSITIONS = 512
@@ -317,7 +318,8 @@ def load(name: str | Path):
     else:
         masked = any(architecture.endswith("ForMaskedLM") for architecture in config.architectures or ())
         family = AutoModelForMaskedLM if masked else AutoModel
-    model = _pretrained("model", name, family.from_pretrained)
+    cut = getattr(config, "kept_heads", None) is not None
+    model = _pretrained("model", name, load_cut if cut else family.from_pretrained)
     return model.eval(), _pretrained("model", name, AutoTokenizer.from_pretrained)
 
 
@@ -325,6 +327,8 @@ def _pretrained(what: str, name: str | Path, read: Callable[[str | Path], Any]):
     place = pretrained.folder(str(name)) if str(name) in pretrained.PACKAGES else name
     try:
         return read(place)
+    except StudyError:
+        raise
     except Exception as error:  # a cut-off file or a missing tokenizer raises almost anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
         raise StudyError(

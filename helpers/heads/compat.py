@@ -20,6 +20,8 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_
 from transformers.models.auto import modeling_auto
 from transformers.pytorch_utils import Conv1D
 
+from helpers.study import StudyError
+
 NOT_AT_ZERO = ("laplace", "prelu", "sigmoid", "sqrtsoftplus", "xielu")  # activations that are not 0 at 0, or learn
 ACTIVATIONS = {made if isinstance(made, type) else made[0] for name, made in ACT2CLS.items() if name not in NOT_AT_ZERO}
 MASKS: dict[str, Callable] = {"sdpa": sdpa_mask, "eager": eager_mask}
@@ -32,6 +34,27 @@ Part = Any  # a module with the attributes of its family, all of which torch's a
 def pre_hooks(module: nn.Module) -> list[Callable]:
     """The forward pre-hooks of a module, in the order in which they run."""
     return list(module._forward_pre_hooks.values())
+
+
+def compiled(model: nn.Module) -> bool:
+    """Whether torch.compile runs a part of a model: what is compiled does not look at hooks that come later."""
+    return any(
+        getattr(part, "_compiled_call_impl", None) is not None
+        or hasattr(vars(part).get("forward"), "_torchdynamo_orig_callable")
+        for part in model.modules()
+    )
+
+
+def plain_map(module: nn.Module) -> bool:
+    """Whether a module is a linear map that its weight tells all of: not quantised, adapted, masked, normed or offloaded."""
+    weight = module._parameters.get("weight")
+    offloaded = getattr(getattr(module, "_hf_hook", None), "offload", False)
+    return type(module) in (nn.Linear, Conv1D) and weight is not None and weight.device.type != "meta" and not offloaded
+
+
+def without_gradient(model: nn.Module) -> bool:
+    """Whether a part of a model is quantised for torch's own kernels, which know of no gradient."""
+    return any(type(part).__module__.startswith("torch.ao.nn.quantized") for part in model.modules())
 
 
 # --- attention functions ---------------------------------------------------------------------------------------------
@@ -84,6 +107,13 @@ def scaling(module: Part) -> float:
     return module.scaling
 
 
+def rotary_share(config: Part) -> float:
+    """The share of a head's numbers that rotary positions turn."""
+    return (getattr(config, "rope_parameters", None) or {}).get(
+        "partial_rotary_factor", getattr(config, "partial_rotary_factor", 1.0)
+    )
+
+
 def checkpointing(model: PreTrainedModel) -> bool:
     """Whether any layer of a model would be computed again for its gradient."""
     return any(getattr(module, "gradient_checkpointing", False) for module in model.modules())
@@ -132,7 +162,18 @@ def is_linear(module: nn.Module) -> bool:
 
 
 def output_matrix(projection: Part) -> Tensor:
-    """The weights of a linear map as [output, input]; GPT-2's Conv1D keeps them the other way round."""
+    """The weights of a linear map as [output, input]; GPT-2's Conv1D keeps them the other way round.
+
+    Raises
+    ------
+    StudyError
+        If the map computes something else than its weights say (`plain_map`).
+    """
+    if not plain_map(projection):
+        raise StudyError(
+            f"A {type(projection).__name__} computes something else than its weight alone says (it is quantised, adapted,"
+            " masked or offloaded): merge or unwrap it, or load the model whole into memory."
+        )
     return projection.weight.T if isinstance(projection, Conv1D) else projection.weight
 
 

@@ -6,7 +6,7 @@ A head is an address ``(kind, layer, head)``: kind is ``encoder``, ``decoder`` (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
@@ -14,6 +14,7 @@ import pandas as pd
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from helpers.heads import compat
 from helpers.heads.fewer_heads import groups
 from helpers.study import StudyError
 
@@ -162,9 +163,15 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     Raises
     ------
     StudyError
-        If the model is wrapped or of another family; if a kind is unknown or absent.
+        If the model is wrapped, compiled or of another family; if a kind is unknown or absent; if one module stands at two
+        places.
     """
     family = _family(model)
+    if compat.compiled(model):
+        raise StudyError(
+            f"This {type(model).__name__} is compiled (torch.compile), and what is compiled does not hear of gates, recorders"
+            " and injections: pass the model as it was before."
+        )
     kinds = KINDS if kinds is None else (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in kinds:
         if kind not in KINDS:
@@ -186,6 +193,13 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
             found.append(Site(*place, tuple(groups(module, count))))
     if not found:
         raise StudyError(f"{type(model).__name__} has no {' or '.join(kinds)} attention; pass the whole model.")
+    modules: dict[int, Site] = {}
+    for site in found:
+        if (other := modules.setdefault(id(site.module), site)) is not site:
+            raise StudyError(
+                f"{other.name} and {site.name} are one module, whose heads would have two addresses: give each layer a module"
+                " of its own (copy.deepcopy)."
+            )
     return found
 
 
@@ -219,6 +233,13 @@ def index(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     return pd.MultiIndex.from_tuples(rows, names=ADDRESS)
 
 
+def addresses(heads: Iterable) -> list:
+    """Addresses (kind, layer, head) of heads; of an index whose levels have these names in another order, by their names."""
+    if isinstance(heads, pd.MultiIndex) and set(heads.names) == set(ADDRESS):
+        heads = heads.reorder_levels(list(ADDRESS))
+    return [tuple(address) if isinstance(address, list) else address for address in heads]
+
+
 def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> list[tuple[Site, dict]]:
     """Bring values given by head, or for a whole layer, to the sites that they belong to.
 
@@ -241,7 +262,9 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
     """
     known = {(site.kind, site.layer): site for site in sites(model)}
     found: dict[tuple, tuple[Site, dict]] = {}
-    for address, value in values.items():
+    for address, value in zip(
+        addresses(values.keys()), values.values if isinstance(values, pd.Series) else values.values(), strict=True
+    ):
         parts = address if isinstance(address, tuple) else (address,)
         site = known.get(parts[:2])
         whole = len(parts) == 2
@@ -298,6 +321,21 @@ def positions(model: PreTrainedModel, mask: Tensor | None) -> Tensor | None:
     if not family.absolute:
         return None
     return (mask.long().cumsum(-1) - 1).clamp(min=0)
+
+
+def longest(model: PreTrainedModel) -> int | None:
+    """Tokens that a text may have where positions are looked up in a table; None where they are computed.
+
+    Raises
+    ------
+    StudyError
+        As `sites`.
+    """
+    _family(model)
+    if not any(name.endswith(("embed_positions", "position_embeddings", "wpe")) for name, _ in model.named_modules()):
+        return None
+    taken = model.config.pad_token_id + 1 if model.config.model_type == "roberta" else 0
+    return model.config.max_position_embeddings - taken
 
 
 def _family(model: Any) -> _Family:

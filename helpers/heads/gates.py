@@ -71,6 +71,21 @@ def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
     return product
 
 
+def check_computed_once(model: PreTrainedModel) -> None:
+    """Refuse a model that trains with gradient checkpointing where a block ends before ``backward``.
+
+    Raises
+    ------
+    StudyError
+        If so: its layers would be computed again without the block's gates.
+    """
+    if model.training and compat.checkpointing(model):
+        raise StudyError(
+            "With gradient checkpointing layers are computed again after the gates are gone: switch it off"
+            " (gradient_checkpointing_disable), or open heads.gate yourself and call backward inside the block."
+        )
+
+
 class Hook(Protocol):
     """What a block keeps at a module until it ends: a forward pre-hook, shared by the module and its copies."""
 

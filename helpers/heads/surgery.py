@@ -30,7 +30,7 @@ from transformers.pytorch_utils import Conv1D
 
 from helpers.heads import compat, fewer_heads
 from helpers.heads.attention import Watch
-from helpers.heads.families import ADDRESS, Site, locate, paths, sites
+from helpers.heads.families import ADDRESS, Site, addresses, locate, paths, sites
 from helpers.heads.gates import Gate, open_hooks
 from helpers.study import StudyError
 
@@ -70,15 +70,19 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
         Before anything is cut: for another family, an unknown or repeated address, a projection that is no plain
         linear layer, or a model inside an open block of `gate`, `record` or `inject`.
     """
-    addresses = [tuple(address) if isinstance(address, list) else address for address in heads]
-    twice = [address for address, times in Counter(addresses).items() if times > 1]
+    named_heads = addresses(heads)
+    twice = [address for address, times in Counter(named_heads).items() if times > 1]
     if twice:
         raise StudyError(f"head {twice[0]} is to be removed twice: name each head once.")
-    left, found = kept(model), locate(model, dict.fromkeys(addresses))
+    left, found = kept(model), locate(model, dict.fromkeys(named_heads))
     for site, named in found:
         if None in named:
             raise StudyError(f"{(site.kind, site.layer)} names a whole layer: name each of its heads, {ADDRESS}.")
         _check_plain(site)
+    if found and model.config.model_type == "phi3" and compat.rotary_share(model.config) != 1:
+        raise StudyError(
+            "Heads cannot be removed from a Phi-3 whose positions turn a part of each head alone (partial_rotary_factor)."
+        )
     for site in sites(model) if found else ():
         if any([open_hooks(site.projection("out"), Gate), open_hooks(site.module, Watch)]):
             raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
@@ -127,9 +131,9 @@ def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
 
 
 def _check_plain(site: Site) -> None:
-    """Refuse projections that are wrapped or quantised."""
+    """Refuse projections that are more than their weights."""
     found = [*fewer_heads.projections(site.module).values(), site.projection("out")]
-    if len(found) < 2 or any(type(projection) not in (nn.Linear, Conv1D) for projection in found):
+    if len(found) < 2 or not all(map(compat.plain_map, found)):
         raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
 
 
@@ -154,9 +158,11 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
     ------
     StudyError
         If the folder is a file, or holds something but no saved model; if a weight is too large for the number type; for
-        another family than `remove` takes; or as `kept`.
+        another family than `remove` takes; if the model holds other tensors than its class in transformers, as one with
+        adapters or masks does; or as `kept`.
     """
     kept(model)
+    _check_tensors(model)
     config = _written(model)
     whole = _slim(_tensors(model), config) if hasattr(config, "full_heads") else _tensors(model)
     tensors = {name: _cast(name, tensor.detach().cpu(), dtype).contiguous() for name, tensor in whole.items()}
@@ -187,10 +193,30 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
         shutil.rmtree(old, ignore_errors=True)
 
 
+def _class(model: PreTrainedModel) -> type[PreTrainedModel]:
+    """The class of transformers that a model is of, itself or by inheritance."""
+    return next(one for one in type(model).__mro__ if getattr(transformers, one.__name__, None) is one)  # type: ignore[return-value]
+
+
+def _check_tensors(model: PreTrainedModel) -> None:
+    """Refuse to write what `load` would not read."""
+    with torch.device("meta"):
+        plain = _class(model)(copy.deepcopy(model.config))
+    names = {*model.state_dict()} ^ {*plain.state_dict()}
+    if names:
+        raise StudyError(
+            f"This {type(model).__name__} holds other tensors than a {type(plain).__name__} ({min(names)}): merge or unwrap"
+            " what was added to it (adapters, masks, quantisation) before it is saved."
+        )
+    away = [name for name, tensor in model.state_dict().items() if tensor.device.type == "meta"]
+    if away:
+        raise StudyError(f"{away[0]} is offloaded, not in memory: load the model whole before it is saved.")
+
+
 def _written(model: PreTrainedModel) -> PreTrainedConfig:
     """The configuration that a folder gets: a cut model's says how transformers builds it."""
     config = _bare(copy.deepcopy(model.config))
-    config.architectures = [type(model).__name__]
+    config.architectures = [_class(model).__name__]
     if not hasattr(config, "kept_heads"):
         return config
     plain = _uniform(model, config)
@@ -216,7 +242,7 @@ def _uniform(model: PreTrainedModel, config: PreTrainedConfig) -> PreTrainedConf
     try:
         plain = type(config).from_dict(said)
         with torch.device("meta"):
-            twin = getattr(transformers, type(model).__name__)(plain)
+            twin = _class(model)(plain)
     except (ValueError, StrictDataclassError):  # many configurations want a width that the heads divide
         return None
     own = {name: tensor.shape for name, tensor in _slim(model.state_dict(), plain).items()}

@@ -16,6 +16,7 @@ import torch
 
 from helpers import study
 from helpers.heads import Site, causal, index, positions, record, sites
+from helpers.heads.families import longest
 from helpers.study import StudyError
 
 
@@ -71,6 +72,7 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
     needed = ("input_ids", "labels") if config.is_encoder_decoder else ("input_ids",)
     if missing := [name for name in needed if name not in batch]:
         raise StudyError(f"A batch for a {type(model).__name__} needs {' and '.join(missing)}.")
+    check_batch(model, batch)
     if "pixel_values" in batch:
         raise StudyError("Measures read text alone: leave pixel_values, and the tokens that stand for images, out of a batch.")
     for name, counts in _UNREAD.items():
@@ -100,6 +102,36 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
         queries["cross"] = live & _plain(labels, config)
     index = batch["index"].tolist() if "index" in batch else list(range(first, first + len(source)))
     return View(ids, keys, queries, present, batch.get("word_ids"), index)
+
+
+def check_batch(model, batch: Mapping[str, Any]) -> None:
+    """Refuse what a model cannot read, before it runs.
+
+    Raises
+    ------
+    StudyError
+        If ids, mask or labels are no tensors [batch, tokens] of one size, a token is none of the vocabulary, or the text is
+        longer than the model's positions reach.
+    """
+    for name in ("input_ids", "attention_mask", "labels"):
+        if name in batch and not (isinstance(batch[name], torch.Tensor) and batch[name].ndim == 2):
+            raise StudyError(f"The {name} of a batch must be a tensor [batch, tokens]: let the tokenizer return tensors.")
+    ids, size = batch["input_ids"], model.get_input_embeddings().num_embeddings
+    sizes = {"input_ids": size, "labels": getattr(model.get_output_embeddings(), "out_features", size)}
+    for name in ("attention_mask", "labels"):
+        wanted = ids.shape[:1] if model.config.is_encoder_decoder and name == "labels" else ids.shape
+        if name in batch and batch[name].shape[: len(wanted)] != wanted:
+            raise StudyError(
+                f"The {name} of a batch are {list(batch[name].shape)}, its input_ids {list(ids.shape)}: they must fit."
+            )
+    for name, size in sizes.items():
+        if name in batch and batch[name].numel() and not -100 <= int(batch[name].min()) <= int(batch[name].max()) < size:
+            raise StudyError(f"The {name} of a batch have tokens beyond the model's {size}: take the tokenizer of this model.")
+    if ids.numel() and int(ids.min()) < 0:
+        raise StudyError("The input_ids of a batch have a token below 0: only labels may be ignored (-100).")
+    most = longest(model)
+    if most is not None and ids.shape[1] > most:
+        raise StudyError(f"A text of {ids.shape[1]} tokens is longer than the model's {most} positions: cut it.")
 
 
 def given(model, batch: Mapping[str, torch.Tensor], seen: View) -> dict[str, torch.Tensor]:

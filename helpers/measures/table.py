@@ -274,8 +274,14 @@ def head_table(
         raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
     if unknown := sorted(set(names or ()) - set(MEASURES)):
         raise StudyError(f"There is no measure {unknown[0]!r}: choose from {', '.join(MEASURES)}.")
+    if model is None:
+        raise StudyError("A head table needs a model: give one.")
     given = {"model": model, "batches": batches, "explained": few, "counts": counts, "memory": memory}
     given |= {"arcs": arcs or None, "links": links or None}
+    there = {name for name, value in (given | known).items() if value is not None} | {"reads"}
+    for name in names or ():
+        if missing := sorted(_all_needs(MEASURES[name]) - there):
+            raise StudyError(f"The measure {name!r} needs {' and '.join(missing)}: give it, or leave the measure out.")
     asked = {name for name, m in MEASURES.items() if not m.asked} if names is None else set(names)
     return columns(given | known, [name for name, m in MEASURES.items() if name in asked and (not m.rule or m.rule in rules)])
 

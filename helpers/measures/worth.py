@@ -99,12 +99,12 @@ def _bytes(model, fed: Mapping[str, Any], labels: torch.Tensor) -> tuple[float, 
     size, source, target = model.dtype.itemsize, fed["input_ids"].shape[1], labels.shape[1]
     exact, kept = max(size, 4), 0.0  # softmaxes are in single precision at least
     shown = compat.implementation(model) == "eager" or hasattr(model.config, "relative_attention_num_buckets")
-    steps, width = [target * model.get_output_embeddings().weight.shape[0] * (size + 2.0 * exact)], 0
+    steps = [target * model.get_input_embeddings().num_embeddings * (size + 2.0 * exact)]
+    width = model.config.get_text_config().hidden_size
     for site in sites(model):
         queries, keys = (target if site.kind != "encoder" else source), (target if site.kind == "decoder" else source)
         layer = layers(model, "encoder" if site.kind == "encoder" else "decoder")[site.layer]
-        width = len(compat.output_matrix(site.projection("out")))
-        inner = max(max(weight.shape) for weight in layer.parameters() if weight.ndim == 2)
+        inner = max((max(weight.shape) for weight in layer.parameters() if weight.ndim == 2), default=width)
         kept += size * (2 * queries + 2 * keys) * width
         steps.append(5 * exact * (site.heads if shown else 1) * queries * keys + 8 * size * (queries + keys) * width)
         steps.append(size * queries * (4 * inner + 8 * width))
@@ -201,7 +201,7 @@ def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, 
 
     The mean of their sizes is `importance` per example; their sum over the number of target tokens is minus `patching`.
     """
-    heads, held, places = index(model, kinds), prepared(model, batches), sites(model, kinds)
+    heads, held, places = index(model, kinds), prepared(model, batches, True), sites(model, kinds)
     with evaluating(model), torch.enable_grad():
         found = [
             _slopes_of_examples(model, fed, labels, places)[(labels != -100).any(-1)]
@@ -319,7 +319,7 @@ def importance(
         raise StudyError(f"Importance is taken per 'example' or per 'token', not per {per!r}: choose one of the two.")
     if norm not in ("layer", None):
         raise StudyError(f"Importance is normalised by 'layer' or not at all (None), not by {norm!r}: choose one of the two.")
-    heads, held, places = index(model, kinds), prepared(model, batches), sites(model, kinds)
+    heads, held, places = index(model, kinds), prepared(model, batches, True), sites(model, kinds)
     total = count = torch.zeros((), dtype=torch.float64)
     with evaluating(model), torch.enable_grad():
         for fed, labels in study.progress(held, label):
@@ -401,8 +401,24 @@ def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> t
     return torch.cat(sums), torch.cat(counts)
 
 
-def prepared(model, batches: Batches) -> list[tuple[dict[str, Any], torch.Tensor]]:
-    """What the model is fed for each batch, and what each position is to predict (-100: nothing)."""
+def check_gradients(model) -> None:
+    """Refuse to derive where there is nothing to derive.
+
+    Raises
+    ------
+    StudyError
+        Inside ``torch.inference_mode``, or if the model is quantised for torch's own kernels, which have no gradient.
+    """
+    if torch.is_inference_mode_enabled():
+        raise StudyError("Gradients cannot be had inside torch.inference_mode: leave it, or take torch.no_grad.")
+    if compat.without_gradient(model):
+        raise StudyError("The model is quantised and has no gradients: take the model as it was before.")
+
+
+def prepared(model, batches: Batches, slopes: bool = False) -> list[tuple[dict[str, Any], torch.Tensor]]:
+    """What the model is fed for each batch, and what each position is to predict (-100: nothing), with or without `slopes`."""
+    if slopes:
+        check_gradients(model)
     held = []
     for batch in batches:
         seen = view(model, batch)

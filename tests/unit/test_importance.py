@@ -210,7 +210,7 @@ def test_the_model_is_left_alone(per):
     assert found.equals(importance(model.requires_grad_(False), batches("marian"), per=per, norm=None)[found.index])
     broken = {**batches("marian")[0]}
     broken["labels"] = broken["labels"] + 1000
-    with pytest.raises(IndexError):
+    with pytest.raises(StudyError, match="beyond the model"):
         importance(model, [broken], per=per)
     assert not any(module._forward_pre_hooks for module in model.modules())
 

@@ -35,7 +35,7 @@ from helpers.measures.lrp import alpha_beta, signed
 from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import Attention, Found, layout, play, replayed
 from helpers.measures.reducers import check_finite, evaluating, given, view
-from helpers.measures.worth import prepared
+from helpers.measures.worth import check_gradients, prepared
 from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
@@ -345,7 +345,7 @@ def relp(
     """
     _known(rule, SIGNED, "rule of relevance patching")
     _check_precision(model)
-    heads, held = index(model, kinds), prepared(model, batches)
+    heads, held = index(model, kinds), prepared(model, batches, slopes=True)
     graph, total = Graph(model, rule, tuple(heads.unique("kind"))), torch.zeros(len(heads), dtype=torch.float64)
     with evaluating(model):
         for fed, labels in study.progress(held, label):
@@ -407,6 +407,7 @@ class _Job:
         self.dtype = _check_precision(model)
         self.graph = None
         if summed or (rule != "alpha_beta" and not full and not replayed(model)):
+            check_gradients(model)
             self.graph = Graph(model, rule, kinds)
             return
         plan = self.plan = layout(model)

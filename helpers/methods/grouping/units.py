@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from helpers import study
 from helpers.heads import record, sites
 from helpers.heads.families import Site
+from helpers.heads.gates import check_computed_once
 from helpers.measures.reducers import evaluating
 from helpers.models import cross_entropy, inputs
 from helpers.study import StudyError
@@ -612,6 +613,7 @@ class Grouped(nn.Module):
     def forward(self, **fed: Any):
         """What the model gives; in training with the constraint of the batch in `term`."""
         self.term, step = None, int(self.taken)
+        check_computed_once(self.model)
         if self.training and self.shots and step % self.every == 0:
             self._shoot(step // self.every)
         batch = dict(fed)

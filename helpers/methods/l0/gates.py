@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.heads import gate, index, sites
+from helpers.heads.gates import check_computed_once
 from helpers.models import cross_entropy
 from helpers.study import StudyError
 
@@ -161,18 +162,21 @@ class Gated(nn.Module):
 
     def forward(self, **fed: Any):
         """What the model gives under its gates."""
+        check_computed_once(self.model)
         if self.training:
             gates = self.gates.sample()
             if self.taken < len(self.kept):
                 self.kept[self.taken] = self.gates.log_alpha.detach()
             self.taken += 1
         else:
+            _check_locations(self.scaled)
             gates = self.gates.value(self.binary)
         with gate(self.model, by_site(self.sites, gates)):
             return self.model(**fed)
 
     def closed(self) -> list[tuple[str, int, int]]:
         """Heads whose binary gate is 0: those that pruning removes."""
+        _check_locations(self.scaled)
         return [address for address, value in zip(self.heads, self.gates.value().tolist(), strict=True) if not value]
 
     def trace(self) -> pd.DataFrame:
@@ -211,6 +215,7 @@ class Gradual(nn.Module):
 
     def forward(self, **fed: Any):
         """What the model gives with the heads that are open now."""
+        check_computed_once(self.model)
         gates = self.open
         if self.training:
             self._close(len(self.heads) - round((len(self.heads) - self.left) * min(1.0, int(self.taken) / self.over)))
@@ -253,6 +258,11 @@ def objective(gated: Gated, batch: Mapping[str, Any], smoothing: float, penalty:
     """
     check_penalty(penalty)
     return cross_entropy(gated, batch, smoothing) + penalty * gated.gates.expected()
+
+
+def _check_locations(locations: Tensor) -> None:
+    if not torch.isfinite(locations).all():
+        raise StudyError("The location of a gate is no number, so that it is neither open nor closed: lower the learning rate.")
 
 
 def check_penalty(penalty: float) -> None:
