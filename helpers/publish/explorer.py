@@ -32,7 +32,6 @@ from helpers.study import StudyError, layout
 WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
 SENTENCES = 12
 STEPS = 60  # of a gate's curve, at most
-BLEU = ("BLEU without the head", "change of BLEU when this head alone is left out")
 _LABELS = {label: relation for (relation, _), label in functions.LABELS.items()}
 _BOUNDS = ("_low", "_high")
 
@@ -46,9 +45,7 @@ def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     Parameters
     ----------
     run : pathlib.Path
-        Folder of a run. ``head_table_MODEL.csv`` of its chapters is read as it is; without one, ``heads_MODEL.csv`` is joined
-        with what the run's other tables say of that model: the loss and BLEU without each head, gradient importances, survival
-        under L0, and functions from the verdicts.
+        Folder of a run, of whose chapters ``head_table_MODEL.csv`` is read or, without one, ``heads_MODEL.csv``.
 
     Returns
     -------
@@ -61,20 +58,9 @@ def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     for path in [*layout.tables(run, "head_table_*"), *listed]:  # "heads_matched" is no head table
         facts = _facts(run, path)
         name = _name(re.sub("^(head_table|heads)_", "", path.stem), facts.get("model", ""))
-        if name in found:
-            continue
-        table = _read(path)
-        if path.stem.startswith("heads_"):
-            title = subjects.title(name)
-            for other, renamed in (
-                ("leave_one_out", {"loss": "leave-one-out", "low": "leave-one-out_low", "high": "leave-one-out_high"}),
-                ("leave_one_out_bleu", {"change": "BLEU", "low": "BLEU_low", "high": "BLEU_high"}),
-            ):
-                more = _of_model(_first(run, other), title).rename(columns=renamed)
-                table = table.join(more[[column for column in more if column not in table]])
-            table = table.join(_verdicts(run, name))
-        table.attrs["facts"] = facts
-        found[name] = table
+        if name not in found:
+            found[name] = _read(path)
+            found[name].attrs["facts"] = facts
     return found
 
 
@@ -84,11 +70,6 @@ def _name(stored: str, model: str) -> str:
     if not tidied or not stored.startswith(tidied):
         return stored
     return f"{model} {stored.removeprefix(tidied).strip('-').replace('-', ' ')}".strip()
-
-
-def _first(run: Path, name: str) -> Path | None:
-    """The first table of this name in a run, if there is one."""
-    return next(iter(layout.tables(run, layout.tidy(name))), None)
 
 
 def _facts(run: Path, path: Path) -> dict[str, Any]:
@@ -106,24 +87,6 @@ def _read(path: Path) -> pd.DataFrame:
     if missing := [level for level in ADDRESS if level not in table]:
         raise StudyError(f"The head table {path.name} lacks the column {missing[0]!r}: write it with Run.table.")
     return table.set_index(list(ADDRESS))
-
-
-def _of_model(path: Path | None, title: str) -> pd.DataFrame:
-    """The rows of a table of several models that are about one; none if there is no such table."""
-    empty = pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
-    table = _read(path) if path else empty
-    return table[table.model == title].drop(columns="model") if "model" in table else empty
-
-
-def _verdicts(run: Path, name: str) -> pd.DataFrame:
-    """The column of functions, from notebook 02's tables; no column where there are none."""
-    paths = {kind: _first(run, f"{kind}_{name}") for kind in ("positional", "syntactic", "rare")}
-    if not paths["positional"]:
-        return pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
-    frames = {kind: _read(path) for kind, path in paths.items() if path}
-    if "syntactic" in frames:
-        frames["syntactic"] = frames["syntactic"].set_index(["relation", "direction"], append=True)
-    return functions.roles(**frames).to_frame("functions")
 
 
 def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
@@ -240,8 +203,6 @@ def _told(name: str) -> tuple[str, str]:
     """What a measure is called, and what it is."""
     name = l0.runs.called(name)
     rule, _, way = name.rpartition(" ")
-    if name == "BLEU":
-        return BLEU
     if rule in RULES and way == "step":
         return f"{MEASURES[rule].title}, each token", "as the paper divides, at each target token: ill-conditioned"
     known = MEASURES.get(name.removesuffix(" ratio"))
@@ -346,13 +307,8 @@ def _owners(words: Sequence[int]) -> list[int]:
 
 
 def write(folder: Path, exported: Mapping[str, Any]) -> Path:
-    """Write a model's data as a script that a page can load without a server: FOLDER/NAME.js."""
-    return script(folder, "HEADS", exported["name"], exported)
-
-
-def script(folder: Path, variable: str, name: str, exported: Mapping[str, Any], end: str = "") -> Path:
-    """Write what a page finds as window.VARIABLE[NAME]: FOLDER/NAME.js, with `end` before the dot."""
+    """Write a model's data as a script that a page can load without a server, as window.HEADS[NAME]: FOLDER/NAME.js."""
     text = json.dumps(exported, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)}{end}.js"
-    study.write_text(path, f"(window.{variable} ??= {{}})[{json.dumps(name)}] = {text};\n")
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', exported['name'])}.js"
+    study.write_text(path, f"(window.HEADS ??= {{}})[{json.dumps(exported['name'])}] = {text};\n")
     return path

@@ -16,7 +16,6 @@ import pytest
 
 from helpers import claims, heads, measures, models, plan, study
 from helpers.measures.worth import mean_loss
-from helpers.publish import redraw
 from helpers.runs import passages, subjects
 from helpers.study import layout
 from tests.notebooks import reader
@@ -178,18 +177,6 @@ def test_sidecars_lead_to_every_fact(executed, store):
         assert facts["seconds"].keys() == {"since the start", "since the last figure"}
         assert facts["time"] and facts["commit"]
     assert str(store) not in json.dumps(run) and str(study.ROOT) not in json.dumps(run)
-
-
-def test_every_figure_can_be_drawn_again(executed, tmp_path):
-    path, _, folder = executed
-    chapter = layout.Chapter(folder / path.stem)
-    for name in chapter.figures():
-        facts = json.loads(chapter.sidecar(name).read_text(encoding="utf-8"))
-        assert facts["redraw"] == f"python -m helpers.publish.redraw {folder.name} {path.stem}/{name}"
-        assert facts["inputs"]["sha256"] == study.digest(chapter.inputs(facts["inputs"]["of"]))
-    first = min(chapter.folder.glob("*.png"))
-    (drawn,) = redraw.redraw(folder, [first.stem], tmp_path)
-    assert drawn.read_bytes() == first.read_bytes()
 
 
 def test_the_first_output_says_what_the_run_is(executed):

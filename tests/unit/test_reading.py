@@ -3,11 +3,9 @@
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import capture_output
 from matplotlib import pyplot
 
-from helpers import reading, study
+from helpers import reading
 from helpers.study import StudyError
 
 NAN = float("nan")
@@ -98,35 +96,10 @@ def test_frames_slide_without_a_kernel():
         reading.frames([], "x")
 
 
-@pytest.fixture
-def shown(tmp_path):
-    """A run, and what it displays: a function that calls another and gives kinds and contents of what was shown."""
-    InteractiveShell.instance()
-    run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path)})
-
-    def calling(function, *args, **more):
-        with capture_output() as caught:
-            made = function(*args, **more)
-        return made, [
-            output.data.get("text/markdown") or ("png" if "image/png" in output.data else None) for output in caught.outputs
-        ]
-
-    return run, calling
-
-
 def drawn():
     figure, axis = pyplot.subplots(figsize=(1, 1))
     axis.plot([0, 1])
     return figure
-
-
-def test_a_takeaway_stands_below_its_figure_and_in_its_sidecar(shown):
-    run, calling = shown
-    _, said = calling(run.figure, drawn(), "one", "A line.", takeaway="It rises by 1.")
-    assert said == ["png", "> It rises by 1."]
-    assert study.read_json(run.chapter.sidecar("one"))["takeaway"] == "It rises by 1."
-    assert calling(run.figure, drawn(), "two", "A line.", takeaway="It rises.", show=False)[1] == []
-    assert calling(run.figure, drawn(), "three", "A line.")[1] == ["png"]
 
 
 @pytest.mark.parametrize(("values", "form", "said"), [

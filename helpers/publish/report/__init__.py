@@ -32,16 +32,16 @@ from PIL import Image
 from traitlets.config import Config
 
 from helpers import drawing, study
-from helpers.publish import explorer, inpage, reference
+from helpers.publish import explorer, reference
 from helpers.runs import subjects
 from helpers.study import StudyError, layout
 
 HERE = Path(__file__).parent
 SITE = "The story of heads"
-ASSETS = ("style.css", "page.js", "explorer.js", "model.js")
+ASSETS = ("style.css", "page.js", "explorer.js")
 LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's sections on the front page
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
-PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif")
+PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
 _FRAME = "data:image/png;base64,"
 HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
@@ -166,7 +166,7 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
     )  # fmt: skip
     body, found = exporter.from_notebook_node(notebook, {"unique_key": path.stem, "output_files_dir": "images"})
     for name, content in found["outputs"].items():
-        study.write_bytes(output / name, base64.b64decode(content) if name.endswith(".gif") else content)
+        study.write_bytes(output / name, content)
     body, toc = _finished(_sized(body, output), links)
     if [entry["level"] for entry in toc].count(1) != 1:
         raise StudyError(f"The notebook {path.name} must have one heading of the first level: it is the page's title.")
@@ -177,7 +177,7 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
 def _open(cell: Any) -> bool:
     """Whether a cell's code is to be read: notebooks show it, and it is not what they all begin with."""
     hidden = cell.metadata.get("jupyter", {}).get("source_hidden") or "parameters" in cell.metadata.get("tags", [])
-    return cell.cell_type == "code" and not hidden and not re.search(r"study\.begin\(|claims\.Box\(", cell.source)
+    return cell.cell_type == "code" and not hidden and "study.begin(" not in cell.source
 
 
 def _describe(cells: Sequence[Any], where: str) -> None:
@@ -195,19 +195,12 @@ def _describe(cells: Sequence[Any], where: str) -> None:
 
 
 def _sized(body: str, output: Path) -> str:
-    """Pictures with their sizes; an animation gets its last frame beside it, for readers who want nothing to move."""
+    """Pictures with their sizes."""
     page = BeautifulSoup(body, "html.parser")
     for image in page.select("figure img:not([src$='.svg'], [src^='data:'])"):
         path = output / image["src"]
-        with Image.open(io.BytesIO(path.read_bytes())) as opened:
+        with Image.open(path) as opened:
             image["width"], image["height"] = opened.size
-            if path.suffix == ".gif":
-                opened.seek(opened.n_frames - 1)
-                opened.convert("RGB").save(path.with_suffix(".still.png"))
-                still = image["src"].removesuffix("gif") + "still.png"
-                _lighter(path.with_suffix(".still.png"))
-                quiet = page.new_tag("source", srcset=still, media="(prefers-reduced-motion: reduce), print")
-                image.wrap(page.new_tag("picture")).insert(0, quiet)
         _lighter(path)
     for frame in page.select(f"img[src^='{_FRAME}']"):  # of a slider
         frame["src"] = _FRAME + base64.b64encode(_few(base64.b64decode(frame["src"].removeprefix(_FRAME)), 32)).decode()
@@ -335,7 +328,7 @@ def _colours(name: str) -> list[str]:
 
 
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
-    """Write the explorer's data of every model that has a head table, a model once; the first that fits gets its weights."""
+    """Write the explorer's data of every model that has a head table, a model once."""
     models, found = [], explorer.head_tables(results)
     once: dict[tuple[str, int], str] = {}
     for name in sorted(found, key=len):  # of two tables of one model the plain one
@@ -349,8 +342,5 @@ def _models(results: Path, folder: Path) -> list[dict[str, str]]:
         more = name.removeprefix(model).strip()  # of another seed
         said = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
         path = explorer.write(folder, explorer.export(subject or name, found[name], sweep) | said)
-        models.append({**said, "file": f"{path.parent.name}/{path.name}", "weights": ""})
-        if subject and inpage.fits(subject) and not any(model["weights"] for model in models):  # of one: they are megabytes
-            path = inpage.write(folder, name, subject, explorer.examples(subject.sentences, explorer.SENTENCES))
-            models[-1]["weights"] = f"{path.parent.name}/{path.name}"
-    return sorted(models, key=lambda model: not model["weights"])  # the page opens on the first
+        models.append({**said, "file": f"{path.parent.name}/{path.name}"})
+    return models
