@@ -230,8 +230,8 @@ def _thresholds(evidence: Evidence, frame: pd.DataFrame, tables: Tables) -> list
 
 def _trainings(evidence: Evidence, frame: pd.DataFrame) -> list[int]:
     """How many trainings are behind each row."""
-    named = isinstance(evidence.trainings, str)
-    return frame[evidence.trainings].astype(int).tolist() if named else [evidence.trainings] * len(frame)
+    column = isinstance(evidence.trainings, str)
+    return frame[evidence.trainings].astype(int).tolist() if column else [evidence.trainings] * len(frame)
 
 
 def _p_value(evidence: Evidence, ends: Sequence[float], bars: Sequence[float], trainings: int) -> float:
@@ -282,8 +282,8 @@ def judge(claim: Claim, column: str, tables: Tables) -> Judged:
         return Judged(claim, "not tested", evidence.missing)
     rows = rows_of(evidence, tables)
     reason = _untested(claim, column, tables)
-    shown = number(evidence, rows) if rows else ""
-    return Judged(claim, "not tested" if reason else verdict(rows), reason, shown, tuple(rows))
+    text = number(evidence, rows) if rows else ""
+    return Judged(claim, "not tested" if reason else verdict(rows), reason, text, tuple(rows))
 
 
 def _untested(claim: Claim, column: str, tables: Tables) -> str:
@@ -323,10 +323,10 @@ def of_run(run: study.Run) -> list[Judged]:
     In a run as the published one, what it lacks, such as the worth that another notebook measures, is the committed table.
     """
     column = "generated" if run.corpus == "controlled" else "europarl"
-    own, published = tables_in(run.folder), tables_in(FIGURES / run.corpus)
+    local, published = tables_in(run.folder), tables_in(FIGURES / run.corpus)
 
     def read(name: str) -> pd.DataFrame | None:
-        table = own(name)
+        table = local(name)
         return published(name) if table is None and not run.changed else table
 
     return [judge(claim, column, read) for claim in ledger() if claim.chapter == run.name]

@@ -19,8 +19,8 @@ FIGURES = study.ROOT / "figures" / "controlled"
 
 def table(name: str) -> pd.DataFrame:
     """The committed table CHAPTER/NAME of generated text; CHAPTER is its number."""
-    chapter, _, own = name.partition("/")
-    (path,) = FIGURES.glob(f"{chapter}_*/tables/{own}.csv")
+    chapter, _, title = name.partition("/")
+    (path,) = FIGURES.glob(f"{chapter}_*/tables/{title}.csv")
     frame = pd.read_csv(path)
     return frame.fillna({"functions": ""}) if "functions" in frame else frame
 
@@ -36,9 +36,9 @@ def _agreement():
 
 
 def _relations(name: str):
-    ours = table(name).rename(columns={"accuracy held out": "accuracy", "offset baseline": "baseline"})
-    ours = ours[ours.trees == "ewt"] if "trees" in ours else ours
-    both = pd.concat([ours, papers.TABLE_1])
+    rows = table(name).rename(columns={"accuracy held out": "accuracy", "offset baseline": "baseline"})
+    rows = rows[rows.trees == "ewt"] if "trees" in rows else rows
+    both = pd.concat([rows, papers.TABLE_1])
     return plots.relations(both.assign(needed=both.baseline + 0.1))
 
 
@@ -60,8 +60,8 @@ def _pruned():
 
 def _heads_that_stay():
     heads = table("03/fig8_heads_that_stay")
-    shown = heads[heads.model == heads.model.unique()[1]]
-    return plots.head_map(shown, panel="left", titles={left: f"{left} heads" for left in shown.left})
+    part = heads[heads.model == heads.model.unique()[1]]
+    return plots.head_map(part, panel="left", titles={left: f"{left} heads" for left in part.left})
 
 
 def _kinds():
@@ -108,9 +108,9 @@ DRAWN: dict[str, Callable[[], object]] = {
 
 def draw(name: str, output: Path = FIGURES) -> Path:
     """Draw a figure of `DRAWN` into its chapter in a folder; returns the bitmap."""
-    chapter, _, own = name.partition("/")
+    chapter, _, title = name.partition("/")
     (folder,) = FIGURES.glob(f"{chapter}_*")
-    return study.save_figure(DRAWN[name](), output / folder.name, own)
+    return study.save_figure(DRAWN[name](), output / folder.name, title)
 
 
 def main() -> None:

@@ -29,18 +29,18 @@ def _seeds(spec: Any) -> set[int]:
         return set().union(*map(_seeds, spec))
     if not isinstance(spec, dict):
         return set()
-    own = {value for name, value in spec.items() if name == "seed" and type(value) is int}
-    return own.union(*map(_seeds, spec.values()))
+    seeds = {value for name, value in spec.items() if name == "seed" and type(value) is int}
+    return seeds.union(*map(_seeds, spec.values()))
 
 
 def _described(folder: Path) -> dict[str, Any]:
     """What a provenance file says of a thing in the store; of text also how it was made and the digest of every file."""
     manifest = read_spec(folder / "made.json")
     spec, files = manifest["spec"], manifest["files"]
-    found = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
-    found["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
-    found |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
-    return found | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
+    facts = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
+    facts["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
+    facts |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
+    return facts | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
 
 
 def save_figure(figure, folder: Path, name: str) -> Path:
@@ -79,7 +79,7 @@ def _in_its_notebook(spec: Mapping[str, Any], place: recipe.Place) -> None:
 
 CELL = recipe.Kind(
     "cell", 1, _in_its_notebook,
-    lambda spec: [recipe.Need(recipe.kind(kind).of(own), weights=True) for kind, own in spec["reads"]],
+    lambda spec: [recipe.Need(recipe.kind(kind).of(spec_of_it), weights=True) for kind, spec_of_it in spec["reads"]],
 )  # fmt: skip
 
 
@@ -154,16 +154,16 @@ class Run:
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
-        said = {
+        facts = {
             **every,
             "run": str(shared.relative_to(self.folder)),
             "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
             "read": {kind: kinds.count(kind) for kind in kinds},
             "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
         }
-        if hidden := sorted(said.keys() & more.keys()):
+        if hidden := sorted(facts.keys() & more.keys()):
             raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
-        return said | more
+        return facts | more
 
     def figure(self, figure, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
         """Save a matplotlib figure with its sidecar, and show it.
@@ -250,8 +250,8 @@ def _what(thing: Mapping[str, Any]) -> str:
     """A corpus in words, with its key."""
     names, spec = ("task", "name", "language", "register", "split"), thing["spec"]
     of = spec["corpus"] if isinstance(spec.get("corpus"), dict) else {}
-    told = [(of | spec)[name] for name in names if name in of | spec]
-    return " ".join(map(str, (thing["kind"], *told, thing["key"])))
+    words = [(of | spec)[name] for name in names if name in of | spec]
+    return " ".join(map(str, (thing["kind"], *words, thing["key"])))
 
 
 PARAMETERS: dict[str, Any] = {

@@ -138,9 +138,9 @@ def notebooks(run: Path) -> list[Path]:
         If none of them was executed.
     """
     for folder in (run, study.ROOT / "notebooks"):
-        found = [path for path in sorted(folder.glob("*.ipynb")) if _executed(path)]
-        if found:
-            return found
+        paths = [path for path in sorted(folder.glob("*.ipynb")) if _executed(path)]
+        if paths:
+            return paths
     raise StudyError(f"There is no executed notebook in {run}: run `make study` first.")
 
 
@@ -164,8 +164,8 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
         Config({"NbConvertBase": {"display_data_priority": list(SHOWN)}}), extra_template_paths=[str(HERE)],
         template_file="cells.html.j2", filters={"markdown2html": _markdown}, preprocessors=preprocessors,
     )  # fmt: skip
-    body, found = exporter.from_notebook_node(notebook, {"unique_key": path.stem, "output_files_dir": "images"})
-    for name, content in found["outputs"].items():
+    body, resources = exporter.from_notebook_node(notebook, {"unique_key": path.stem, "output_files_dir": "images"})
+    for name, content in resources["outputs"].items():
         study.write_bytes(output / name, content)
     body, toc = _finished(_sized(body, output), links)
     if [entry["level"] for entry in toc].count(1) != 1:
@@ -190,8 +190,8 @@ def _describe(cells: Sequence[Any], where: str) -> None:
             raise StudyError(f"A cell under {where!r} failed ({failed[0].ename}): run the notebook again.")
         drawn = [(output, kind) for output in cell.outputs for kind in PICTURES if kind in output.get("data", {})]
         for number, (output, kind) in enumerate(drawn):
-            said = re.sub(r"\{[^}]*\}", "…", captions[min(number, len(captions) - 1)])
-            output.metadata.setdefault(kind, {}).setdefault("alt", f"{where}: {said}")
+            caption = re.sub(r"\{[^}]*\}", "…", captions[min(number, len(captions) - 1)])
+            output.metadata.setdefault(kind, {}).setdefault("alt", f"{where}: {caption}")
 
 
 def _sized(body: str, output: Path) -> str:
@@ -303,8 +303,8 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
         if (same := there.setdefault(path.read_bytes(), path)) != path:
             path.unlink()
             image["src"] = f"images/{same.name}"
-    shown, toc = _finished(str(page), links)
-    intro, _, body = shown.partition("<main></main>")  # the notebooks' cards stand between them
+    finished, toc = _finished(str(page), links)
+    intro, _, body = finished.partition("<main></main>")  # the notebooks' cards stand between them
     return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
 
 
@@ -329,18 +329,18 @@ def _colours(name: str) -> list[str]:
 
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     """Write the explorer's data of every model that has a head table, a model once."""
-    models, found = [], explorer.head_tables(results)
-    once: dict[tuple[str, int], str] = {}
-    for name in sorted(found, key=len):  # of two tables of one model the plain one
-        facts = found[name].attrs["facts"]
-        once.setdefault((facts.get("model", name), facts.get("of_seed", 1)), name)
-    order = [*subjects.CONTROLLED, *found]
-    for name in study.progress(sorted(once.values(), key=order.index), "head explorer"):
-        facts = found[name].attrs["facts"]
+    models, tables = [], explorer.head_tables(results)
+    first: dict[tuple[str, int], str] = {}
+    for name in sorted(tables, key=len):  # of two tables of one model the plain one
+        facts = tables[name].attrs["facts"]
+        first.setdefault((facts.get("model", name), facts.get("of_seed", 1)), name)
+    order = [*subjects.CONTROLLED, *tables]
+    for name in study.progress(sorted(first.values(), key=order.index), "head explorer"):
+        facts = tables[name].attrs["facts"]
         subject, sweep = explorer.in_store(name, facts)
         model = facts.get("model", name)
         more = name.removeprefix(model).strip()  # of another seed
-        said = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
-        path = explorer.write(folder, explorer.export(subject or name, found[name], sweep) | said)
-        models.append({**said, "file": f"{path.parent.name}/{path.name}"})
+        entry = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
+        path = explorer.write(folder, explorer.export(subject or name, tables[name], sweep) | entry)
+        models.append({**entry, "file": f"{path.parent.name}/{path.name}"})
     return models
