@@ -320,14 +320,14 @@ def committed(column: str) -> list[Judged]:
 def of_run(run: study.Run) -> list[Judged]:
     """The verdicts of a notebook's claims from its own tables.
 
-    In a run as the published one, what it lacks, such as the worth that another notebook measures, is the committed table.
+    What another notebook measures, such as worth, is the committed table where a run as the published one lacks it.
     """
     column = "generated" if run.corpus == "controlled" else "europarl"
     local, published = tables_in(run.folder), tables_in(FIGURES / run.corpus)
 
     def read(name: str) -> pd.DataFrame | None:
-        table = local(name)
-        return published(name) if table is None and not run.changed else table
+        table, other = local(name), not name.startswith(run.name)
+        return published(name) if table is None and other and not run.changed else table
 
     return [judge(claim, column, read) for claim in ledger() if claim.chapter == run.name]
 
