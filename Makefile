@@ -88,9 +88,9 @@ reference: $(VENV)/ready
 	[ ! -d $(STORE)/benchmarks/laptop ] || (mkdir -p benchmarks/results && cp -r $(STORE)/benchmarks/laptop benchmarks/results)
 	$(BIN)/python -m helpers.publish.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
 
-## make figures    draw every committed figure again, in its place, and write their index
+## make figures    draw the notebooks' figures again that follow from committed tables alone, in their places
 figures: $(VENV)/ready
-	$(BIN)/python -m helpers.publish.gallery
+	$(BIN)/python -m helpers.publish.figures
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" $(if $(SEEDS),--seeds $(SEEDS))
 PUBLISHED ?= laptop europarl natural

@@ -17,7 +17,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.animation import FuncAnimation
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
@@ -415,13 +414,6 @@ def retained(axis, most: float, label: str = "heads retained") -> None:
     most = max(most, 1)  # of nothing left there is still an axis
     axis.set(xlim=(1.04 * most, -0.04 * most), xlabel=label)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True) if most % 4 else MultipleLocator(most / 4))
-
-
-def animate(figure, show: Callable[[int], list[Any]], steps: Sequence[int]) -> FuncAnimation:
-    """What `show` draws at each step, nothing else moves; the end stays for a while."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return FuncAnimation(figure, show, [*steps, *steps[-1:] * 8], init_func=lambda: show(steps[0]), interval=150)
 
 
 # --- training --------------------------------------------------------------------------------------------------------

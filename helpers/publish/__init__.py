@@ -1,1 +1,1 @@
-"""What readers get: claims and their verdicts, pages, the report, published runs."""
+"""What readers get: published runs and figures, the report, and what a GPU hands over."""

@@ -59,8 +59,8 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     StudyError
         If it would be more than `limit` MB: nothing is dropped or added then.
     """
-    needs = [need for found in notebooks.values() for need in found]
-    asked = [need for name, found in notebooks.items() if name.endswith(OF_MODELS) for need in found]
+    needs = [need for read in notebooks.values() for need in read]
+    asked = [need for name, read in notebooks.items() if name.endswith(OF_MODELS) for need in read]
     asked += [need for recipe in plan.closure(needs) if not recipe.made() for need in recipe.needs if need.weights]
     weighty = {need.recipe for need in asked if need.recipe.kind is training.MODEL}
     tables = [recipe for recipe in plan.closure(needs) if recipe.kind is contest.runs.TABLE]
@@ -102,9 +102,9 @@ def cells(before: Mapping[str, Any]) -> list[Recipe]:
 def _same(recipe: Recipe) -> bool:
     """Whether the store has the weights of the very training that is published: what came of that does not fit another's."""
     with tempfile.TemporaryDirectory() as folder:
-        told = published.unpacked(recipe.key, Path(folder))["files"]
-    own = study.read_json(recipe.folder / "made.json")["files"]
-    return all(own.get(name) == digest for name, digest in told.items() if name.startswith("weights/"))
+        files = published.unpacked(recipe.key, Path(folder))["files"]
+    local = study.read_json(recipe.folder / "made.json")["files"]
+    return all(local.get(name) == digest for name, digest in files.items() if name.startswith("weights/"))
 
 
 def publishable(recipe: Recipe) -> bool:
@@ -120,8 +120,8 @@ def _shows_text(recipe: Recipe) -> bool:
 def _generated(spec: Any) -> bool:
     """Whether all corpora in a spec are of generated sentences: others are not ours to publish."""
     if isinstance(spec, Mapping):
-        named = spec.get("corpus")
-        return not (isinstance(named, str) and named != "controlled") and all(map(_generated, spec.values()))
+        corpus = spec.get("corpus")
+        return not (isinstance(corpus, str) and corpus != "controlled") and all(map(_generated, spec.values()))
     return not isinstance(spec, list | tuple) or all(map(_generated, spec))
 
 
@@ -186,11 +186,11 @@ def verify(count: int, seed: int | None = None, keys: Sequence[str] = ()) -> pd.
 
 
 def _compared(recipe: Recipe, made: Path, stored: Path, entry: Mapping[str, Any]) -> dict[str, Any]:
-    found = differences(made, stored)
+    changed = differences(made, stored)
     here = entry["hardware"] == study.hardware()
-    equal = not found
-    passed = equal or (not here and all(alike for _, alike in found.values()))
-    note = "; ".join(f"{name}: {said}" for name, (said, _) in found.items())
+    equal = not changed
+    passed = equal or (not here and all(alike for _, alike in changed.values()))
+    note = "; ".join(f"{name}: {text}" for name, (text, _) in changed.items())
     hardware = "the same" if here else entry["hardware"]
     return {"run": recipe.label, "key": recipe.key, "hardware": hardware, "equal": equal, "passed": passed, "note": note}
 
@@ -201,16 +201,16 @@ def differences(one: Path, other: Path) -> dict[str, tuple[str, bool]]:
     Times are left out. The tolerance, for runs on other hardware: losses within `TOLERANCE`; other numbers, and texts by their
     words, so that they correlate with `STEADY` at least.
     """
-    found = {}
+    changed = {}
     names = {file.name for folder in (one, other) for file in folder.iterdir()}
     for name in sorted(name for name in names if name.partition(".")[0] not in TIMED):
         if not ((one / name).exists() and (other / name).exists()):
-            found[name] = ("only on one side", False)
+            changed[name] = ("only on one side", False)
             continue
-        mine, theirs = (_content(folder / name) for folder in (one, other))
-        if mine != theirs:
-            found[name] = _likeness(name, mine, theirs)
-    return found
+        mine, reference = (_content(folder / name) for folder in (one, other))
+        if mine != reference:
+            changed[name] = _likeness(name, mine, reference)
+    return changed
 
 
 def _content(path: Path) -> list[str]:
@@ -240,12 +240,12 @@ def _leaves(tree: Any) -> Iterator[str]:
         yield repr(tree)
 
 
-def _likeness(name: str, mine: Sequence[str], theirs: Sequence[str]) -> tuple[str, bool]:
-    if len(mine) != len(theirs):
-        return f"{len(mine)} values instead of {len(theirs)}", False
-    pairs = [(_number(a), _number(b)) for a, b in zip(mine, theirs, strict=True)]
+def _likeness(name: str, mine: Sequence[str], others: Sequence[str]) -> tuple[str, bool]:
+    if len(mine) != len(others):
+        return f"{len(mine)} values instead of {len(others)}", False
+    pairs = [(_number(a), _number(b)) for a, b in zip(mine, others, strict=True)]
     known = np.array([pair for pair in pairs if None not in pair and all(map(math.isfinite, pair))], float).reshape(-1, 2)
-    same = float(np.mean([a == b for a, b in zip(mine, theirs, strict=True)]))
+    same = float(np.mean([a == b for a, b in zip(mine, others, strict=True)]))
     if not len(known):
         return f"{same:.0%} of the texts are the same", same >= STEADY / 2
     worst = float(np.max(np.abs(known[:, 0] - known[:, 1]) / np.maximum(np.abs(known).max(1), 1e-6)))
@@ -279,8 +279,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if chosen.what == "publish":
             every = {}
             for profile in chosen.profile.split():
-                found = plan.needs_of(argparse.Namespace(**vars(chosen) | {"profile": profile}))
-                every |= {f"{profile} {name}": needs for name, needs in found.items()}
+                read = plan.needs_of(argparse.Namespace(**vars(chosen) | {"profile": profile}))
+                every |= {f"{profile} {name}": needs for name, needs in read.items()}
             every["pretrained models"] = list(map(Need, pretrained.recipes(study.settings("laptop"))))
             print(publish(every, chosen.limit))
             return

@@ -32,7 +32,6 @@ from helpers.study import StudyError, layout
 WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
 SENTENCES = 12
 STEPS = 60  # of a gate's curve, at most
-BLEU = ("BLEU without the head", "change of BLEU when this head alone is left out")
 _LABELS = {label: relation for (relation, _), label in functions.LABELS.items()}
 _BOUNDS = ("_low", "_high")
 
@@ -46,9 +45,7 @@ def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     Parameters
     ----------
     run : pathlib.Path
-        Folder of a run. ``head_table_MODEL.csv`` of its chapters is read as it is; without one, ``heads_MODEL.csv`` is joined
-        with what the run's other tables say of that model: the loss and BLEU without each head, gradient importances, survival
-        under L0, and functions from the verdicts.
+        Folder of a run, of whose chapters ``head_table_MODEL.csv`` is read or, without one, ``heads_MODEL.csv``.
 
     Returns
     -------
@@ -56,26 +53,15 @@ def head_tables(run: Path) -> dict[str, pd.DataFrame]:
         On (kind, layer, head): numeric columns, and "functions" where known. `attrs["facts"]` is the table's sidecar with
         the run's settings.
     """
-    found = {}
+    tables = {}
     listed = [path for path in layout.tables(run, "heads_*") if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
     for path in [*layout.tables(run, "head_table_*"), *listed]:  # "heads_matched" is no head table
         facts = _facts(run, path)
         name = _name(re.sub("^(head_table|heads)_", "", path.stem), facts.get("model", ""))
-        if name in found:
-            continue
-        table = _read(path)
-        if path.stem.startswith("heads_"):
-            title = subjects.title(name)
-            for other, renamed in (
-                ("leave_one_out", {"loss": "leave-one-out", "low": "leave-one-out_low", "high": "leave-one-out_high"}),
-                ("leave_one_out_bleu", {"change": "BLEU", "low": "BLEU_low", "high": "BLEU_high"}),
-            ):
-                more = _of_model(_first(run, other), title).rename(columns=renamed)
-                table = table.join(more[[column for column in more if column not in table]])
-            table = table.join(_verdicts(run, name))
-        table.attrs["facts"] = facts
-        found[name] = table
-    return found
+        if name not in tables:
+            tables[name] = _read(path)
+            tables[name].attrs["facts"] = facts
+    return tables
 
 
 def _name(stored: str, model: str) -> str:
@@ -86,19 +72,14 @@ def _name(stored: str, model: str) -> str:
     return f"{model} {stored.removeprefix(tidied).strip('-').replace('-', ' ')}".strip()
 
 
-def _first(run: Path, name: str) -> Path | None:
-    """The first table of this name in a run, if there is one."""
-    return next(iter(layout.tables(run, layout.tidy(name))), None)
-
-
 def _facts(run: Path, path: Path) -> dict[str, Any]:
     """A table's sidecar, with the settings that it may share with others of its notebook."""
     facts = layout.table_sidecar(path)
     if not facts.exists():
         return {}
-    own = json.loads(facts.read_text(encoding="utf-8"))
-    shared = run / own.get("run", "")
-    return json.loads(shared.read_text(encoding="utf-8")) | own if shared.is_file() else own
+    content = json.loads(facts.read_text(encoding="utf-8"))
+    shared = run / content.get("run", "")
+    return json.loads(shared.read_text(encoding="utf-8")) | content if shared.is_file() else content
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -106,24 +87,6 @@ def _read(path: Path) -> pd.DataFrame:
     if missing := [level for level in ADDRESS if level not in table]:
         raise StudyError(f"The head table {path.name} lacks the column {missing[0]!r}: write it with Run.table.")
     return table.set_index(list(ADDRESS))
-
-
-def _of_model(path: Path | None, title: str) -> pd.DataFrame:
-    """The rows of a table of several models that are about one; none if there is no such table."""
-    empty = pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
-    table = _read(path) if path else empty
-    return table[table.model == title].drop(columns="model") if "model" in table else empty
-
-
-def _verdicts(run: Path, name: str) -> pd.DataFrame:
-    """The column of functions, from notebook 02's tables; no column where there are none."""
-    paths = {kind: _first(run, f"{kind}_{name}") for kind in ("positional", "syntactic", "rare")}
-    if not paths["positional"]:
-        return pd.DataFrame(index=pd.MultiIndex.from_arrays([[], [], []], names=ADDRESS))
-    frames = {kind: _read(path) for kind, path in paths.items() if path}
-    if "syntactic" in frames:
-        frames["syntactic"] = frames["syntactic"].set_index(["relation", "direction"], append=True)
-    return functions.roles(**frames).to_frame("functions")
 
 
 def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
@@ -205,43 +168,41 @@ def export(
     measured = _measures(table)
     if not measured:
         raise StudyError("The head table has no numeric column: give it at least one measure.")
-    found = {
+    exported = {
         "name": subject if isinstance(subject, str) else subject.name,
         "title": subjects.title(subject) if isinstance(subject, str) else subject.title,
         "heads": heads, "measures": measured, "functions": None, "gates": None, "sentences": [], "attention": None, "notes": [],
     }  # fmt: skip
     if "functions" in table:
-        found["functions"] = [_roles(cell) for cell in table["functions"]]
+        exported["functions"] = [_roles(cell) for cell in table["functions"]]
     if sweep and _gated(sweep):
-        found["gates"] = _gates(_gated(sweep), heads)
+        exported["gates"] = _gates(_gated(sweep), heads)
     else:
-        found["notes"].append("No pruning run with gates started from this model.")
+        exported["notes"].append("No pruning run with gates started from this model.")
     if isinstance(subject, str):
-        found["notes"].append("The model is not in the store of this machine, so that there are no attention maps.")
+        exported["notes"].append("The model is not in the store of this machine, so that there are no attention maps.")
     else:
-        found["sentences"], found["attention"] = _attention(subject, heads, sentences)
-    return found
+        exported["sentences"], exported["attention"] = _attention(subject, heads, sentences)
+    return exported
 
 
 def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
-    numbers, shown = table.select_dtypes("number"), {}
+    numbers, measures = table.select_dtypes("number"), {}
     for name, column in numbers.items():
-        known = [numbers[other] for other in shown]
+        known = [numbers[other] for other in measures]
         bound = name.endswith(_BOUNDS) and re.sub("_(low|high)$", "", name) in numbers
         if not bound and column.notna().any() and not any(np.allclose(column, k, 1e-4, equal_nan=True) for k in known):
-            label, about = _told(name)
-            shown[name] = {"name": name, "label": label, "about": about, "values": _rounded(column)}
+            label, about = _title(name)
+            measures[name] = {"name": name, "label": label, "about": about, "values": _rounded(column)}
             bounds = {end[1:]: _rounded(numbers[name + end]) for end in _BOUNDS if name + end in numbers}
-            shown[name] |= bounds if len(bounds) == 2 else {}
-    return list(shown.values())
+            measures[name] |= bounds if len(bounds) == 2 else {}
+    return list(measures.values())
 
 
-def _told(name: str) -> tuple[str, str]:
+def _title(name: str) -> tuple[str, str]:
     """What a measure is called, and what it is."""
     name = l0.runs.called(name)
     rule, _, way = name.rpartition(" ")
-    if name == "BLEU":
-        return BLEU
     if rule in RULES and way == "step":
         return f"{MEASURES[rule].title}, each token", "as the paper divides, at each target token: ill-conditioned"
     known = MEASURES.get(name.removesuffix(" ratio"))
@@ -288,17 +249,17 @@ def _kept(run: Mapping[str, Any]) -> list[Sequence[int]]:
 def _attention(subject: subjects.Subject, heads: Sequence[tuple], count: int) -> tuple[list[dict], list[list | None]]:
     """Example sentences, and for each head of the table a matrix a sentence."""
     chosen = examples(subject.sentences, count)
-    shown, maps = [], []
+    texts, maps = [], []
     for number in chosen:
         pair = subject.sentences[number]
         target = pair.target.split()
         arcs = [arc for dependent, head, relation in arcs_of([pair])[0] for arc in _both(dependent, head, relation)]
-        shown.append({"source": list(pair.words), "target": target, "arcs": arcs})
+        texts.append({"source": list(pair.words), "target": target, "arcs": arcs})
         maps.append(_maps(subject, number, target))
     missing = [head for head in heads if head not in maps[0]] if maps else []
     if missing:
         raise StudyError(f"The head table has a head {missing[0]} that the model lacks: it is another model's table.")
-    return shown, [[found[head] for found in maps] for head in heads]
+    return texts, [[one[head] for one in maps] for head in heads]
 
 
 def examples(pairs: Sequence[corpora.Pair], count: int) -> list[int]:
@@ -328,16 +289,16 @@ def _maps(subject: subjects.Subject, number: int, target: Sequence[str]) -> dict
     written = _owners(subject.target.word_ids(subject.sentences[number].target, target))
     fed = [0, *(word + 1 for word in written[:-1])]  # a position of the decoder is fed the token before: first the start
     sides = {"encoder": (source, source), "decoder": (written, fed), "cross": (written, source)}
-    found = {}
+    maps = {}
 
     def keep(site: Site, weights: torch.Tensor) -> None:
         rows, columns = (torch.tensor(words, device=weights.device) for words in sides[site.kind])
         for head, map_ in enumerate(between_words(weights[0], rows, columns, 1 + int(rows.max()), 1 + int(columns.max()))):
-            found[site.kind, site.layer, head] = (100 * map_[:-1]).round().int().tolist()  # no row for the sentence's end
+            maps[site.kind, site.layer, head] = (100 * map_[:-1]).round().int().tolist()  # no row for the sentence's end
 
     with torch.no_grad(), record(subject.model, keep):
         subject.model(**inputs(batch), use_cache=False)
-    return found
+    return maps
 
 
 def _owners(words: Sequence[int]) -> list[int]:
@@ -346,13 +307,8 @@ def _owners(words: Sequence[int]) -> list[int]:
 
 
 def write(folder: Path, exported: Mapping[str, Any]) -> Path:
-    """Write a model's data as a script that a page can load without a server: FOLDER/NAME.js."""
-    return script(folder, "HEADS", exported["name"], exported)
-
-
-def script(folder: Path, variable: str, name: str, exported: Mapping[str, Any], end: str = "") -> Path:
-    """Write what a page finds as window.VARIABLE[NAME]: FOLDER/NAME.js, with `end` before the dot."""
+    """Write a model's data as a script that a page can load without a server, as window.HEADS[NAME]: FOLDER/NAME.js."""
     text = json.dumps(exported, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)}{end}.js"
-    study.write_text(path, f"(window.{variable} ??= {{}})[{json.dumps(name)}] = {text};\n")
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]', '-', exported['name'])}.js"
+    study.write_text(path, f"(window.HEADS ??= {{}})[{json.dumps(exported['name'])}] = {text};\n")
     return path

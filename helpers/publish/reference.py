@@ -1,8 +1,8 @@
 """Put a run's notebooks, figures and tables where the reference results are committed.
 
-`python -m helpers.publish.reference runs/laptop-controlled` fills the outputs of `notebooks/*.ipynb` from the executed ones,
-copies the chapters of the run, as they are, to `figures/controlled/` (the track), and writes the index of figures anew.
-Chapters that the run lacks stay. `--figures` leaves the notebooks alone.
+`python -m helpers.publish.reference runs/laptop-controlled` fills the outputs of `notebooks/*.ipynb` from the executed ones and
+copies the chapters of the run, as they are, to `figures/controlled/` (the track). Chapters that the run lacks stay. `--figures`
+leaves the notebooks alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import jupytext
 import nbformat
 
 from helpers import study
-from helpers.publish import gallery
 from helpers.study import StudyError, layout
 
 SHOW_TEXT = ("through_a_sentence*", "hits_and_misses*", "matrices*", "attention*")  # figures; of others' text they stay here
@@ -60,7 +59,6 @@ def place(run: Path, notebooks: bool = True) -> Path:
         shutil.rmtree(folder / chapter.name, ignore_errors=True)
         hidden = SHOW_TEXT if layout.track(run) == "natural" else ()
         shutil.copytree(chapter.folder, folder / chapter.name, ignore=shutil.ignore_patterns(".*", *hidden))
-    gallery.write(folder.parent)
     for path in sorted(run.glob("*.ipynb")) if notebooks else ():
         paired = study.ROOT / "notebooks" / path.name
         made = jupytext.read(study.ROOT / "notebooks" / "py" / f"{path.stem}.py")

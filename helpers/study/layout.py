@@ -1,10 +1,9 @@
 """Where the results of notebooks lie in a run's folder, and in the reference in figures/, which is laid out alike.
 
-CHAPTER/NAME.png, .pdf or .gif     a figure; a chapter is a notebook's name
+CHAPTER/NAME.png, .pdf             a figure; a chapter is a notebook's name
 CHAPTER/tables/NAME.csv            a table
 CHAPTER/sidecars/NAME.json         how the figure was made
 CHAPTER/sidecars/tables/NAME.json  how the table was made
-CHAPTER/sidecars/NAME.inputs.json.gz  what the figure, and maybe others, was drawn from
 CHAPTER/sidecars/run.json          what all sidecars of the chapter share
 """
 
@@ -52,10 +51,6 @@ class Chapter:
     def sidecar(self, name: str) -> Path:
         """A figure's sidecar."""
         return self.folder / "sidecars" / f"{name}.json"
-
-    def inputs(self, name: str) -> Path:
-        """What a figure was drawn from, if it was the first that needed this."""
-        return self.folder / "sidecars" / f"{name}.inputs.json.gz"
 
     def table(self, name: str) -> Path:
         """A table."""

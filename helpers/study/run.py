@@ -10,18 +10,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from helpers.study import layout, recipe, values
+from helpers.study import layout, recipe
 from helpers.study.code import code_version
 from helpers.study.configuration import parse_overrides, settings
 from helpers.study.errors import StudyError
 from helpers.study.origin import ROOT, portable, provenance
-from helpers.study.store import key, read_spec, runs, use, write_bytes, write_json, write_text
+from helpers.study.store import key, read_spec, runs, use, write_json, write_text
 
 
 def _seeds(spec: Any) -> set[int]:
@@ -30,24 +29,22 @@ def _seeds(spec: Any) -> set[int]:
         return set().union(*map(_seeds, spec))
     if not isinstance(spec, dict):
         return set()
-    own = {value for name, value in spec.items() if name == "seed" and type(value) is int}
-    return own.union(*map(_seeds, spec.values()))
+    seeds = {value for name, value in spec.items() if name == "seed" and type(value) is int}
+    return seeds.union(*map(_seeds, spec.values()))
 
 
 def _described(folder: Path) -> dict[str, Any]:
     """What a provenance file says of a thing in the store; of text also how it was made and the digest of every file."""
     manifest = read_spec(folder / "made.json")
     spec, files = manifest["spec"], manifest["files"]
-    found = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
-    found["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
-    found |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
-    return found | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
+    facts = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
+    facts["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
+    facts |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
+    return facts | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
 
 
 def save_figure(figure, folder: Path, name: str) -> Path:
-    """Save a matplotlib figure as NAME.png and NAME.pdf, an animation as NAME.gif, and close it.
-
-    The same figure gives the same bytes. An animation has its figure's own resolution.
+    """Save a matplotlib figure as NAME.png and NAME.pdf, and close it; the same figure gives the same bytes.
 
     Returns
     -------
@@ -57,23 +54,17 @@ def save_figure(figure, folder: Path, name: str) -> Path:
     from matplotlib import pyplot
     from PIL import Image
 
-    if hasattr(figure, "savefig"):
-        stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
-        files = {ending: partial(figure.savefig, format=ending, metadata=stamp) for ending, stamp in stamps.items()}
-        drawn = figure
-    else:
-        drawn = figure._fig  # has no public name
-        files = {"gif": partial(figure.save, writer="pillow", dpi=drawn.dpi)}
+    stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
     folder.mkdir(parents=True, exist_ok=True)
-    for ending, save in files.items():
+    for ending, stamp in stamps.items():
         scratch = folder / f".{name}.{ending}"
-        save(scratch)
+        figure.savefig(scratch, format=ending, metadata=stamp)
         if ending == "png":  # without its empty fourth channel it is a tenth smaller
             with Image.open(scratch) as picture:
                 picture.convert("RGB").save(scratch, "png", dpi=picture.info["dpi"], optimize=True)
         scratch.replace(folder / f"{name}.{ending}")
-    pyplot.close(drawn)
-    return folder / f"{name}.{next(iter(files))}"
+    pyplot.close(figure)
+    return folder / f"{name}.png"
 
 
 # --- a run of a notebook ---------------------------------------------------------------------------------------------
@@ -88,7 +79,7 @@ def _in_its_notebook(spec: Mapping[str, Any], place: recipe.Place) -> None:
 
 CELL = recipe.Kind(
     "cell", 1, _in_its_notebook,
-    lambda spec: [recipe.Need(recipe.kind(kind).of(own), weights=True) for kind, own in spec["reads"]],
+    lambda spec: [recipe.Need(recipe.kind(kind).of(spec_of_it), weights=True) for kind, spec_of_it in spec["reads"]],
 )  # fmt: skip
 
 
@@ -113,7 +104,6 @@ class Run:
     _since: int = field(default_factory=lambda: len(recipe.read_since(0)), repr=False)
     _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
     _last: float = field(default_factory=time.time, repr=False)
-    _inputs: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def chapter(self) -> layout.Chapter:
@@ -164,77 +154,43 @@ class Run:
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
-        said = {
+        facts = {
             **every,
             "run": str(shared.relative_to(self.folder)),
             "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
             "read": {kind: kinds.count(kind) for kind in kinds},
             "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
         }
-        if hidden := sorted(said.keys() & more.keys()):
+        if hidden := sorted(facts.keys() & more.keys()):
             raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
-        return said | more
+        return facts | more
 
-    def figure(
-        self, figure, name: str, caption: str = "", answers: str = "", table: str = "", show: bool = True, takeaway: str = "",
-        **facts: Any,
-    ) -> None:  # fmt: skip
-        """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it.
+    def figure(self, figure, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
+        """Save a matplotlib figure with its sidecar, and show it.
 
         Parameters
         ----------
-        figure : matplotlib.figure.Figure or matplotlib.animation.Animation
+        figure : matplotlib.figure.Figure
         name : str
             As `helpers.study.layout.tidy` takes it.
         caption : str
-            What it shows, in one sentence: for the index of figures.
+            What it shows, in one sentence.
         answers : str
             What in a paper it answers, such as "Voita et al., figure 7".
         table : str
             The table of the chapter that holds its numbers, if that is not the one of the same name.
-        show : bool
-            Whether to show it where this is called.
-        takeaway : str
-            What it says, in one sentence that is computed where it holds a number: shown below it, kept in its sidecar.
         **facts
             More for the sidecar.
         """
-        from IPython.display import Image, Markdown, display
+        from IPython.display import Image, display
 
         name = layout.tidy(name)
-        shown = save_figure(figure, self.chapter.folder, name)
-        told = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else "", "takeaway": takeaway}
-        told = {key: value for key, value in told.items() if value}
-        described = {"figure": name, **told, **self.facts(**facts)}
-        inputs = self._store_inputs(figure, name)
-        again = f"python -m helpers.publish.redraw {self._place()} {self.name}/{name}"
-        described["redraw"] = again if inputs else f"not by itself, its inputs cannot be stored: {self.command}"
-        write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
+        picture = save_figure(figure, self.chapter.folder, name)
+        words = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else ""}
+        described = {"figure": name, **{key: value for key, value in words.items() if value}, **self.facts(**facts)}
+        write_json(self.chapter.sidecar(name), described)
         self._last = time.time()
-        if show:
-            display(Image(filename=shown, alt=caption or name), *([Markdown(f"> {takeaway}")] if takeaway else []))
-
-    def _store_inputs(self, figure, name: str) -> dict[str, str]:
-        """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""
-        drawn_by, path = getattr(figure, "drawn_by", None), self.chapter.inputs(name)
-        path.unlink(missing_ok=True)
-        if not drawn_by:
-            return {}
-        given = inspect.signature(drawn_by.func).bind(*drawn_by.args, **drawn_by.keywords).arguments
-        try:
-            stored = values.packed(given)  # by name: figures that take the same things share one file
-        except StudyError:  # said in the sidecar
-            return {}
-        digest = hashlib.sha256(stored).hexdigest()
-        if digest not in self._inputs:
-            write_bytes(path, stored)
-            self._inputs[digest] = name
-        function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
-        return {"function": function, "of": self._inputs[digest], "sha256": digest}
-
-    def animation(self, animation, name: str, caption: str = "", **facts: Any) -> None:
-        """`figure` of a matplotlib animation."""
-        self.figure(animation, name, caption, **facts)
+        display(Image(filename=picture, alt=caption or name))
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""
@@ -266,10 +222,6 @@ class Run:
         made = recipe.make(CELL.of(spec, f"{self.name}: {function.__name__}"), build=build)
         return pd.read_csv(made / recipe.RESULTS / "table.csv")
 
-    def _place(self) -> str:
-        """The run's folder as a command in the repository's folder names it; its name alone where it lies outside."""
-        return str(self.folder.relative_to(ROOT) if self.folder.is_relative_to(ROOT) else self.folder.name)
-
     def summary(self) -> str:
         """What this run is, in one paragraph, for the notebook's first output."""
         profile = self.parameters["profile"]
@@ -298,8 +250,8 @@ def _what(thing: Mapping[str, Any]) -> str:
     """A corpus in words, with its key."""
     names, spec = ("task", "name", "language", "register", "split"), thing["spec"]
     of = spec["corpus"] if isinstance(spec.get("corpus"), dict) else {}
-    told = [(of | spec)[name] for name in names if name in of | spec]
-    return " ".join(map(str, (thing["kind"], *told, thing["key"])))
+    words = [(of | spec)[name] for name in names if name in of | spec]
+    return " ".join(map(str, (thing["kind"], *words, thing["key"])))
 
 
 PARAMETERS: dict[str, Any] = {

@@ -48,11 +48,10 @@ output = ""  # where figures and tables go; empty: a folder of runs/ named by pr
 from copy import deepcopy
 import pandas as pd
 import torch
-from helpers import drawing, heads, measures, models as library, plots, study
+from helpers import claims, drawing, heads, measures, models as library, plots, study
 from helpers.experiments import relevance
 from helpers.measures import lrp, ranks, sentence as example
 from helpers.plan import sources
-from helpers.publish import claims
 from helpers.runs import subjects
 
 drawing.style()

@@ -42,14 +42,13 @@ output = ""  # where figures and tables go; empty: a folder of runs/ named by pr
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd
-from helpers import drawing, heads, measures, papers, plots, study
+from helpers import claims, drawing, heads, measures, papers, plots, study
 from helpers.corpora.describe import arcs_of
 from helpers.experiments import functions
 from helpers.experiments import pretrained as checkpoints
 from helpers.measures.sentence import single
 from helpers.models import inputs
 from helpers.plan import sources
-from helpers.publish import claims
 from helpers.runs import subjects
 run = study.begin("02_head_functions", globals())
 print(run.summary(), sources(run), sep="\n")

@@ -48,11 +48,10 @@ output = ""  # where figures and tables go; empty: a folder of runs/ named by pr
 # %% jupyter={"source_hidden": true}
 import copy
 import pandas as pd
-from helpers import drawing, heads, papers, plots, study
+from helpers import claims, drawing, heads, papers, plots, study
 from helpers.experiments import pruning
 from helpers.methods import l0
 from helpers.plan import sources
-from helpers.publish import claims
 from helpers.runs import subjects, training
 from helpers.scores import scoring
 run = study.begin("03_l0_pruning", globals())

@@ -49,11 +49,10 @@ import copy
 import itertools
 import pandas as pd
 import torch
-from helpers import corpora, drawing, heads, papers, plots, study
+from helpers import claims, corpora, drawing, heads, papers, plots, study
 from helpers.experiments import grouping as tables
 from helpers.methods import grouping
 from helpers.plan import sources
-from helpers.publish import claims
 from helpers.runs import subjects, training
 
 run = study.begin("04_grouped_heads", globals())

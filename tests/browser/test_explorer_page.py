@@ -5,17 +5,11 @@ Skipped where there is no selenium (requirements/browser.lock) or no Chromium wi
 
 import re
 import shutil
-from dataclasses import replace
 
 import pytest
 
-from helpers import models, study
-from helpers.corpora.tokens import collate
-from helpers.heads import gate
-from helpers.measures.worth import mean_loss
-from helpers.publish import explorer as data
-from helpers.publish import inpage, report
-from helpers.runs import training
+from helpers import study
+from helpers.publish import report
 from tests.unit import tiny_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install -r requirements/browser.lock")
@@ -37,21 +31,16 @@ FLAGS = (
 
 
 @pytest.fixture(scope="module")
-def built(session, tmp_path_factory):
-    """A report of the committed notebooks with a tiny model in the explorer, and one that was not trained; that model."""
+def folder(session, tmp_path_factory):
+    """A report of the committed notebooks with a tiny model in the explorer, and one that was not trained."""
     with pytest.MonkeyPatch.context() as patch:
         base = tmp_path_factory.mktemp("browser")
         patch.setenv("HEADS_RUNS", str(base / "runs"))
         patch.setenv("HEADS_DATA", str(base / "data"))
         run = study.runs() / "tiny-controlled"
-        subject, *_ = tiny_report.make(run)
+        tiny_report.make(run)
         report.build(run, base / "report")
-    return base / "report", subject
-
-
-@pytest.fixture(scope="module")
-def folder(built):
-    return built[0]
+    return base / "report"
 
 
 @pytest.fixture(scope="module")
@@ -82,11 +71,6 @@ def explorer(browser, folder, choice=""):
 
 def cell(browser, head):
     return browser.find_element(By.CSS_SELECTOR, f'[data-head="{head}"]')
-
-
-def press(browser, button):
-    """By script: on an emulated phone the driver misses what it had to scroll to."""
-    browser.execute_script("arguments[0].click()", browser.find_element(By.ID, button))
 
 
 def title(browser):
@@ -147,56 +131,6 @@ def test_gates_and_another_model(browser, folder, size):
     assert browser.get_log("browser") == []
 
 
-OFF = ("encoder.0.1", "encoder.1.0", "decoder.0.1", "cross.1.0")
-
-
-@pytest.mark.parametrize("off", [OFF[:0], OFF], ids=["all on", "of all kinds"])
-def test_the_page_computes_what_the_model_does(browser, built, off):
-    """Loss and greedy translation of the model with its weights in eight bits, heads gated, sentence by sentence."""
-    folder, subject = built
-    explorer(browser, folder, f"model=ru-subtitles&off={','.join(OFF[1:3])}")  # states of other heads off are kept
-    asked = """const live = openModel(MODELS["ru-subtitles"]), off = new Set(arguments[0]);
-        return MODELS["ru-subtitles"].sentences.map((sentence) => {
-          live.loss(sentence, new Set(["encoder.1.1"]));
-          const { sum, tokens } = live.loss(sentence, off);
-          return [sum / tokens, live.text(live.translate(sentence, off)), sentence.words];
-        });"""
-    WebDriverWait(browser, 10).until(lambda found: found.execute_script("return Boolean(window.MODELS)"))
-    losses, written, texts = zip(*browser.execute_script(asked, list(off)), strict=True)
-    model, addresses = inpage.in_eight_bits(subject.model), [head.split(".") for head in off]
-    numbers = data.examples(subject.sentences, data.SENTENCES)
-    assert list(texts) == [subject.sentences[number].source for number in numbers]
-    with gate(model, {(kind, int(layer), int(head)): 0.0 for kind, layer, head in addresses}):
-        expected = [mean_loss(model, [collate(subject.encoded, [number], subject.source.pad)]) for number in numbers]
-        assert list(written) == training.translate(model, list(texts), subject.source, subject.target)
-    assert losses == pytest.approx(expected, abs=2e-4)
-
-
-def test_a_loss_is_there_before_a_reader_notices(browser, built):
-    """Of a sentence, by a model of the published study's size with random weights: at most 100 ms."""
-    folder, subject = built
-    model = models.build(study.settings("laptop")["model"], subject.source.size, subject.target.size, 1).eval()
-    large = replace(subject, opened=lambda: model)
-    path = inpage.write(folder / "heads", "large", large, data.examples(subject.sentences, 1))
-    explorer(browser, folder, "model=ru-subtitles")
-    browser.set_script_timeout(60)
-    took = browser.execute_async_script(
-        """const done = arguments[1], script = document.createElement("script");
-        script.src = arguments[0];
-        script.onload = () => {
-          const live = openModel(MODELS["large"]), [sentence] = MODELS["large"].sentences;
-          done(Array.from({ length: 15 }, () => {
-            const start = performance.now();
-            live.loss(sentence, new Set(["encoder.1.1"]));
-            return performance.now() - start;
-          }));
-        };
-        document.head.append(script);""",
-        f"heads/{path.name}",
-    )
-    assert 0 < min(took) < 100, took
-
-
 def test_dark_pages_can_be_read(browser, folder):
     def brightness(colour):
         parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]  # "rgb(1, 2, 3)"
@@ -215,29 +149,3 @@ def test_dark_pages_can_be_read(browser, folder):
                 low, high = sorted(map(brightness, (ink, paper)))
                 assert (high + 0.05) / (low + 0.05) >= 4.5 and (brightness(paper) < 0.1) == dark, (page, scheme, ink, paper)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-def test_heads_are_switched_off_and_on(browser, folder, size):
-    def loss(changed):
-        WebDriverWait(browser, 10).until(
-            lambda found: "nats" in (t := found.find_element(By.ID, "loss-all").text) and ("→" in t) == changed
-        )
-        return browser.find_element(By.ID, "loss-all").text
-
-    explorer(browser, folder)  # the model on which the page opens
-    WebDriverWait(browser, 10).until(lambda found: found.find_elements(By.ID, "loss-all"))
-    cell(browser, "encoder.0.0").click()
-    assert "model=ru-subtitles" in browser.current_url
-    whole = loss(False)
-    cell(browser, "encoder.0.0").send_keys("x")
-    assert loss(True).startswith(whole.split()[0]) and "off=encoder.0.0" in browser.current_url
-    assert "off" in cell(browser, "encoder.0.0").get_attribute("class").split()
-    press(browser, "random")
-    assert loss(True) and len(browser.find_elements(By.CSS_SELECTOR, ".head.off")) == 1
-    press(browser, "all-on")
-    assert loss(False) == whole
-    press(browser, "switch")
-    assert loss(True) and "1 of" in browser.find_element(By.CSS_SELECTOR, "#without h2").text
-    Select(browser.find_element(By.ID, "model")).select_by_value("de-news")
-    WebDriverWait(browser, 10).until(lambda found: not found.find_element(By.ID, "without").is_displayed())
-    assert browser.get_log("browser") == []

@@ -6,7 +6,6 @@ import html
 import json
 import math
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,9 +14,8 @@ import nbformat
 import pandas as pd
 import pytest
 
-from helpers import heads, measures, models, plan, study
+from helpers import claims, heads, measures, models, plan, study
 from helpers.measures.worth import mean_loss
-from helpers.publish import claims, redraw
 from helpers.runs import passages, subjects
 from helpers.study import layout
 from tests.notebooks import reader
@@ -93,39 +91,28 @@ def test_every_cell_ran_without_error(executed):
     assert "Traceback (most recent call last)" not in text and "without this project: False" not in text
 
 
-def test_the_verdict_box_is_filled_from_the_run_s_own_tables(executed):
+def test_verdicts_are_shown_from_the_run_s_own_tables(executed):
     path, notebook, folder = executed
-    own = [one for one in claims.of_run(folder, "controlled") if one.claim.chapter == path.stem]
-    boxes = [cell for cell in notebook.cells if re.search(r"claims\.(Box|show)\(run\)", cell.source)]
-    assert len(boxes) == 1 or not own
-    if path.stem in IN_SIGHT and own:
-        table, *_ = [text for kind, text in reader.outputs(nbformat.v4.new_notebook(cells=boxes)) if kind == "html"]
-        assert all(one.claim.claim in html.unescape(table) and f">{one.verdict}<" in table for one in own)
-        return
-    for cell in boxes:
-        text = "".join(str(output.get("data", {}).get("text/markdown", "")) for output in cell.outputs)
-        for one in own:
-            assert one.claim.claim in text and f"**{one.verdict}**: {one.why}" in text
+    tables = claims.tables_in(folder)
+    own = [claims.judge(claim, "generated", tables) for claim in claims.ledger() if claim.chapter == path.stem]
+    cells = [cell for cell in notebook.cells if "claims.show(run)" in cell.source]
+    assert len(cells) == bool(own)
+    for cell in cells:
+        text = html.unescape("".join(output.get("data", {}).get("text/html", "") for output in cell.outputs))
+        assert all(one.claim.claim in text and one.words in text for one in own)
 
 
 def test_rows_that_the_ledger_names_are_rows_of_the_tables(executed):
     """Of this run, or of the committed one, which has parts that a tiny profile leaves out."""
     path, _, folder = executed
-    runs, ledger, read = (
-        [claims.tables_in(place) for place in (folder, study.ROOT / "figures" / "controlled")],
-        claims.ledger(),
-        0,
-    )
-    for claim in ledger:
-        asked = claim.controlled if isinstance(claim.controlled, list) else [claim.controlled]
-        for rows in (one for told in asked for one in (told, getattr(told, "worth", None)) if hasattr(one, "table")):
-            frames = [tables(rows.table) for tables in runs] if rows.table.startswith(path.stem) else [None]
-            read += frames[0] is not None
-            for column, wanted in rows.where.items() if frames[0] is not None else ():
-                names = [name for name in (wanted if isinstance(wanted, list) else [wanted]) if isinstance(name, str)]
-                known = {name for frame in frames if frame is not None and column in frame for name in frame[column]}
-                assert not names or known.intersection(names), f"{claim.id}: no {column} of {rows.table} is {wanted}"
-    assert read or path.stem not in {claim.chapter for claim in ledger}
+    run, committed = (claims.tables_in(place) for place in (folder, study.ROOT / "figures" / "controlled"))
+    for claim in claims.ledger():
+        for rows in (claim.columns["generated"], claim.worth.get("generated")):
+            frame = run(rows.table) if rows and rows.table.startswith(path.stem) else None
+            for column, wanted in rows.where.items() if frame is not None else ():
+                known = set(frame[column]) | set(committed(rows.table)[column])
+                asked = set(wanted if isinstance(wanted, list) else [wanted])
+                assert known & asked, f"{claim.id}: no {column} of {rows.table} is {wanted}"
 
 
 def test_intervals_say_what_they_are_over(executed):
@@ -190,18 +177,6 @@ def test_sidecars_lead_to_every_fact(executed, store):
         assert facts["seconds"].keys() == {"since the start", "since the last figure"}
         assert facts["time"] and facts["commit"]
     assert str(store) not in json.dumps(run) and str(study.ROOT) not in json.dumps(run)
-
-
-def test_every_figure_can_be_drawn_again(executed, tmp_path):
-    path, _, folder = executed
-    chapter = layout.Chapter(folder / path.stem)
-    for name in chapter.figures():
-        facts = json.loads(chapter.sidecar(name).read_text(encoding="utf-8"))
-        assert facts["redraw"] == f"python -m helpers.publish.redraw {folder.name} {path.stem}/{name}"
-        assert facts["inputs"]["sha256"] == study.digest(chapter.inputs(facts["inputs"]["of"]))
-    first = min(chapter.folder.glob("*.png"))
-    (drawn,) = redraw.redraw(folder, [first.stem], tmp_path)
-    assert drawn.read_bytes() == first.read_bytes()
 
 
 def test_the_first_output_says_what_the_run_is(executed):

@@ -10,7 +10,6 @@ import inspect
 import pytest
 import torch
 import transformers as hf
-from matplotlib import animation, pyplot
 from safetensors.torch import load_file
 from torch import nn
 from transformers.cache_utils import DynamicLayer
@@ -224,12 +223,3 @@ def test_another_forward(family, changed):
     for site in sites(model):
         site.module.__class__ = changed
     assert torch.allclose(logits(model, batch), expected, atol=1e-4)
-
-
-def test_save_figure(tmp_path):
-    """`helpers/study/run.py`"""
-    figure = pyplot.figure()
-    made = animation.FuncAnimation(figure, lambda frame: (), frames=2)
-    assert getattr(made, "_fig", None) is figure
-    made.save(tmp_path / "made.gif", writer="pillow")  # one that is never drawn warns
-    pyplot.close(figure)

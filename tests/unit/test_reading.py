@@ -3,12 +3,9 @@
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import capture_output
 from matplotlib import pyplot
 
-from helpers import reading, study
-from helpers.publish import claims
+from helpers import reading
 from helpers.study import StudyError
 
 NAN = float("nan")
@@ -99,49 +96,10 @@ def test_frames_slide_without_a_kernel():
         reading.frames([], "x")
 
 
-@pytest.fixture
-def shown(tmp_path):
-    """A run, and what it displays: a function that calls another and gives kinds and contents of what was shown."""
-    InteractiveShell.instance()
-    run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path)})
-
-    def calling(function, *args, **more):
-        with capture_output() as caught:
-            made = function(*args, **more)
-        return made, [
-            output.data.get("text/markdown") or ("png" if "image/png" in output.data else None) for output in caught.outputs
-        ]
-
-    return run, calling
-
-
 def drawn():
     figure, axis = pyplot.subplots(figsize=(1, 1))
     axis.plot([0, 1])
     return figure
-
-
-def test_a_takeaway_stands_below_its_figure_and_in_its_sidecar(shown):
-    run, calling = shown
-    _, said = calling(run.figure, drawn(), "one", "A line.", takeaway="It rises by 1.")
-    assert said == ["png", "> It rises by 1."]
-    assert study.read_json(run.chapter.sidecar("one"))["takeaway"] == "It rises by 1."
-    assert calling(run.figure, drawn(), "two", "A line.", takeaway="It rises.", show=False)[1] == []
-    assert calling(run.figure, drawn(), "three", "A line.")[1] == ["png"]
-
-
-def test_the_box_is_filled_with_the_answer_then_the_key_figure_then_what_it_says_then_verdicts(shown):
-    run, calling = shown
-    box, empty = calling(claims.Box, run)
-    assert len(empty) == 4 and "png" not in empty
-    calling(run.figure, drawn(), "key", "A line.", takeaway="It rises.", show=False)
-    _, said = calling(box.fill, "key", "Last words.", first="It does.", more="Details.", note="Mind this.")
-    first, details, *rest = said  # each updates its own place
-    assert (first, rest) == ("It does.", ["png", "> It rises.", "Last words."])
-    assert details.index("| claim |") < details.index("<details>") and details.endswith("\n\nDetails.\n\n</details>")
-    assert "</details>\n\nMind this.\n\n<details>" in details
-    with pytest.raises(StudyError, match="no figure 'other'"):
-        box.fill("other")
 
 
 @pytest.mark.parametrize(("values", "form", "said"), [

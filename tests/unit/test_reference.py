@@ -53,7 +53,6 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
 
     assert files(old / "03_l0_pruning") == files(run.chapter.folder)
     assert (old / "07_what_it_costs" / "tables" / "kept.csv").exists()
-    assert "A gate." in (tmp_path / "figures" / "README.md").read_text(encoding="utf-8")
     others = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "runs" / "tiny-natural")})
     for name in ("hits_and_misses", "gate"):
         others.figure(plots.gates({0: [0.0, 0.5, 1.0]}), name, caption="Of others' sentences.")

@@ -32,16 +32,16 @@ from PIL import Image
 from traitlets.config import Config
 
 from helpers import drawing, study
-from helpers.publish import explorer, inpage, reference
+from helpers.publish import explorer, reference
 from helpers.runs import subjects
 from helpers.study import StudyError, layout
 
 HERE = Path(__file__).parent
 SITE = "The story of heads"
-ASSETS = ("style.css", "page.js", "explorer.js", "model.js")
+ASSETS = ("style.css", "page.js", "explorer.js")
 LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's sections on the front page
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
-PICTURES = ("image/svg+xml", "image/png", "image/jpeg", "image/gif")
+PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
 _FRAME = "data:image/png;base64,"
 HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
@@ -93,7 +93,7 @@ def _finished(text: str, links: Mapping[str, str]) -> tuple[str, list[dict[str, 
         label = f"Table: {above.get_text()}" if above else "Table"
         kind = "scroll" if table.get("class") or table.get("id") else "scroll prose"  # of pandas, or of Markdown
         columns = [cell.get_text() for cell in table.select("thead th")]
-        kind += " verdicts" if columns == ["claim", "printed", "here", "verdict"] else ""  # on a phone a claim is a paragraph
+        kind += " verdicts" if columns == ["claim", "the paper", "here", "verdict"] else ""  # on a phone a claim is a paragraph
         table.wrap(page.new_tag("div", attrs={"class": kind, "role": "region", "tabindex": "0", "aria-label": label}))
     for code in page("pre"):
         code["tabindex"] = "0"
@@ -138,9 +138,9 @@ def notebooks(run: Path) -> list[Path]:
         If none of them was executed.
     """
     for folder in (run, study.ROOT / "notebooks"):
-        found = [path for path in sorted(folder.glob("*.ipynb")) if _executed(path)]
-        if found:
-            return found
+        paths = [path for path in sorted(folder.glob("*.ipynb")) if _executed(path)]
+        if paths:
+            return paths
     raise StudyError(f"There is no executed notebook in {run}: run `make study` first.")
 
 
@@ -164,9 +164,9 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
         Config({"NbConvertBase": {"display_data_priority": list(SHOWN)}}), extra_template_paths=[str(HERE)],
         template_file="cells.html.j2", filters={"markdown2html": _markdown}, preprocessors=preprocessors,
     )  # fmt: skip
-    body, found = exporter.from_notebook_node(notebook, {"unique_key": path.stem, "output_files_dir": "images"})
-    for name, content in found["outputs"].items():
-        study.write_bytes(output / name, base64.b64decode(content) if name.endswith(".gif") else content)
+    body, resources = exporter.from_notebook_node(notebook, {"unique_key": path.stem, "output_files_dir": "images"})
+    for name, content in resources["outputs"].items():
+        study.write_bytes(output / name, content)
     body, toc = _finished(_sized(body, output), links)
     if [entry["level"] for entry in toc].count(1) != 1:
         raise StudyError(f"The notebook {path.name} must have one heading of the first level: it is the page's title.")
@@ -177,7 +177,7 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
 def _open(cell: Any) -> bool:
     """Whether a cell's code is to be read: notebooks show it, and it is not what they all begin with."""
     hidden = cell.metadata.get("jupyter", {}).get("source_hidden") or "parameters" in cell.metadata.get("tags", [])
-    return cell.cell_type == "code" and not hidden and not re.search(r"study\.begin\(|claims\.Box\(", cell.source)
+    return cell.cell_type == "code" and not hidden and "study.begin(" not in cell.source
 
 
 def _describe(cells: Sequence[Any], where: str) -> None:
@@ -190,24 +190,17 @@ def _describe(cells: Sequence[Any], where: str) -> None:
             raise StudyError(f"A cell under {where!r} failed ({failed[0].ename}): run the notebook again.")
         drawn = [(output, kind) for output in cell.outputs for kind in PICTURES if kind in output.get("data", {})]
         for number, (output, kind) in enumerate(drawn):
-            said = re.sub(r"\{[^}]*\}", "…", captions[min(number, len(captions) - 1)])
-            output.metadata.setdefault(kind, {}).setdefault("alt", f"{where}: {said}")
+            caption = re.sub(r"\{[^}]*\}", "…", captions[min(number, len(captions) - 1)])
+            output.metadata.setdefault(kind, {}).setdefault("alt", f"{where}: {caption}")
 
 
 def _sized(body: str, output: Path) -> str:
-    """Pictures with their sizes; an animation gets its last frame beside it, for readers who want nothing to move."""
+    """Pictures with their sizes."""
     page = BeautifulSoup(body, "html.parser")
     for image in page.select("figure img:not([src$='.svg'], [src^='data:'])"):
         path = output / image["src"]
-        with Image.open(io.BytesIO(path.read_bytes())) as opened:
+        with Image.open(path) as opened:
             image["width"], image["height"] = opened.size
-            if path.suffix == ".gif":
-                opened.seek(opened.n_frames - 1)
-                opened.convert("RGB").save(path.with_suffix(".still.png"))
-                still = image["src"].removesuffix("gif") + "still.png"
-                _lighter(path.with_suffix(".still.png"))
-                quiet = page.new_tag("source", srcset=still, media="(prefers-reduced-motion: reduce), print")
-                image.wrap(page.new_tag("picture")).insert(0, quiet)
         _lighter(path)
     for frame in page.select(f"img[src^='{_FRAME}']"):  # of a slider
         frame["src"] = _FRAME + base64.b64encode(_few(base64.b64decode(frame["src"].removeprefix(_FRAME)), 32)).decode()
@@ -310,8 +303,8 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
         if (same := there.setdefault(path.read_bytes(), path)) != path:
             path.unlink()
             image["src"] = f"images/{same.name}"
-    shown, toc = _finished(str(page), links)
-    intro, _, body = shown.partition("<main></main>")  # the notebooks' cards stand between them
+    finished, toc = _finished(str(page), links)
+    intro, _, body = finished.partition("<main></main>")  # the notebooks' cards stand between them
     return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
 
 
@@ -335,22 +328,19 @@ def _colours(name: str) -> list[str]:
 
 
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
-    """Write the explorer's data of every model that has a head table, a model once; the first that fits gets its weights."""
-    models, found = [], explorer.head_tables(results)
-    once: dict[tuple[str, int], str] = {}
-    for name in sorted(found, key=len):  # of two tables of one model the plain one
-        facts = found[name].attrs["facts"]
-        once.setdefault((facts.get("model", name), facts.get("of_seed", 1)), name)
-    order = [*subjects.CONTROLLED, *found]
-    for name in study.progress(sorted(once.values(), key=order.index), "head explorer"):
-        facts = found[name].attrs["facts"]
+    """Write the explorer's data of every model that has a head table, a model once."""
+    models, tables = [], explorer.head_tables(results)
+    first: dict[tuple[str, int], str] = {}
+    for name in sorted(tables, key=len):  # of two tables of one model the plain one
+        facts = tables[name].attrs["facts"]
+        first.setdefault((facts.get("model", name), facts.get("of_seed", 1)), name)
+    order = [*subjects.CONTROLLED, *tables]
+    for name in study.progress(sorted(first.values(), key=order.index), "head explorer"):
+        facts = tables[name].attrs["facts"]
         subject, sweep = explorer.in_store(name, facts)
         model = facts.get("model", name)
         more = name.removeprefix(model).strip()  # of another seed
-        said = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
-        path = explorer.write(folder, explorer.export(subject or name, found[name], sweep) | said)
-        models.append({**said, "file": f"{path.parent.name}/{path.name}", "weights": ""})
-        if subject and inpage.fits(subject) and not any(model["weights"] for model in models):  # of one: they are megabytes
-            path = inpage.write(folder, name, subject, explorer.examples(subject.sentences, explorer.SENTENCES))
-            models[-1]["weights"] = f"{path.parent.name}/{path.name}"
-    return sorted(models, key=lambda model: not model["weights"])  # the page opens on the first
+        entry = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
+        path = explorer.write(folder, explorer.export(subject or name, tables[name], sweep) | entry)
+        models.append({**entry, "file": f"{path.parent.name}/{path.name}"})
+    return models

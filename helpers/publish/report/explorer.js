@@ -1,10 +1,9 @@
-// The head explorer: draws window.HEADS[model] (helpers/publish/explorer.py) with the colours of window.LOOK; a model whose
-// weights lie beside the page (helpers/publish/inpage.py) runs in it, with the heads off that the reader chooses.
+// The head explorer: draws window.HEADS[model] (helpers/publish/explorer.py) with the colours of window.LOOK.
 "use strict";
 {
   const KINDS = LOOK.kinds, FUNCTIONS = "functions";
   const find = (id) => document.getElementById(id);
-  const state = { model: "", measure: "", head: "", off: "" };
+  const state = { model: "", measure: "", head: "" };
   let data;
 
   const make = (tag, set = {}, ...children) => {
@@ -117,16 +116,12 @@
       const on = cell.dataset.head === state.head;
       cell.setAttribute("aria-selected", on);
       cell.tabIndex = on ? 0 : -1;
-      const off = offs().has(cell.dataset.head);
-      cell.classList.toggle("off", off);
-      cell.setAttribute("aria-label", `${cell.title}${off ? "; off" : ""}`);
     }
   }
 
   find("maps").addEventListener("keydown", (event) => {
     const cell = event.target.closest(".head");
     if (!cell) return;
-    if (event.key === "x" && weights()) { toggle(cell.dataset.head); return; }
     const rows = [...document.querySelectorAll("#maps .row")].map((row) => [...row.querySelectorAll(".head")]).filter((row) => row.length);
     const y = rows.findIndex((row) => row.includes(cell)), x = rows[y].indexOf(cell);
     const to = {
@@ -214,102 +209,11 @@
     const title = name(data.heads[i]);
     box.replaceChildren(make("h2", { id: "address" }, title[0].toUpperCase() + title.slice(1)),
       make("p", {}, data.title, ", address ", make("code", {}, `("${kind}", ${layer}, ${head})`)));
-    if (weights()) {
-      const off = offs().has(state.head);
-      box.append(make("button", { type: "button", id: "switch", "aria-pressed": off, on: { click: () => toggle(state.head) } }, off ? "Switch this head on again" : "Switch this head off"));
-    }
     if (data.functions) box.append(make("p", {}, ...(roles(i).length ? roles(i).map(([role, label]) => make("span", { class: "chip", style: `background:${colour(role)};color:${ink(colour(role))}` }, `${LOOK.names[role] ?? role}${role === label ? "" : ` ${label}`}`)) : ["No function that was tested."])));
     box.append(make("h3", {}, "Measures"), table(i));
     if (data.gates?.prices.every((price) => price.closed[i])) box.append(make("h3", {}, "Through pruning: P(gate closed), a line a price λ (heads kept)"), curve(i));
     if (data.attention) box.append(...attention(i));
     for (const note of data.notes) box.append(make("p", { class: "note" }, note));
-  }
-
-  // --- without heads
-
-  const weights = () => find("model").selectedOptions[0]?.dataset.weights;
-  const offs = () => new Set(state.off ? state.off.split(",") : []);
-  const opened = new Map();  // model by name, with what it does with all heads
-  let shownSentence = 0, turn = 0;
-
-  function toggle(head) {
-    const off = offs();
-    if (!off.delete(head)) off.add(head);
-    choose({ off: [...off].join() }, true);
-  }
-
-  function asManyAtRandom() {
-    const off = [...offs()], drawn = new Set();
-    for (const kind of Object.keys(KINDS)) {
-      const left = data.heads.filter((head) => head[0] === kind).map(key);
-      for (const head of off) if (head.startsWith(`${kind}.`)) drawn.add(left.splice(Math.floor(Math.random() * left.length), 1)[0]);
-    }
-    choose({ off: [...drawn].join() }, true);
-  }
-
-  async function ready(model, file) {
-    if (!opened.has(model)) {
-      if (!window.MODELS?.[model]) await script(file);
-      const given = window.MODELS[model], none = new Set();
-      opened.set(model, { given, run: window.openModel(given), none, full: given.sentences.map(() => null) });
-    }
-    return opened.get(model);
-  }
-
-  function did(live, n, off) {
-    if (off.size) return live.run.loss(live.given.sentences[n], off);
-    return (live.full[n] ??= live.run.loss(live.given.sentences[n], off));
-  }
-
-  // words of one text that are in no longest common part with another are marked
-  function marked(text, other) {
-    const [a, b] = [text.split(" "), other.split(" ")], best = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
-    for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) best[i][j] = a[i] === b[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
-    const found = [];
-    for (let i = 0, j = 0; i < a.length;) {
-      if (j < b.length && a[i] === b[j]) { found.push(a[i]); i++; j++; }
-      else if (j < b.length && best[i][j + 1] >= best[i + 1][j]) j++;
-      else found.push(make("mark", {}, a[i++]));
-    }
-    return found.flatMap((part) => [part, " "]);
-  }
-
-  const nats = (value) => value.toFixed(value < 0.0995 ? 3 : 2);
-  const pause = () => new Promise((done) => setTimeout(done));
-
-  async function effect() {
-    const box = find("without"), file = weights(), mine = ++turn, off = offs();
-    box.hidden = !file;
-    if (!file) return;
-    let live;
-    try { live = await ready(state.model, file); } catch { box.replaceChildren(make("p", {}, "The model's weights could not be read.")); return; }
-    if (mine !== turn) return;
-    const sentence = live.given.sentences[shownSentence], full = did(live, shownSentence, live.none);
-    const all = (full.text ??= live.run.text(live.run.translate(sentence, live.none))), began = performance.now();
-    const now = did(live, shownSentence, off), left = off.size ? live.run.text(live.run.translate(sentence, off)) : all;
-    const took = performance.now() - began;
-    const row = (term, id, ...words) => [make("dt", {}, term), make("dd", { id }, ...words)];
-    const line = (before, after) => off.size ? `${nats(before)} → ${nats(after)}` : nats(before);
-    const sums = make("dd", { id: "loss-all" }, "…");
-    const button = (id, text, act, idle) => make("button", { type: "button", id, disabled: idle ? "" : null, on: { click: act } }, text);
-    box.replaceChildren(
-      make("h2", {}, `${off.size} of ${data.heads.length} heads off`),
-      make("p", {}, off.size ? "Marked: what differs from the translation with all heads." : "Press x on a head, or the button below its name: the model runs in this page without it."),
-      make("p", { class: "choices" }, button("all-on", "All on", () => choose({ off: "" }, true), !off.size), button("random", "As many at random", asManyAtRandom, !off.size),
-        make("label", {}, "Sentence ", make("select", { id: "sentence", on: { change: (event) => { shownSentence = Number(event.target.value); effect(); } } },
-          ...live.given.sentences.map((one, n) => make("option", { value: n, selected: n === shownSentence ? "" : null }, `${n + 1}. ${one.words}`))))),
-      make("dl", {}, ...row("source", "source", sentence.words), ...row("reference", "reference", sentence.reference), ...row("with all heads", "with", all),
-        ...(off.size ? row("without these", "left", ...marked(left, all)) : []),
-        ...row("loss", "loss-one", `${line(full.sum / full.tokens, now.sum / now.tokens)} nats a token`), make("dt", {}, `on all ${live.given.sentences.length}`), sums),
-      make("p", { class: "note" }, `${off.size ? `Computed in ${Math.round(took)} ms from` : "From"} weights rounded to eight bits; with all heads the loss of the model as it is stored is ${nats(live.given.loss.stored)}.`));
-    const total = { full: 0, now: 0, tokens: 0 };
-    for (let n = 0; n < live.given.sentences.length; n++) {
-      await pause();
-      if (mine !== turn) return;
-      const [before, after] = [did(live, n, live.none), did(live, n, off)];
-      total.full += before.sum; total.now += after.sum; total.tokens += before.tokens;
-    }
-    sums.textContent = `${line(total.full / total.tokens, total.now / total.tokens)} nats a token`;
   }
 
   // --- what is chosen
@@ -337,7 +241,6 @@
     state.measure = measures.includes(measure) ? measure : measures.includes("relevance") ? "relevance" : measures[0];
     state.head = heads.includes(head) ? head : top(data.measures.find((m) => m.name === state.measure) ?? data.measures[0]);
     find("model").value = model;
-    state.off = weights() ? (wanted.off ?? state.off).split(",").filter((one) => heads.includes(one)).join() : "";
     if (redraw || !document.querySelector(".head")) {
       const labels = new Map(data.measures.map((m) => [m.name, m.label]));
       find("measure").replaceChildren(...measures.map((m) => make("option", { value: m }, labels.get(m) ?? "function")));
@@ -346,7 +249,6 @@
     }
     select();
     detail();
-    effect();
     if (keep) history.replaceState(null, "", `#${new URLSearchParams(Object.entries(state).filter(([, value]) => value))}`);
   }
 
