@@ -354,7 +354,7 @@ relevance.encoder_correlations(pd.read_csv(europarl)).round(2)
 # On Europarl the αβ rule agrees with confidence at **0.75**<!-- natural/01/relevance_and_confidence rule=alpha_beta
 # kind=encoder weights=trained size:.2f -->, more than on our toy language. AttnLRP gives
 # **0.35**<!-- natural/01/relevance_and_confidence rule=attnlrp kind=encoder weights=trained normalised=ratio size:.2f -->, the
-# conservative rule lies between them. So it is the same picture: all three say yes, and how much depends on the rule.
+# conservative rule lies between them. So it is the same picture: they lean the same way, and how much depends on the rule.
 
 # %% [markdown]
 # ## And in a pretrained model?
@@ -382,8 +382,8 @@ run.table(pairs, "smollm2", over="heads").round(2)
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
-# - **Relevance and confidence agree**, most by the rule of the authors' later code, on both texts. By two other rules they
-#   agree less. Whoever reports relevance should say which rule was used.
+# - **Relevance and confidence agree by the rule of the authors' later code**, on both texts. By two other rules they agree
+#   less, and we cannot rule out chance. Whoever reports relevance should say which rule was used.
 # - **Hold a few large heads against random weights.** Two of three rules let few heads dominate in a model that has learned
 #   nothing.
 # - **A confident head may be at rest.** In a pretrained decoder confidence ranks heads against relevance, until the first token
