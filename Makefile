@@ -40,12 +40,13 @@ help:
 
 ## make study      environment, published runs or training, notebooks, figures and head tables (in runs/); FRESH=1 makes every run
 ##                 anew, PROFILE=quick a small version of everything; SEEDS=5, ONLY=03, EXECUTOR=slurm
+# a shell between make and what it runs would end alone when make is told to end, hence exec
 study: $(VENV)/ready $(VENV)/pretrained $(if $(filter-out local,$(EXECUTOR)),$(VENV)/cluster)
-	HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake --snakefile workflow/Snakefile --nolock \
+	exec env HEADS_PROGRESS=lines $(if $(filter local,$(EXECUTOR)),$(BIN)/python workflow/interruptible.py) $(BIN)/snakemake \
+	  --snakefile workflow/Snakefile --nolock \
 	  --rerun-incomplete --rerun-triggers mtime params --keep-going --quiet $(if $(filter local,$(EXECUTOR)),all,host) \
 	  $(if $(filter-out local,$(EXECUTOR)),--profile workflow/profiles/$(EXECUTOR),--cores $(CORES)) \
-	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(or $(ONLY),$(WITHOUT))" overrides="$(GIVEN)" \
-	  || { code=$$?; echo "stopped; the workflow's own log: $$(ls -t .snakemake/log/*.log | head -1)" >&2; exit $$code; }
+	  --config profile=$(PROFILE) corpus="$(CORPUS)" seeds="$(SEEDS)" gpu="$(GPU)" executor=$(EXECUTOR) only="$(or $(ONLY),$(WITHOUT))" overrides="$(GIVEN)"
 
 ## make gpu        as much of profile gpu as MINUTES=55 of a GPU allow, the most valuable first, handed over in OUT=folder; again to
 ##                 go on; WHAT=texts the texts alone, on any machine; WHAT=take publishes here what was handed over in OUT

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 
@@ -43,7 +44,10 @@ def main(command: list[str]) -> int:
         print("stopped: the same command goes on where it was", file=sys.stderr)
         end(psutil.Process(process.pid))
         return 130
-    return process.wait()
+    code, logs = process.wait(), sorted(Path(".snakemake/log").glob("*.log"))
+    if code and logs:
+        print(f"stopped; the workflow's own log: {logs[-1]}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

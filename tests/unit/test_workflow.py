@@ -118,3 +118,26 @@ def test_a_signal_ends_a_command_with_all_that_it_started(sign, how, tmp_path):
 
 def test_a_command_that_ends_by_itself_keeps_its_exit_code():
     assert interruptible("sh", "-c", "exit 7").wait(60) == 7
+
+
+def test_make_told_to_end_ends_all_that_it_started(tmp_path):
+    """As schedulers and containers tell it: SIGTERM, to make alone."""
+    bin_folder = tmp_path / "venv" / "bin"
+    bin_folder.mkdir(parents=True)
+    (bin_folder / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (bin_folder / "snakemake").write_text(f"#!/bin/sh\nsleep 61 & echo $! > {tmp_path}/child; wait\n")
+    for name in ("python", "snakemake"):
+        (bin_folder / name).chmod(0o755)
+    for stamp in ("ready", "pretrained"):
+        (tmp_path / "venv" / stamp).touch()
+    made = subprocess.Popen(["make", "study", f"VENV={tmp_path / 'venv'}"], cwd=study.ROOT, start_new_session=True)
+    for _ in range(600):
+        if (tmp_path / "child").exists() and (tmp_path / "child").read_text():
+            break
+        time.sleep(0.1)
+    child = psutil.Process(int((tmp_path / "child").read_text()))
+    started = time.monotonic()
+    made.terminate()
+    made.wait(60)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    assert time.monotonic() - started < 10
