@@ -1,6 +1,9 @@
 """The house: rooms import one way, no circle, no private name of another file, no import inside a function."""
 
 import ast
+import os
+import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -64,3 +67,11 @@ def test_a_circle_is_seen(tmp_path, text):
     found = list(imports(tmp_path))
     assert circle(found)
     assert any(names.startswith("_") and inside for *_, names, inside in found) == ("_x" in text)
+
+
+@pytest.mark.parametrize(("first", "policy", "late"), [("", "PASSIVE", False), ("import torch; ", "None", True)])
+def test_waiting_threads_sleep_where_helpers_come_before_torch(first, policy, late):
+    code = f"{first}import os; os.getloadavg = lambda: (2, 2, 2); import helpers; print(os.environ.get('OMP_WAIT_POLICY'))"
+    free = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=study.ROOT, env=free, capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == policy and ("OMP_WAIT_POLICY=PASSIVE" in done.stderr) == late
