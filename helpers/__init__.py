@@ -4,7 +4,7 @@ import os
 import sys
 
 LATE = (
-    "helpers was imported after torch: threads that wait keep a core busy, which is slow beside other work. Import helpers first,"
+    "helpers was imported after torch: threads that wait keep a core busy, slow beside other work. Import helpers first,"
     " or set OMP_WAIT_POLICY=PASSIVE before Python starts."
 )
 if "torch" not in sys.modules:
