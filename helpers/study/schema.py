@@ -52,7 +52,7 @@ Span = Annotated[str, _among("A mention is not linked by its {} subword(s): choo
 Layers = Annotated[str, _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")]
 InjectedRows = Annotated[str, _among(
     "There are no rows {} of coreference: choose from", "selection", "where", "matrices", "quality", "inference", "training",
-    "masks", "controls", "settings",
+    "masks", "controls",
 )]  # fmt: skip
 
 
@@ -322,9 +322,6 @@ class Coreference(Block):
         default=[0.5], description="Factors on the steps of further training in which heads are ranked."
     )
     masks: Amount = Field(default=3, description="Random draws of each number of heads that are off; 0 for none.")
-    masked: list[Count] = Field(
-        default=[1, 3], description="Numbers of heads that are off in models of every training setting."
-    )
     parts: list[InjectedRows] = Field(
         default=["selection", "where", "matrices", "quality", "inference", "training", "masks"],
         description="Rows of summarization beside the main ones.",

@@ -74,8 +74,8 @@ def truth(corpus: Mapping[str, Any], links: str) -> str:
     return "gold" if corpus["corpus"] == "controlled" else links
 
 
-def shown(links: str) -> str:
-    """What clusters (`clusters_of`) are called in tables: a resolver's name with that of the file or model that it reads."""
+def links_name(links: str) -> str:
+    """The name of clusters (`clusters_of`) in tables: a resolver's, with that of the file or model that it reads."""
     name, plus, change = links.partition("+")
     kind, colon, detail = name.partition(":")
     return kind + (f" ({Path(detail.rpartition(':')[2]).name})" if colon else "") + plus + change
@@ -119,13 +119,6 @@ class Rows:
         for name, value in (("steps", steps), ("further", more), ("probe", self.chosen["probe"])):
             if value < 1:
                 raise StudyError(f"The setting {name!r} of coreference must be 1 or more, not {value}.")
-        if self.block["denoising"] and self.block["piece"] < 2:
-            raise StudyError(f"Holes cannot be made in pieces of {self.block['piece']} tokens: raise 'piece' to 2 or more.")
-        if not self.chosen["mixed"]:
-            raise StudyError("The setting 'mixed' of coreference is empty: name a part of the layers, such as upper.")
-        if self.chosen["matrix"] not in matrices.FORMS:
-            known = ", ".join(matrices.FORMS)
-            raise StudyError(f"There is no coreference matrix {self.chosen['matrix']!r}: choose from {known}.")
         for links in (self.block["links"], *self.chosen["resolvers"], *self.chosen["written"]):
             change = links.partition("+")[2]
             if change not in ("", "shuffled") and not re.fullmatch(r"corrupt:(0|1|0?\.\d+|[01]\.0*)", change):
@@ -226,7 +219,7 @@ class Rows:
 
     def given(self, links: str) -> dict[str, dict]:
         """Other clusters, in training and writing."""
-        return {f"{MAIN}, {shown(links)}": row(self.tuned(self.injected({"links": links})))}
+        return {f"{MAIN}, {links_name(links)}": row(self.tuned(self.injected({"links": links})))}
 
     def no_links(self) -> dict[str, dict]:
         """A matrix that says nothing: every token looks at itself."""
@@ -253,7 +246,7 @@ class Rows:
         tuned = self.tuned(self.injected())
         by = self.block["links"]
         for name in (f"{by}+shuffled", "none", *self.chosen["written"]):
-            found[f"{MAIN}, written with {shown(name)}"] = row(tuned, self.injected({"links": name}))
+            found[f"{MAIN}, written with {links_name(name)}"] = row(tuned, self.injected({"links": name}))
         found[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
         return found
 
@@ -268,17 +261,6 @@ class Rows:
             steps = max(1, round(factor * self.further["steps"]))
             changed = {"steps": steps, "warmup": max(1, steps // 10), "evaluate_every": max(1, steps // 2)}
             found[f"steps x {factor:g}"] = row(self.tuned(**changed))
-        return found
-
-    def settings(self) -> dict[str, dict]:
-        """The lowest and the highest heads off at inference in the model of every training setting, by its own ranking."""
-        found = {}
-        for name, one in {PLAIN: row(self.plain()), **self.training()}.items():
-            for order in matrices.ORDERS[:2]:
-                for number in self.chosen["masked"]:
-                    masked = self.masked(order=order, count=number)
-                    masked["heads"] |= {"ranking": one["run"]}
-                    found[f"{name}: {order}, {number} a layer"] = row(one["run"], masked)
         return found
 
     def masks(self) -> dict[str, dict]:
@@ -296,7 +278,7 @@ class Rows:
         return found
 
 
-PARTS = ("selection", "where", "matrices", "quality", "inference", "training", "masks", "controls", "settings")
+PARTS = ("selection", "where", "matrices", "quality", "inference", "training", "masks", "controls")
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
@@ -307,15 +289,13 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str =
     Raises
     ------
     StudyError
-        If there is no such part, or a setting makes no sense.
+        If a setting makes no sense.
     """
     if not settings["coreference"][subjects.setting(kind)]["steps"]:
         return {}
     rows = Rows(settings, kind, seed, checkpoint=checkpoint)
     found = {"main": rows.main()}
     for part in settings["coreference"]["parts"] if kind == subjects.SUMMARIZATION else ():
-        if part not in PARTS:
-            raise StudyError(f"There are no rows {part!r} of coreference: choose from {', '.join(PARTS)}.")
         found[part] = getattr(rows, part)()
     seeds, alone = (settings["coreference"][name] for name in ("seeds", "alone"))
     for more in range(1, max(seeds, alone if kind == subjects.SUMMARIZATION else 0)):
@@ -323,62 +303,6 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str =
         main = again.main() | (again.controls() if "controls" in found else {})
         found[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
     return found
-
-
-def moved(parts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
-    """Rows of `rows_of` whose injected heads are ranked in the trained model too, by name.
-
-    The main ones, and as controls for the lowest heads those with a matrix that says nothing: shuffled links, or none at all
-    (each token itself).
-    """
-    found = {name: one for name, one in parts["main"].items() if (one["run"].get("control") or {}).get("form") == INJECTED}
-    others = {name: one for part in ("quality", "matrices", "controls") for name, one in parts.get(part, {}).items()}
-    for name, one in others.items():
-        if one["run"]["control"]["links"] == "none" or one["run"]["control"]["links"].endswith("+shuffled"):
-            found[name] = one
-    return found
-
-
-def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
-    """What is read of injection: every stage of every row, what the rows' models put out, and rankings of heads.
-
-    Those are the ones that heads are chosen by, and of summarization those of all models without a control and, under their
-    own, of those that `moved` says.
-    """
-    beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
-    for kind in TASKS:
-        parts = rows_of(settings, kind, seed, checkpoint if kind == subjects.SUMMARIZATION else "")
-        ranked_after = moved(parts) if kind == subjects.SUMMARIZATION and parts else {}
-        for part, rows in parts.items():
-            if kind == subjects.TRANSLATION and part != "main":
-                continue  # nobody reads further seeds of it
-            for name, one in rows.items():
-                made = run(one["run"], f"{kind}: {name}, {part}")
-                yield from reversed([run(stage, f"{made.label}, stage {stage['stage']}") for stage in stages(one["run"])])
-                yield outputs.recipe(made, beam, one.get("control"))
-                own = one["run"].get("control")
-                if "heads" in (control := one.get("control", own) or {}):
-                    yield ranked_for(control["heads"])
-                if kind == subjects.SUMMARIZATION and not own:
-                    yield ranked(one["run"], probe)
-                elif name in ranked_after:  # have these come to matter?
-                    yield ranked(one["run"], probe, None, own)
-
-
-def made_of(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
-    """The rows of summarization (`rows_of`), all that is read of which is made.
-
-    Raises
-    ------
-    StudyError
-        If something of it is neither in the store nor published, or the profile has no such rows.
-    """
-    parts = rows_of(settings, subjects.SUMMARIZATION, seed)
-    missing = [one.label for one in recipes(settings, seed) if not one.made()] if parts else ["any row"]
-    if missing:
-        more = f" and {len(missing) - 1} more" * (len(missing) > 1)
-        raise StudyError(f"Not made: {missing[0]}{more}; first run make study ONLY=05 with the same settings.")
-    return parts
 
 
 def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -593,12 +517,6 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
         raise StudyError(f"Heads are not chosen by {by!r}: write importance, probing or given.")
     scores = _read(ranked_for(wanted))[by]
     return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
-
-
-def likeness(one: Mapping[str, Any]) -> pd.Series:
-    """How much like the matrix the heads of a row chosen by probing attend (`matrices.probing`), on (kind, layer, head)."""
-    wanted = one["run"]["control"]["heads"]
-    return _read(ranked_for(wanted)).probing[addresses(wanted)]
 
 
 def ranking(
