@@ -435,9 +435,9 @@ def rises(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def rises_by_model(rises: pd.DataFrame) -> pd.DataFrame:
-    """`rises` as points: row, layer, model ("before training", "after"), value, low, high."""
+    """`rises` as points: row, layer, model ("without injection", "with it"), value, low, high."""
     parts = []
-    for name, model in {"before": "before training", "after": "after"}.items():
+    for name, model in {"before": "without injection", "after": "with it"}.items():
         columns = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
         parts.append(rises[["row", "layer", *columns]].rename(columns=columns).assign(model=model))
     return pd.concat(parts, ignore_index=True)

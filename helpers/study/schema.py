@@ -204,7 +204,7 @@ class InjectedTask(Task):
     checkpoint: str = Field(default="", description='Pretrained model to start from, by Hub name or folder; "" for none.')
     denoising: Amount = Field(default=1000, description="Steps of a warm-up that fills holes in the texts; 0 for none.")
     piece: int = Field(default=40, description="Tokens of a piece of text in which holes are filled.")
-    further: int = Field(default=400, description="Steps of further training, which every row takes from there.")
+    further: Count = Field(default=400, description="Steps of further training, which every row takes from there.")
     rate: Positive = Field(default=2e-3, description="Learning rate of further training at its peak.")
     betas: list[Share] = Field(
         default=[0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step."
@@ -302,7 +302,7 @@ class Coreference(Block):
     )
     matrix: Matrix = Field(default="full", description="Which mentions of a cluster attend to which.")
     span: Span = Field(default="first", description="Subwords by which a mention is linked: its first, or the whole.")
-    probe: int = Field(default=200, description="Dev texts on which heads are ranked.")
+    probe: Count = Field(default=200, description="Dev texts on which heads are ranked.")
     draws: Count = Field(default=2, description="Random draws of heads that are injected.")
     heads: list[Count] = Field(default=[1, 2, 4], description="Numbers of injected heads of a layer that are tried.")
     mixed: list[Layers] = Field(

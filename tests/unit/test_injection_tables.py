@@ -214,8 +214,8 @@ def test_injected_heads_before_and_after(parts):
     assert (table.rank_before == 3).all() and (table[table.row == MASKED].after == 0).all()  # the lowest of three
     means = injection.rises_by_model(injection.rises(table)).set_index(["row", "layer", "model"]).value
     lines = table[table.row == MAIN]
-    assert means[MAIN, 0, "after"] == pytest.approx(1000 * lines.loss_after.mean())
-    assert means[MAIN, 2, "before training"] == pytest.approx(1000 * lines.loss_before[lines.layer == 1].item())
+    assert means[MAIN, 0, "with it"] == pytest.approx(1000 * lines.loss_after.mean())
+    assert means[MAIN, 2, "without injection"] == pytest.approx(1000 * lines.loss_before[lines.layer == 1].item())
 
 
 def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():

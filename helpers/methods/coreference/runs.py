@@ -1,8 +1,9 @@
 """Runs of coreference injection: what is trained with which heads masked, injected or left alone, and where the result lies.
 
 A *run* is described by a spec: what it starts from (random weights, another run, a pretrained model), a training plan, and a
-*control*: what stands in the place of which heads while it trains and writes. A *row* of a table is a run with the control
-under which it writes: its own, or another at inference alone.
+*control*: what stands in the place of which heads while it trains and writes (`applied`). Before the task a run may fill holes
+in pieces of its texts (`helpers.corpora.infilling`). A *row* of a table is a run with the control under which it writes: its
+own, or another at inference alone.
 """
 
 from __future__ import annotations
@@ -32,36 +33,9 @@ PLAIN = "plain"
 MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
 MAIN = "injected, lowest"
 PROBED = "injected, probing"
-TASKS = (subjects.SUMMARIZATION, subjects.TRANSLATION)
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
-
-
-def run_spec(
-    corpus: Mapping[str, Any], plan: Mapping[str, Any], seed: int, stage: int, *, shape: Mapping[str, Any] | None = None,
-    start: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None, holes: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Everything that a run depends on.
-
-    Parameters
-    ----------
-    plan : mapping
-        As `helpers.runs.training.fit` takes it.
-    stage : int
-        Each stage sees the training text in an order of its own.
-    shape : mapping, optional
-        Of a model with random weights; or else
-    start : mapping, optional
-        A run, or a pretrained model (`helpers.runs.subjects.checkpoint_spec`).
-    control : mapping, optional
-        As `applied`.
-    holes : mapping, optional
-        ``{"share", "length"}``: to fill holes in pieces of the source texts (`helpers.corpora.infilling`) instead of the task.
-    """
-    known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
-    given = {"shape": shape, "start": start, "control": control, "holes": holes}
-    return known | {name: dict(value) for name, value in given.items() if value}
 
 
 def row(run: Mapping[str, Any], control: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -101,8 +75,6 @@ class Rows:
     def __init__(
         self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None, checkpoint: str = ""
     ) -> None:
-        if kind not in TASKS:
-            raise StudyError(f"Nothing is injected in {kind!r}: choose from {', '.join(TASKS)}.")
         self.chosen, self.kind, self.seed = settings["coreference"], kind, seed
         self.block = self.chosen[subjects.setting(kind)]
         self.checkpoint = checkpoint or self.block["checkpoint"]
@@ -116,9 +88,6 @@ class Rows:
         plan = settings["training"] | {name: self.block[name] for name in names}
         plan |= {"patience": 0, "average": 1, "cooldown": 0.0}
         steps, more = self.block["steps"], self.block["further"]
-        for name, value in (("steps", steps), ("further", more), ("probe", self.chosen["probe"])):
-            if value < 1:
-                raise StudyError(f"The setting {name!r} of coreference must be 1 or more, not {value}.")
         for links in (self.block["links"], *self.chosen["resolvers"], *self.chosen["written"]):
             change = links.partition("+")[2]
             if change not in ("", "shuffled") and not re.fullmatch(r"corrupt:(0|1|0?\.\d+|[01]\.0*)", change):
@@ -127,22 +96,25 @@ class Rows:
         self.further = plan | {"learning_rate": self.block["rate"], "steps": more, "warmup": max(1, more // 10)}
         self.further |= {"evaluate_every": max(1, more // 2), "cooldown": 0.5}
 
+    def spec(self, plan: Mapping[str, Any], stage: int, seed: int | None = None, **given: Any) -> dict[str, Any]:
+        """Everything that a run depends on, without what is given but empty; each stage has an order of the text of its own."""
+        known = {"corpus": dict(self.corpus), "training": dict(plan), "seed": seed or self.seed, "stage": stage}
+        return known | {name: dict(value) for name, value in given.items() if value}
+
     def base(self) -> dict[str, Any]:
         """What all rows start from: a pretrained model, or one trained on the task after a denoising warm-up, if any."""
         if self.checkpoint:
             return subjects.checkpoint_spec(self.checkpoint, self.corpus, self.seed)
         before, shape = self.block["denoising"], self.block["model"]
         if not before:
-            return run_spec(self.corpus, self.first, self.seed, 1, shape=shape)
+            return self.spec(self.first, 1, shape=shape)
         holes = {"share": 0.3, "length": self.block["piece"]}
         plan = self.first | {"steps": before, "evaluate_every": max(1, before // 3)}
-        warm = run_spec(self.corpus, plan, self.seed, 0, shape=shape, holes=holes)
-        return run_spec(self.corpus, self.first, self.seed, 1, start=warm)
+        return self.spec(self.first, 1, start=self.spec(plan, 0, shape=shape, holes=holes))
 
     def tuned(self, control: Mapping[str, Any] | None = None, seed: int | None = None, **plan: Any) -> dict[str, Any]:
         """A run of further training, all alike but for the control, and for what is given of the plan."""
-        plan = self.further | plan
-        return run_spec(self.corpus, plan, self.seed if seed is None else seed, 2, start=self.base(), control=control)
+        return self.spec(self.further | plan, 2, seed, start=self.base(), control=control)
 
     def plain(self) -> dict[str, Any]:
         """Further training without a control: on it heads are ranked."""
@@ -221,10 +193,6 @@ class Rows:
         """Other clusters, in training and writing."""
         return {f"{MAIN}, {links_name(links)}": row(self.tuned(self.injected({"links": links})))}
 
-    def no_links(self) -> dict[str, dict]:
-        """A matrix that says nothing: every token looks at itself."""
-        return {f"{MAIN}, no links": row(self.tuned(self.injected({"links": "none"})))}
-
     def quality(self) -> dict[str, dict]:
         """Other clusters, in training and writing: the true ones corrupted to several degrees, shuffled ones, a resolver's."""
         by, found = self.block["links"], {}
@@ -236,7 +204,9 @@ class Rows:
     def controls(self) -> dict[str, dict]:
         """What tells coreference in underused heads from less: shuffled links, none, heads by probing; and the true links."""
         by = self.block["links"]
-        found = self.given(f"{by}+shuffled") | self.no_links() | {PROBED: row(self.tuned(self.injected(by="probing")))}
+        found = self.given(f"{by}+shuffled")
+        found[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
+        found[PROBED] = row(self.tuned(self.injected(by="probing")))
         return found | (self.given(self.truth) if self.truth != by else {})
 
     def inference(self) -> dict[str, dict]:
@@ -276,9 +246,6 @@ class Rows:
                     if number < count or self.checkpoint or (order == "lowest" and not draw):  # all heads are all heads
                         found[name] = row(plain, self.masked(order=order, count=number, draw=draw))
         return found
-
-
-PARTS = ("selection", "where", "matrices", "quality", "inference", "training", "masks", "controls")
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
