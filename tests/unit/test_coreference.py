@@ -88,22 +88,7 @@ def test_matrices_of_random_clusters_are_those_of_the_definition(form, longest):
     assert torch.equal(turned, FAST[form]([[0, 2, 5]], 6)) == (form == "full")  # to chains the order of mentions matters
 
 
-def test_arcs_go_both_ways():
-    rng = np.random.default_rng(2)
-    for _ in range(40):
-        length = int(rng.integers(1, 12))
-        pairs = rng.integers(0, length, (int(rng.integers(0, 12)), 2)).tolist()  # some twice, some of a token with itself
-        found = coreference.matrices.batched([coreference.matrices.arcs(map(tuple, pairs), length)], length)[0]
-        np.testing.assert_array_equal(found, single(slow.arcs(pairs, length)))
-
-
 WORD_IDS = [0, 1, 1, 2, 3, 3, 3, 4, 5, -1]
-
-
-def test_mentions_over_words_become_mentions_over_subwords():
-    clusters = [((0, 1), (3, 5)), ((1, 3), (5, 6))]
-    assert coreference.tokens_of(clusters, WORD_IDS) == ([[[0], [4]], [[1], [8]]], 0)
-    assert coreference.tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [4, 5, 6, 7]], [[1, 2, 3], [8]]], 0)
 
 
 def test_of_mentions_in_mentions_the_shortest_takes_its_subwords_first():
@@ -120,17 +105,6 @@ def test_mentions_beyond_the_cut_are_counted_and_lone_ones_gone():
     assert coreference.tokens_of([((0, 1), (2, 5))], cut, "whole") == ([[[0], [3, 4]]], 0)  # what is left stands for it
     assert coreference.tokens_of(clusters, [-1]) == ([], 7)
     assert coreference.tokens_of([((0, 1),)], WORD_IDS) == ([], 0)  # alone without a cut: nothing was dropped
-
-
-def test_links_are_found_whatever_the_batch():
-    batch = tiny_batch("bart")
-    ids, mask, links = batch["input_ids"], batch["attention_mask"], links_for(batch)
-    expected = torch.tensor(widened("full"))
-    for rows in ([2, 0, 1], [1], [2, 2, 0, 2]):
-        assert torch.equal(links.matrices(ids[rows].to(torch.int32), mask[rows].bool()), expected[rows])
-    wide = links.matrices(torch.nn.functional.pad(ids, (0, 3)), torch.nn.functional.pad(mask, (0, 3)))
-    np.testing.assert_array_equal(wide, single(widened("full", 10)))
-    assert torch.equal(links.matrices(ids[:1]), expected[:1])  # no mask: no padding
 
 
 def test_of_texts_of_the_same_tokens_the_first_counts():

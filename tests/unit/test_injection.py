@@ -6,9 +6,9 @@ import pytest
 import torch
 from transformers import BartForConditionalGeneration
 
-from helpers import corpora, heads, measures, models, study
+from helpers import corpora, heads, measures
 from helpers.corpora import clusters as clustering
-from helpers.corpora import infilling, resolvers
+from helpers.corpora import resolvers
 from helpers.measures.worth import leave_one_out
 from helpers.methods import coreference
 from helpers.methods.coreference.runs import MAIN, PLAIN, applied, links_of
@@ -65,17 +65,6 @@ def as_links(texts):
         places = np.nonzero(matrix)
         links.add(ids, coreference.matrices.Sparse(*places, matrix[places], len(ids)))
     return links
-
-
-def test_all_rows_share_base_and_plain_model():
-    parts = tiny_injection.rows()
-    for part, rows in parts.items():
-        plain = parts[part if "seed" in part else "main"][PLAIN]["run"]
-        for name, one in rows.items():
-            controls = [control for control in (one["run"].get("control"), one.get("control")) if control]
-            assert one["run"]["start"] == plain["start"], name
-            assert all(control["heads"]["ranking"] == plain for control in controls if "heads" in control), name
-            assert part != "masks" or (one["run"] == plain and one["control"]["form"] == "masked"), name
 
 
 @pytest.mark.parametrize(("form", "span", "links", "change"), [
@@ -162,23 +151,6 @@ def test_a_control_at_inference_alone(plan):
     assert coreference.runs.written(one, "test", 1) != coreference.runs.written(plain, "test", 1)
 
 
-@pytest.mark.parametrize("stage", [0, 1, 2])
-def test_each_stage_goes_on_from_the_one_before(tmp_path, stage):
-    run = list(coreference.runs.stages(tiny_injection.plan().plain()))[2 - stage]  # the last comes first
-    of = subjects.text_of(run)
-    batches, dev = of.epoch(400, 3 * SEED + stage, CPU), of.held_out(1600, None, CPU)
-    model = models.build_bart(run["shape"], of.source.size, SEED) if stage == 0 else coreference.runs.opened(run["start"])
-    if stage == 0:  # fills holes
-        hole = of.source.tokenizer.token_to_id("<unk>")
-        train, held = (infilling.pieces(data.source, 1, 16) for data in (of.train, of.dev))
-        batches = infilling.epochs(train, 0, 1, hole, 400, SEED, CPU, 0.3)
-        dev = list(infilling.epochs(held, 0, 1, hole, 400, 0, CPU, 0.3)(0))
-    history = training.fit(model, batches, dev, run["training"], tmp_path / "work", SEED)
-    stored = pd.read_csv(study.make(coreference.runs.run(run)) / "results" / "history.csv")
-    pd.testing.assert_frame_equal(stored.drop(columns="seconds"), history.drop(columns="seconds"))
-    assert same_weights(run, model)
-
-
 def test_in_translation_every_word_is_linked_with_its_head():
     plan = tiny_injection.plan(kind=subjects.TRANSLATION)
     run, of = plan.main()[MAIN]["run"], subjects.text_of(plan.plain())
@@ -189,10 +161,7 @@ def test_in_translation_every_word_is_linked_with_its_head():
         pairs = [(words.index(word), words.index(head)) for word, head in enumerate(pair.heads) if head >= 0]
         assert len(pairs) == len(pair.words) - 1  # all but the root
         np.testing.assert_array_equal(links.matrices(torch.tensor([ids]))[0], torch.tensor(slow.arcs(pairs, len(ids))))
-    assert dropped == 0 and run["start"] == plan.plain()["start"]
-    table = pd.read_csv(study.make(coreference.runs.run(run)) / "results" / "heads.csv")
-    assert list(table.itertuples(index=False, name=None)) == lowest(plan.plain())
-    assert len(coreference.runs.written(plan.main()[MAIN], "test", 1)) == 8
+    assert dropped == 0 and len(coreference.runs.written(plan.main()[MAIN], "test", 1)) == 8
 
 
 @pytest.mark.parametrize("links", ["gold+shuffle", "gold+corrupt:1.5"])
