@@ -7,8 +7,7 @@ A row is a training run, with what stands in the place of which heads while it t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,17 +37,7 @@ HEADS = {
 
 
 def summaries(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> dict[str, dict[str, Row]]:
-    """The rows of summarization by part and name; "seed N" has those of a further training.
-
-    Parameters
-    ----------
-    settings : mapping
-        As of `helpers.study.settings`; its block "coreference" says which parts there are.
-    seed : int
-        The first.
-    checkpoint : str
-        A pretrained BART to start from instead.
-    """
+    """The rows of summarization by part and name, as of `helpers.methods.coreference.runs.rows_of`."""
     return runs.rows_of(settings, subjects.SUMMARIZATION, seed, checkpoint)
 
 
@@ -163,10 +152,11 @@ class Board:
         """Whether it is known who does what in the texts."""
         return bool(self.dialogues and self.dialogues[0].events)
 
-    @property
+    @cached_property
     def dialogues(self) -> list[Dialogue]:
         """The dialogues of the test set; none where the task has other texts."""
-        return _dialogues(self.task.folder, self.split) if self.task.kind == subjects.SUMMARIZATION else []
+        path = corpora.file(self.task.folder, self.split, "dialogues")
+        return corpora.read_dialogues(path) if self.task.kind == subjects.SUMMARIZATION else []
 
     @property
     def metrics(self) -> list[str]:
@@ -211,11 +201,6 @@ def with_links(boards: Mapping[int, Board]) -> dict[int, Board]:
     return {seed: board for seed, board in boards.items() if MAIN in board.rows}
 
 
-@lru_cache(maxsize=4)
-def _dialogues(folder: Path, split: str) -> list[Dialogue]:
-    return corpora.read_dialogues(corpora.file(folder, split, "dialogues"))
-
-
 def right_people(texts: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndarray:
     """Events that each summary tells with the right people, such that the mean over texts is their share of all, percent."""
     counts = conversations.consistency(texts, dialogues)
@@ -255,7 +240,7 @@ def chosen_heads(one: Row) -> list[tuple[str, int, int]]:
     return runs.addresses(control["heads"]) if "heads" in control else []
 
 
-def over_seeds(boards: Mapping[int, Board], names: Iterable[str], against: str = PLAIN) -> pd.DataFrame:
+def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = PLAIN) -> pd.DataFrame:
     """Scores and changes over several trainings, each from weights of its own.
 
     Returns
@@ -263,7 +248,6 @@ def over_seeds(boards: Mapping[int, Board], names: Iterable[str], against: str =
     pandas.DataFrame
         row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals (nan for one); over.
     """
-    names = list(names)
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
     values = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "percent")}
     table = trainings.over_seeds(parts, ("row", "metric"), {"value": ("value", "low", "high")} | values)
@@ -330,12 +314,6 @@ def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame
         for kind in conversations.PRONOUNS:
             table[kind] = table.row.map({name: share[kind] for name, share in shares.items()})
     return table
-
-
-def by_group(board: Board, groups: Mapping[str, Rows]) -> pd.DataFrame:
-    """`scores` of the main row and those of several groups, which "group" tells apart."""
-    parts = [scores(board, [MAIN, *rows]).assign(group=group) for group, rows in groups.items() if rows]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 # --- dialogues -------------------------------------------------------------------------------------------------------
@@ -432,15 +410,6 @@ def rises(table: pd.DataFrame) -> pd.DataFrame:
     scaled = pd.concat([scaled.assign(layer=0), scaled])
     means = trainings.over_seeds(scaled, ("row", "layer"), {name: (name, f"{name}_low", f"{name}_high") for name in names})
     return means.reset_index().assign(over=intervals.TRAININGS)
-
-
-def rises_by_model(rises: pd.DataFrame) -> pd.DataFrame:
-    """`rises` as points: row, layer, model ("without injection", "with it"), value, low, high."""
-    parts = []
-    for name, model in {"before": "without injection", "after": "with it"}.items():
-        columns = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
-        parts.append(rises[["row", "layer", *columns]].rename(columns=columns).assign(model=model))
-    return pd.concat(parts, ignore_index=True)
 
 
 def matter_more(table: pd.DataFrame) -> pd.DataFrame:

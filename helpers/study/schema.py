@@ -198,7 +198,7 @@ class Today(GroupedTask):
 
 
 class InjectedTask(Task):
-    """A task of coreference; all its rows start from one model. Counts are checked by helpers.methods.coreference.runs."""
+    """A task of coreference; all its rows start from one model."""
 
     links: str = Field(default="gold", description="Whose clusters are injected: a resolver of helpers/corpora/resolvers.py.")
     checkpoint: str = Field(default="", description='Pretrained model to start from, by Hub name or folder; "" for none.')

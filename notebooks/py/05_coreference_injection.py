@@ -155,8 +155,8 @@ with torch.no_grad():
 #
 # The trained summarizer is trained a little more, with links in the least important head of each layer. We do this with
 # true links, with the resolver's, with shuffled ones, and with none, where each token looks at itself. *Events* is the
-# share of what happened that the summary tells of the right people. It takes about six minutes; as printed the result is
-# kept with the project, and a change of any line trains it anew.
+# share of what happened that the summary tells of the right people. It takes five to ten minutes; as printed the result
+# is kept with the project, and a change of any line trains it anew.
 
 # %%
 from helpers.corpora import tokens
@@ -342,9 +342,12 @@ for place in (injection.best_example(board, runs.MAIN), injection.best_example(b
 after = injection.before_after(boards, list(injection.ranked_after(parts)), plan["probe"])
 run.table(measured.from_one(after), "before_after")
 rises = run.table(injection.rises(after), "rises")
-points = injection.labelled(injection.rises_by_model(rises[rises.layer == 0]), board.rows)
+points, means = [], injection.labelled(rises[rises.layer == 0], board.rows)  # of layers
+for when, model in {"before": "without injection", "after": "with it"}.items():
+    columns = {when: "value", f"{when}_low": "low", f"{when}_high": "high"}
+    points.append(means[["choice", "links", *columns]].rename(columns=columns).assign(model=model))
 label = "rise of the loss with one head off, 0.001 nats a token"
-figure = plots.dots(points, "links", "value", series="model", group="choice", label=label)
+figure = plots.dots(pd.concat(points), "links", "value", series="model", group="choice", label=label)
 run.figure(figure, "before_after", "How much heads matter without links and with links in them.", table="rises")
 
 # %% [markdown]
@@ -410,10 +413,10 @@ if "quality" in parts:
 from IPython.display import display
 
 layers = {name: one for name, one in parts["main"].items() if injection.labels(one)["method"] == "layers mixed"}
-layers, forms = parts.get("where", {}) | layers, parts.get("matrices", {})
-where = injection.by_group(board, {"heads and layers": layers, "matrices": forms})
-if len(where):
-    run.table(where, "where", resamples=repeats)
+groups = {"heads and layers": parts.get("where", {}) | layers, "matrices": parts.get("matrices", {})}
+if "where" in parts:
+    where = [injection.scores(board, [runs.MAIN, *rows]).assign(group=group) for group, rows in groups.items()]
+    where = run.table(pd.concat(where, ignore_index=True), "where", resamples=repeats)
     where = injection.labelled(where[where.metric == "ROUGE-1"], board.rows).drop_duplicates("row").set_index("method")
     columns = ["layers", "count", "matrix", "span", "links", "change", "change_low", "change_high"]
     display(where[columns].rename(columns={"count": "heads a layer"}).round(1))
@@ -517,4 +520,4 @@ claims.show(run)
 # - In *From a dialogue to a matrix*: write `by` for `truth` in the line of `clusters`, and see the resolver's matrix. At
 #   once.
 # - In *Putting the matrix into a head*: write `idle[0]` for `idle[-1]`, the head of the first layer. At once.
-# - In `train_with_links`: write `"adjacent"` for `"full"`. Six minutes.
+# - In `train_with_links`: write `"adjacent"` for `"full"`. Five to ten minutes.

@@ -132,7 +132,6 @@ def test_changes_over_seeds_are_each_against_the_model_of_the_same_weights(parts
     np.testing.assert_allclose(back.change[:3], -line.change[:3])
     one = injection.against_controls({1: boards[1]}, [PLAIN], row=MIXED).set_index("metric")
     np.testing.assert_allclose(one.change.iloc[:3], each[0])
-    assert set(one.seeds) == {1} and (one.change_low <= one.change_high).all()
 
 
 ONE = "# Aunt May : I lost it # Tom : my hat ? you did"
@@ -192,10 +191,9 @@ def test_injected_heads_before_and_after(parts):
                 row = (getattr(line, when), getattr(line, f"loss_{when}"), getattr(line, f"rank_{when}"))
                 assert row == (layer.importance[line.head], layer.loss[line.head], larger + 1)
     assert (table.rank_before == 3).all() and (table[table.row == MASKED].after == 0).all()  # the lowest of three
-    means = injection.rises_by_model(injection.rises(table)).set_index(["row", "layer", "model"]).value
-    lines = table[table.row == MAIN]
-    assert means[MAIN, 0, "with it"] == pytest.approx(1000 * lines.loss_after.mean())
-    assert means[MAIN, 2, "without injection"] == pytest.approx(1000 * lines.loss_before[lines.layer == 1].item())
+    means, lines = injection.rises(table).set_index(["row", "layer"]), table[table.row == MAIN]
+    assert means.after[MAIN, 0] == pytest.approx(1000 * lines.loss_after.mean())
+    assert means.before[MAIN, 2] == pytest.approx(1000 * lines.loss_before[lines.layer == 1].item())
 
 
 def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():

@@ -9,7 +9,6 @@ own, or another at inference alone.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
@@ -88,10 +87,6 @@ class Rows:
         plan = settings["training"] | {name: self.block[name] for name in names}
         plan |= {"patience": 0, "average": 1, "cooldown": 0.0}
         steps, more = self.block["steps"], self.block["further"]
-        for links in (self.block["links"], *self.chosen["resolvers"], *self.chosen["written"]):
-            change = links.partition("+")[2]
-            if change not in ("", "shuffled") and not re.fullmatch(r"corrupt:(0|1|0?\.\d+|[01]\.0*)", change):
-                raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled or +corrupt:RATE, from 0 to 1.")
         self.first = plan | {"steps": steps, "evaluate_every": max(1, steps // 3)}
         self.further = plan | {"learning_rate": self.block["rate"], "steps": more, "warmup": max(1, more // 10)}
         self.further |= {"evaluate_every": max(1, more // 2), "cooldown": 0.5}
@@ -159,35 +154,35 @@ class Rows:
 
     def selection(self) -> dict[str, dict]:
         """Other heads: chosen by probing as in 2021, further random draws, the same heads masked."""
-        found = {PROBED: row(self.tuned(self.injected(by="probing")))}
-        found |= {"masked, highest": row(self.tuned(self.masked(order="highest")))}
+        rows = {PROBED: row(self.tuned(self.injected(by="probing")))}
+        rows |= {"masked, highest": row(self.tuned(self.masked(order="highest")))}
         for draw in range(1, self.chosen["draws"]):
-            found[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
-        return found
+            rows[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
+        return rows
 
     def where(self) -> dict[str, dict]:
         """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere."""
-        found = {}
+        rows = {}
         for part in matrices.PARTS[1:]:
-            found[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
+            rows[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
         for count in self.chosen["heads"]:
             if count > 1:
-                found[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
+                rows[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
         for part in self.chosen["mixed"][1:]:
-            found[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
-        return found
+            rows[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
+        return rows
 
     def matrices(self) -> dict[str, dict]:
         """Other matrices from the same clusters, and matrices that say nothing: everyone alone, shuffled mentions."""
-        found = {}
+        rows = {}
         for form in matrices.FORMS:
             if form != self.chosen["matrix"]:
-                found[f"injected, lowest, {form} links"] = row(self.tuned(self.injected({"matrix": form})))
+                rows[f"injected, lowest, {form} links"] = row(self.tuned(self.injected({"matrix": form})))
         for span in matrices.SPANS:
             if span != self.chosen["span"]:
-                found[f"injected, lowest, {span} spans"] = row(self.tuned(self.injected({"span": span})))
-        found["injected, lowest, no links"] = row(self.tuned(self.injected({"links": "none"})))
-        return found
+                rows[f"injected, lowest, {span} spans"] = row(self.tuned(self.injected({"span": span})))
+        rows["injected, lowest, no links"] = row(self.tuned(self.injected({"links": "none"})))
+        return rows
 
     def given(self, links: str) -> dict[str, dict]:
         """Other clusters, in training and writing."""
@@ -195,81 +190,76 @@ class Rows:
 
     def quality(self) -> dict[str, dict]:
         """Other clusters, in training and writing: the true ones corrupted to several degrees, shuffled ones, a resolver's."""
-        by, found = self.block["links"], {}
+        by, rows = self.block["links"], {}
         others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]] + [f"{by}+shuffled"]
         for links in (*others, *(name for name in (*self.chosen["resolvers"], self.truth) if name != by)):
-            found |= self.given(links)
-        return found
+            rows |= self.given(links)
+        return rows
 
     def controls(self) -> dict[str, dict]:
         """What tells coreference in underused heads from less: shuffled links, none, heads by probing; and the true links."""
         by = self.block["links"]
-        found = self.given(f"{by}+shuffled")
-        found[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
-        found[PROBED] = row(self.tuned(self.injected(by="probing")))
-        return found | (self.given(self.truth) if self.truth != by else {})
+        rows = self.given(f"{by}+shuffled")
+        rows[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
+        rows[PROBED] = row(self.tuned(self.injected(by="probing")))
+        return rows | (self.given(self.truth) if self.truth != by else {})
 
     def inference(self) -> dict[str, dict]:
         """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
-        found = {"injected at inference": row(self.plain(), self.injected())}
-        found["injected at inference, highest"] = row(self.plain(), self.injected(order="highest"))
+        rows = {"injected at inference": row(self.plain(), self.injected())}
+        rows["injected at inference, highest"] = row(self.plain(), self.injected(order="highest"))
         tuned = self.tuned(self.injected())
         by = self.block["links"]
         for name in (f"{by}+shuffled", "none", *self.chosen["written"]):
-            found[f"{MAIN}, written with {links_name(name)}"] = row(tuned, self.injected({"links": name}))
-        found[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
-        return found
+            rows[f"{MAIN}, written with {links_name(name)}"] = row(tuned, self.injected({"links": name}))
+        rows[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
+        return rows
 
     def training(self) -> dict[str, dict]:
         """Other training settings: is the ranking of heads the same?"""
-        found = {}
+        rows = {}
         for seed in range(1, self.chosen["orders"] + 1):
-            found[f"other order {seed}"] = row(self.tuned(seed=1000 * self.seed + seed))
+            rows[f"other order {seed}"] = row(self.tuned(seed=1000 * self.seed + seed))
         for factor in self.chosen["paces"]:
-            found[f"learning rate x {factor:g}"] = row(self.tuned(learning_rate=factor * self.further["learning_rate"]))
+            rows[f"learning rate x {factor:g}"] = row(self.tuned(learning_rate=factor * self.further["learning_rate"]))
         for factor in self.chosen["lengths"]:
             steps = max(1, round(factor * self.further["steps"]))
             changed = {"steps": steps, "warmup": max(1, steps // 10), "evaluate_every": max(1, steps // 2)}
-            found[f"steps x {factor:g}"] = row(self.tuned(**changed))
-        return found
+            rows[f"steps x {factor:g}"] = row(self.tuned(**changed))
+        return rows
 
     def masks(self) -> dict[str, dict]:
         """1 to all heads a layer off at inference: the lowest, the highest, random ones."""
         count = self.block["model"]["heads"]
         if self.checkpoint:
             count = self.chosen["most"] or count
-        plain, found = self.plain(), {}
+        plain, rows = self.plain(), {}
         for number in range(1, count + 1):
             for order in matrices.ORDERS:
                 for draw in range(self.chosen["masks"] if order == "random" else 1):
                     name = f"{order}{f' {draw + 1}' if draw else ''}, {number} a layer"
                     if number < count or self.checkpoint or (order == "lowest" and not draw):  # all heads are all heads
-                        found[name] = row(plain, self.masked(order=order, count=number, draw=draw))
-        return found
+                        rows[name] = row(plain, self.masked(order=order, count=number, draw=draw))
+        return rows
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
     """The rows of a task by part and name: "main", the profile's parts, and as "seed N" the main or plain ones of more seeds.
 
     There are none of a task with "steps" 0.
-
-    Raises
-    ------
-    StudyError
-        If a setting makes no sense.
     """
     if not settings["coreference"][subjects.setting(kind)]["steps"]:
         return {}
     rows = Rows(settings, kind, seed, checkpoint=checkpoint)
-    found = {"main": rows.main()}
+    parts = {"main": rows.main()}
     for part in settings["coreference"]["parts"] if kind == subjects.SUMMARIZATION else ():
-        found[part] = getattr(rows, part)()
+        parts[part] = getattr(rows, part)()
     seeds, alone = (settings["coreference"][name] for name in ("seeds", "alone"))
     for more in range(1, max(seeds, alone if kind == subjects.SUMMARIZATION else 0)):
         again = Rows(settings, kind, seed + more, seed, checkpoint)
-        main = again.main() | (again.controls() if "controls" in found else {})
-        found[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
-    return found
+        main = again.main() | (again.controls() if "controls" in parts else {})
+        parts[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
+    return parts
 
 
 def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
