@@ -122,3 +122,6 @@ GROUPED_OTHERS = pd.DataFrame.from_dict(
     orient="index",
     columns=["ROUGE-1", "ROUGE-2", "ROUGE-L", "perplexity"],
 )
+
+# Liu & Chen 2023, second-hand: what links in the heads that matter least gain over BART-large on SAMSum, in percent
+INJECTION = {"ROUGE-1": 1.6, "ROUGE-2": 2.0, "ROUGE-L": 2.1}

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from helpers import corpora, study
-from helpers.experiments import functions, pruning, relevance
+from helpers.experiments import functions, injection, pruning, relevance
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
 from helpers.methods import contest, coreference, grouping, l0
@@ -37,7 +37,7 @@ OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
-METHODS = [l0.runs, grouping.runs, *((one.runs, one.tables) for one in (coreference, contest))]  # now their recipes are known
+METHODS = [l0.runs, grouping.runs, coreference.runs, contest.runs, contest.tables]  # now their recipes are known
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -95,7 +95,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
             *map(Need, grouped.recipes(settings, seed, late)),
             *map(_need, starting),
         ],
-        "05_coreference_injection": [*map(Need, coreference.runs.recipes(settings, seed))],
+        "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
         "06_do_measures_agree": contests + matches + effects,
     }
 

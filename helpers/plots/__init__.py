@@ -1,6 +1,6 @@
-"""Figures of tidy tables: `curve`, `bars`, `grouped`, `dots`, `head_map`; special ones of each paper; `slider`."""
+"""Figures of tidy tables: `curve`, `bars`, `heat_map`, `grouped`, `dots`, `head_map`; special ones of each paper; `slider`."""
 
-from helpers.plots.basic import bars, curve, head_map, slider
+from helpers.plots.basic import bars, curve, head_map, heat_map, slider
 from helpers.plots.functions import grouped, looking, relations
 from helpers.plots.gates import gate_and_price, gates
 from helpers.plots.groups import by_groups, cosines
@@ -19,6 +19,7 @@ __all__ = [
     "gates",
     "grouped",
     "head_map",
+    "heat_map",
     "looking",
     "relations",
     "slider",

@@ -109,6 +109,54 @@ def bars(
 
 
 @redrawable
+def heat_map(
+    table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = "", label: str = "", columns: int = 3,
+    rising: bool = True, square: bool = False,
+):  # fmt: skip
+    """Cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row a cell: columns x, y and value; x and y are texts or numbers, in the table's order.
+    panel : str
+        A column whose values are drawn apart; one panel without it.
+    mark : str
+        A column of bool: cells with a dot.
+    label : str
+        Of the colours.
+    columns : int
+        Panels side by side, at most.
+    rising : bool
+        Whether the first y is at the bottom.
+    square : bool
+        Whether cells are square.
+    """
+    drawing.need(table, x, y, value, *filter(None, (panel, mark)))
+    titles = list(dict.fromkeys(table[panel])) if panel else [""]
+    places = {name: {cell: place for place, cell in enumerate(dict.fromkeys(table[name]))} for name in (x, y)}
+    room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
+    width = min((WIDTH - 0.8) / min(columns, len(titles)), 0.21 * len(places[x]) + room)
+    height = (width - room) / len(places[x]) * len(places[y]) + room if square else 0.21 * len(places[y]) + 0.75
+    figure, axes = drawing.grid(len(titles), columns, width, height, sharex=True, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table[panel] == title] if panel else table
+        cells = np.full((len(places[y]), len(places[x])), np.nan)
+        cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
+        drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
+        if mark:
+            dots = rows[rows[mark]]
+            axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
+        axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90 if square else 0, parse_math=False)
+        axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
+        axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")
+    if rising:
+        axes[0].invert_yaxis()
+    drawing.bar(figure, drawn, axes, label or value)
+    return figure
+
+
+@redrawable
 def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None = None, columns: int = 3):
     """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
 

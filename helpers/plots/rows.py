@@ -11,7 +11,7 @@ from helpers.drawing import redrawable
 @redrawable
 def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
-    level: float | None = 0.0, columns: int = 3,
+    level: float | None = 0.0, columns: int = 3, sharex: bool = True,
 ):  # fmt: skip
     """A dot with its interval for each row of a table, from top to bottom in the table's order.
 
@@ -32,6 +32,8 @@ def dots(
         Where a dotted vertical line is drawn.
     columns : int
         Panels side by side, at most.
+    sharex : bool
+        Whether panels have one scale.
 
     Returns
     -------
@@ -42,5 +44,5 @@ def dots(
     named = {"row": table[row], "value": table[value], "panel": ""}
     named |= {name: table[column] for name, column in given.items() if column}
     looks = drawing.looks(table[series]) if series else None
-    shared = {"columns": columns, "sharex": True} if panel else {}
+    shared = {"columns": columns, "sharex": sharex} if panel else {}
     return drawing.dot_panels(table.assign(**named), looks, level, label or value, **shared)[0]

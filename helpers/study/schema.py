@@ -52,7 +52,7 @@ Span = Annotated[str, _among("A mention is not linked by its {} subword(s): choo
 Layers = Annotated[str, _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")]
 InjectedRows = Annotated[str, _among(
     "There are no rows {} of coreference: choose from", "selection", "where", "matrices", "quality", "inference", "training",
-    "masks", "controls", "settings",
+    "masks", "controls",
 )]  # fmt: skip
 
 
@@ -198,13 +198,13 @@ class Today(GroupedTask):
 
 
 class InjectedTask(Task):
-    """A task of coreference; all its rows start from one model. Counts are checked by helpers.methods.coreference.runs."""
+    """A task of coreference; all its rows start from one model."""
 
     links: str = Field(default="gold", description="Whose clusters are injected: a resolver of helpers/corpora/resolvers.py.")
     checkpoint: str = Field(default="", description='Pretrained model to start from, by Hub name or folder; "" for none.')
     denoising: Amount = Field(default=1000, description="Steps of a warm-up that fills holes in the texts; 0 for none.")
     piece: int = Field(default=40, description="Tokens of a piece of text in which holes are filled.")
-    further: int = Field(default=400, description="Steps of further training, which every row takes from there.")
+    further: Count = Field(default=400, description="Steps of further training, which every row takes from there.")
     rate: Positive = Field(default=2e-3, description="Learning rate of further training at its peak.")
     betas: list[Share] = Field(
         default=[0.9, 0.98], min_length=2, max_length=2, description="Decay of Adam's two moments, a step."
@@ -302,7 +302,7 @@ class Coreference(Block):
     )
     matrix: Matrix = Field(default="full", description="Which mentions of a cluster attend to which.")
     span: Span = Field(default="first", description="Subwords by which a mention is linked: its first, or the whole.")
-    probe: int = Field(default=200, description="Dev texts on which heads are ranked.")
+    probe: Count = Field(default=200, description="Dev texts on which heads are ranked.")
     draws: Count = Field(default=2, description="Random draws of heads that are injected.")
     heads: list[Count] = Field(default=[1, 2, 4], description="Numbers of injected heads of a layer that are tried.")
     mixed: list[Layers] = Field(
@@ -322,9 +322,6 @@ class Coreference(Block):
         default=[0.5], description="Factors on the steps of further training in which heads are ranked."
     )
     masks: Amount = Field(default=3, description="Random draws of each number of heads that are off; 0 for none.")
-    masked: list[Count] = Field(
-        default=[1, 3], description="Numbers of heads that are off in models of every training setting."
-    )
     parts: list[InjectedRows] = Field(
         default=["selection", "where", "matrices", "quality", "inference", "training", "masks"],
         description="Rows of summarization beside the main ones.",

@@ -5,6 +5,8 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -14,20 +16,24 @@
 # %% [markdown]
 # # 5 · Can heads that hardly matter be given a job?
 #
-# [← grouped heads](04_grouped_heads.ipynb) · [do the measures agree? →](06_do_measures_agree.ipynb) ·
-# [all claims](../docs/results.md) · [figures](../figures/README.md)
+# [← notebook 4, grouped heads](04_grouped_heads.ipynb) · [notebook 6, do the measures agree? →](06_do_measures_agree.ipynb) ·
+# [all claims](../docs/results.md)
 #
-# Liu & Chen 2023 ([arXiv 2312.09541](https://arxiv.org/abs/2312.09541)).
+# Some attention heads can be switched off and nothing happens. Liu & Chen 2023 ([Picking the Underused
+# Heads](https://arxiv.org/abs/2312.09541)) give such heads of a summarizer of dialogues a job. In place of what the head
+# attends to they put a fixed matrix that links all mentions of one person, "Ann", "I", "she". Then they train on. We
+# could read only the abstract and accounts by others. These report that
 #
-# The paper gives underused heads of BART's encoder a fixed matrix of attention that links a person's mentions (*coreference
-# links*), said to improve summaries of dialogues. We know it second-hand.
+# - masking the least important heads costs about `0.5` %;
+# - with links in them summaries get better: ROUGE-1 by `1.6` %, ROUGE-2 by `2.0` % and ROUGE-L by `2.1` %;
+# - importance finds better heads for this than *probing*, which takes those that attend most like the matrix;
+# - afterwards these heads matter.
 #
-# *Gold* links come with generated dialogues; a *resolver*'s are guessed by our rules; *shuffled* ones join the same mentions at
-# random. *Plain* is the same training without injection. *ROUGE-1* is the overlap with the reference's words, *events* the
-# share of facts told with the right people. A head is *important* if the loss reacts to it; its *cost* is the rise of the loss
-# (in nats) without it.
+# We train a small BART on dialogues that we generate, so we know who is meant by every word. The links come from a
+# *resolver*, a program that guesses who is who, as in the paper. And we add what an experiment like this needs: true
+# links (*gold*), links between the wrong people (*shuffled*), no links, and links in other heads.
 
-# %% tags=["parameters"]
+# %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # the texts are settings of their own (coreference.summarization.text); kept for the notebooks' common face
 models = ""  # as corpus
@@ -35,428 +41,483 @@ pretrained = ""  # a BART checkpoint (Hub name or folder) to start from instead
 data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
 parser = "spacy"  # as corpus
 seed = 1
-overrides = ""  # settings to change, NAME=VALUE separated by spaces, such as coreference.matrix=adjacent
-output = ""  # where figures and tables go; empty: runs/PROFILE-CORPUS
-
-# %%
-from helpers import study
-from helpers.plan import sources
-
-run = study.begin("05_coreference_injection", globals())
-print(run.summary(), sources(run), sep="\n")
+overrides = ""  # settings to change, name and value joined by an equals sign, separated by spaces
+output = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd
 import torch
-from IPython.display import Markdown, display
-
-from helpers import drawing
-from helpers.measures.measured import from_one
-from helpers.measures.ranks import rank_agreement
+from helpers import drawing, papers, plots, study
+from helpers.experiments import injection
+from helpers.measures import measured, ranks
 from helpers.methods import coreference
-from helpers.methods.coreference import figures, said, tables
-from helpers.methods.coreference.runs import MAIN, PLAIN, PROBED
+from helpers.methods.coreference import runs
+from helpers.plan import sources
 from helpers.publish import claims
-from helpers.reading import folded, readable
-from helpers.runs import subjects
-from helpers.scores import intervals
-from helpers.study import layout
-from helpers.world import conversations
+run = study.begin("05_coreference_injection", globals())
+print(run.summary(), sources(run), sep="\n")
 
-drawing.style()
-plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
-parts = coreference.runs.rows_of(run.settings, subjects.SUMMARIZATION, seed, pretrained)
-boards = tables.boards(run.settings, parts, seed)
-board = boards[seed]
-folder, links = board.task.folder, plan["summarization"]["links"]
-truth = coreference.runs.truth(board.task.corpus, links)
-trained = {number: one for number, one in boards.items() if MAIN in one.rows}  # the main rows, from several weights
-names = list(dict.fromkeys(name for part in ("main", "selection", "controls") for name in parts.get(part, {})))
-again = [*parts["main"], *parts.get("controls", {})]  # the rows that were trained from several weights
-over = tables.over_seeds(trained, again) if len(trained) > 1 else tables.scores(board, names)
-behind = f"{len(trained)} trainings" if len(trained) > 1 else "one training"
-allowed = {one.id: one for one in claims.ledger()}["masking-free"].controlled.threshold / 100  # of ROUGE-1
-count = f"n = {len(board.task.pairs(board.split))} {'dialogues' if board.dialogues else 'texts'}"
-once = f"one of {len(boards)} trainings" if len(boards) > 1 else ""
+# %% [markdown]
+# ## From a dialogue to a matrix
+#
+# All rows of this notebook are described in one place: what is trained, from which weights, with what in which heads.
+# Here is a dialogue of the test set. Words with the same number stand for the same person or thing. The last line is the
+# summary that the model should write.
 
 # %%
-verdicts = claims.Box(run)
+drawing.style()
+plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
+parts = injection.summaries(run.settings, seed, pretrained)  # part -> row -> how it is trained, and how it writes
+boards = injection.boards(run.settings, parts, seed)  # training -> its rows, their summaries and scores
+board, by = boards[seed], plan["summarization"]["links"]  # "rule", our resolver
+plain = board.rows[runs.PLAIN]["run"]  # trained without injection
+truth = runs.truth(board.task.corpus, by)
+print(injection.example(board, truth, 0, []))
 
 # %% [markdown]
-# ## The method: a matrix stands where attention weights stood
-#
-# Our dialogues are generated, so we know who is meant by every word. Here is one of them. Words with the same number stand
-# for the same person; a person named once gets none. The last line is the summary that the model should write.
+# The numbers become attention weights. A mention attends alike to all mentions of its person, itself included, and every
+# other token attends to itself. `clusters` holds, for each person, the places of the tokens that stand for them.
 
-# %% jupyter={"source_hidden": true}
-pair, plain = board.task.pairs(board.split)[0], parts["main"][PLAIN]["run"]
-print(said.example(tables.marked(folder, board.split, truth, 0), pair.target, {}))
-tokens, ids, clusters = tables.linked_tokens(plain, board.split, truth, plan["span"], 0)
-
-# %% [markdown]
-# The numbers become a matrix of attention weights. A mention attends alike to all mentions of its person, and every other
-# token to itself. `clusters` holds, for each person, the places of the tokens that stand for them.
+# %%
+text, pair = board.task, board.task.pairs(board.split)[0]
+ids, words = text.source.encode(pair.source), text.source.word_ids(pair.source, pair.words)
+clusters, _ = coreference.tokens_of(runs.clusters_of(text.folder, board.split, truth)[0], words)  # from words to tokens
+clusters = [[token for mention in cluster for token in mention] for cluster in clusters]
 
 # %% tags=["method"]
-M = torch.eye(len(ids))  # a token that stands for nobody attends to itself
+M = torch.eye(len(ids))
 for cluster in clusters:
     for mention in cluster:
         M[mention] = 0
         M[mention, cluster] = 1 / len(cluster)
 
-torch.testing.assert_close(M, coreference.matrices.full_link(clusters, len(ids)), rtol=0, atol=0)  # the project's code
+print(study.compare(M, coreference.full_link(clusters, len(ids))))
 
-# %% jupyter={"source_hidden": true}
-mentions = sorted({place for cluster in clusters for place in cluster})[:40] or [0]
-run.figure(
-    figures.matrices([tokens[place] for place in mentions], {"M": M[mentions][:, mentions].numpy()}),
-    "matrices",
-    caption="The coreference matrix of one dialogue: its mentions, in order.",
-    takeaway="A blue square: the row's mention attends to the column's, itself included. Tokens between mentions are left out.",
-)
-
-# %% [markdown]
-# Injection puts this matrix in the place of one head's attention weights, in training as well as at inference. The head still
-# has its values and its part of the output projection, and the training that follows adapts them to the new weights.
-
-# %% jupyter={"source_hidden": true}
-run.figure(
-    figures.mechanism(),
-    "mechanism",
-    caption="What injection does to one of the least important heads: its attention weights are set, the rest is kept.",
-    takeaway="The head no longer compares queries with keys; it hands on the mean of the values at linked tokens.",
-)
-model = coreference.runs.opened(plain)
-importance = coreference.runs.ranking(plain, plan["probe"]).importance
+# %%
+pieces = text.source.pieces(ids)
+places = sorted(place for cluster in clusters for place in cluster)[:30] or [0]
+names = {place: f"{pieces[place].strip('▁')} ({place})" for place in places}
+cells = [(names[one], names[other], float(M[one, other])) for one in places for other in places]
+cells = pd.DataFrame(cells, columns=["from", "to", "weight"])
+figure = plots.heat_map(cells, "to", "from", "weight", rising=False, square=True)
+run.figure(figure, "matrices", "The coreference matrix of one dialogue: its mentions, with their places in the text.")
 
 # %% [markdown]
-# In code, two hooks do it; for your own models, in training too, `with heads.inject(model, {("encoder", 2, 3): M}):` does
-# (counted from zero; for batches M is a function; [how](../docs/use.md)). `model` is the plain BART, `importance` ranks
-# its heads, `ids` are the tokens above.
+# Each mention looks at the others of its person. The more there are, the thinner the weight is spread.
+
+# %% [markdown]
+# ## Putting the matrix into a head
+#
+# A head $h$ computes $\mathrm{softmax}(Q K^T / \sqrt{d})\, V$ and hands that on to the output projection. Injection
+# replaces the softmax by $M$, in training as in use. Queries and keys of this head are no longer needed. Its values and
+# its part of the output projection stay, and training adapts them. Which head? The least important of its layer: the one
+# to whose scale $\xi$ the loss reacts least, $\mathbb{E}\,|\partial L / \partial \xi|$.
+#
+# With two hooks of PyTorch that is:
+
+# %%
+models = {name: rows[runs.PLAIN] for name, rows in parts.items() if name.startswith("seed")}
+models = {runs.PLAIN: board.rows[runs.PLAIN]} | parts.get("training", {}) | models  # the first, retrained, of other weights
+importance = run.table(injection.importance(models, plan["probe"]), "importance")
+idle = coreference.choose(importance[runs.PLAIN])  # the least important head of every encoder layer
+model = runs.opened(plain)
+batch = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([text.target.encode(pair.target)])}
+batch = {name: numbers.to(model.device) for name, numbers in batch.items()}
+
 
 # %% tags=["method"]
-kind, layer, head = coreference.choose(importance)[-1]  # the least important head of the last encoder layer
-attention = model.get_encoder().layers[layer].self_attn
-own = slice(head * attention.head_dim, (head + 1) * attention.head_dim)  # its columns, among those of all heads
-batch = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([board.task.target.encode(pair.target)])}
-batch = {name: numbers.to(model.device) for name, numbers in batch.items()}
-seen = {}
+kind, layer, head = idle[-1]
+attention, values = model.get_encoder().layers[layer].self_attn, []
+columns = slice(head * attention.head_dim, (head + 1) * attention.head_dim)  # of this head, among those of all heads
 
 
-def attend_by_links(module, given):  # what goes into the output projection: the outputs of all heads, side by side
-    outputs = given[0].clone()
-    outputs[..., own] = M.to(model.device) @ seen["V"][..., own]  # M V instead of softmax(Q K^T / sqrt(d)) V
+def attend_by_links(module, inputs):  # what goes into the output projection: the outputs of all heads, side by side
+    outputs = inputs[0].clone()
+    outputs[..., columns] = M.to(outputs) @ values[-1][..., columns]  # M V in place of softmax(Q K^T / sqrt(d)) V
     return (outputs,)
 
 
+hooks = [attention.v_proj.register_forward_hook(lambda module, inputs, output: values.append(output))]
+hooks += [attention.out_proj.register_forward_pre_hook(attend_by_links)]
 with torch.no_grad():
-    before = model(**batch).logits
-    hooks = [attention.v_proj.register_forward_hook(lambda module, given, values: seen.update(V=values))]
-    hooks += [attention.out_proj.register_forward_pre_hook(attend_by_links)]
-    after = model(**batch).logits
+    mine = model(**batch).logits
     for hook in hooks:
         hook.remove()
-    with coreference.injected(model, [(kind, layer, head)], coreference.linked(ids, clusters)):  # the project's code
-        torch.testing.assert_close(after, model(**batch).logits, rtol=0, atol=1e-4)
-print(f"Injection moves a logit by up to {(after - before).abs().max():.2f}; the project's code agrees to 0.0001.")
-
-# %% jupyter={"source_hidden": true}
-text = run.table(tables.text_statistics(folder, ["dev", board.split], truth), "text")
-run.table(pd.read_csv(folder / "report.csv"), "report")
-run.table(tables.lost(parts["main"][MAIN]["run"], ["dev", board.split]), "lost")
-linked = {"dialogues": "n (dialogues)", "words": "words", "clusters": "clusters"}
-linked |= {"mentions a cluster": "mentions per cluster", "linked words, %": "linked words, %"}
-described = readable(
-    text[text.split == board.split],
-    linked,
-    {"words": ".0f", "linked words, %": ".0f"},
-    caption="What is in the dialogues (means)",
-)
-shape, sizes = (model.config.encoder_layers, model.config.encoder_attention_heads, model.config.d_model), plan["summarization"]
-display(Markdown(said.setup(shape, sizes["train"], sizes["further"], len(trained))))
-display(folded("More: what is in the dialogues", described))
+    with coreference.injected(model, [(kind, layer, head)], coreference.linked(ids, clusters)):
+        print(study.compare(mine, model(**batch).logits, 1e-4))
 
 # %% [markdown]
-# ## Do some heads hardly matter?
-#
-# The method needs heads that are free for a new job. We rank heads by gradient importance: how strongly the loss reacts when a
-# head's output is scaled, $\mathbb{E}\,|\partial L / \partial \xi|$ with $\xi$ the scale
-# ([notebook 06](06_do_measures_agree.ipynb)). Then we switch off one to all heads of every layer in a trained model, and let it
-# write the test summaries. Second-hand accounts of the paper speak of a loss of about `0.5 %`, for how many heads we do not
-# know. Our limit for three of a layer's heads is `1 %` of ROUGE-1.
+# `coreference.injected` does the same for many heads and whole batches. It finds the links of a text by its tokens, so
+# any code that trains or generates can run under it. [How to use it on your own model](../docs/use.md).
 
-# %% jupyter={"source_hidden": true}
-settings_of = {PLAIN: parts["main"][PLAIN], **parts.get("training", {})}
-settings_of |= {name: named[PLAIN] for name, named in parts.items() if name.startswith("seed")}
-ranked = tables.rankings(settings_of, plan["probe"])
-run.table(ranked, "importance")
-alone = {} if "other order 2" in ranked else {"other order 1": "other order"}
-agreement = run.table(rank_agreement(ranked), "rank_agreement")
-run.figure(
-    figures.agreement(agreement), "rank_agreement", caption="How far trainings agree on the ranking of heads.", show=False
-)
-run.figure(
-    figures.importance_maps(ranked.rename(columns=alone), [name for name in ranked if name.startswith("seed")]),
-    "importance",
-    caption="Importance of encoder heads after several trainings, the least important of each layer marked.",
-    show=False,
-)
-losses = tables.ablation({number: one.rows[PLAIN] for number, one in boards.items()}, plan["probe"])
-run.table(pd.concat(losses, names=["seed"]), "ablation", over=intervals.SENTENCES)
-run.figure(figures.ablation(losses), "ablation", caption="How much the loss rises with one head off.", show=False)
-curves, settings_masked = None, None
-if "settings" in parts:
-    models = {PLAIN: board.rows[PLAIN], **parts.get("training", {})}
-    settings_masked = tables.masking_by_setting(board, parts["settings"], models)
-    run.table(settings_masked, "masking_by_setting", resamples=repeats)
+# %% [markdown]
+# ## One injection, from start to end
+#
+# The trained summarizer is trained a little more, with links in the least important head of each layer. We do this with
+# true links, with the resolver's, with shuffled ones, and with none, where each token looks at itself. *Events* is the
+# share of what happened that the summary tells of the right people. It takes five to ten minutes; as printed the result
+# is kept with the project, and a change of any line trains it anew.
+
+# %%
+from helpers.corpora import tokens
+from helpers.runs import training
+
+
+# %% tags=["method"]
+def train_with_links(kinds, steps, dialogues, summaries):
+    rows, sizes = [], {"train": dialogues, "dev": 100, board.split: summaries}
+    for kind in kinds:
+        model, links = runs.opened(plain), coreference.Links()
+        for split, size in sizes.items():
+            resolved = runs.clusters_of(text.folder, split, kind)
+            for pair, clusters in zip(text.pairs(split)[:size], resolved, strict=False):
+                ids, words = text.source.encode(pair.source), text.source.word_ids(pair.source, pair.words)
+                mentions, _ = coreference.tokens_of(clusters, words)
+                links.add(ids, coreference.sparse(mentions, len(ids), "full"))
+        train = tokens.epochs(text.train.part(range(dialogues)), text.source.pad, 2048, seed, model.device)
+        plan = run.settings["training"] | {"steps": steps, "learning_rate": 1e-3, "warmup": 10, "evaluate_every": steps}
+        with coreference.injected(model, idle, links):
+            training.fit(model, train, text.held_out(4096, 100, model.device), plan)
+            sources = [pair.source for pair in text.pairs(board.split)[:summaries]]
+            texts = training.translate(model, sources, text.source, text.target)
+        rouge = text.statistics(texts + board.written(runs.PLAIN)[summaries:], board.split)[:summaries, 0].mean()
+        events = injection.right_people(texts, board.dialogues[:summaries]).mean()
+        rows.append((kind, rouge, events))
+    return pd.DataFrame(rows, columns=["links", "ROUGE-1", "events"])
+
+
+# %%
+kinds = list(dict.fromkeys([truth, by, f"{by}+shuffled", "none"]))
+few = {"steps": max(1, plan["summarization"]["further"] // 4), "dialogues": plan["summarization"]["train"] // 15 or 1000}
+one = run.stored(train_with_links, runs.run(plain), kinds=kinds, summaries=min(300, len(board.dialogues)), **few)
+run.table(one, "one_injection").round(1)
+
+# %% [markdown]
+# The order is that of the rest of the notebook: true links first, then the resolver's. But after so few steps, on so few
+# summaries, only the true links stand out. A short training shows how it is done, not whether it helps.
+
+# %% [markdown]
+# ## Are there heads that hardly matter?
+#
+# Now at full length, from five different starting weights. First we rank the heads of each trained summarizer. Dark heads
+# are important, dots are the least important of their layer.
+
+# %%
+ranked = importance.rename(columns={runs.PLAIN: f"seed {seed}"}).rename_axis(columns="model").stack().rename("importance")
+heads = measured.from_one(ranked.to_frame()).reset_index()
+heads["least"] = heads.importance == heads.groupby(["model", "layer"]).importance.transform("min")
+agreement = run.table(ranks.rank_agreement(importance), "rank_agreement")
+chosen = heads[heads.model.str.startswith("seed")].sort_values("model", kind="stable")
+figure = plots.heat_map(chosen, "head", "layer", "importance", panel="model", mark="least")
+run.figure(figure, "importance", "Importance of encoder heads after trainings from different weights.")
+agreement.iloc[1:, :1].rename(columns={runs.PLAIN: f"rank correlation with seed {seed}"}).round(2)
+
+# %% [markdown]
+# In every model a few heads do most of the work. Which ones depends on the weights that training began with. Two models
+# trained on from the same weights rank their heads alike, with a rank correlation of **0.94**<!-- 05/rank_agreement
+# plain=1.0 "other order 1":.2f --> in another order of the text. From other weights the correlation is **0.04**<!--
+# 05/rank_agreement plain=1.0 "seed 2":.2f -->. So a head is idle by accident, and heads must be chosen anew for each
+# model.
+
+# %% [markdown]
+# ## What does it cost to switch them off?
+#
+# We switch off one, two, up to all eight heads of every layer, without training, beginning with the least important, with
+# the most important, or with random ones (three draws). The grey band is what accounts of the paper speak of, for a
+# number of heads that we do not know.
+
+# %%
 if "masks" in parts:
-    curves = run.table(tables.masking(board, parts["masks"]), "masking", resamples=repeats)
-    run.figure(
-        figures.masking_curves(curves, ["ROUGE-1", *board.metrics[3:]], title=once, allowed=allowed),
-        "masking",
-        caption=f"What masking the least or most important or random heads of each layer costs, seed {seed}, {count}.",
-        takeaway=said.masking(curves, allowed, settings_masked),
-        resamples=repeats,
-    )
+    masks = run.table(injection.masking(board, parts["masks"]), "masking", resamples=repeats)
+    order = masks.order.map(injection.HEADS)
+    masks["heads off"] = order.where(masks.order != "random", order + ", draw " + (masks.draw + 1).astype(str))
+    points = masks.drop(columns=["low", "high"]).rename(columns={"percent_low": "low", "percent_high": "high"})
+    axes = ("heads of each layer that are off", "ROUGE-1, change in %")
+    points, band = points[points.metric == points.metric.iloc[0]], (-0.5, 0)
+    figure = plots.curve(points, "number", "percent", "heads off", band=band, falling=False, labels=axes)
+    run.figure(figure, "masking", "What switching off heads of each layer costs.", resamples=repeats)
 
 # %% [markdown]
-# ## Does coreference in these heads help?
+# The least important head of each layer costs **0.2**<!-- 05/masking row="lowest, 1 a layer" metric=ROUGE-1 -percent:.1f
+# --> % of ROUGE-1, the most important **4.8**<!-- 05/masking row="highest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %.
+# So these heads are free, as the paper says.<!-- holds: 05/masking row="lowest, 1 a layer" metric=ROUGE-1 percent_low >
+# -0.5 --> Three of eight are not quite: **1.1**<!-- 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f --> %.
+# This is one training.
 #
-# The figure on top has the answer. Its rows differ only in what the least important head of every layer attends by. Shuffled
-# links test whether it matters who is linked to whom.
+# But ROUGE-1 sees little here. A summary that tells the right things of the wrong people shares most of its words with
+# the reference. So we also count events.
 
-# %% jupyter={"source_hidden": true}
-quality = tables.scores(board, [PLAIN])
+# %%
+quality = injection.scores(board, [runs.PLAIN])
 if board.known_events:
-    quality = pd.concat([quality, tables.baselines(board)])
-    display(Markdown(said.blind(quality)))
-
-# %% [markdown]
-# Here is the first dialogue again, marked by the resolver, with what the model writes without and with its links. The second
-# is the shortest of those that gain most.
-
-# %% jupyter={"source_hidden": true}
-table = tables.scores(board, names)
-run.table(table, "injection", resamples=repeats)
-if len(trained) > 1:
-    over = run.table(over, "seeds")
-several = again if len(trained) > 1 else names
-against = run.table(tables.against_controls(trained if len(trained) > 1 else {seed: board}, several), "against_controls")
-every = tables.before_after_over_seeds(boards, list(coreference.runs.moved(parts)), plan["probe"])
-drawn_once = [name for name in names if name.startswith("injected, random") and name not in set(over.row)]
-heads_of = {name: coreference.runs.addresses(board.rows[name]["run"]["control"]["heads"]) for name in drawn_once}
-drawn = said.draws(pd.concat([every, *(tables.ranks(ranked[PLAIN], *one) for one in heads_of.items())]))
-run.figure(
-    figures.changes(said.arranged(over, links), ["ROUGE-1", *board.metrics[3:]]),
-    "injection",
-    caption=f"What the least important heads gain from links of several kinds, {count}, {behind}.",
-    answers="Liu & Chen, second-hand accounts",
-    table="seeds" if len(trained) > 1 else "injection",
-    takeaway=said.headline(over, links),
-    show=False,
-    resamples=repeats,
-)
-places = dict.fromkeys([0, *([tables.best_example(board, MAIN)] if board.known_events else [])])
-for place in places:
-    one = board.task.pairs(board.split)[place]
-    texts = {name: board.written(row)[place] for name, row in (("plain", PLAIN), (said.links(links), MAIN))}
-    print(said.example(tables.marked(folder, board.split, links, place), one.target, texts), end="\n\n\n")
-if board.known_events:
-    found = coreference.runs.clusters_of(folder, board.split, links)[0]
-    right = [tables.events_told(board, [PLAIN, MAIN], slice(at, at + 1))["of the right people"][[PLAIN, MAIN]] for at in places]
-    written = [board.written(row)[0] for row in (PLAIN, MAIN)]
-    display(Markdown(said.followed(conversations.mistaken(board.dialogues[0], found), written, [[*one] for one in right])))
-
-# %% jupyter={"source_hidden": true}
-own = against[against.metric == "ROUGE-1"].set_index("control")
-title = f"Least important heads with {said.links(links)} minus each control, {behind}"
-minus = against.rename(columns={"control": "row"})
-elsewhere = minus.row.isin(heads_of) | minus.row.str.match("injected, (?!lowest)|layer of")
-minus = minus.replace({"row": {said.UPPER: said.upper(model.config.encoder_layers)}})
-minus, rivals = (said.wide(minus[rows], "change", title, "+.1f", what="minus") for rows in (~elsewhere, elsewhere))
-if board.known_events:
-    run.table(tables.events_told(board, [PLAIN, MAIN]).rename_axis("summaries"), "events")
+    quality = pd.concat([quality, injection.baselines(board)])
 run.table(quality, "quality", resamples=repeats)
-display(folded("More: every control", minus))
+quality.pivot(index="row", columns="metric", values="value").round(1)
 
 # %% [markdown]
-# ## Must the heads be unimportant?
-
-# %% jupyter={"source_hidden": true}
-probed = [coreference.runs.likeness(one.rows[PROBED]) for one in trained.values() if PROBED in one.rows]
-rises, called = run.table(tables.rises(every), "rises"), said.chosen(drawn)
-choices = run.table(tables.choices(boards, called, losses), "choices")
-display(Markdown(said.which(over, own, rises, table, [*pd.concat(probed)] if probed else [], 1 / float(M.norm()))))
-display(said.beside(over, table, choices, rises, called, links))
+# If we take the reference and put in the nearest names of the dialogue, ROUGE-1 is **91.2**<!-- 05/quality
+# row="baseline: nearest name" metric=ROUGE-1 value:.1f -->, as good as the trained model's **91.2**<!-- 05/quality
+# row=plain metric=ROUGE-1 value:.1f -->. But it tells only half as many events of the right people.<!-- holds: 05/quality
+# row="baseline: nearest name" metric=events value < 23.5 --> A gain of one point of ROUGE-1 therefore means more on these
+# dialogues than it seems, and we show both.
 
 # %% [markdown]
-# A look after the fact: what links change against how much the model misses these heads. A thin line joins the choices of one
-# training.
+# ## Do links in these heads help?
+#
+# Each row is trained for the same `500` steps more from the same weights, and this was done from five different weights.
+# A row differs from *no injection* in the heads that are injected and the links that they get. The diamond is what
+# accounts of the paper print.
 
-# %% jupyter={"source_hidden": true}
-single = pd.concat([table, tables.by_group(board, {"": parts.get("where", {})}).reindex(columns=table.columns)])
-run.figure(
-    figures.choices(choices.replace({"row": called})),
-    "which_heads",
-    caption=f"What resolver links change in each choice of heads, by what these heads cost when off, {count}, {behind}.",
-    table="choices",
-    takeaway=said.costs(choices),
-)
-display(folded("More: the least important heads minus each other choice", rivals))
+# %%
+trained = injection.with_links(boards)
+rows = [*parts["main"], *parts.get("controls", {})]
+every = dict.fromkeys([*parts["main"], *parts.get("selection", {}), *rows])  # of the first training
+scores = run.table(injection.scores(board, every), "injection", resamples=repeats)
+if several := len(trained) > 1:
+    scores = run.table(injection.over_seeds(trained, rows), "seeds")
+against = run.table(injection.against_controls(trained, rows), "against_controls", resamples=repeats)
+
+# %%
+chart = injection.labelled(scores, board.rows, "percent").sort_values(["metric", "percent"], ascending=[True, False])
+chart = chart[chart.metric.isin(["ROUGE-1", injection.EVENTS])].assign(given=chart.links.where(chart.links != "", "heads off"))
+chart["printed"] = chart.metric.map(papers.INJECTION).where(chart.row == runs.MAIN)
+label = "change against no injection, %"
+figure = plots.dots(chart, "given", "percent", group="choice", panel="metric", label=label, sharex=False)
+table = "seeds" if several else "injection"
+run.figure(figure, "injection", "What links of several kinds in several heads gain.", table=table, resamples=repeats)
 
 # %% [markdown]
-# ## Do injected heads come to matter?
+# Links help, in the heads that hardly matter. With the resolver's links ROUGE-1 rises by **0.6**<!-- 05/seeds
+# row="injected, lowest" metric=ROUGE-1 percent:.1f --> %, where the accounts print `1.6`, and the share of events by
+# **6.1**<!-- 05/seeds row="injected, lowest" metric=events percent:.1f --> %. True links bring much more: **20**<!--
+# 05/seeds row="injected, lowest, gold" metric=events percent:.0f --> % of events. And it is the links that do it.
+# Shuffled links bring no gain,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 percent < 0 -->
+# nor do a matrix without links or heads that are off.<!-- holds: 05/seeds row="injected, lowest, no links" metric=events
+# percent < 0 -->
+#
+# But must it be these heads? Random ones gain about as much.<!-- holds: 05/seeds row="injected, random" metric=events
+# percent_low > 0 --> In the most important heads, and in those that attend most like the matrix, links do harm.<!--
+# holds: 05/seeds row="injected, highest" metric=ROUGE-1 percent_high < 0 --><!-- holds: 05/seeds row="injected, probing"
+# metric=ROUGE-1 percent_high < 0 --> They replace work that these heads did; off altogether they cost more in the one
+# training that we tried.<!-- holds: 05/injection row="masked, highest" metric=ROUGE-1 change_high < -0.5 --> The next
+# table takes the main row minus each of the others, pair by pair from the same weights, in points.
 
-# %% jupyter={"source_hidden": true}
-run.table(from_one(every), "before_after")
-more = run.table(tables.matter_more(every), "matter_more")
-apart = tables.matter_more(every, value="loss_after", mean=True) if len(more) else more
-run.table(from_one(apart), "loss_more")
-display(Markdown(said.come(apart, every, links)))
+# %%
+pairs = injection.labelled(against.rename(columns={"control": "row"}), board.rows).set_index("method")
+columns = ["choice", "links", "metric", "change", "change_low", "change_high"]
+pairs[pairs.metric.isin(["ROUGE-1", injection.EVENTS])][columns].round(1)
 
 # %% [markdown]
-# Heads that got shuffled links or none show what training does by itself.
+# Over shuffled links the resolver's gain **0.7**<!-- 05/against_controls control="injected, lowest, rule+shuffled"
+# metric=ROUGE-1 change:.1f --> points of ROUGE-1, more than over no injection at all. Over random heads the gain is
+# **0.1**<!-- 05/against_controls control="injected, random" metric=ROUGE-1 change:.1f -->, which may be nothing.<!--
+# holds: 05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --> These random heads are one draw,
+# the same ranks of importance in every training. A second draw, in the first training alone, gained nothing.<!-- holds:
+# 05/injection row="injected, random 2" metric=ROUGE-1 change_low < 0 -->
 
-# %% jupyter={"source_hidden": true}
-run.figure(
-    figures.before_after(said.arranged(rises, links)),
-    "before_after",
-    caption="How much the loss rises with one of the least important heads off, in the plain model and in models trained with"
-    f" three matrices in these heads, by layer, {every.seed.nunique()} seeds.",
-    table="rises",
-    takeaway=said.moved(rises, links),
-)
+# %% [markdown]
+# ## One dialogue that gets better, and one that gets worse
+#
+# Numbers are those of the resolver. First the dialogue in which links mend most, then one in which they break most.
+
+# %%
+for place in (injection.best_example(board, runs.MAIN), injection.best_example(board, runs.PLAIN, runs.MAIN)):
+    print(injection.example(board, by, place, [runs.PLAIN, runs.MAIN]), end="\n\n\n")
+
+# %% [markdown]
+# In the first dialogue the model without links lets *fabodan* sell a chair to himself. The links say that *you*, in "you
+# will see to that", is *lirom*, and both events come out right.
+#
+# In the second the resolver links *him* to *son*, but not to the name *pefed*. So the name of who gets the bread is cut
+# off from him, and the model lets *lolosera* give it to herself. It also gets wrong who lost the ring, though here the
+# links are right.
+
+# %% [markdown]
+# ## Do these heads come to matter?
+#
+# How much the loss rises when one of these heads is switched off: in the model that was trained without injection, and in
+# the one that was trained with the matrix in them. Means over layers and trainings, in thousandths of a nat a token.
+
+# %%
+after = injection.before_after(boards, list(injection.ranked_after(parts)), plan["probe"])
+run.table(measured.from_one(after), "before_after")
+rises = run.table(injection.rises(after), "rises")
+points, means = [], injection.labelled(rises[rises.layer == 0], board.rows)  # of layers
+for when, model in {"before": "without injection", "after": "with it"}.items():
+    columns = {when: "value", f"{when}_low": "low", f"{when}_high": "high"}
+    points.append(means[["choice", "links", *columns]].rename(columns=columns).assign(model=model))
+label = "rise of the loss with one head off, 0.001 nats a token"
+figure = plots.dots(pd.concat(points), "links", "value", series="model", group="choice", label=label)
+run.figure(figure, "before_after", "How much heads matter without links and with links in them.", table="rises")
+
+# %% [markdown]
+# They do. In the model without injection one of the least important heads costs **0.3**<!-- 05/rises
+# row="injected, lowest" layer=0 before:.1f --> when it is off, next to nothing. After training with the resolver's links
+# it costs **4.7**<!-- 05/rises row="injected, lowest" layer=0 after:.1f -->. With shuffled links or none it stays near
+# zero.<!-- holds: 05/rises row="injected, lowest, rule+shuffled" layer=0 after < 1 --><!-- holds: 05/rises
+# row="injected, lowest, no links" layer=0 after < 1 --> The most important heads lose most of what they were worth: their
+# old work is gone, and links are worth less.<!-- holds: 05/rises row="injected, highest" layer=0 after_high < 10 -->
+#
+# The paper means importance, not the loss. Here is how much more important the same heads end with the resolver's links
+# than with shuffled ones or none, layer by layer.
+
+# %%
+more = run.table(injection.matter_more(after), "matter_more")
+pairs = injection.labelled(measured.from_one(more).rename(columns={"control": "row"}), board.rows)
+pairs.set_index("links")[["layer", "seeds", "more", "low", "high"]].round(2)
+
+# %% [markdown]
+# Every difference is above zero, and in five of six rows the interval is, too.<!-- holds: 05/matter_more
+# control="injected, lowest, rule+shuffled" layer=2 low > 0 --><!-- holds: 05/matter_more
+# control="injected, lowest, no links" layer=0 low < 0 --> The last layer gains most, the first hardly anything. But of
+# six comparisons of five trainings each some look good by chance; the verdict at the end counts those that stand when
+# this is corrected for.
 
 # %% [markdown]
 # ## How good must the links be?
 #
-# A resolver makes errors. We corrupted gold links step by step, trained with each, and ask from which quality on they help. The
-# figure orders them by the usual score of clusters, CoNLL F1, the mean of three others (MUC, B-cubed, CEAF-e). Each point is
-# marked with the share of *he* and *she* that are put with the right person.
+# A resolver makes errors. We make errors in the true links too: we cut clusters, drop mentions and join clusters, at
+# rates of `0.1` to `1`, and train with each. Left, links are ordered by the usual score of clusters, *CoNLL F1*. Right,
+# by the share of *he* and *she* that are linked with the right person. One training.
 
-# %% jupyter={"source_hidden": true}
-scored = run.table(tables.resolvers(run.settings, folder, board.split, truth), "resolvers")
-named = scored.assign(clusters=scored.clusters.map(said.links), against=scored.against.replace("rule", said.links("rule")))
-run.figure(figures.resolvers(named), "resolvers", caption="How good the resolvers' clusters are.", show=False)
-parts_of_more = []
+# %%
 if "quality" in parts:
-    curve = tables.quality_curve(board, parts["quality"], truth=truth)
-    run.table(curve, "clusters", resamples=repeats)
-    run.figure(
-        figures.quality(curve, ["ROUGE-1"], title=once),
-        "clusters",
-        caption=f"How good the clusters must be for injection to help, by F1, pronouns marked, {count}, seed {seed}.",
-        takeaway=said.clusters(curve, links),
-        resamples=repeats,
-    )
-    display(Markdown(said.heights(curve, over)))
-    for other in said.nearest(curve):
-        gap = run.table(tables.scores(board, [MAIN], other.row), "clusters_as_good", resamples=repeats)
-        parts_of_more += [said.errors(curve, gap)] if links != truth else []
-f1 = dict.fromkeys(("MUC", "B-cubed", "CEAF-e", "CoNLL"), ".0f")
-named = named.drop(columns="against" if scored.against.nunique() == 1 else [])
-parts_of_more += [readable(named, forms=f1, caption=f"How good are the links? F1 in %, {count}")]
-written = single[:0]
+    quality = injection.quality_curve(board, [runs.MAIN, *parts["quality"]], truth)
+    run.table(quality, "clusters", resamples=repeats)
+    points = injection.labelled(quality[quality.metric == "ROUGE-1"], board.rows, "change")
+    measures = {"conll": "CoNLL F1 of the clusters", "people": "he and she with the right person"}
+    points = points.rename(columns=measures).melt(["links", "change", "low", "high"], list(measures.values()), "by", "right")
+    axes = ("%", "change in ROUGE-1")
+    figure = plots.curve(points, "right", "change", "links", panel="by", columns=2, falling=False, labels=axes)
+    run.figure(figure, "clusters", "How good the links must be to help.", resamples=repeats)
+
+# %% [markdown]
+# Links with some errors still help. The gain is gone at a rate of `0.6`: at an F1 of **56**<!-- 05/clusters
+# row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1 conll:.0f --> nothing is left that we can see.<!-- holds:
+# 05/clusters row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1 change_low < 0 -->
+#
+# Our resolver shows that F1 can mislead. Its F1 of **93**<!-- 05/clusters row="injected, lowest" metric=ROUGE-1 conll:.0f
+# --> promises twice the gain that it brings. It finds *I* and *you*, which are easy and many, and puts only **33**<!--
+# 05/clusters row="injected, lowest" metric=ROUGE-1 people:.0f --> % of *he* and *she* with the right person. That share
+# alone promises too little. So look at each kind of pronoun before you use a resolver.
+
+# %% [markdown]
+# ## In which layers, with which matrix?
+#
+# Accounts of the paper say that upper layers gain more, and that two matrices were tried. In the *adjacent* one a mention
+# looks at its neighbours only, in the *previous* one at the mention before. The authors' code of 2021 ([Liu, Shi &
+# Chen](https://arxiv.org/abs/2106.08556)) leaves all heads alone and mixes a layer's output over the links: $0.7H+0.3MH$.
+# All rows but the last have the resolver's links, one training each.
+
+# %%
+from IPython.display import display
+
+layers = {name: one for name, one in parts["main"].items() if injection.labels(one)["method"] == "layers mixed"}
+groups = {"heads and layers": parts.get("where", {}) | layers, "matrices": parts.get("matrices", {})}
+if "where" in parts:
+    where = [injection.scores(board, [runs.MAIN, *rows]).assign(group=group) for group, rows in groups.items()]
+    where = run.table(pd.concat(where, ignore_index=True), "where", resamples=repeats)
+    where = injection.labelled(where[where.metric == "ROUGE-1"], board.rows).drop_duplicates("row").set_index("method")
+    columns = ["layers", "count", "matrix", "span", "links", "change", "change_low", "change_high"]
+    display(where[columns].rename(columns={"count": "heads a layer"}).round(1))
+
+# %% [markdown]
+# As the accounts say, the head of the last layer alone (*upper*) does as well as one in each layer, and that of the first
+# layer does nothing.<!-- holds: 05/where row="injected, lowest, lower layers" metric=ROUGE-1 change < 0 --> More heads a
+# layer do not help. Which matrix it is, and whether a mention stands for its first token or all of them, makes no
+# difference that one training could show.
+#
+# One row stands out. Mixing over the links after every layer gains **2.5**<!-- 05/where row="layer of its own, all"
+# metric=ROUGE-1 change:.1f --> points, three times as much as heads do, and takes no head away. After the last layer
+# alone it gains nothing that we can see.<!-- holds: 05/seeds row="layer of its own, upper" metric=ROUGE-1 percent_low < 0
+# --> We have no shuffled links for it and one training, so this is a lead, not a finding.
+
+# %% [markdown]
+# ## Must the model train with the links?
+#
+# One account says that the matrix is put in when the model is used, and does not speak of training. So we try that, and
+# we take a model that was trained with links and give it others, or none, or switch the heads off.
+
+# %%
 if "inference" in parts:
-    written = tables.scores(board, [MAIN, *parts["inference"]])
+    written = injection.scores(board, [runs.MAIN, *parts["inference"]])
     run.table(written, "inference", resamples=repeats)
-    run.figure(
-        figures.changes(said.called(written)),
-        "inference",
-        caption="What the matrix does at inference, with and without training on it.",
-        resamples=repeats,
-        show=False,
-    )
-    left = written.row.str.startswith(f"{MAIN}, ") & (written.row != f"{MAIN}, written with {links}")  # that is the main row
-    parts_of_more += [
-        said.at_inference(
-            written[left | (written.row == MAIN) | (written.row == "injected at inference")],
-            said.change(curves, "lowest, 1 a layer") if curves is not None else "",
-        )
-    ]
-display(folded("More: what the resolver gets wrong, and links put in at inference alone", *parts_of_more))
+    columns = ["row", "value", "change", "change_low", "change_high"]
+    display(written[written.metric == "ROUGE-1"][columns].set_index("row").round(1))
 
 # %% [markdown]
-# ## Would mixing whole layers do better?
-
-# %% jupyter={"source_hidden": true}
-display(Markdown(said.mixed(single, over, own, links, model.config.encoder_layers)))
-
-# %% [markdown]
-# Links need not take a head away. The authors' code of 2021 ([Liu, Shi & Chen](https://arxiv.org/abs/2106.08556)) mixes the
-# output H of an encoder layer over the links, after upper layers only: it becomes $0.7\,H + 0.3\,M H$. There M is *adjacent*, a
-# mention links to its neighbours only; in our mixing it is full, as above. *Previous* links go to the mention before; *whole
-# spans* join all words of a mention, else its first.
-
-# %% jupyter={"source_hidden": true}
-spots = {**parts.get("where", {})}
-spots |= {name: board.rows[name] for name in again if spots and name.startswith("layer of its own")}
-grouped = tables.by_group(board, {"heads and layers": spots, "matrices": parts.get("matrices", {})})
-if len(grouped):
-    run.table(grouped, "where", resamples=repeats)
-    placed = said.placed(grouped, board, model.config.encoder_layers)
-    run.figure(
-        figures.changes(placed, ["ROUGE-1", *board.metrics[3:]], title=once),
-        "where",
-        caption=f"In which layers, in how many heads and with which matrix injection helps, seed {seed}, {count}.",
-        resamples=repeats,
-        show=False,
-    )
-    title = f"Change against plain, {count}, one training"
-    kept = placed[(placed.group != "which attend by") | placed.row.str.contains("adjacent|previous|spans")]
-    kept = kept.assign(row=kept.row.where(kept.group != "which attend by", "each layer, " + kept.row))
-    display(said.wide(kept, "change", title, "+.1f", what="least important heads in"))
-    display(Markdown(said.layers(board) if f"{MAIN}, middle layers" in board.rows else ""))
-others = coreference.runs.rows_of(run.settings, subjects.TRANSLATION, seed)
-if others:
-    table = run.table(tables.scores(tables.Board(run.settings, others["main"])), "translation", resamples=repeats)
-    run.figure(
-        figures.changes(said.called(table[table.row != PLAIN])),
-        "translation",
-        caption="Injection of syntax into a translation model.",
-        resamples=repeats,
-        show=False,
-    )
+# It must. Put into a model that was not trained with it, the matrix costs **4.1**<!-- 05/inference
+# row="injected at inference" metric=ROUGE-1 -change:.1f --> points, far more than switching the same heads off. And a
+# model that was trained with links falls below the one without when the links are shuffled or the heads are off.<!--
+# holds: 05/inference row="injected, lowest, heads off at inference" metric=ROUGE-1 change_high < 0 --> So its gain comes
+# through these heads. This is one training.
 
 # %% [markdown]
-# ## What does natural text say?
+# ## And in a translator?
+#
+# A translator of our generated language has other links to give: each word of the source and its syntactic head. Here is
+# what they change in the same way, in one training.
 
-# %% jupyter={"source_hidden": true}
-track = "controlled" if board.known_events else "natural"
-elsewhere = next(name for name in layout.TRACKS if name != track)
-folders = {track: run.folder, elsewhere: study.ROOT / "figures" / elsewhere}
-judged = {
-    name: next(one for one in claims.of_run(at, name) if one.claim.id == "injection-helps") for name, at in folders.items()
-}
-chapter = layout.Chapter(folders[elsewhere] / run.name)
-read = ("seeds", "masking", "before_after")
-stored = {name: pd.read_csv(path) for name in read if (path := chapter.table(name)).exists()}
-where = said.TEXTS | {track: said.HERE}
-given = {track: {"seeds": over, "masking": curves, "before_after": every}, elsewhere: stored}
-empty = {name: said.hollow(given[name]["seeds"], where[name], given[name]["masking"],
-                           claims.least_worth("injection-helps", name))
-         for name, one in judged.items() if one.hollow and "seeds" in given[name]}  # fmt: skip
-crd3 = pd.read_csv(study.ROOT / "figures" / "summaries" / "injection-crd3.csv", index_col="what")
-if "before_after" in given["natural"]:
-    empty["costs"] = said.natural(given["natural"]["before_after"], crd3, links)
-display(Markdown("\n\n".join(empty.values()) if empty else "No run of ours was too small for the question."))
+# %%
+translations = injection.translations(run.settings, seed)
+if translations:
+    translator = injection.Board(run.settings, translations)
+    table = run.table(injection.scores(translator), "translation", resamples=repeats)
+    display(table.set_index("row")[["value", "change", "change_low", "change_high"]].round(1))
 
 # %% [markdown]
-# ## What to do now
+# We see nothing.<!-- holds: 05/translation row="injected, lowest" change_low < 0 --> All five rows are a little above
+# *plain*, even the one whose heads are off, and no interval leaves out zero. The test set has few sentences, and a gain
+# of half a BLEU could hide in it.
 
-# %% jupyter={"source_hidden": true}
-ruled = {one.claim.id: one.verdict for one in claims.of_run(run.folder, run.corpus)}
-answer = said.answer(own, over, links, rises, ruled, "natural" in empty and track != "natural")
-at_once = said.change(written, "injected at inference", ends=False)
-mixed, at_last, in_each = (said.change(single, row, ends=False) for row in (said.OWN, f"{MAIN}, upper layers", MAIN))
-closing = f"""
-Before you inject links, measure the resolver on each kind of pronoun apart, since a high F1 can hide its errors. Train with
-the links; do not put them in at inference alone (change of ROUGE-1: {at_once}). Credit coreference only beside shuffled links.
-In one training a head in the last layer ({at_last}) and one in each ({in_each}) are not told apart; mixing after every layer
-gains more ({mixed}), but lacks shuffled links: run these first.
+# %% [markdown]
+# ## And on natural dialogues?
+#
+# The same on SAMSum, messenger chats written by linguists (profile `natural`, a local corpus, three trainings). These are
+# published tables of that run, not of this one. The last line is what switching off all heads of the encoder does.
 
-*Limits.* The model is a small BART, trained further on generated dialogues, not a large one fine-tuned on natural ones. The
-figure on top, the choices of heads but random B, and mixing after the last layer have {behind}; all else here has one
-([all differences](../docs/differences.md)).
-"""
-verdicts.fill("injection", closing, first=answer)
+# %%
+samsum = study.ROOT / "figures" / "natural" / "05_coreference_injection" / "tables"
+natural = [pd.read_csv(samsum / f"{name}.csv") for name in ("seeds", "masking")]
+natural[1] = natural[1][(natural[1].number == natural[1].number.max()) & (natural[1].order == "lowest")].assign(seeds=1)
+natural = pd.concat(natural).query("metric == 'ROUGE-1'").set_index("row")
+natural[["seeds", "value", "change", "change_low", "change_high"]].round(1)
+
+# %% [markdown]
+# Nothing happens on SAMSum either.<!-- holds: natural/05/seeds row="injected, lowest" metric=ROUGE-1 change_high > 0 -->
+# But this says little about the method. Switching off *all* encoder attention of this model does not harm its
+# summaries.<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1 change > -0.6 --> A
+# summarizer that was trained on fourteen thousand chats from nothing hardly uses its encoder's attention, so a job for
+# its heads cannot show. The paper starts from BART-large.
+
+# %% [markdown]
+# ## What it means, and where it would not hold
+#
+# - **Links in heads that hardly matter do help**, a little with our resolver and a lot with true links. Shuffled links in
+#   the same heads do not, so the gain is coreference and not just more training.
+# - **The heads must not be important ones. That they must be the least important we cannot say**: one draw of random
+#   heads does as well.
+# - **Probing finds the wrong heads here.** The heads that attend most like the matrix are busy ones, and replacing what
+#   they do costs more than links bring.
+# - **Train with the links, and measure your resolver on each kind of pronoun.** A high F1 can hide that *he* and *she*
+#   are wrong.
+#
+# All this is a small BART on generated dialogues in which summaries depend on who did what. It is trained from nothing,
+# the paper's was pretrained on a large corpus and fine-tuned on SAMSum. There, most of coreference may be in the model
+# already, and links have less to add. We know the paper second-hand: how many heads it masks and injects, we do not know.
+
+# %% [markdown]
+# ## Verdicts
+#
+# The paper's claims, held against the tables above by the rules of [claims.toml](../claims.toml).
+
+# %%
+claims.show(run)
+
+# %% [markdown]
+# ## Change one line
+#
+# - In *From a dialogue to a matrix*: write `by` for `truth` in the line of `clusters`, and see the resolver's matrix. At
+#   once.
+# - In *Putting the matrix into a head*: write `idle[0]` for `idle[-1]`, the head of the first layer. At once.
+# - In `train_with_links`: write `"adjacent"` for `"full"`. Five to ten minutes.

@@ -27,7 +27,6 @@ CHANGED = {  # heads whose attention is not uniform after so few steps, texts th
     **{f"coreference.translation.{name}": value for name, value in _SENTENCES.items()},
     "coreference.probe": 6, "coreference.heads": [1, 2], "coreference.rates": [0.5], "coreference.paces": [3.0],
     "coreference.lengths": [2.0], "coreference.masks": 2, "coreference.seeds": 2, "coreference.alone": 3,
-    "coreference.parts": [*coreference.runs.PARTS], "coreference.masked": [1, 3],
 }  # fmt: skip
 
 

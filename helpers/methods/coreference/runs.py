@@ -1,14 +1,14 @@
 """Runs of coreference injection: what is trained with which heads masked, injected or left alone, and where the result lies.
 
 A *run* is described by a spec: what it starts from (random weights, another run, a pretrained model), a training plan, and a
-*control*: what stands in the place of which heads while it trains and writes. A *row* of a table is a run with the control
-under which it writes: its own, or another at inference alone.
+*control*: what stands in the place of which heads while it trains and writes (`applied`). Before the task a run may fill holes
+in pieces of its texts (`helpers.corpora.infilling`). A *row* of a table is a run with the control under which it writes: its
+own, or another at inference alone.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
@@ -32,36 +32,9 @@ PLAIN = "plain"
 MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
 MAIN = "injected, lowest"
 PROBED = "injected, probing"
-TASKS = (subjects.SUMMARIZATION, subjects.TRANSLATION)
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
-
-
-def run_spec(
-    corpus: Mapping[str, Any], plan: Mapping[str, Any], seed: int, stage: int, *, shape: Mapping[str, Any] | None = None,
-    start: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None, holes: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Everything that a run depends on.
-
-    Parameters
-    ----------
-    plan : mapping
-        As `helpers.runs.training.fit` takes it.
-    stage : int
-        Each stage sees the training text in an order of its own.
-    shape : mapping, optional
-        Of a model with random weights; or else
-    start : mapping, optional
-        A run, or a pretrained model (`helpers.runs.subjects.checkpoint_spec`).
-    control : mapping, optional
-        As `applied`.
-    holes : mapping, optional
-        ``{"share", "length"}``: to fill holes in pieces of the source texts (`helpers.corpora.infilling`) instead of the task.
-    """
-    known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
-    given = {"shape": shape, "start": start, "control": control, "holes": holes}
-    return known | {name: dict(value) for name, value in given.items() if value}
 
 
 def row(run: Mapping[str, Any], control: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -74,8 +47,8 @@ def truth(corpus: Mapping[str, Any], links: str) -> str:
     return "gold" if corpus["corpus"] == "controlled" else links
 
 
-def shown(links: str) -> str:
-    """What clusters (`clusters_of`) are called in tables: a resolver's name with that of the file or model that it reads."""
+def links_name(links: str) -> str:
+    """The name of clusters (`clusters_of`) in tables: a resolver's, with that of the file or model that it reads."""
     name, plus, change = links.partition("+")
     kind, colon, detail = name.partition(":")
     return kind + (f" ({Path(detail.rpartition(':')[2]).name})" if colon else "") + plus + change
@@ -101,8 +74,6 @@ class Rows:
     def __init__(
         self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None, checkpoint: str = ""
     ) -> None:
-        if kind not in TASKS:
-            raise StudyError(f"Nothing is injected in {kind!r}: choose from {', '.join(TASKS)}.")
         self.chosen, self.kind, self.seed = settings["coreference"], kind, seed
         self.block = self.chosen[subjects.setting(kind)]
         self.checkpoint = checkpoint or self.block["checkpoint"]
@@ -116,23 +87,14 @@ class Rows:
         plan = settings["training"] | {name: self.block[name] for name in names}
         plan |= {"patience": 0, "average": 1, "cooldown": 0.0}
         steps, more = self.block["steps"], self.block["further"]
-        for name, value in (("steps", steps), ("further", more), ("probe", self.chosen["probe"])):
-            if value < 1:
-                raise StudyError(f"The setting {name!r} of coreference must be 1 or more, not {value}.")
-        if self.block["denoising"] and self.block["piece"] < 2:
-            raise StudyError(f"Holes cannot be made in pieces of {self.block['piece']} tokens: raise 'piece' to 2 or more.")
-        if not self.chosen["mixed"]:
-            raise StudyError("The setting 'mixed' of coreference is empty: name a part of the layers, such as upper.")
-        if self.chosen["matrix"] not in matrices.FORMS:
-            known = ", ".join(matrices.FORMS)
-            raise StudyError(f"There is no coreference matrix {self.chosen['matrix']!r}: choose from {known}.")
-        for links in (self.block["links"], *self.chosen["resolvers"], *self.chosen["written"]):
-            change = links.partition("+")[2]
-            if change not in ("", "shuffled") and not re.fullmatch(r"corrupt:(0|1|0?\.\d+|[01]\.0*)", change):
-                raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled or +corrupt:RATE, from 0 to 1.")
         self.first = plan | {"steps": steps, "evaluate_every": max(1, steps // 3)}
         self.further = plan | {"learning_rate": self.block["rate"], "steps": more, "warmup": max(1, more // 10)}
         self.further |= {"evaluate_every": max(1, more // 2), "cooldown": 0.5}
+
+    def spec(self, plan: Mapping[str, Any], stage: int, seed: int | None = None, **given: Any) -> dict[str, Any]:
+        """Everything that a run depends on, without what is given but empty; each stage has an order of the text of its own."""
+        known = {"corpus": dict(self.corpus), "training": dict(plan), "seed": seed or self.seed, "stage": stage}
+        return known | {name: dict(value) for name, value in given.items() if value}
 
     def base(self) -> dict[str, Any]:
         """What all rows start from: a pretrained model, or one trained on the task after a denoising warm-up, if any."""
@@ -140,16 +102,14 @@ class Rows:
             return subjects.checkpoint_spec(self.checkpoint, self.corpus, self.seed)
         before, shape = self.block["denoising"], self.block["model"]
         if not before:
-            return run_spec(self.corpus, self.first, self.seed, 1, shape=shape)
+            return self.spec(self.first, 1, shape=shape)
         holes = {"share": 0.3, "length": self.block["piece"]}
         plan = self.first | {"steps": before, "evaluate_every": max(1, before // 3)}
-        warm = run_spec(self.corpus, plan, self.seed, 0, shape=shape, holes=holes)
-        return run_spec(self.corpus, self.first, self.seed, 1, start=warm)
+        return self.spec(self.first, 1, start=self.spec(plan, 0, shape=shape, holes=holes))
 
     def tuned(self, control: Mapping[str, Any] | None = None, seed: int | None = None, **plan: Any) -> dict[str, Any]:
         """A run of further training, all alike but for the control, and for what is given of the plan."""
-        plan = self.further | plan
-        return run_spec(self.corpus, plan, self.seed if seed is None else seed, 2, start=self.base(), control=control)
+        return self.spec(self.further | plan, 2, seed, start=self.base(), control=control)
 
     def plain(self) -> dict[str, Any]:
         """Further training without a control: on it heads are ranked."""
@@ -194,190 +154,111 @@ class Rows:
 
     def selection(self) -> dict[str, dict]:
         """Other heads: chosen by probing as in 2021, further random draws, the same heads masked."""
-        found = {PROBED: row(self.tuned(self.injected(by="probing")))}
-        found |= {"masked, highest": row(self.tuned(self.masked(order="highest")))}
+        rows = {PROBED: row(self.tuned(self.injected(by="probing")))}
+        rows |= {"masked, highest": row(self.tuned(self.masked(order="highest")))}
         for draw in range(1, self.chosen["draws"]):
-            found[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
-        return found
+            rows[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
+        return rows
 
     def where(self) -> dict[str, dict]:
         """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere."""
-        found = {}
+        rows = {}
         for part in matrices.PARTS[1:]:
-            found[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
+            rows[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
         for count in self.chosen["heads"]:
             if count > 1:
-                found[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
+                rows[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
         for part in self.chosen["mixed"][1:]:
-            found[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
-        return found
+            rows[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
+        return rows
 
     def matrices(self) -> dict[str, dict]:
         """Other matrices from the same clusters, and matrices that say nothing: everyone alone, shuffled mentions."""
-        found = {}
+        rows = {}
         for form in matrices.FORMS:
             if form != self.chosen["matrix"]:
-                found[f"injected, lowest, {form} links"] = row(self.tuned(self.injected({"matrix": form})))
+                rows[f"injected, lowest, {form} links"] = row(self.tuned(self.injected({"matrix": form})))
         for span in matrices.SPANS:
             if span != self.chosen["span"]:
-                found[f"injected, lowest, {span} spans"] = row(self.tuned(self.injected({"span": span})))
-        found["injected, lowest, no links"] = row(self.tuned(self.injected({"links": "none"})))
-        return found
+                rows[f"injected, lowest, {span} spans"] = row(self.tuned(self.injected({"span": span})))
+        rows["injected, lowest, no links"] = row(self.tuned(self.injected({"links": "none"})))
+        return rows
 
     def given(self, links: str) -> dict[str, dict]:
         """Other clusters, in training and writing."""
-        return {f"{MAIN}, {shown(links)}": row(self.tuned(self.injected({"links": links})))}
-
-    def no_links(self) -> dict[str, dict]:
-        """A matrix that says nothing: every token looks at itself."""
-        return {f"{MAIN}, no links": row(self.tuned(self.injected({"links": "none"})))}
+        return {f"{MAIN}, {links_name(links)}": row(self.tuned(self.injected({"links": links})))}
 
     def quality(self) -> dict[str, dict]:
         """Other clusters, in training and writing: the true ones corrupted to several degrees, shuffled ones, a resolver's."""
-        by, found = self.block["links"], {}
+        by, rows = self.block["links"], {}
         others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]] + [f"{by}+shuffled"]
         for links in (*others, *(name for name in (*self.chosen["resolvers"], self.truth) if name != by)):
-            found |= self.given(links)
-        return found
+            rows |= self.given(links)
+        return rows
 
     def controls(self) -> dict[str, dict]:
         """What tells coreference in underused heads from less: shuffled links, none, heads by probing; and the true links."""
         by = self.block["links"]
-        found = self.given(f"{by}+shuffled") | self.no_links() | {PROBED: row(self.tuned(self.injected(by="probing")))}
-        return found | (self.given(self.truth) if self.truth != by else {})
+        rows = self.given(f"{by}+shuffled")
+        rows[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
+        rows[PROBED] = row(self.tuned(self.injected(by="probing")))
+        return rows | (self.given(self.truth) if self.truth != by else {})
 
     def inference(self) -> dict[str, dict]:
         """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
-        found = {"injected at inference": row(self.plain(), self.injected())}
-        found["injected at inference, highest"] = row(self.plain(), self.injected(order="highest"))
+        rows = {"injected at inference": row(self.plain(), self.injected())}
+        rows["injected at inference, highest"] = row(self.plain(), self.injected(order="highest"))
         tuned = self.tuned(self.injected())
         by = self.block["links"]
         for name in (f"{by}+shuffled", "none", *self.chosen["written"]):
-            found[f"{MAIN}, written with {shown(name)}"] = row(tuned, self.injected({"links": name}))
-        found[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
-        return found
+            rows[f"{MAIN}, written with {links_name(name)}"] = row(tuned, self.injected({"links": name}))
+        rows[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
+        return rows
 
     def training(self) -> dict[str, dict]:
         """Other training settings: is the ranking of heads the same?"""
-        found = {}
+        rows = {}
         for seed in range(1, self.chosen["orders"] + 1):
-            found[f"other order {seed}"] = row(self.tuned(seed=1000 * self.seed + seed))
+            rows[f"other order {seed}"] = row(self.tuned(seed=1000 * self.seed + seed))
         for factor in self.chosen["paces"]:
-            found[f"learning rate x {factor:g}"] = row(self.tuned(learning_rate=factor * self.further["learning_rate"]))
+            rows[f"learning rate x {factor:g}"] = row(self.tuned(learning_rate=factor * self.further["learning_rate"]))
         for factor in self.chosen["lengths"]:
             steps = max(1, round(factor * self.further["steps"]))
             changed = {"steps": steps, "warmup": max(1, steps // 10), "evaluate_every": max(1, steps // 2)}
-            found[f"steps x {factor:g}"] = row(self.tuned(**changed))
-        return found
-
-    def settings(self) -> dict[str, dict]:
-        """The lowest and the highest heads off at inference in the model of every training setting, by its own ranking."""
-        found = {}
-        for name, one in {PLAIN: row(self.plain()), **self.training()}.items():
-            for order in matrices.ORDERS[:2]:
-                for number in self.chosen["masked"]:
-                    masked = self.masked(order=order, count=number)
-                    masked["heads"] |= {"ranking": one["run"]}
-                    found[f"{name}: {order}, {number} a layer"] = row(one["run"], masked)
-        return found
+            rows[f"steps x {factor:g}"] = row(self.tuned(**changed))
+        return rows
 
     def masks(self) -> dict[str, dict]:
         """1 to all heads a layer off at inference: the lowest, the highest, random ones."""
         count = self.block["model"]["heads"]
         if self.checkpoint:
             count = self.chosen["most"] or count
-        plain, found = self.plain(), {}
+        plain, rows = self.plain(), {}
         for number in range(1, count + 1):
             for order in matrices.ORDERS:
                 for draw in range(self.chosen["masks"] if order == "random" else 1):
                     name = f"{order}{f' {draw + 1}' if draw else ''}, {number} a layer"
                     if number < count or self.checkpoint or (order == "lowest" and not draw):  # all heads are all heads
-                        found[name] = row(plain, self.masked(order=order, count=number, draw=draw))
-        return found
-
-
-PARTS = ("selection", "where", "matrices", "quality", "inference", "training", "masks", "controls", "settings")
+                        rows[name] = row(plain, self.masked(order=order, count=number, draw=draw))
+        return rows
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
     """The rows of a task by part and name: "main", the profile's parts, and as "seed N" the main or plain ones of more seeds.
 
     There are none of a task with "steps" 0.
-
-    Raises
-    ------
-    StudyError
-        If there is no such part, or a setting makes no sense.
     """
     if not settings["coreference"][subjects.setting(kind)]["steps"]:
         return {}
     rows = Rows(settings, kind, seed, checkpoint=checkpoint)
-    found = {"main": rows.main()}
+    parts = {"main": rows.main()}
     for part in settings["coreference"]["parts"] if kind == subjects.SUMMARIZATION else ():
-        if part not in PARTS:
-            raise StudyError(f"There are no rows {part!r} of coreference: choose from {', '.join(PARTS)}.")
-        found[part] = getattr(rows, part)()
+        parts[part] = getattr(rows, part)()
     seeds, alone = (settings["coreference"][name] for name in ("seeds", "alone"))
     for more in range(1, max(seeds, alone if kind == subjects.SUMMARIZATION else 0)):
         again = Rows(settings, kind, seed + more, seed, checkpoint)
-        main = again.main() | (again.controls() if "controls" in found else {})
-        found[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
-    return found
-
-
-def moved(parts: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
-    """Rows of `rows_of` whose injected heads are ranked in the trained model too, by name.
-
-    The main ones, and as controls for the lowest heads those with a matrix that says nothing: shuffled links, or none at all
-    (each token itself).
-    """
-    found = {name: one for name, one in parts["main"].items() if (one["run"].get("control") or {}).get("form") == INJECTED}
-    others = {name: one for part in ("quality", "matrices", "controls") for name, one in parts.get(part, {}).items()}
-    for name, one in others.items():
-        if one["run"]["control"]["links"] == "none" or one["run"]["control"]["links"].endswith("+shuffled"):
-            found[name] = one
-    return found
-
-
-def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
-    """What is read of injection: every stage of every row, what the rows' models put out, and rankings of heads.
-
-    Those are the ones that heads are chosen by, and of summarization those of all models without a control and, under their
-    own, of those that `moved` says.
-    """
-    beam, probe = settings["coreference"]["beam"], settings["coreference"]["probe"]
-    for kind in TASKS:
-        parts = rows_of(settings, kind, seed, checkpoint if kind == subjects.SUMMARIZATION else "")
-        ranked_after = moved(parts) if kind == subjects.SUMMARIZATION and parts else {}
-        for part, rows in parts.items():
-            if kind == subjects.TRANSLATION and part != "main":
-                continue  # nobody reads further seeds of it
-            for name, one in rows.items():
-                made = run(one["run"], f"{kind}: {name}, {part}")
-                yield from reversed([run(stage, f"{made.label}, stage {stage['stage']}") for stage in stages(one["run"])])
-                yield outputs.recipe(made, beam, one.get("control"))
-                own = one["run"].get("control")
-                if "heads" in (control := one.get("control", own) or {}):
-                    yield ranked_for(control["heads"])
-                if kind == subjects.SUMMARIZATION and not own:
-                    yield ranked(one["run"], probe)
-                elif name in ranked_after:  # have these come to matter?
-                    yield ranked(one["run"], probe, None, own)
-
-
-def made_of(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
-    """The rows of summarization (`rows_of`), all that is read of which is made.
-
-    Raises
-    ------
-    StudyError
-        If something of it is neither in the store nor published, or the profile has no such rows.
-    """
-    parts = rows_of(settings, subjects.SUMMARIZATION, seed)
-    missing = [one.label for one in recipes(settings, seed) if not one.made()] if parts else ["any row"]
-    if missing:
-        more = f" and {len(missing) - 1} more" * (len(missing) > 1)
-        raise StudyError(f"Not made: {missing[0]}{more}; first run make study ONLY=05 with the same settings.")
+        main = again.main() | (again.controls() if "controls" in parts else {})
+        parts[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
     return parts
 
 
@@ -593,12 +474,6 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
         raise StudyError(f"Heads are not chosen by {by!r}: write importance, probing or given.")
     scores = _read(ranked_for(wanted))[by]
     return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
-
-
-def likeness(one: Mapping[str, Any]) -> pd.Series:
-    """How much like the matrix the heads of a row chosen by probing attend (`matrices.probing`), on (kind, layer, head)."""
-    wanted = one["run"]["control"]["heads"]
-    return _read(ranked_for(wanted)).probing[addresses(wanted)]
 
 
 def ranking(

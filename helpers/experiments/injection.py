@@ -1,0 +1,433 @@
+"""Coreference links in heads that hardly matter (Liu & Chen 2023): what is run, and the tables that come of it.
+
+A row is a training run, with what stands in the place of which heads while it trains and writes; it is described by
+`helpers.methods.coreference.runs`. Layers and heads count from 0 in tables, unless a docstring says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import corpora, study
+from helpers.heads.families import ADDRESS
+from helpers.measures import trainings
+from helpers.methods.coreference import matrices, runs
+from helpers.methods.coreference.runs import INJECTED, MAIN, MASKED, PLAIN
+from helpers.records import Dialogue
+from helpers.runs import outputs, subjects
+from helpers.scores import intervals, scoring
+from helpers.scores.coreference import conll_f1
+from helpers.world import conversations
+
+EVENTS = "events"  # factual consistency: share of the reference's events with the right people, in percent
+Row = Mapping[str, Any]  # as `helpers.methods.coreference.runs.row` makes it
+Rows = Mapping[str, Row]  # by name
+HEADS = {
+    "lowest": "least important heads", "highest": "most important heads", "random": "random heads",
+    "probing": "heads most like the matrix",
+}  # fmt: skip
+
+
+# --- what is run -----------------------------------------------------------------------------------------------------
+
+
+def summaries(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> dict[str, dict[str, Row]]:
+    """The rows of summarization by part and name, as of `helpers.methods.coreference.runs.rows_of`."""
+    return runs.rows_of(settings, subjects.SUMMARIZATION, seed, checkpoint)
+
+
+def translations(settings: Mapping[str, Any], seed: int) -> dict[str, Row]:
+    """The rows of translation, in which heads are given syntactic arcs; none where the profile leaves them out."""
+    return runs.rows_of(settings, subjects.TRANSLATION, seed).get("main", {})
+
+
+def ranked_after(parts: Mapping[str, Rows]) -> dict[str, Row]:
+    """The rows of `summaries` whose injected heads are ranked in the trained model too, by name.
+
+    They are the main ones, and the least important heads with a matrix that says nothing: shuffled links, or none.
+    """
+    rows = {name: one for name, one in parts["main"].items() if (one["run"].get("control") or {}).get("form") == INJECTED}
+    others = {name: one for part in ("quality", "matrices", "controls") for name, one in parts.get(part, {}).items()}
+    for name, one in others.items():
+        if one["run"]["control"]["links"] == "none" or one["run"]["control"]["links"].endswith("+shuffled"):
+            rows[name] = one
+    return rows
+
+
+def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
+    """What the tables below read: every stage of every row, what the rows' models write, and rankings of heads."""
+    parts, probe = summaries(settings, seed, checkpoint), settings["coreference"]["probe"]
+    after = ranked_after(parts) if parts else {}
+    for part, rows in parts.items():
+        for name, one in rows.items():
+            yield from _of_row(one, f"{subjects.SUMMARIZATION}: {name}, {part}", settings["coreference"]["beam"])
+            if "control" not in one["run"]:
+                yield runs.ranked(one["run"], probe)
+            elif name in after:
+                yield runs.ranked(one["run"], probe, None, one["run"]["control"])
+    for name, one in translations(settings, seed).items():
+        yield from _of_row(one, f"{subjects.TRANSLATION}: {name}, main", settings["coreference"]["beam"])
+
+
+def _of_row(one: Row, label: str, beam: int) -> Iterator[study.Recipe]:
+    for stage in reversed(list(runs.stages(one["run"]))):
+        yield runs.run(stage, f"{label}, stage {stage['stage']}")
+    yield outputs.recipe(runs.run(one["run"], label), beam, one.get("control"))
+    if "heads" in (control := one.get("control", one["run"].get("control")) or {}):
+        yield runs.ranked_for(control["heads"])
+
+
+# --- labels of rows --------------------------------------------------------------------------------------------------
+
+
+def labels(one: Row) -> dict[str, Any]:
+    """What a row is, as columns.
+
+    Returns
+    -------
+    dict
+        method ("no injection", "heads off", "injected", "layers mixed"); choice (of heads), count (of a layer), layers; links
+        (whose clusters: "gold", "resolver", "gold, shuffled", "no links"), errors (their rate),
+        matrix, span. What a row does not have is "" or nan.
+    """
+    control = one.get("control", one["run"].get("control")) or {}
+    heads, (links, _, change) = control.get("heads", {}), control.get("links", "").partition("+")
+    methods = {MASKED: "heads off", INJECTED: "injected", runs.MIXED: "layers mixed"}
+    links = {"rule": "resolver", "none": "no links"}.get(links, links)
+    corrupted = change.startswith("corrupt:")
+    return {
+        "method": methods.get(control.get("form"), "no injection"),
+        "choice": HEADS[heads["by"] if heads["by"] == "probing" else heads["order"]] if heads else "",
+        "count": heads.get("count", np.nan), "layers": heads.get("part", control.get("part", "")),
+        "links": links if corrupted or not change else f"{links}, {change}",
+        "errors": float(change.partition(":")[2]) if corrupted else np.nan,
+        "matrix": control.get("matrix", ""), "span": control.get("span", ""),
+    }  # fmt: skip
+
+
+def labelled(table: pd.DataFrame, rows: Rows, value: str = "") -> pd.DataFrame:
+    """A table with a column `row`, with `labels` of these rows as further columns.
+
+    Parameters
+    ----------
+    value : str
+        Of `scores`, "change" or "percent": its interval is in the columns low and high then, as figures draw it. Rows that
+        others are compared with, and those without chosen heads, are left out.
+    """
+    known = pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()])
+    table = table.merge(known, on="row")
+    if value:
+        table = table[table.choice != ""].drop(columns=["low", "high"], errors="ignore")
+        table = table.rename(columns={f"{value}_low": "low", f"{value}_high": "high"})
+    return table
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+class Board:
+    """Scores of rows on the one test set of their task.
+
+    Parameters
+    ----------
+    settings : mapping
+        A profile's settings.
+    rows : mapping of name -> row
+        All of one task and test set.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], rows: Rows) -> None:
+        self.settings, self.rows = settings, dict(rows)
+        self.task = subjects.text_of(next(iter(self.rows.values()))["run"])
+        self.split = self.task.tests[0]
+        self._known: dict[str, np.ndarray] = {}
+
+    @property
+    def known_events(self) -> bool:
+        """Whether it is known who does what in the texts."""
+        return bool(self.dialogues and self.dialogues[0].events)
+
+    @cached_property
+    def dialogues(self) -> list[Dialogue]:
+        """The dialogues of the test set; none where the task has other texts."""
+        path = corpora.file(self.task.folder, self.split, "dialogues")
+        return corpora.read_dialogues(path) if self.task.kind == subjects.SUMMARIZATION else []
+
+    @property
+    def metrics(self) -> list[str]:
+        """The task's scores, and `EVENTS` where events are known."""
+        return [*self.task.metrics, *([EVENTS] if self.known_events else [])]
+
+    def written(self, name: str) -> list[str]:
+        """What the model of a row writes of the test set."""
+        return runs.written(self.rows[name], self.split, self.settings["coreference"]["beam"])
+
+    def statistics(self, name: str) -> np.ndarray:
+        """Per text what scores are computed from: of summaries [texts, metrics] in percent, whose means are the scores."""
+        if name not in self._known:
+            self._known[name] = self.count(self.written(name))
+        return self._known[name]
+
+    def count(self, texts: Sequence[str]) -> np.ndarray:
+        """`statistics` of any summaries."""
+        counts = self.task.statistics(texts, self.split)
+        return np.column_stack([counts, right_people(texts, self.dialogues)]) if self.known_events else counts
+
+    def interval(self, mine: np.ndarray, other: np.ndarray | None = None) -> dict[str, tuple[float, float, float]]:
+        """Scores with their 95 % bootstrap interval, or how much they are above others' (paired), by metric."""
+        repeats = self.settings["bootstrap"]
+        if self.task.kind == subjects.TRANSLATION:
+            return self.task.interval(mine, other, repeats)
+        columns = zip(*scoring.mean_interval(mine, other, repeats), strict=True)
+        return dict(zip(self.metrics, (tuple(map(float, row)) for row in columns), strict=True))
+
+
+def boards(settings: Mapping[str, Any], parts: Mapping[str, Rows], seed: int) -> dict[int, Board]:
+    """A board for each training of `summaries`, by its seed; the first holds the rows of all parts."""
+    rows: dict[int, dict[str, Row]] = {seed: {}}
+    for part, more in parts.items():
+        first, _, number = part.partition(" ")
+        rows.setdefault(int(number) if first == "seed" else seed, {}).update(more)
+    return {number: Board(settings, of_one) for number, of_one in rows.items()}
+
+
+def with_links(boards: Mapping[int, Board]) -> dict[int, Board]:
+    """The trainings in which links were put into heads, not those alone in which heads are ranked."""
+    return {seed: board for seed, board in boards.items() if MAIN in board.rows}
+
+
+def right_people(texts: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndarray:
+    """Events that each summary tells with the right people, such that the mean over texts is their share of all, percent."""
+    counts = conversations.consistency(texts, dialogues)
+    return 100 * counts[:, 2] / counts[:, 0].mean()
+
+
+def scores(board: Board, names: Iterable[str] | None = None, against: str = PLAIN) -> pd.DataFrame:
+    """Scores of rows, and how they differ from one of them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change
+        in percent of the other's value, percent_low, percent_high); heads (how many are masked or injected); over.
+    """
+    table = []
+    for name in names or board.rows:
+        table += _compared(board, name, board.statistics(name), against, len(chosen_heads(board.rows[name])))
+    return pd.DataFrame(table)
+
+
+def _compared(board: Board, name: str, mine: np.ndarray, against: str, heads: int = 0) -> Iterator[dict[str, Any]]:
+    """Rows of `scores` from what they are computed from, one a metric."""
+    other = board.statistics(against)
+    values, base, changes = board.interval(mine), board.interval(other), board.interval(mine, other)
+    for metric, value in values.items():
+        row = {"row": name, "metric": metric, **dict(zip(("value", "low", "high"), value, strict=True))}
+        row |= dict(zip(("change", "change_low", "change_high"), changes[metric], strict=True))
+        shares = [100 * end / base[metric][0] if base[metric][0] else np.nan for end in changes[metric]]
+        row |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
+        yield row | {"heads": heads, "over": intervals.SENTENCES}
+
+
+def chosen_heads(one: Row) -> list[tuple[str, int, int]]:
+    """The heads that are masked or injected in a row."""
+    control = one.get("control", one["run"].get("control")) or {}
+    return runs.addresses(control["heads"]) if "heads" in control else []
+
+
+def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = PLAIN) -> pd.DataFrame:
+    """Scores and changes over several trainings, each from weights of its own.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals (nan for one); over.
+    """
+    parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
+    values = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "percent")}
+    table = trainings.over_seeds(parts, ("row", "metric"), {"value": ("value", "low", "high")} | values)
+    return table.reset_index().assign(over=intervals.TRAININGS)
+
+
+def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str = MAIN) -> pd.DataFrame:
+    """How a row differs from each control, pair by pair: in every training from the control of the same weights.
+
+    Returns
+    -------
+    pandas.DataFrame
+        control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
+    """
+    first, *more = boards.values()
+    parts = {name: over_seeds(boards, [row], name) if more else scores(first, [row], name).assign(seeds=1)
+             for name in names if name != row}  # fmt: skip
+    columns = ["control", "metric", "seeds", "change", "change_low", "change_high", "over"]
+    return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
+
+
+def baselines(board: Board, seed: int = 0, against: str = PLAIN) -> pd.DataFrame:
+    """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
+    ways = {"random people": "random", "the speaker": "speaker", "nearest name": "nearest"}
+    table = []
+    for name, way in ways.items():
+        guessed = board.count(conversations.guesses(board.dialogues, way, seed))
+        table += _compared(board, f"baseline: {name}", guessed, against)
+    return pd.DataFrame(table)
+
+
+def best_example(board: Board, name: str, against: str = PLAIN) -> int:
+    """Place of the shortest of those dialogues in which a row tells the most events more of the right people than another."""
+    gap = board.statistics(name)[:, -1] - board.statistics(against)[:, -1]
+    words = [len(pair.words) for pair in board.task.pairs(board.split)]
+    return int(np.lexsort((words, -gap))[0])
+
+
+def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame:
+    """Gain over the plain model against the quality of the clusters that the model was given.
+
+    Parameters
+    ----------
+    rows : iterable of str
+        Injected rows.
+    truth : str
+        The clusters that theirs are held against.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `scores`, with `clusters` (what was given), `conll` (their CoNLL F1 on the test set, percent), and where people are
+        known the shares of `pronouns` (percent): `people` of he and she, `speakers` of I and you.
+    """
+    folder, split = board.task.folder, board.split
+    table = scores(board, rows)
+    by = {name: board.rows[name]["run"]["control"]["links"] for name in table.row.unique()}
+    best = runs.clusters_of(folder, split, truth)
+    given = {name: runs.clusters_of(folder, split, links) for name, links in by.items()}
+    table["clusters"] = table.row.map(by).map(runs.links_name)
+    table["conll"] = table.row.map({name: conll_f1(clusters, best) for name, clusters in given.items()})
+    if board.known_events:
+        shares = {name: conversations.pronouns(board.dialogues, clusters) for name, clusters in given.items()}
+        for kind in conversations.PRONOUNS:
+            table[kind] = table.row.map({name: share[kind] for name, share in shares.items()})
+    return table
+
+
+# --- dialogues -------------------------------------------------------------------------------------------------------
+
+
+def marked(board: Board, by: str, place: int) -> str:
+    """A dialogue with its clusters (`helpers.methods.coreference.runs.clusters_of`), as "[number: mention]", a line a turn."""
+    row, clusters = board.dialogues[place], runs.clusters_of(board.task.folder, board.split, by)[place]
+    words = list(row.words)
+    for number, cluster in enumerate(clusters):
+        for start, stop in cluster:
+            words[start] = f"[{number}: {words[start]}"
+            words[stop - 1] += "]"
+    return "\n".join(" ".join(words[start:stop]).removeprefix("# ") for start, _, stop in row.turns)
+
+
+def example(board: Board, by: str, place: int, names: Iterable[str]) -> str:
+    """A dialogue as of `marked`, its reference summary, and what the models of rows write."""
+    texts = {"reference": board.task.pairs(board.split)[place].target} | {name: board.written(name)[place] for name in names}
+    width = max(map(len, texts))
+    return "\n".join([marked(board, by, place), "", *(f"{name:>{width}} => {text}" for name, text in texts.items())])
+
+
+# --- heads -----------------------------------------------------------------------------------------------------------
+
+
+def importance(rows: Rows, probe: int) -> pd.DataFrame:
+    """Gradient importance of encoder heads, normalised by layer, on (kind, layer, head): a column a model."""
+    return pd.DataFrame({name: runs.ranking(one["run"], probe).importance for name, one in rows.items()})
+
+
+def masking(board: Board, rows: Rows) -> pd.DataFrame:
+    """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
+
+    Random draws are told apart by `draw`. "all off" is the change with all encoder heads off, "share of all" the change in
+    units of that: where all heads together cost next to nothing, no masking of some can show what they are worth.
+    """
+    choices = {name: one["control"]["heads"] for name, one in rows.items()}
+    most = max(heads["count"] for heads in choices.values())
+    every = {heads["order"] for heads in choices.values() if heads["count"] == most} == {"lowest"}  # the same in any order
+    points = []
+    for row in scores(board, [PLAIN, *rows]).to_dict("records"):
+        heads = choices.get(row["row"], {"order": "", "count": 0, "draw": 0})
+        alike = heads["count"] == 0 or (every and heads["count"] == most)
+        for order in matrices.ORDERS if alike else [heads["order"]]:
+            points.append(row | {"order": order, "number": heads["count"], "draw": heads["draw"]})
+    curves = pd.DataFrame(points)
+    off = curves[(curves.number == most) & every].drop_duplicates("metric").set_index("metric").change
+    curves["all off"] = curves.metric.map(off)
+    return curves.assign(**{"share of all": curves.change / curves["all off"].replace(0, np.nan)})
+
+
+def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
+    """Importance of the heads that each row injects: where they were chosen, and in the model trained with the matrix.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, kind, layer, head; before, after (normalised by layer), rank_before and rank_after (1 is the most important of its
+        layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer), seed.
+    """
+    table = []
+    for seed, board in with_links(boards).items():
+        before = runs.ranking(board.rows[PLAIN]["run"], probe)
+        for name in (name for name in names if name in board.rows):
+            run = board.rows[name]["run"]
+            after = runs.ranking(run, probe, control=run["control"])
+            places = [each.importance.groupby(level=["kind", "layer"]).rank(ascending=False) for each in (before, after)]
+            for address in runs.addresses(run["control"]["heads"]):
+                row = {"row": name, **dict(zip(ADDRESS, address, strict=True))}
+                row |= {"before": before.importance[address], "after": after.importance[address]}
+                row |= {"rank_before": places[0][address], "rank_after": places[1][address]}
+                row |= {"loss_before": before.loss[address], "loss_after": after.loss[address]}
+                table.append(row | {"heads": int((before.index.get_level_values("layer") == address[1]).sum()), "seed": seed})
+    return pd.DataFrame(table)
+
+
+def rises(table: pd.DataFrame) -> pd.DataFrame:
+    """How much the loss rises with one injected head off, before and after training: means over seeds.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As of `before_after`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        row, layer (from 1; 0: the mean over layers), seeds; before and after (thousandths of a nat a token), each with _low and
+        _high of a 95 % t-interval (nan for one seed); over.
+    """
+    names = ("before", "after")
+    scaled = table.assign(layer=table.layer + 1, **{name: 1000 * table[f"loss_{name}"] for name in names})
+    scaled = pd.concat([scaled.assign(layer=0), scaled])
+    means = trainings.over_seeds(scaled, ("row", "layer"), {name: (name, f"{name}_low", f"{name}_high") for name in names})
+    return means.reset_index().assign(over=intervals.TRAININGS)
+
+
+def matter_more(table: pd.DataFrame) -> pd.DataFrame:
+    """How much more important the injected heads end than the same heads do under each matrix that says nothing.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As of `before_after`; rows that are named after the main one (other links in the same heads) are its controls.
+
+    Returns
+    -------
+    pandas.DataFrame
+        control, layer, seeds; more (mean over trainings of the difference in importance after training, which is normalised by
+        layer), with low and high of a 95 % t-interval (nan for one training); over.
+    """
+    place, controls = ["seed", *ADDRESS], table[table.row.str.startswith(f"{MAIN}, ")]
+    both = controls.merge(table[table.row == MAIN], on=place, suffixes=("", "_injected"))
+    both = both.assign(control=both.row, more=both.after_injected - both.after)
+    means = trainings.over_seeds(both, ("control", "layer"), {"more": ("more", "low", "high")})
+    return means.reset_index().assign(over=intervals.TRAININGS)
