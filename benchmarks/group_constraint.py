@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from benchmarks import common
 from helpers.heads.families import Site
-from helpers.methods.grouping.units import Grouped, objective, starts
+from helpers.methods.grouping import Grouped, objective, starts
 from helpers.models import build
 from helpers.runs.training import cross_entropy
 

@@ -19,7 +19,7 @@ import torch
 
 from benchmarks import common
 from helpers.heads import KINDS, gate, index, inject, record, sites
-from helpers.methods.l0.gates import Gated
+from helpers.methods.l0 import Gated
 
 STEP, LEARNED, PENALTY = "training step", "training step, all gates learned", "training step, Hard Concrete gates and penalty"
 FORWARD = "forward"

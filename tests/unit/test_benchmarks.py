@@ -23,7 +23,7 @@ from benchmarks import (
 )
 from benchmarks import coreference_injection as injection
 from helpers import study
-from helpers.methods.grouping.units import starts
+from helpers.methods.grouping import starts
 from tests.reference import coreference as slow_links
 from tests.reference import grouping as slow_groups
 

@@ -12,17 +12,18 @@ import torch
 from transformers import MarianMTModel
 
 from helpers import heads, models, study
+from helpers.experiments import grouping_runs as runs
+from helpers.experiments.grouping_runs import GHT, L0, PS, VANILLA
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
-from helpers.methods.grouping import runs, units
-from helpers.methods.grouping.runs import GHT, L0, PS, VANILLA
+from helpers.methods import grouping as units
 from helpers.runs import subjects, training
-from helpers.study import StudyError
 from tests.unit import tiny_groups, tiny_injection
 
 STORE = tiny_groups.go_to
 TASKS = [subjects.TRANSLATION, subjects.LANGUAGE]  # of an encoder-decoder, of a decoder alone
 CPU = torch.device("cpu")
+ROOMS = (*subjects.METRICS, runs.CONVERGED)
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def elsewhere(tmp_path, monkeypatch):
 
 def every(changes=None):
     """All rows by task and name."""
-    found = runs.rows_by_task(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
-    return {f"{kind}: {name}": spec for kind, rows in found.items() for name, spec in rows.items()}
+    kinds = runs.every_row(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
+    return {f"{kind}: {name}": spec for kind, rows in kinds.items() if kind in ROOMS for name, spec in rows.items()}
 
 
 def quick(spec):
@@ -177,12 +178,6 @@ def test_equation_4a_classifies_the_mean_vectors_of_heads():
     torch.testing.assert_close(tight.term, torch.stack(wanted).mean())
 
 
-def test_how_far_centres_moved():
-    before = torch.tensor([[3.0, 0], [0, 4]])
-    after = torch.tensor([[0.0, 4 + 10], [3, 0]])  # in another order
-    assert units.centre_shift(before, after) == pytest.approx(10 / 5)
-
-
 @pytest.mark.parametrize("kind", [*TASKS, runs.CONVERGED])
 def test_histories_end_with_the_loss_of_the_stored_model(kind):
     spec = every()[f"{kind}: {PS}"]
@@ -270,21 +265,7 @@ def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):
     tiny_injection.checkpoint(tmp_path / "marian", corpus, "marian", 150, max_position_embeddings=512)
     start = runs.start(settings, [tiny_groups.NAME], 1, str(tmp_path / "marian"))
     assert start["pretrained"] == str(tmp_path / "marian") and start["corpus"] == corpus
-    rows = runs.rows_by_task(settings, 1, start)[runs.CONVERGED]
+    rows = runs.from_converged(settings, start, 1)
     model = runs.opened(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
     assert subjects.text_of(rows[PS]).source.size == model.config.vocab_size
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"grouping.translation.groups": 5}, "5 groups"),
-        ({"grouping.translation.groups": 1}, "beta"),
-        ({"grouping.parts": ["tables"]}, "'tables'"),
-        ({"grouping.translation.text": "xx-news"}, "'xx'"),
-    ],
-)
-def test_settings_that_make_no_sense(elsewhere, changes, said):
-    with pytest.raises(StudyError, match=said):
-        study.make(runs.run(tiny_groups.rows(changes=changes)[GHT]))
