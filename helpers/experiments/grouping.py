@@ -6,7 +6,7 @@ with other random numbers. Layers and heads count from 0 in tables.
 
 from __future__ import annotations
 
-import time
+import timeit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -79,15 +79,6 @@ def table_3_and_variants(settings: Mapping[str, Any], seed: int, specs: Runs) ->
     """Of the rows of translation those of table 3 and its variants, of the first seed."""
     parts = runs.Rows(settings, subjects.TRANSLATION, seed)
     return {name: specs[name] for name in (*parts.main(), *parts.ablations()) if name in specs}
-
-
-def by_seed(specs: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Rows by the end of their names, "" or ", seed N", and then by what stands before it."""
-    parts: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name, spec in specs.items():
-        base, mark, number = name.partition(SEED)
-        parts.setdefault(mark + number, {})[base] = spec
-    return parts
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -202,7 +193,7 @@ def _speed(subject, names: Sequence[str], rows: int, repeats: int, reference: st
     try:
         for work in works.values():
             work()
-        times = pd.DataFrame([{name: _timed(work) for name, work in works.items()} for _ in range(repeats)])
+        times = pd.DataFrame([{name: timeit.timeit(work, number=1) for name, work in works.items()} for _ in range(repeats)])
     finally:
         torch.set_num_threads(threads)
     rates = pd.Series(sizes) / times
@@ -222,12 +213,6 @@ def _work(subject: subjects.Subject, rows: int) -> tuple[Callable[[], Any], int]
         return torch.no_grad()(lambda: model(**fed, use_cache=False)), batch["input_ids"].numel()
     options = {"min_new_tokens": NEW, "max_new_tokens": NEW, "max_length": None, "do_sample": False, "num_beams": 1}
     return torch.no_grad()(lambda: model.generate(**fed, **options)), len(batch["input_ids"])
-
-
-def _timed(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def worth_of_attention(rows: Mapping[str, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
@@ -398,9 +383,12 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
 def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
     """`ablation` over trainings: every row against the GHT or GHT-PS of its seed, means with their t-intervals; seeds."""
     parts = []
-    for number, (end, rows) in enumerate(by_seed(specs).items()):
-        mine = {(name, split): counted[name + end, split] for name in rows for split in subjects.text_of(rows[name]).tests}
-        parts.append(ablation(rows, mine, 0).assign(seed=number))
+    for seed in dict.fromkeys(name.partition(SEED)[2] for name in specs):
+        rows = {name.partition(SEED)[0]: spec for name, spec in specs.items() if name.partition(SEED)[2] == seed}
+        part = {
+            (name.partition(SEED)[0], split): one for (name, split), one in counted.items() if name.partition(SEED)[2] == seed
+        }
+        parts.append(ablation(rows, part, 0).assign(seed=seed))
     whole = pd.concat(parts)
     table = over_seeds(whole, ("row", "model"), CHANGES, ("printed", "dev_loss")).reset_index()
     table["shares"] = whole.drop_duplicates(["row", "model"]).shares.to_numpy()

@@ -13,7 +13,6 @@ from helpers.heads import KINDS, gate, index
 from helpers.measures import importance
 from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
 from helpers.runs import training
-from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
@@ -215,20 +214,3 @@ def test_the_head_of_least_gradient_importance_goes(family, kinds):
         scored, now = slopes_of(gradual, batch), gradual.open.bool()
         assert scored[now].max() > 0
         np.testing.assert_allclose(gradual.score[now], scored[now], rtol=1e-5)  # began anew when heads were closed
-
-
-OPT = still("opt")
-BAD = {
-    "no encoder attention": lambda: Gated(OPT, ("encoder",)),
-    "'encoders'": lambda: Gated(still(), ("encoders",)),
-    "at least one kind": lambda: Gated(still(), ()),
-    "not 0 times": lambda: Gated(still(), rate=0),
-    "8 heads 9": lambda: Gradual(still(), ("encoder",), 9, 5),
-    "lambda.* not inf": lambda: objective(gated_model(), batch_for(), 0.1, math.inf),
-}
-
-
-@pytest.mark.parametrize("said", BAD)
-def test_what_cannot_be_gated_is_refused(said):
-    with pytest.raises(StudyError, match=said):
-        BAD[said]()

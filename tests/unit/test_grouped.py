@@ -178,28 +178,6 @@ def test_equation_4a_classifies_the_mean_vectors_of_heads():
     torch.testing.assert_close(tight.term, torch.stack(wanted).mean())
 
 
-@pytest.mark.parametrize("kind", [*TASKS, runs.CONVERGED])
-def test_histories_end_with_the_loss_of_the_stored_model(kind):
-    spec = every()[f"{kind}: {PS}"]
-    task = subjects.text_of(spec)
-    dev = task.held_out(4 * spec["training"]["batch_tokens"], None, CPU)
-    history = pd.read_csv(results(spec) / "history.csv")
-    assert history.step.iloc[-1] == spec["training"]["steps"]
-    loss = training.dev_loss(grouping.Grouped(runs.opened(spec), None), dev)
-    assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3)  # before it was rounded
-
-
-def test_the_constraint_does_what_it_says():
-    made = tiny_groups.rows()
-    plain, tight = (dict(np.load(results(made[name]["start"]) / "trace.npz")) for name in (VANILLA, GHT))
-    assert np.isnan(plain["terms"]).all() and tight["terms"].shape == (12, 2)
-    assert tight["terms"][-1, 0] > tight["terms"][0, 0] + 0.05 and tight["terms"][-1, 1] < tight["terms"][0, 1] - 0.05
-    for seen in (plain, tight):
-        assert seen["step"][:4].tolist() == [0, 3, 6, 9]
-        assert np.isnan(seen["shift"][0]) and (seen["shift"][1:4] > 0).all()
-    np.testing.assert_array_equal(plain["grams_0"][0], tight["grams_0"][0])  # one start, one probe
-
-
 def recount(spec, model):
     """The ballot of a row, taken again."""
     task, cut = subjects.text_of(spec), spec["cut"]
@@ -224,17 +202,6 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(kind):
     assert {address for address in table.index if address[2] in left[address[:2]]} == stays(spec)
 
 
-def test_random_heads_and_random_members():
-    made = tiny_groups.rows()
-    member, random = quick(made[runs.MEMBER]), quick(made[runs.RANDOM])
-    table = ballot_of(member)
-    for _, site in table.groupby(level=["kind", "layer"]):
-        assert sorted(site.labels[site.kept]) == [0, 1]  # any head of each group
-    assert (ballot_of(random).groupby(level=["kind", "layer"]).kept.sum() == 2).all()
-    assert len({frozenset(stays(spec)) for spec in (random, made[PS], member)}) == 3
-    np.testing.assert_array_equal(table.labels, ballot_of(made[PS]).labels)
-
-
 def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2():
     made = tiny_groups.rows()
     spec = made["votes once settled"]
@@ -249,15 +216,6 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2():
     never = copy.deepcopy(spec)
     never["cut"]["settled"] = 1e-9  # groups that never settle vote at the end
     assert files_of(never) == files_of(made[PS])
-
-
-def test_further_training_starts_from_the_converged_model():
-    rows, subject = tiny_groups.from_converged(), subjects.of_spec(tiny_groups.start(), "")
-    assert all(subjects.text_of(spec).folder == subject.folder for spec in rows.values())
-    still = quick(rows[runs.FURTHER]["start"])
-    still["training"] |= {"learning_rate": 0.0}
-    fed = models.inputs(batch_of(subjects.text_of(still)))
-    assert torch.equal(runs.opened(still)(**fed).logits, subject.model(**fed).logits)
 
 
 def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):

@@ -1,27 +1,12 @@
 """Figures of pruning: what they show, on random tables of several shapes."""
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 from helpers import plots
 from helpers.methods.l0 import HardConcrete
-from tests.unit.drawn import colour_of, intervals, levels, marked, table, whole
-
-NAN = np.nan
-POINTS = "model heads change low high"
-
-
-def test_marks_with_intervals_stand_beside_the_printed_ones():
-    rows = [("m", 24, 0.0, NAN, NAN), ("m", 3, -1.0, -1.5, -0.5), ("n", 12, -0.2, -0.3, -0.1)]
-    printed = table("model heads change", ("paper", 20, -0.1))
-    figure = whole(plots.curve(table(POINTS, *rows), "heads", "change", printed=printed, band=(-0.25, 0)))
-    (axis,) = figure.axes
-    assert axis.get_xlim()[0] > 24 > 3 > axis.get_xlim()[1]  # all heads at the left
-    blue = colour_of(figure, "m")
-    assert marked(axis, blue) == [(3, -1), (24, 0)] and intervals(axis, 1)[blue][-1.0] == (-1.5, -0.5)
-    assert marked(axis, (0, 0, 0), hollow=True) == [(20, -0.1)] and levels(axis) == [0]
+from tests.unit.drawn import whole
 
 
 def test_gates_show_all_their_mass():

@@ -78,15 +78,6 @@ def test_tables_read_what_is_listed(swept):
         assert set(read_since(before)) <= {recipe.folder for recipe in plan.closure(map(study.Need, listed))}
 
 
-def test_every_training_of_every_model_is_swept():
-    settings = tiny_sweep.settings({"seeds": 2})
-    sweeps = pruning.sweeps(settings, [tiny_sweep.NAME], 1)
-    assert [sweep["seed"] for sweep in sweeps if sweep["name"] == tiny_sweep.NAME] == [1, 2]
-    assert all(sweep["kinds"] == ["encoder"] for sweep in sweeps)
-    (every,) = pruning.all_kinds_sweeps(settings, [tiny_sweep.NAME], 1)
-    assert every["kinds"] == list(KINDS) and every["seed"] == 1
-
-
 def test_the_unpruned_model_scores_as_itself_and_the_curve_starts_there(swept):
     sweep, _, table = swept["encoder"]
     found = pruning.quality_of_all([sweep], repeats=REPEATS)
@@ -145,13 +136,6 @@ HAND = by_hand(
     ("L0, half-open start, 0.3", "L0, half-open start", 0.3, (0, 0, 1), 21.0, 0.0, 0.0, 0.0),
     ("random 0.3", "random", 0.3, (3, 4, 5), 21.2, 0.2, 0.1, 0.3),
 )  # fmt: skip
-
-
-def test_worth_is_told_by_the_control_and_the_floor(swept):
-    sweep, subject, table = swept["encoder"]
-    found = pruning.removed_and_trained(sweep["settings"], subject, REPEATS).set_index("model").bleu
-    assert found.index.tolist() == [f"{subject.title}, {removed}trained on" for removed in ("", "encoder heads removed, ")]
-    assert found.tolist() == pytest.approx(table.xs("test", level="test set").bleu[["control", "floor"]].tolist())
 
 
 def test_trainings_become_means_with_t_intervals_and_lone_rows_stay():
