@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from benchmarks import common
 from helpers import study
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Run the benchmarks that are not kept.
 
     Raises
@@ -21,29 +22,17 @@ def main(arguments: list[str] | None = None) -> None:
     SystemExit
         If one of them failed.
     """
-    given = sys.argv[1:] if arguments is None else arguments
     parser = common.arguments(__doc__)
     parser.add_argument("--only", nargs="+", default=list(common.NAMES), choices=common.NAMES, metavar="NAME")
-    parser.add_argument("--again", action="store_true", help="also those that are kept already")
-    options = parser.parse_args(given)
-    told = [
-        text
-        for name in ("size", "threads", "repeats")
-        if (value := getattr(options, name)) is not None
-        for text in (f"--{name}", str(value))
-    ]
-    if options.device != parser.get_default("device"):
-        told += ["--device", options.device]
-    failed = []
+    options, failed = parser.parse_args(given), []
+    asked = {name: getattr(options, name) for name in ("size", "repeats", "device")}
+    asked = [text for name, value in asked.items() if value is not None for text in (f"--{name}", str(value))]
     for name in options.only:
-        command = ["-m", f"benchmarks.{name}", *told]
+        command = ["-m", f"benchmarks.{name}", *asked]
         with study.one_sentence():
-            there = not options.again and common.kept(name, options.size, " ".join(["python", *command]))
-        if there:
-            print(f"{name}: kept already", flush=True)
-            continue
-        print(f"\n=== {name}", flush=True)
-        if subprocess.run([sys.executable, *command], cwd=study.ROOT).returncode:
+            there = common.kept(name, options.size, " ".join(["python", *command]))
+        print(f"{name}: kept already" if there else f"\n=== {name}", flush=True)
+        if not there and subprocess.run([sys.executable, *command], cwd=study.ROOT).returncode:
             failed.append(name)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")

@@ -9,8 +9,9 @@ every measure was found equal to its obvious form at the first length.
 
 from __future__ import annotations
 
+import argparse
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,7 +35,7 @@ AXES = {  # "standing": length, and sentences a batch
         "length": (16, 32, 64, 128), "heads": (4, 8, 16), "layers": (2, 4, 6), "sentences": (1, 2, 4, 8), "standing": (16, 1),
     },
 }  # fmt: skip
-REPEATS = 3
+REPEATS, TOLERANCE = 3, 1e-4  # of the largest value
 STATISTICS = "confidence and positional"
 
 
@@ -55,33 +56,33 @@ def case(size: str, axis: str, point: int, device: str = "cpu") -> Case:
     count = point if axis == "sentences" else sentences
     whole = common.batch(shape, count, length, device)
     parts = [{name: value[first : first + sentences] for name, value in whole.items()} for first in range(0, count, sentences)]
-    return Case(common.marian(shape, positions=max(*AXES[size]["length"], length) + 1, device=device), parts)
+    return Case(common.marian(shape, positions=max(AXES[size]["length"]) + 1, device=device), parts)
 
 
-def measures(found: Case) -> dict[str, Callable[[], Any]]:
+def measures(one: Case) -> dict[str, Callable[[], Any]]:
     """What is timed, by name."""
-    calls = {f"relevance, {rule}": partial(explain, found.model, found.batches, rule) for rule in RULES}
-    calls[STATISTICS] = partial(head_statistics.in_one_pass, found.model, found)
+    calls = {f"relevance, {rule}": partial(explain, one.model, one.batches, rule) for rule in RULES}
+    calls[STATISTICS] = partial(head_statistics.in_one_pass, one.model, one)
     for per in ("example", "token"):
-        calls[f"importance per {per}"] = partial(importance, found.model, found.batches, per=per, norm=None)
+        calls[f"importance per {per}"] = partial(importance, one.model, one.batches, per=per, norm=None)
     return calls
 
 
-def check(found: Case, calls: Mapping[str, Callable[[], Any]]) -> float:
+def check(one: Case, calls: Mapping[str, Callable[[], Any]]) -> float:
     """Largest difference of a measure from its obvious form; stop if it is too large."""
-    first, gaps = {name: value[:1] for name, value in found.batches[0].items()}, []
+    first, differences = {name: value[:1] for name, value in one.batches[0].items()}, []
     for rule in RULES:
-        slow = relevance_speed.obvious(found.model, first, rule)
+        slow = relevance_speed.obvious(one.model, first, rule)
         fast = calls[f"relevance, {rule}"]().values[: len(slow)]
-        gaps.append(common.agree(f"relevance, {rule}", fast, slow, relevance_speed.TOLERANCE))
+        differences.append(common.agree(f"relevance, {rule}", fast, slow, TOLERANCE))
     with tempfile.TemporaryDirectory() as folder:
-        eager = head_statistics.eager(found.model)
-        gaps.append(head_statistics.check(calls[STATISTICS](), head_statistics.from_disk(eager, found, Path(folder))))
-    examples = importance_speed.single(found)
+        slow = head_statistics.from_disk(head_statistics.eager(one.model), one, Path(folder))
+        differences.append(head_statistics.check(calls[STATISTICS](), slow))
+    examples = importance_speed.single(one.batches)
     for per, slow in (("example", importance_speed.obvious_per_example), ("token", importance_speed.obvious_per_token)):
         name = f"importance per {per}"
-        gaps.append(common.agree(name, calls[name](), slow(found.model, examples), importance_speed.TOLERANCE))
-    return max(gaps)
+        differences.append(common.agree(name, calls[name](), slow(one.model, examples), TOLERANCE))
+    return max(differences)
 
 
 def exponents(seconds: pd.DataFrame) -> np.ndarray:
@@ -90,46 +91,30 @@ def exponents(seconds: pd.DataFrame) -> np.ndarray:
     return np.polyfit(sizes, np.log(seconds.to_numpy()).T, 1)[0]
 
 
-def measure(size: str, axis: str, repeats: int, device: str) -> pd.DataFrame:
-    """Seconds of every measure at every point of an axis: [repeat, (measure, point)]."""
+def rows_of(size: str, axis: str, repeats: int, device: str) -> list[dict[str, Any]]:
+    """The rows of an axis: the exponent of each measure, and its seconds at each point."""
     cases = {point: measures(case(size, axis, point, device)) for point in AXES[size][axis]}
-    runs = {f"{name} at {point}": call for point, calls in cases.items() for name, call in calls.items()}
-    seconds = common.interleaved(runs, repeats)
-    pairs = [(name, point) for point, calls in cases.items() for name in calls]
-    return seconds.set_axis(pd.MultiIndex.from_tuples(pairs, names=["measure", "point"]), axis=1)
-
-
-def table(axis: str, seconds: pd.DataFrame, setting: str) -> list[dict[str, Any]]:
-    """The rows of an axis: the exponent of each measure, and seconds at each point, whose size is the note."""
-    rows = []
-    for name in seconds.columns.unique("measure"):
-        own = seconds[name]
-        said = f"{axis} {', '.join(map(str, own.columns))}; {setting}"
-        rows.append(common.row(name, axis, "exponent", exponents(own), said))
-        rows += [common.row(name, f"{axis} = {point}", "seconds", own[point], setting) for point in own]
+    calls = {f"{name} at {point}": call for point, calls in cases.items() for name, call in calls.items()}
+    seconds, rows, (length, sentences) = common.interleaved(calls, repeats), [], AXES[size]["standing"]
+    setting = f"else {common.words(size)}, {common.SIZES[size]['heads']} heads, {sentences} sentences of {length} tokens"
+    for name in next(iter(cases.values())):
+        part = seconds[[f"{name} at {point}" for point in cases]].set_axis(list(cases), axis=1)
+        rows.append(common.row(name, axis, "exponent", exponents(part), setting))
+        rows += [common.row(name, f"{axis} = {point}", "seconds", part[point], setting) for point in cases]
     return rows
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Measure, print and keep."""
-    options = common.begin(common.arguments(__doc__), "growth", arguments)
-    size, repeats = options.size, options.repeats or REPEATS
-    axes = [axis for axis in AXES[size] if axis != "standing"]
-    length, sentences = AXES[size]["standing"]
-    shortest = case(size, "length", AXES[size]["length"][0], options.device)
-    gap = check(shortest, measures(shortest))
-    setting = f"else {common.words(size)}, {common.SIZES[size]['heads']} heads, {sentences} sentences of {length} tokens"
-    print(f"{setting}, {torch.get_num_threads()} threads, {repeats} repeats; exponents, median and quartiles over repeats")
-    print(f"values are equal to those of the obvious forms (gap: {gap:.0e} of the largest)\n", flush=True)
-    rows = []
-    for axis in axes:
-        own = table(axis, measure(size, axis, repeats, options.device), setting)
-        for row in own:
-            if row["quantity"] == "exponent":
-                shown = f"{row['value']:6.2f} [{row['low']:.2f}, {row['high']:.2f}]"
-                print(f"{row['what']:<28}{axis:<11}{shown}  ({row['note'].partition(';')[0]})", flush=True)
-        rows += own
-    common.keep("growth", pd.DataFrame(rows), common.facts(options, repeats, gap, relevance_speed.TOLERANCE))
+def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
+    """The rows of all axes, and the largest difference at the first length."""
+    axes = [axis for axis in AXES[options.size] if axis != "standing"]
+    shortest = case(options.size, "length", AXES[options.size]["length"][0], options.device)
+    difference, repeats = check(shortest, measures(shortest)), options.repeats or REPEATS
+    return [row for axis in axes for row in rows_of(options.size, axis, repeats, options.device)], difference
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    common.bench("growth", __doc__, measure, TOLERANCE, given)
 
 
 if __name__ == "__main__":

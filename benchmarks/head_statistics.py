@@ -1,4 +1,4 @@
-"""What measuring heads in one pass saves: tokens per second and bytes kept, against attention maps dumped to disk.
+"""What measuring heads in one pass saves: tokens per second, against attention maps dumped to disk.
 
 Both sides compute confidence, positional and (encoder heads) syntactic statistics of all heads by the same reducers. In one
 pass they are fed from the model and keep sums per sentence and head; the other way keeps the maps that the eager model puts
@@ -8,6 +8,7 @@ alone. Tokens are those of source and target, without padding. Nothing is timed 
 
 from __future__ import annotations
 
+import argparse
 import copy
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 
 from benchmarks import common
@@ -31,7 +31,7 @@ BUDGET = 2048  # tokens of source and target a batch, padding included
 TOLERANCE = 1e-5
 REPEATS = 7
 
-Found = list[np.ndarray]  # per reducer: [sentences, heads, ...]
+Statistics = list[np.ndarray]  # per reducer: [sentences, heads, ...]
 
 
 class Text:
@@ -54,34 +54,34 @@ def reducers(text: Text) -> list[Reducer]:
     return [Confidence(), Positional(), *([Syntactic(text.arcs)] if text.arcs else [])]
 
 
-def in_one_pass(model, text: Text) -> Found:
+def in_one_pass(model, text: Text) -> Statistics:
     """Statistics from sums that are kept while the model runs."""
-    found = reducers(text)
-    one_pass(model, text.batches, *found)
-    return [reducer.per_sentence() for reducer in found]
+    every = reducers(text)
+    one_pass(model, text.batches, *every)
+    return [reducer.per_sentence() for reducer in every]
 
 
 def eager(model):
     """A copy of the model that puts out its maps."""
-    found = copy.deepcopy(model)
-    found.set_attn_implementation("eager")
-    return found
+    model = copy.deepcopy(model)
+    model.set_attn_implementation("eager")
+    return model
 
 
-def from_disk(model, text: Text, folder: Path) -> Found:
+def from_disk(model, text: Text, folder: Path) -> Statistics:
     """Statistics from maps that the eager model put out, one file a batch and layer."""
     dump(model, text, folder)
-    found, count = reducers(text), 0
+    every, count = reducers(text), 0
     for number, batch in enumerate(text.batches):
-        seen = view(model, batch, count)
-        count += len(seen.index)
-        for reducer in found:
-            reducer.start(seen)
+        part = view(model, batch, count)
+        count += len(part.index)
+        for reducer in every:
+            reducer.start(part)
         for site in sites(model):
             weights = torch.from_numpy(np.load(folder / f"{number}_{site.kind}_{site.layer}.npy")).to(model.device)
-            for reducer in found:
+            for reducer in every:
                 reducer(site, weights)
-    return [reducer.per_sentence() for reducer in found]
+    return [reducer.per_sentence() for reducer in every]
 
 
 @torch.no_grad()
@@ -107,10 +107,10 @@ def forward(model, text: Text) -> None:
         model.base_model(**fed(model, batch), use_cache=False)
 
 
-def check(found: Found, expected: Found) -> float:
+def check(statistics: Statistics, expected: Statistics) -> float:
     """Largest difference of a statistic per sentence and head, relative to the largest one; stop if it is too large."""
-    names = ("confidence", "positional", "syntactic")[: len(found)]
-    return max(common.agree(name, *pair, TOLERANCE) for name, *pair in zip(names, found, expected, strict=True))
+    names = ("confidence", "positional", "syntactic")[: len(statistics)]
+    return max(common.agree(name, *pair, TOLERANCE) for name, *pair in zip(names, statistics, expected, strict=True))
 
 
 def variants(model, text: Text, folder: Path) -> dict[str, Callable[[], Any]]:
@@ -123,33 +123,22 @@ def variants(model, text: Text, folder: Path) -> dict[str, Callable[[], Any]]:
     }
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Measure, print and keep."""
-    options = common.begin(common.arguments(__doc__), "head_statistics", arguments)
-    repeats, count = options.repeats or REPEATS, SENTENCES[options.size]
+def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
+    """Tokens a second, the ratios, and the largest difference."""
+    count = SENTENCES[options.size]
     text = Text(options.size, count, options.device)
     model = common.marian(text.shape, device=options.device)
     with tempfile.TemporaryDirectory() as folder:
         exact = variants(copy.deepcopy(model).double(), text, Path(folder))  # else rounding decides between equal weights
-        gap = check(exact["one pass"](), exact["maps on disk"]())
-        runs = variants(model, text, Path(folder))
-        found = runs["one pass"]()
-        size = {
-            "one pass": sum(part.nbytes for part in found),
-            "maps on disk": sum(file.stat().st_size for file in Path(folder).iterdir()),
-        }
-        speeds = text.tokens / common.interleaved(runs, repeats)
-    group = f"{common.words(options.size)}, {count} sentences"
-    ratios = [("one pass", "maps on disk"), ("floor", "one pass")]
-    rows = [common.row(name, group, "tokens/s", speeds[name]) for name in speeds]
-    rows += [common.row(f"{one} over {other}", group, "ratio", speeds[one] / speeds[other]) for one, other in ratios]
-    rows += [common.row(name, group, "bytes", number, "kept for all sentences") for name, number in size.items()]
-    table = pd.DataFrame(rows)
-    print(f"{group} of {text.tokens} tokens in all, {torch.get_num_threads()} threads, {repeats} repeats; median and quartiles")
-    for row in table.itertuples():
-        print(f"{row.what:<28}{row.quantity:<10}{row.value:12,.6g} [{row.low:,.6g}, {row.high:,.6g}]")
-    print(f"statistics are equal (gap: {gap:.0e} of the largest)")
-    common.keep("head_statistics", table, common.facts(options, repeats, gap, TOLERANCE, tokens=text.tokens))
+        difference = check(exact["one pass"](), exact["maps on disk"]())
+        speeds = text.tokens / common.interleaved(variants(model, text, Path(folder)), options.repeats or REPEATS)
+    pairs = [("one pass", "maps on disk"), ("floor", "one pass")]
+    return common.rows(f"{common.words(options.size)}, {count} sentences", speeds, "tokens/s", pairs), difference
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    common.bench("head_statistics", __doc__, measure, TOLERANCE, given)
 
 
 if __name__ == "__main__":

@@ -2,41 +2,37 @@
 
 The obvious protocol explains one target token at a time, in a batch of 1: for `cp` and `attnlrp` one full forward and one full
 backward pass through the model as it is loaded (its parameters require gradients), with the rule's constants detached; for
-`alpha_beta` one relprop. `lean` is the same with frozen parameters and gradients of the gates alone. The floor is one forward
-and one lean backward pass of all logits summed, which gives another quantity. Every repeat runs every variant once, in random
-order; ratios are taken within a repeat. Nothing is timed before all values were found equal.
-
-`cp` and `attnlrp` pull targets down (reverse mode) and, in the encoder, push heads up (forward mode), where that costs less:
-`both`, `reverse` and `forward` are the replay of one forward pass in both modes, as in `fast`, and in either alone.
-`alpha_beta` knows the reverse mode only.
+`alpha_beta` one relprop. The floor is one forward pass and one backward pass to the gates of all logits summed, which gives
+another quantity. Every repeat runs every variant once, in random order; ratios are taken within a repeat. Nothing is timed
+before all values were found equal.
 
 The control is Captum, where it is installed: its layer gradient times activation at what the output projections read, the
 rule's constants detached as above, all sentences at once and one target position after the other. Of the libraries for LRP
-none covers an encoder-decoder: zennit (0.5.1) asks for torchvision and has rules for linear maps, but none for attention and
-residual sums, without which what arrives is not what started; lxt (2.1) asks for functions that transformers no longer has.
-What importing them says here stands in the notes.
+none covers an encoder-decoder.
 """
 
 from __future__ import annotations
 
-import importlib
-import platform
+import argparse
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib import metadata
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-import transformers
 from torch import nn
 
 from benchmarks import common
-from helpers.heads import KINDS, compat, gate, sites
-from helpers.measures.lrp import RULES, explain, signed
-from helpers.measures.lrp.layout import layout, play
+from helpers.heads import compat, gate, sites
+from helpers.measures.lrp import RULES, explain
+
+try:
+    from captum.attr import LayerGradientXActivation
+except ImportError:
+    LayerGradientXActivation = None
 
 SETTINGS = {  # sentences, source and target tokens of each
     "tiny": {"sentences": 2, "length": 6},
@@ -45,8 +41,6 @@ SETTINGS = {  # sentences, source and target tokens of each
 }
 TOLERANCE = 1e-4  # of the largest value
 REPEATS = 5
-EVERYWHERE = 1 << 30  # so many targets that pushing heads up the whole encoder is cheapest
-LIBRARIES = {"zennit": "zennit.composites", "lxt": "lxt.efficient"}
 
 Run = tuple[int, Callable[[], np.ndarray]]  # number of targets, and what explains them: [targets, heads]
 
@@ -103,10 +97,10 @@ def to_gates(model, batch: Mapping, logits: slice | int) -> np.ndarray:
     return torch.cat([values.grad for values in gates.values()]).cpu().numpy()
 
 
-def obvious(model, batch: Mapping, rule: str, lean: bool = False) -> np.ndarray:
-    """Every target token on its own: [targets, heads]."""
-    model.requires_grad_(not lean)
-    found = []
+def obvious(model, batch: Mapping, rule: str) -> np.ndarray:
+    """Every target token separately: [targets, heads]."""
+    model.requires_grad_(True)
+    rows = []
     for row in range(len(batch["labels"])):
         one = {name: value[row : row + 1] for name, value in batch.items()}
         for t in range(one["labels"].shape[1]):
@@ -114,42 +108,16 @@ def obvious(model, batch: Mapping, rule: str, lean: bool = False) -> np.ndarray:
                 ignored = torch.full_like(one["labels"], -100)
                 ignored[:, t] = one["labels"][:, t]
                 decoder = model.prepare_decoder_input_ids_from_labels(one["labels"])
-                found.append(explain(model, [one | {"labels": ignored, "decoder_input_ids": decoder}], rule).values[0])
+                rows.append(explain(model, [one | {"labels": ignored, "decoder_input_ids": decoder}], rule).values[0])
             else:
                 with detached(model, rule):
-                    found.append(to_gates(model, one, t))
-    return np.stack(found)
-
-
-# --- either mode alone, and libraries ------------------------------------------------------------------------------------
-
-
-def replay(model, batch: Mapping, rule: str, cut_for: int) -> signed.Replay:
-    """A signed rule, the encoder cut where it costs least for so many targets (0: reverse mode alone)."""
-    plan = layout(model)
-    stacks = (plan.encoder, plan.decoder)
-    folded = {block: signed.Folded(block, stack.pre_norm) for stack in stacks for block in stack.blocks}
-    fed = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    fed["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(batch["labels"])
-    return signed.Replay(plan, folded, play(model, plan, fed), rule, KINDS, cut_for)
-
-
-@torch.no_grad()
-def in_modes(model, batch: Mapping, rule: str, cut_for: int) -> np.ndarray:
-    """What `replay` explains, a chunk of targets after the other: [targets, heads]."""
-    found = replay(model, batch, rule, cut_for)
-    sentences, length = batch["labels"].shape
-    step = max(1, signed.CELLS // (sentences * length * model.config.encoder_ffn_dim))
-    chunks = [found.chunk(first, min(first + step, length)) for first in range(0, length, step)]
-    places = [(site.kind, site.layer) for site in sites(model)]
-    return torch.cat([torch.cat([chunk[place] for chunk in chunks], 1) for place in places], -1).flatten(0, 1).cpu().numpy()
+                    rows.append(to_gates(model, one, t))
+    return np.stack(rows)
 
 
 def captum(model, batch: Mapping, rule: str) -> np.ndarray:
     """Captum's layer gradient times activation, one target position after the other: [targets, heads]."""
-    from captum.attr import LayerGradientXActivation
-
-    places, found = sites(model.requires_grad_(True)), []
+    places, values = sites(model.requires_grad_(True)), []
     with detached(model, rule), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Input Tensor", UserWarning)  # ids are whole numbers
         for t in range(batch["labels"].shape[1]):
@@ -159,20 +127,8 @@ def captum(model, batch: Mapping, rule: str) -> np.ndarray:
             )
             parts = method.attribute(batch["input_ids"], attribute_to_layer_input=True)
             heads = [part.unflatten(-1, (site.heads, -1)).sum((1, 3)) for site, part in zip(places, parts, strict=True)]
-            found.append(torch.cat(heads, -1).detach())
-    return torch.stack(found, 1).flatten(0, 1).cpu().numpy()
-
-
-def imported(name: str, module: str) -> str:
-    """What importing a library says, in words."""
-    try:
-        version = metadata.version(name)
-        importlib.import_module(module)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-    except Exception as error:  # of whatever kind
-        return f"{name} {version} does not import: {str(error).partition(' (/')[0]}"
-    return f"{name} {version} imports; it has no rule for an encoder-decoder"
+            values.append(torch.cat(heads, -1).detach())
+    return torch.stack(values, 1).flatten(0, 1).cpu().numpy()
 
 
 # --- timing ------------------------------------------------------------------------------------------------------------
@@ -186,13 +142,8 @@ def variants(model, batch: Mapping, few: Mapping, rule: str) -> dict[str, Run]:
         "obvious": (some, lambda: obvious(model, few, rule)),
         "floor": (total, lambda: to_gates(model.requires_grad_(False), batch, slice(None))),
     }
-    if rule != "alpha_beta":
-        runs["lean"] = some, lambda: obvious(model, few, rule, lean=True)
-        for mode, targets in (("both", batch["labels"].shape[1]), ("reverse", 0), ("forward", EVERYWHERE)):
-            runs[mode] = total, lambda targets=targets: in_modes(model, batch, rule, targets)
-        with suppress(metadata.PackageNotFoundError):
-            metadata.version("captum")
-            runs["captum"] = total, lambda: captum(model, batch, rule)
+    if rule != "alpha_beta" and LayerGradientXActivation:
+        runs["captum"] = total, lambda: captum(model, batch, rule)
     return runs
 
 
@@ -203,82 +154,27 @@ def check(rule: str, runs: Mapping[str, Run]) -> float:
     return max(common.agree(f"{rule}, {name}", runs[name][1]()[: len(slow)], slow, TOLERANCE) for name in others)
 
 
-def measure(size: str, rules: tuple[str, ...], repeats: int, device: str) -> dict[str, tuple[pd.DataFrame, float]]:
-    """For each rule the target tokens a second, [repeat, variant], and what the gate found."""
-    shape, setting, found = common.SIZES[size], SETTINGS[size], {}
-    model, batch = common.marian(shape, device=device), common.batch(shape, **setting, device=device)
-    few = {name: value[:1] for name, value in batch.items()}
-    for rule in rules:
+def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
+    """Target tokens a second of every rule, the ratios, and the largest difference."""
+    shape, setting, rows, differences = common.SIZES[options.size], SETTINGS[options.size], [], []
+    model, batch = common.marian(shape, device=options.device), common.batch(shape, **setting, device=options.device)
+    few, repeats = {name: value[:1] for name, value in batch.items()}, options.repeats or REPEATS
+    group = f"{common.words(options.size)}, {setting['length']} tokens"
+    for rule in RULES:
         runs = variants(model, batch, few, rule)
-        gap = check(rule, runs)
+        differences.append(check(rule, runs))
         count = min(repeats, 2) if rule == "alpha_beta" else repeats  # which takes minutes
         seconds = common.interleaved({name: call for name, (_, call) in runs.items()}, count)
-        found[rule] = pd.Series({name: targets for name, (targets, _) in runs.items()}) / seconds, gap
-    return found
+        speeds = pd.Series({name: targets for name, (targets, _) in runs.items()}) / seconds
+        pairs = [("fast", "obvious"), ("fast", "captum"), ("floor", "fast")]
+        lines = common.rows(group, speeds, "target tokens/s", pairs)
+        rows += [line | {"what": f"{rule}, {line['what']}"} for line in lines]
+    return rows, max(differences)
 
 
-def compared(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Which variants are divided by which."""
-    pairs = [("fast", "obvious"), ("fast", "lean"), ("fast", "captum"), ("both", "reverse"), ("both", "forward")]
-    return [pair for pair in pairs if set(pair) <= set(frame)] + [("floor", "fast")]
-
-
-def table(group: str, speeds: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The rows that are kept."""
-    rows = []
-    for rule, frame in speeds.items():
-        rows += [common.row(f"{rule}, {name}", group, "target tokens/s", frame[name]) for name in frame]
-        for one, other in compared(frame):
-            rows.append(common.row(f"{rule}, {one} over {other}", group, "ratio", frame[one] / frame[other]))
-        if rule == "alpha_beta":
-            rows.append(common.note(f"{rule}, forward", group, "target tokens/s", "the rule knows the reverse mode only"))
-        elif "captum" not in frame:
-            rows.append(common.note(f"{rule}, captum", group, "target tokens/s", "not installed"))
-    for name, module in LIBRARIES.items():
-        rows.append(common.note(name, group, "target tokens/s", imported(name, module)))
-    return pd.DataFrame(rows)
-
-
-def line(rule: str, frame: pd.DataFrame, gap: float) -> str:
-    """One rule's speeds and ratios in words."""
-    middle, said = frame.median(), []
-    for one, other in compared(frame):
-        low, times, high = (frame[one] / frame[other]).quantile([0.25, 0.5, 0.75])
-        if one == "floor":
-            said.append(f"floor ({middle[one]:.0f}/s) {times:.1f} x [{low:.1f}, {high:.1f}]")
-        else:
-            named = "" if one == "fast" else f"{one} "
-            said.append(f"{named}{times:.1f} x {other} ({middle[other]:.1f}/s) [{low:.1f}, {high:.1f}]")
-    return f"{rule:<11}{middle['fast']:8.1f}/s: {'; '.join(said)}; gap {gap:.0e}"
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Measure, print and keep."""
-    parser = common.arguments(__doc__)
-    parser.add_argument("--rules", nargs="+", default=list(RULES), choices=RULES)
-    options = common.begin(parser, "relevance_speed", arguments)
-    repeats, setting = options.repeats or REPEATS, SETTINGS[options.size]
-    said = {
-        "model": f"Marian, {common.words(options.size)}, random weights; all three kinds of attention",
-        "batch": f"{setting['sentences']} sentences of {setting['length']} source and target tokens;"
-        " the obvious protocol on the first of them",
-        "repeats": repeats,
-        "threads": torch.get_num_threads(),
-        "machine": f"{platform.machine()}, {options.device}",
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-    }
-    found = measure(options.size, tuple(options.rules), repeats, options.device)
-    print("values are equal (gap: of the largest); target tokens a second, medians; ratios with their quartiles\n")
-    print("\n".join(f"{name:<13}{value}" for name, value in said.items()), end="\n\n")
-    for rule, (frame, gap) in found.items():
-        print(line(rule, frame, gap))
-    group = f"{common.words(options.size)}, {setting['length']} tokens"
-    kept = table(group, {rule: frame for rule, (frame, _) in found.items()})
-    for row in kept[kept.repeats == 0].itertuples():
-        print(f"{row.what}: {row.note}")
-    gap = max(gap for _, gap in found.values())
-    common.keep("relevance_speed", kept, common.facts(options, repeats, gap, TOLERANCE, setting=said))
+def main(given: Sequence[str] | None = None) -> None:
+    """Check, measure, print and keep."""
+    common.bench("relevance_speed", __doc__, measure, TOLERANCE, given)
 
 
 if __name__ == "__main__":

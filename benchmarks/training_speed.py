@@ -10,6 +10,7 @@ Nothing is timed before all loops gave the same losses, step by step, without dr
 
 from __future__ import annotations
 
+import argparse
 import copy
 import tempfile
 import time
@@ -32,17 +33,15 @@ from helpers.models import build
 from helpers.runs.training import cross_entropy, fit, learning_rate
 from helpers.world import generate
 
-OURS, NOISE = "helpers.runs.training.fit", "helpers.runs.training.fit, once more (noise)"
+STUDY, NOISE = "helpers.runs.training.fit", "helpers.runs.training.fit, once more (noise)"
 TRAINER, SAME_LOSS = "Seq2SeqTrainer", "Seq2SeqTrainer, the study's loss"
-SIZES = {  # steps: of a timed run, of which the first ones warm up; memory: of what, each in a process of its own
-    "tiny": {"vocabulary": 200, "pairs": 300, "tokens": 512, "dropout": 0.0, "steps": 8, "repeats": 3, "memory": ()},
-    "laptop": {"vocabulary": 2000, "pairs": 5000, "tokens": 1024, "dropout": 0.0, "steps": 40, "repeats": 9,
-               "memory": (OURS, TRAINER)},
-    "base": {"vocabulary": 4000, "pairs": 5000, "tokens": 2048, "dropout": 0.1, "steps": 10, "repeats": 5,
-             "memory": (OURS, TRAINER)},
-}  # fmt: skip
+SIZES = {  # steps: of a timed run, of which the first ones warm up
+    "tiny": {"vocabulary": 200, "pairs": 300, "tokens": 512, "dropout": 0.0, "steps": 8, "repeats": 3},
+    "laptop": {"vocabulary": 2000, "pairs": 5000, "tokens": 1024, "dropout": 0.0, "steps": 40, "repeats": 9},
+    "base": {"vocabulary": 4000, "pairs": 5000, "tokens": 2048, "dropout": 0.1, "steps": 10, "repeats": 5},
+}
 WARMUP, CHECKED, SEED = 4, 8, 1  # steps that warm up, steps whose losses must be equal
-TOLERANCE = 1e-4  # relative, of a step's loss in single precision
+TOLERANCE = 1e-4  # of a step's loss in single precision, relative to the largest
 
 
 @dataclass
@@ -61,9 +60,8 @@ class Text:
 
     def tokens(self, number: int) -> int:
         """Tokens of source and target in a step's batch, without padding."""
-        return sum(
-            len(side[row]) for row in self.groups[number % len(self.groups)] for side in (self.data.source, self.data.target)
-        )
+        rows = self.groups[number % len(self.groups)]
+        return sum(len(side[row]) for row in rows for side in (self.data.source, self.data.target))
 
 
 def read(size: Mapping[str, Any]) -> Text:
@@ -106,9 +104,9 @@ class Watch:
         return sum(text.tokens(step) for step in range(skip, last)) / (self.begun[last] - self.begun[skip])
 
 
-def ours(model, text: Text, plan: Mapping[str, Any]) -> Watch:
+def study_loop(model, text: Text, plan: Mapping[str, Any]) -> Watch:
     """A run of `helpers.runs.training.fit`."""
-    seen = Watch()
+    watch = Watch()
 
     def epoch(number: int) -> Iterator[dict[str, Tensor]]:
         for rows in text.groups:
@@ -116,23 +114,22 @@ def ours(model, text: Text, plan: Mapping[str, Any]) -> Watch:
 
     def objective(model, batch: Mapping[str, Tensor]) -> Tensor:
         loss = cross_entropy(model, batch, plan["label_smoothing"])
-        seen.losses.append(loss.detach())
+        watch.losses.append(loss.detach())
         return loss
 
-    dev = [{name: tensor.to(model.device) for name, tensor in text.batch(text.groups[0]).items()}]
-    hook = model.register_forward_pre_hook(seen.begin)
+    hook = model.register_forward_pre_hook(watch.begin)
     with tempfile.TemporaryDirectory() as folder:
-        fit(model, epoch, dev, plan, Path(folder), SEED, objective)
+        fit(model, epoch, [next(epoch(0))], plan, Path(folder), SEED, objective)
     hook.remove()
-    return seen
+    return watch
 
 
 class _Watched(Seq2SeqTrainer):
     """The Trainer with token-budget batches in a given order; it keeps the losses of its steps."""
 
-    def __init__(self, text: Text, seen: Watch, **more: Any) -> None:
+    def __init__(self, text: Text, watch: Watch, **more: Any) -> None:
         super().__init__(**more)
-        self.text, self.seen = text, seen
+        self.text, self.watch = text, watch
 
     def get_train_dataloader(self):
         rows = DataLoader(range(len(self.text.data)), batch_sampler=self.text.groups, collate_fn=self._collate)
@@ -144,20 +141,20 @@ class _Watched(Seq2SeqTrainer):
 
     def compute_loss(self, *args: Any, **more: Any):
         loss = super().compute_loss(*args, **more)
-        self.seen.losses.append(loss.detach())
+        self.watch.losses.append(loss.detach())
         return loss
 
 
 def trainer(model, text: Text, plan: Mapping[str, Any], same_loss: bool = False) -> Watch:
     """A run of `Seq2SeqTrainer`, with its own label smoother or with the study's loss."""
-    seen, smoothing, peak = Watch(), plan["label_smoothing"], plan["learning_rate"]
+    watch, smoothing, peak = Watch(), plan["label_smoothing"], plan["learning_rate"]
     optimiser = torch.optim.Adam(model.parameters(), lr=peak, betas=tuple(plan["betas"]), eps=1e-9, fused=True)
     rates = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda done: learning_rate(done + 1, plan) / peak)
 
     def loss_of(outputs, labels: Tensor, **_: Any) -> Tensor:
         return F.cross_entropy(outputs.logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
 
-    hook = model.register_forward_pre_hook(seen.begin)
+    hook = model.register_forward_pre_hook(watch.begin)
     with tempfile.TemporaryDirectory() as folder:
         asked = Seq2SeqTrainingArguments(
             output_dir=folder, max_steps=plan["steps"], max_grad_norm=plan["clip"], seed=SEED, report_to="none",
@@ -166,19 +163,19 @@ def trainer(model, text: Text, plan: Mapping[str, Any], same_loss: bool = False)
             bf16=model.device.type == "cuda",
         )  # fmt: skip
         made = _Watched(
-            text, seen, model=model, args=asked, train_dataset=range(len(text.data)), optimizers=(optimiser, rates),
+            text, watch, model=model, args=asked, train_dataset=range(len(text.data)), optimizers=(optimiser, rates),
             compute_loss_func=loss_of if same_loss else None,
         )  # fmt: skip
         made.remove_callback(PrinterCallback)
         made.train()
     hook.remove()
-    return seen
+    return watch
 
 
-LOOPS = {OURS: ours, NOISE: ours, TRAINER: trainer, SAME_LOSS: partial(trainer, same_loss=True)}
+LOOPS = {STUDY: study_loop, NOISE: study_loop, TRAINER: trainer, SAME_LOSS: partial(trainer, same_loss=True)}
 
 
-# --- nothing is timed before this ------------------------------------------------------------------------------------
+# --- measure ---------------------------------------------------------------------------------------------------------
 
 
 def model_of(size: str, text: Text, dropout: float, device: str = "cpu"):
@@ -187,82 +184,34 @@ def model_of(size: str, text: Text, dropout: float, device: str = "cpu"):
 
 
 def check(size: str, text: Text, device: str = "cpu") -> float:
-    """The largest relative difference between a step's loss in the study's loop and in another one, without dropout.
-
-    Raises
-    ------
-    SystemExit
-        If a loss differs by more than `TOLERANCE`, or a loop took another number of steps.
-    """
-    found = {}
+    """The largest relative difference between a step's loss in the study's loop and in another one, without dropout."""
+    losses = {}
     for name, loop in LOOPS.items():
-        seen = loop(model_of(size, text, 0.0, device), text, plan_of(CHECKED))
-        found[name] = torch.stack(seen.losses).float().cpu()
-        if len(seen.begun) != CHECKED or len(seen.losses) != CHECKED:
-            raise SystemExit(f"{name} took {len(seen.begun)} steps in the place of {CHECKED}; nothing was timed.")
-    apart = max(float((losses / found[OURS] - 1).abs().max()) for losses in found.values())
-    return common.held("The losses of the first steps", apart, TOLERANCE)
+        watch = loop(model_of(size, text, 0.0, device), text, plan_of(CHECKED))
+        losses[name] = torch.stack(watch.losses).float()
+    return max(common.agree(f"losses of {name}", part, losses[STUDY], TOLERANCE) for name, part in losses.items())
 
 
-# --- measure and print -----------------------------------------------------------------------------------------------
-
-
-def measure(size: str, text: Text, repeats: int, device: str = "cpu") -> pd.DataFrame:
-    """Tokens a second, [repeat, loop]."""
-    chosen = SIZES[size]
-    model, plan = model_of(size, text, chosen["dropout"], device), plan_of(chosen["steps"])
+def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
+    """Tokens a second of every loop, ratios to the Trainer's, and the largest difference of losses."""
+    chosen, group = SIZES[options.size], common.words(options.size)
+    text = read(chosen)
+    difference = check(options.size, text, options.device)
+    model, plan = model_of(options.size, text, chosen["dropout"], options.device), plan_of(chosen["steps"])
     speeds: dict[str, list[float]] = {name: [] for name in LOOPS}
 
     def run(name: str) -> None:
         speeds[name].append(LOOPS[name](copy.deepcopy(model), text, plan).speed(text))
 
-    common.interleaved({name: partial(run, name) for name in LOOPS}, repeats, SEED)
-    return pd.DataFrame({name: own[1:] for name, own in speeds.items()})  # each ran once untimed
+    common.interleaved({name: partial(run, name) for name in LOOPS}, options.repeats or chosen["repeats"], SEED)
+    frame = pd.DataFrame({name: part[1:] for name, part in speeds.items()})  # each ran once untimed
+    rows = common.rows(group, frame, "tokens/s")
+    return rows + common.ratios(group, frame, TRAINER, "speed over the Trainer's"), difference
 
 
-def prepared(size: str, device: str):
-    """A model and its text, as `peak_memory` takes them."""
-    text = read(SIZES[size])
-    return model_of(size, text, SIZES[size]["dropout"], device), text
-
-
-def few_steps(loop: str, given: tuple[Any, Text]) -> None:
-    """As many steps of a loop as warm up."""
-    LOOPS[loop](*given, plan_of(WARMUP))
-
-
-def rows_of(size: str, speeds: pd.DataFrame, memory: Mapping[str, int]) -> list[dict[str, Any]]:
-    """The rows that are kept: speeds, ratios to the Trainer's, peak memory."""
-    group = common.words(size)
-    found = [common.row(name, group, "tokens/s", speeds[name]) for name in speeds]
-    found += [common.row(name, group, "ratio", speeds[name] / speeds[TRAINER], "speed over the Trainer's") for name in speeds]
-    return found + [common.row(name, group, "bytes", value, "peak of a run's first steps") for name, value in memory.items()]
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Check, measure, print and keep."""
-    options = common.begin(common.arguments(__doc__), "training_speed", arguments)
-    chosen = SIZES[options.size]
-    repeats, text = options.repeats or chosen["repeats"], read(chosen)
-    apart = check(options.size, text, options.device)
-    print(
-        f"losses of the first {CHECKED} steps are equal (apart by {apart:.0e} at most); tokens a second, median and quartiles"
-    )
-    print(
-        f"{common.words(options.size)}, batches of {chosen['tokens']} tokens, {chosen['steps']} steps a run, {repeats} repeats,"
-        f" {torch.get_num_threads()} threads\n",
-        flush=True,
-    )
-    speeds = measure(options.size, text, repeats, options.device)
-    prepare = partial(prepared, options.size, options.device)
-    memory = {name: common.peak_memory(partial(few_steps, name), prepare, options.device) for name in chosen["memory"]}
-    frame = pd.DataFrame(rows_of(options.size, speeds, memory), columns=common.COLUMNS)
-    for row in frame.itertuples():
-        value = (
-            f"{row.value / 2**20:.0f} MiB" if row.quantity == "bytes" else f"{row.value:.4g} [{row.low:.4g}, {row.high:.4g}]"
-        )
-        print(f"{row.what:<40}{row.quantity:<10}{value:>30}")
-    common.keep("training_speed", frame, common.facts(options, repeats, apart, TOLERANCE))
+    common.bench("training_speed", __doc__, measure, TOLERANCE, given)
 
 
 if __name__ == "__main__":

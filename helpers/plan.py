@@ -22,10 +22,11 @@ from typing import Any
 import torch
 
 from helpers import corpora, study
-from helpers.experiments import functions, injection, pruning, relevance
+from helpers.experiments import functions, injection, pruning, regimes, relevance
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
-from helpers.methods import contest, coreference, grouping, l0
+from helpers.methods import contest, coreference
+from helpers.methods.contest import matched
 from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, published
 
@@ -37,7 +38,7 @@ OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
-METHODS = [l0.runs, grouping.runs, coreference.runs, contest.runs, contest.tables]  # now their recipes are known
+METHODS = [regimes, matched, coreference.runs, contest.runs, contest.tables]  # now their recipes are known
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -67,18 +68,18 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     # no encoder attention from the start
     leads = subjects.leads(settings, names[0])
     none = [other for name, other in subjects.never_attending(settings, names[0]).items() if name == names[0]]
-    sweeps = l0.runs.sweeps(settings, names, seed)
+    sweeps = pruning.runs.sweeps(settings, names, seed)
     encoder = pruning.sweeps(settings, names, seed)
     swept = [Need(one) for sweep in (*encoder, *sweeps) for one in pruning.recipes(sweep)]
     swept += [Need(one) for sweep in encoder if sweep["seed"] == seed for one in pruning.function_recipes(sweep)]
-    floors = [l0.runs.run(sweeps[0]["runs"][name]) for name in ("control", "floor") if leads]
+    floors = [pruning.runs.run(sweeps[0]["runs"][name]) for name in ("control", "floor") if leads]
     floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
     starts = [Need(training.trained(one["start"], f"{one['name']}, seed {seed}"), one is sweeps[0]) for one in sweeps]
     own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
     scores = [*functions.recipes(settings, list(own_models.values())), *functions.shape_recipes(settings, names[0], seed)]
     scores += checkpoints.function_recipes(settings)
     explained = [Need(recipe) for recipe in relevance.recipes(settings, list(own_models.values()))]
-    late = grouping.runs.start(settings, names, seed)
+    late = grouped.runs.start(settings, names, seed)
     starting = subjects.needs(late) if late else []  # the model that notebook 04 trains on
     jobs = contest.runs.jobs(settings, names, seed)
     matches = [Need(recipe) for recipe in contest.tables.match_recipes(settings, jobs)]
@@ -312,7 +313,7 @@ def make_job(described: Iterable[Sequence[Any]]) -> None:
 def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     """How much there is to do for a spec, in units that grow as its seconds do; None where the spec does not tell.
 
-    Of a training run steps x tokens a batch x weights (matrices of `grouping.runs.weights`, and the output layer); of
+    Of a training run steps x tokens a batch x weights (matrices of `grouped.runs.weights`, and the output layer); of
     a text its training examples.
     """
     if kind in ("pairs", "texts", "dialogues"):
@@ -320,7 +321,7 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     shape, corpus = _sizes(kind, spec)
     if not shape or not corpus:
         return None
-    return float(tokens(spec) * (grouping.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)))
+    return float(tokens(spec) * (grouped.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)))
 
 
 def _sizes(kind: str, spec: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:

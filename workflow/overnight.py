@@ -1,6 +1,6 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide (helpers.methods.grouping.regimes); once, matched (helpers.methods.contest); tables
+Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); tables
 writes what is made of main, numbers, wide and once to figures/regimes, where docs/regimes.md has its numbers from.
 """
 
@@ -17,10 +17,11 @@ import pandas as pd
 import torch
 
 from helpers import study
+from helpers.experiments import grouping_runs as runs
+from helpers.experiments import regimes
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
-from helpers.methods.grouping import regimes, runs
 from helpers.runs import subjects
 from helpers.study import values
 

@@ -1,12 +1,12 @@
 """Grouped Head Attention (Ni et al. 2023): what is run, and the tables that come of it.
 
-A row of a table is a model that was trained in two stages (`helpers.methods.grouping.runs`); "NAME, seed N" is the same with
-other random numbers. Layers and heads count from 0 in tables.
+A row of a table is a model that was trained in two stages (`helpers.experiments.grouping_runs`); "NAME, seed N" is the same
+with other random numbers. Layers and heads count from 0 in tables.
 """
 
 from __future__ import annotations
 
-import time
+import timeit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,10 +15,11 @@ import pandas as pd
 import torch
 
 from helpers import heads, models, papers, study
+from helpers.experiments import grouping_runs as runs
+from helpers.experiments.grouping_runs import GHT, PS, VANILLA, table_3
 from helpers.measures.analysis import FILE, Analysis
 from helpers.measures.trainings import over_seeds
-from helpers.methods.grouping import runs, units
-from helpers.methods.grouping.runs import GHT, PS, VANILLA
+from helpers.methods import grouping as units
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals
 from helpers.study import StudyError, values
@@ -69,36 +70,15 @@ def of_table_1(specs: Runs) -> dict[str, Mapping[str, Any]]:
 
 
 def peers(settings: Mapping[str, Any], seed: int) -> dict[str, Mapping[str, Any]]:
-    """GHT-PS, controls of its size, and as many heads chosen before training or at random, of every seed of table 3; none where
-    a profile trains them with one seed."""
-    plan = settings["grouping"]
-    if "peers" not in plan["parts"] or plan["ablation_seeds"] < 2:
-        return {}
-    few = (runs.AT_START, runs.RANDOM)
-    return runs.equal_size(settings, seed) | {
-        name: spec for name, spec in table_3(settings, seed).items() if name.startswith(few)
-    }
-
-
-def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, Mapping[str, Any]]:
-    """The rows of table 3 of every seed; none where a profile trains them with one seed."""
-    plan = settings["grouping"]
-    return runs.table_3(settings, seed) if "ablations" in plan["parts"] and plan["ablation_seeds"] > 1 else {}
+    """GHT-PS, controls of its size, and as many heads chosen before training or at random, of every seed of table 3."""
+    sized, few = runs.equal_size(settings, seed), (runs.AT_START, runs.RANDOM)
+    return sized and sized | {name: spec for name, spec in table_3(settings, seed).items() if name.startswith(few)}
 
 
 def table_3_and_variants(settings: Mapping[str, Any], seed: int, specs: Runs) -> dict[str, Mapping[str, Any]]:
     """Of the rows of translation those of table 3 and its variants, of the first seed."""
     parts = runs.Rows(settings, subjects.TRANSLATION, seed)
     return {name: specs[name] for name in (*parts.main(), *parts.ablations()) if name in specs}
-
-
-def by_seed(specs: Runs) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Rows by the end of their names, "" or ", seed N", and then by what stands before it."""
-    parts: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name, spec in specs.items():
-        base, mark, number = name.partition(SEED)
-        parts.setdefault(mark + number, {})[base] = spec
-    return parts
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -115,20 +95,11 @@ def statistics(specs: Runs, beam: int) -> Counted:
 
 
 def scores(specs: Runs, counted: Counted, reference: str = VANILLA, repeats: int = 1000) -> pd.DataFrame:
-    """Scores of rows and what they are above a reference row.
+    """Scores of the rows of a task and what they are above a reference row, of `statistics`.
 
-    Parameters
-    ----------
-    specs : mapping of row -> spec
-        Of one task; a name that ends in ", seed N" is compared with the reference of that seed.
-    counted : `statistics` of them
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (row, test set, metric): value, low, high; change, change_low, change_high against the reference (paired bootstrap);
-        gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token); over;
-        p of the changes of all rows but the references (`helpers.scores.intervals.corrected`).
+    On (row, test set, metric): value, low, high; change, change_low, change_high against the reference of the same seed (paired
+    bootstrap); gain, gain_low, gain_high, the same in percent of the reference, positive = better; dev_loss (nats a token);
+    over; p of the changes of all rows but the references (`helpers.scores.intervals.corrected`).
     """
     task, rows = subjects.text_of(next(iter(specs.values()))), {}
     for name, spec in specs.items():
@@ -169,6 +140,13 @@ def changes(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["value", "low", "high"]).rename(columns={"change_low": "low", "change_high": "high"})
 
 
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """`scores` with the columns method and seed ("" for the first) in place of a name with both."""
+    table = table.reset_index()
+    names = table.row.str.partition(SEED)
+    return table.assign(method=names[0], seed=names[2])
+
+
 def first_scores(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of `scores` for the first test set and metric alone, on the row's name."""
     _, split, metric = table.index[0]
@@ -176,10 +154,7 @@ def first_scores(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(specs: Runs) -> pd.DataFrame:
-    """What the models of rows cost: heads, parameters without embeddings (millions), FLOPs at input length 30 (millions).
-
-    FLOPs are those of the paper's setting, one example of 30 tokens a side, as torch counts products of matrices.
-    """
+    """What the models of rows cost: heads, parameters without embeddings and FLOPs of an example of 30 tokens (millions)."""
     rows = {name: COST.read(runs.run(spec)) for name, spec in specs.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("row")
 
@@ -198,12 +173,8 @@ COST = Analysis("size", 1, _cost)
 def speed(specs: Runs, rows: int = 64, repeats: int = 15, reference: str = VANILLA) -> pd.DataFrame:
     """How fast the models of rows work, one after the other in each of `repeats` rounds, on one processor thread (or the GPU).
 
-    Examples a second that get 10 new tokens (greedy, as many for every model); for language models tokens a second read.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On row: rate (median), ratio to the reference's of the same round (median), low, high (quartiles).
+    Examples a second that get 10 new tokens (greedy, as many for every model); for language models tokens a second read. rate
+    (median), ratio to the reference's of the same round (median), low, high (quartiles).
     """
     return values.read(speeds(specs, rows, repeats, reference).results / FILE)
 
@@ -222,7 +193,7 @@ def _speed(subject, names: Sequence[str], rows: int, repeats: int, reference: st
     try:
         for work in works.values():
             work()
-        times = pd.DataFrame([{name: _timed(work) for name, work in works.items()} for _ in range(repeats)])
+        times = pd.DataFrame([{name: timeit.timeit(work, number=1) for name, work in works.items()} for _ in range(repeats)])
     finally:
         torch.set_num_threads(threads)
     rates = pd.Series(sizes) / times
@@ -244,25 +215,11 @@ def _work(subject: subjects.Subject, rows: int) -> tuple[Callable[[], Any], int]
     return torch.no_grad()(lambda: model.generate(**fed, **options)), len(batch["input_ids"])
 
 
-def _timed(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
 def worth_of_attention(rows: Mapping[str, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
     """What all heads of a kind are worth to the vanilla models of tasks: test scores with all of them off, no training after.
 
-    Parameters
-    ----------
-    rows : mapping of task -> rows by name
-        As `helpers.methods.grouping.runs.rows_of`; every seed of vanilla counts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (task, row, kind, test set, metric): heads; whole (score with all heads); change (with the kind off minus whole),
-        low, high (paired bootstrap); percent, percent_low, percent_high (the change in percent of the whole score); over.
+    On (task, row, kind, test set, metric): heads; whole (score with all heads); change (with the kind off minus whole), low,
+    high (paired bootstrap); percent, percent_low, percent_high (the change in percent of the whole score); over.
     """
     read = {(task, name): values.read(recipe.results / FILE) for task, specs in rows.items()
             for name, recipe in attention_off(specs, beam, repeats).items()}  # fmt: skip
@@ -304,11 +261,7 @@ OFF = Analysis("test scores with kinds off", 1, _off)
 
 
 def table_1(scored: pd.DataFrame, cost: pd.DataFrame, fast: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the paper's tables 1, 2 and 5 with the paper's numbers in columns "printed ...".
-
-    Printed are BLEU on IWSLT en-de; gain over vanilla in percent of the sum over all seven sets; parameters, sentences a second
-    and FLOPs.
-    """
+    """The rows of the paper's tables 1, 2 and 5; "printed ..." is BLEU on IWSLT en-de and the gain of all seven sets."""
     table = first_scores(scored)[["value", "low", "high", "gain", "gain_low", "gain_high", "over"]]
     table = intervals.corrected(table, "gain", compared=table.index != VANILLA)
     table = table.join(cost).join(fast[["ratio"]].rename(columns={"ratio": "speed"}))
@@ -331,30 +284,19 @@ def table_others(scored: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def gains(scored: Mapping[str, pd.DataFrame], widths: Mapping[str, int], rows: Sequence[str] = (GHT, PS)) -> pd.DataFrame:
-    """Relative gains over vanilla and the paper's.
+    """Relative gains over vanilla in percent and the paper's, of `scores` by task; over trainings where there are several.
 
-    Parameters
-    ----------
-    scored : mapping of task -> `scores`
-    widths : mapping of task -> numbers of a head
-
-    Returns
-    -------
-    pandas.DataFrame
-        task (with metric, and the test set where there are several), method, seeds (trainings), gain, low, high (percent, over
-        trainings where there are several), printed, head (numbers of a head), over.
+    task has the metric, and the test set where there are several; head (numbers of a head, `widths` by task); over.
     """
-    lines = []
+    frames = []
     for task, table in scored.items():
-        many = table.index.get_level_values("test set").nunique() > 1
-        for (row, split, metric), line in table.iterrows():
-            base, _, seed = row.partition(SEED)
-            if base in rows:
-                title = ", ".join([task, metric, *([split] if many else [])])
-                gain = {"head": widths[task], "gain": line.gain, "low": line.gain_low, "high": line.gain_high}
-                lines.append({"task": title, "method": base, "seed": seed, **gain, "printed": printed_gain(base, metric)})
-                lines[-1]["single"] = line.over
-    frame = pd.DataFrame(lines).sort_values("method", key=lambda each: each.map([*rows].index), kind="stable")
+        part, splits = labelled(table).rename(columns={"test set": "split"}), table.index.unique("test set")
+        for row in part[part.method.isin(rows)].itertuples():
+            title = [task, row.metric, row.split] if len(splits) > 1 else [task, row.metric]
+            gain = {"head": widths[task], "gain": row.gain, "low": row.gain_low, "high": row.gain_high, "single": row.over}
+            printed = printed_gain(row.method, row.metric)
+            frames.append({"task": ", ".join(title), "method": row.method, "seed": row.seed, **gain, "printed": printed})
+    frame = pd.DataFrame(frames).sort_values("method", key=lambda each: each.map([*rows].index), kind="stable")
     table = over_seeds(frame, ("task", "method"), {"gain": ("gain", "low", "high")}, ("printed", "head"), keep=True)
     single = frame.groupby(["task", "method"], sort=False).single.first().to_numpy()
     return table.assign(over=np.where(table.seeds > 1, intervals.TRAININGS, single)).reset_index()
@@ -369,11 +311,8 @@ def widths(settings: Mapping[str, Any]) -> dict[str, int]:
 def summed(settings: Mapping[str, Any], task: str, seed: int) -> pd.DataFrame:
     """Vanilla, the constraint and one head a group on a task's text, for a summary of text that no notebook shows.
 
-    Returns
-    -------
-    pandas.DataFrame
-        On `what`: value, low, high (means over trainings with 95 % t-intervals; gains in percent), n (trainings). What all
-        heads of a kind are worth is of the first training, with an interval over its test set.
+    On `what`: value, low, high (means over trainings with 95 % t-intervals; gains in percent), n (trainings). What all heads of
+    a kind are worth is of the first training, with an interval over its test set.
 
     Raises
     ------
@@ -400,22 +339,10 @@ def summed(settings: Mapping[str, Any], task: str, seed: int) -> pd.DataFrame:
 
 
 def of_one_size(table: pd.DataFrame, means: pd.DataFrame | None = None, sized: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Vanilla, GHT-PS and models of its size, over trainings where there are several.
+    """Vanilla, GHT-PS and models of its size, by `table_1`; by `means_over_seeds` and `equal_size` where they are known.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        `table_1`: one training.
-    means : pandas.DataFrame, optional
-        `means_over_seeds`.
-    sized : pandas.DataFrame, optional
-        `equal_size`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On row: value, low, high (BLEU), seeds (trainings), heads, parameters (millions), speed (vanilla's is 1; nan where it is
-        not timed, which are models of the shape of GHT-PS), printed gain (percent).
+    value, low, high (BLEU), seeds (trainings), heads, parameters (millions), speed (vanilla's is 1; nan where it is not timed,
+    which are models of the shape of GHT-PS), printed gain (percent).
     """
     columns, joined = ["value", "low", "high", "seeds"], table.assign(seeds=1)
     several = [] if means is None else [means.loc[means.index[0][0]].rename(columns={"mean": "value"})[columns]]
@@ -430,14 +357,10 @@ def of_one_size(table: pd.DataFrame, means: pd.DataFrame | None = None, sized: p
 
 
 def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
-    """Table 3 and the variants: every row against GHT or, where heads are gone, against GHT-PS.
+    """Table 3 and the variants: every row against GHT or, where heads are gone, against GHT-PS (its model).
 
-    Returns
-    -------
-    pandas.DataFrame
-        row, model (family), value, low, high, change, change_low, change_high (against the family's reference), printed (mean
-        change over the paper's five sets), dev_loss; over; p, p_holm and family, of both models together but not of vanilla,
-        which is no part; shares: the other rows with the same stage 1 and the same heads cut from it, no further observations.
+    printed is the mean change over the paper's five sets; p, p_holm and family are of both models together but not of vanilla,
+    which is no part; shares: the other rows with the same stage 1 and the same heads cut from it, no further observations.
     """
     families = {PS: {}, GHT: {}}
     for name, spec in specs.items():
@@ -458,23 +381,14 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
 
 
 def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
-    """Table 3 over trainings: every row against the GHT or GHT-PS of its own seed.
-
-    Parameters
-    ----------
-    specs : mapping of row -> spec
-        Names that end in ", seed N" are those of another seed.
-    counted : `statistics` of them
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `ablation`, values and changes being means over seeds with their t-intervals; seeds.
-    """
+    """`ablation` over trainings: every row against the GHT or GHT-PS of its seed, means with their t-intervals; seeds."""
     parts = []
-    for number, (end, rows) in enumerate(by_seed(specs).items()):
-        mine = {(name, split): counted[name + end, split] for name in rows for split in subjects.text_of(rows[name]).tests}
-        parts.append(ablation(rows, mine, 0).assign(seed=number))
+    for seed in dict.fromkeys(name.partition(SEED)[2] for name in specs):
+        rows = {name.partition(SEED)[0]: spec for name, spec in specs.items() if name.partition(SEED)[2] == seed}
+        part = {
+            (name.partition(SEED)[0], split): one for (name, split), one in counted.items() if name.partition(SEED)[2] == seed
+        }
+        parts.append(ablation(rows, part, 0).assign(seed=seed))
     whole = pd.concat(parts)
     table = over_seeds(whole, ("row", "model"), CHANGES, ("printed", "dev_loss")).reset_index()
     table["shares"] = whole.drop_duplicates(["row", "model"]).shares.to_numpy()
@@ -485,27 +399,13 @@ def ablation_over_seeds(specs: Runs, counted: Counted) -> pd.DataFrame:
 
 
 def equal_size(specs: Runs, counted: Counted, against: str = PS) -> pd.DataFrame:
-    """GHT-PS against controls of its size, pair by pair: in every training from weights of the same seed.
+    """GHT-PS (or another row) against controls of its size, pair by pair: in every training from weights of the same seed.
 
-    Parameters
-    ----------
-    specs : mapping of row -> spec
-        As `helpers.methods.grouping.runs.equal_size`, and as many heads chosen before training or at random (`runs.AT_START`,
-        `runs.RANDOM`) if wanted.
-    counted : `statistics` of them
-    against : str
-        The row that is held against all others.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family, none
-        against those that Table 3 tests. With heads chosen before training, what they change: early, early_low, early_high,
-        early_p_holm.
+    On control: value and change (GHT-PS minus the control), means with t-intervals; seeds; over; p, p_holm and family, none
+    against those that Table 3 tests. With heads chosen before training, what they change: early, with ends and early_p_holm.
     """
-    table = first_scores(scores(specs, counted, against, 0)).reset_index()
-    names = table.row.str.partition(SEED)
-    table = table.assign(control=names[0], seed=names[2], change=-table.change)[names[0] != against]
+    table = labelled(first_scores(scores(specs, counted, against, 0))).rename(columns={"method": "control"})
+    table = table.assign(change=-table.change)[table.control != against]
     means = over_seeds(table, ("control",), CHANGES).reset_index().set_index("control").assign(over=intervals.TRAININGS)
     sized = means.drop([runs.AT_START, runs.RANDOM], errors="ignore")
     tested = intervals.corrected(sized, "change", ("change_low", "change_high"), sized.seeds)
@@ -517,58 +417,29 @@ def equal_size(specs: Runs, counted: Counted, against: str = PS) -> pd.DataFrame
     return means.join(early.set_axis([f"early{end}" for end in ("", "_low", "_high", "_p_holm")], axis=1))
 
 
-def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame | None:
-    """Scores of every training by the width of its heads.
-
-    Parameters
-    ----------
-    scored : mapping of numbers of a head -> `scores` of its rows
-        Rows by name as `helpers.methods.grouping.runs.ladder`.
-    seed : int
-        That of bare names.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (head, row, seed): value, low, high; change, change_low, change_high against vanilla of the same width and seed
-        (paired bootstrap), gain likewise in percent; dev_loss; over. None without scores.
-    """
-    if not scored:
-        return None
-    parts = {}
-    for head, one in scored.items():
-        table = first_scores(one).reset_index()
-        names = table.row.str.partition(SEED)
-        parts[head] = table.assign(row=names[0], seed=[int(number or seed) for number in names[2]])
-    table = pd.concat(parts, names=["head", "place"]).reset_index("head").set_index(["head", "row", "seed"])
-    return table.drop(columns="p")
+def ladder(scored: Mapping[int, pd.DataFrame], seed: int = 1) -> pd.DataFrame:
+    """`scores` of every training by the numbers of a head, on (head, row, seed); `seed` is that of bare names."""
+    table = pd.concat({head: labelled(first_scores(one)) for head, one in scored.items()}, names=["head", "place"])
+    table = table.assign(row=table.method, seed=[int(number or seed) for number in table.seed]).reset_index("head")
+    return table.set_index(["head", "row", "seed"]).drop(columns=["p", "method"])
 
 
 def ladders(
     rungs: Mapping[int, Runs], beam: int, seed: int = 1, repeats: int = 1000
-) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
-    """`ladder` of scores against vanilla, and of those against as many heads from the start; None without rungs."""
+) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """`ladder` of scores against vanilla, and of those against as many heads from the start, None without such rows."""
     counted = {head: statistics(specs, beam) for head, specs in rungs.items()}
     plain, few = (
-        ladder({head: scores(specs, counted[head], name, repeats) for head, specs in rungs.items() if name in specs}, seed)
+        {head: scores(specs, counted[head], name, repeats) for head, specs in rungs.items() if name in specs}
         for name in (VANILLA, runs.AT_START)
     )
-    return plain, few
+    return ladder(plain, seed), ladder(few, seed) if few else None
 
 
 def ladder_over_seeds(table: pd.DataFrame, few: pd.DataFrame | None = None) -> pd.DataFrame:
-    """`ladder` with one line a width and row: means over trainings with t-intervals, or one training's over its sentences.
+    """`ladder` with one line a (head, row): means over trainings with t-intervals, or one training's over its sentences.
 
-    Parameters
-    ----------
-    few : pandas.DataFrame, optional
-        `ladder` of scores whose reference are as many heads from the start: what GHT-PS changes against these.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (head, row): seeds, value, low, high, change, change_low, change_high, gain, gain_low, gain_high, over;
-        with `few`, of GHT-PS, against_start with its ends. The verdicts and table 3 test these changes.
+    With `few`, a `ladder` whose reference are as many heads from the start, what GHT-PS changes against these: against_start.
     """
     columns = CHANGES | {"gain": ("gain", "gain_low", "gain_high")}
     means = over_seeds(table.reset_index(), ("head", "row"), columns, ("dev_loss",), keep=True)
@@ -583,17 +454,8 @@ def ladder_over_seeds(table: pd.DataFrame, few: pd.DataFrame | None = None) -> p
 def chosen_on_dev(table: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
     """What choosing on dev brings: the best GHT and GHT-PS of a sweep, and the best of as many plain trainings as there are.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        `scores` of all rows of a seed.
-    trainings : pandas.DataFrame
-        `ladder`, of the same width: its vanilla rows of several seeds are the control.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On method: row (the one of least dev loss), tried, dev_loss, value, usual (the test score of the usual setting).
+    `table` are the `scores` of all rows of a seed; the vanilla rows of `trainings`, a `ladder` of the same width, are the
+    control. On method: row (the one of least dev loss), tried, dev_loss, value, usual (the test score of the usual setting).
     """
     first, tried = first_scores(table), {}
     for method in (GHT, PS):
@@ -650,9 +512,9 @@ def sites(spec: Mapping[str, Any]) -> list[tuple[str, int]]:
     return [place for place, left in training.kept(runs.run(spec)).items() if left]
 
 
-def _grams(seen: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+def _grams(looks: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """Gram matrices of each layer over the looks: a list of arrays [looks, heads, heads]."""
-    return [seen[f"grams_{number}"] for number in range(sum(name.startswith("grams_") for name in seen))]
+    return [looks[f"grams_{number}"] for number in range(sum(name.startswith("grams_") for name in looks))]
 
 
 def _last(grams: np.ndarray) -> int:
@@ -663,21 +525,18 @@ def _last(grams: np.ndarray) -> int:
 def constraint_terms(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
     """The two terms of the group constraint on the probe over a stage (figure 4), also where it is not trained on.
 
-    Returns
-    -------
-    pandas.DataFrame
-        step, homogeneity, diversity (means over layers of mean cosines), shift (of centres since the last look).
+    step, homogeneity, diversity (means over layers of mean cosines), shift (of centres since the last look).
     """
-    seen, lines = trace(spec), []
-    for look, step in enumerate(seen["step"]):
-        tables = [torch.tensor(grams[look]) for grams in _grams(seen)]
-        if any(table.isnan().any() for table in tables):
-            break
-        counts = [min(groups, len(table)) for table in tables]
-        terms = [units.group_loss(table, units.clusters(table, number), number, 1.0, float(number > 1))[1:]
-                 for table, number in zip(tables, counts, strict=True)]  # fmt: skip
-        means = dict(zip(("homogeneity", "diversity"), np.mean(np.array(terms, float), 0), strict=True))
-        lines.append({"step": int(step), **means, "shift": seen["shift"][look]})
+    looks, lines = trace(spec), []
+    for look, step in enumerate(looks["step"]):
+        terms = []
+        for table in (torch.tensor(grams[look]) for grams in _grams(looks)):
+            number = min(groups, len(table))
+            if not table.isnan().any():
+                terms.append(units.group_loss(table, units.clusters(table, number), number, 1.0, float(number > 1))[1:])
+        if terms:
+            means = dict(zip(("homogeneity", "diversity"), np.mean(np.array(terms, float), 0), strict=True))
+            lines.append({"step": int(step), **means, "shift": looks["shift"][look]})
     return pd.DataFrame(lines)
 
 
@@ -689,13 +548,9 @@ def both_stages(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
 
 
 def cosines(specs: Runs, groups: int) -> pd.DataFrame:
-    """How alike any two heads of an attention are, with random weights and at the end of each row's stage 1.
+    """How alike any two heads of an attention are, with random weights and at the end of each row's stage 1 (title).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (title, kind, layer, head, other), heads from 0: cosine (of all value vectors of the probe), group and
-        other group (of the two heads, by K-means). Titles are "random weights" and the rows' names.
+    A row each (title, kind, layer, head, other): cosine of all value vectors of the probe; group and other group by K-means.
     """
     parts = []
     for title, spec in {"random weights": next(iter(specs.values())), **specs}.items():
@@ -722,12 +577,9 @@ def contrasts(pairs: pd.DataFrame) -> pd.DataFrame:
 def redundancy(specs: Runs, scored: pd.DataFrame, groups: int) -> pd.DataFrame:
     """How far each row's heads are grouped at the end of stage 1, and what all its heads score in the end.
 
-    Returns
-    -------
-    pandas.DataFrame
-        On row: pull, push (weights of the constraint's halves), same, other (means over attentions of `contrasts`), reached
-        (their difference in percent of that of full grouping: members alike, centres as far from each other as can be),
-        silhouette (mean over attentions), change, low, high (BLEU against vanilla).
+    pull, push (weights of the constraint's halves), same, other (means over attentions of `contrasts`), reached (their
+    difference in percent of that of full grouping: members alike, centres as far from each other as can be), silhouette (mean
+    over attentions), change, low, high (BLEU against vanilla).
     """
     means = contrasts(cosines(specs, groups)).groupby(level="title", sort=False).mean().loc[[*specs]]
     forms = {name: spec.get("objective", {}) for name, spec in specs.items()}
@@ -748,15 +600,7 @@ def _compact(spec: Mapping[str, Any], groups: int) -> pd.Series:
 def compactness(specs: Runs, scored: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFrame:
     """How compact groups are where all heads stay, and what a row scores with all heads and with one a group (figure 2).
 
-    Parameters
-    ----------
-    plan : mapping
-        The settings of grouped heads.
-
-    Returns
-    -------
-    pandas.DataFrame
-        label (row), value, change with ends, strength (weight of the constraint, 0 for vanilla), silhouette, dunn, unit, over.
+    label (row), value, change with ends, strength (weight of the constraint, 0 for vanilla), silhouette, dunn, unit, over.
     """
     strengths = {VANILLA: 0.0, GHT: plan["weight"]}
     strengths |= {f"{GHT}, weight x {factor:g}": factor * plan["weight"] for factor in plan["strengths"]}
@@ -775,15 +619,13 @@ def compactness(specs: Runs, scored: pd.DataFrame, plan: Mapping[str, Any]) -> p
 
 def per_seed(scored: Mapping[str, pd.DataFrame], rows: Sequence[str] = (VANILLA, GHT, PS), seed: int = 1) -> pd.DataFrame:
     """Scores of every seed, by panel (task and test set) and method; the bare names are those of `seed`."""
-    lines = []
+    parts = []
     for title, table in scored.items():
-        for (name, split, metric), line in table.iterrows():
-            base, mark, number = name.partition(SEED)
-            if base in rows:
-                panel = ", ".join([f"{title}: {split}", *([metric] if metric.startswith("ROUGE") else [])])
-                which = {"panel": panel, "method": base, "seed": int(number) if mark else seed}
-                lines.append(which | {"value": line.value, "unit": metric})
-    return pd.DataFrame(lines)
+        part = labelled(table)
+        panel = title + ": " + part["test set"] + part.metric.map(lambda name: f", {name}" if name.startswith("ROUGE") else "")
+        part = part.assign(panel=panel, seed=[int(number or seed) for number in part.seed], unit=part.metric)
+        parts.append(part.loc[part.method.isin(rows), ["panel", "method", "seed", "value", "unit"]])
+    return pd.concat(parts, ignore_index=True)
 
 
 def means_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:

@@ -19,8 +19,8 @@ from helpers.heads import gate, index, sites
 from helpers.measures import worth
 from helpers.measures.reducers import evaluating
 from helpers.measures.removal import RANDOM, Address, least, matched, shuffled
-from helpers.methods.grouping.units import ballot, clusters, watch
-from helpers.methods.l0.gates import Gated
+from helpers.methods.grouping import ballot, clusters, watch
+from helpers.methods.l0 import Gated
 from helpers.scores import scoring
 
 SAME, ANY = "same number a layer", "any"  # how heads are drawn at random

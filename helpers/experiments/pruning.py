@@ -1,8 +1,8 @@
 """Pruning by L0 gates (Voita et al. 2019, section 6): what is run, and the tables that come of it.
 
-A sweep (`helpers.methods.l0.runs.sweep`) is everything that starts from one trained model: gates at several prices, further
-training with all heads (the unpruned model), all heads removed (the floor), and head maps trained from scratch. Layers and
-heads count from 0 in tables.
+A sweep (`helpers.experiments.pruning_runs.sweep`) is everything that starts from one trained model: gates at several prices,
+further training with all heads (the unpruned model), all heads removed (the floor), and head maps trained from scratch. Layers
+and heads count from 0 in tables.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import torch
 from scipy.stats import hypergeom
 
 from helpers import study
+from helpers.experiments import pruning_runs as runs
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import measured
-from helpers.methods.l0 import runs
-from helpers.methods.l0.gates import HardConcrete
+from helpers.methods.l0 import HardConcrete
 from helpers.runs import outputs, subjects, training
 from helpers.scores import intervals, scoring
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
-SHOWN = ("none", "floor", "l0", "scratch")  # methods of the paper's section; notebook 06 compares all of them
+SECTION = ("none", "floor", "l0", "scratch")  # methods of the paper's section; notebook 06 compares all of them
 NAMES = {
     "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads", "gradual": "gradual",
     "scratch": "from scratch",
@@ -36,19 +36,9 @@ NAMES = {
 
 
 def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """Sweeps of encoder heads alone, of every training of every model: the first seed of all models comes first.
-
-    Parameters
-    ----------
-    settings : mapping
-        As of `helpers.study.settings`; "pruning.penalties" are the prices of an open gate.
-    names : sequence of str
-        Of the models to prune (`helpers.runs.subjects.names`).
-    checkpoint : str
-        A pretrained translation model to prune instead.
-    """
-    found = [*runs.sweeps(settings, names, seed, checkpoint), *runs.further(settings, names, seed, checkpoint)]
-    return [sweep for sweep in found if sweep["kinds"] == ["encoder"]]
+    """Sweeps of encoder heads alone, of every training of every model or of a checkpoint; the first seed of all comes first."""
+    every = [*runs.sweeps(settings, names, seed, checkpoint), *runs.further(settings, names, seed, checkpoint)]
+    return [sweep for sweep in every if sweep["kinds"] == ["encoder"]]
 
 
 def all_kinds_sweeps(
@@ -78,12 +68,7 @@ def subject_of(sweep: Mapping[str, Any], parser: str = "spacy") -> subjects.Subj
 
 def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """What the tables below read of a sweep."""
-    beam = sweep["settings"]["pruning"]["beam"]
-    if "pretrained" not in sweep["start"]:
-        yield outputs.recipe(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
-    for name, spec in _shown(sweep).items():
-        made = runs.run(spec, f"{runs.title(sweep)}: {name}")
-        yield from (made, outputs.recipe(made, beam))
+    return runs.recipes({**sweep, "runs": _of_methods(sweep, SECTION)})
 
 
 def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
@@ -102,7 +87,7 @@ def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [run for run in specs if {name: run["method"][name] for name in wanted} == wanted]
 
 
-def _shown(sweep: Mapping[str, Any], methods: Collection[str] = SHOWN) -> dict[str, Mapping[str, Any]]:
+def _of_methods(sweep: Mapping[str, Any], methods: Collection[str]) -> dict[str, Mapping[str, Any]]:
     return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in methods}
 
 
@@ -111,7 +96,7 @@ def _shown(sweep: Mapping[str, Any], methods: Collection[str] = SHOWN) -> dict[s
 
 def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", repeats: int = 1000) -> pd.DataFrame:
     """`quality` with `worth` of several sweeps, on (model, seed, run, test set)."""
-    found = {}
+    tables = {}
     for sweep in sweeps:
         subject = subject_of(sweep, parser)
         drawn = draws(sweep, subject, repeats)
@@ -119,27 +104,21 @@ def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
         if sweep["kinds"] == ["encoder"]:
             never = without_attention(sweep) if sweep["seed"] == sweeps[0]["seed"] else None
             table = table.join(worth(sweep, subject, drawn, never))
-        found[subject.title, sweep["seed"]] = table
-    return pd.concat(found, names=["model", "seed"])
+        tables[subject.title, sweep["seed"]] = table
+    return pd.concat(tables, names=["model", "seed"])
 
 
 Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set
 
 
-def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SHOWN) -> Draws:
-    """BLEU of every run of a sweep, and of the model before them ("start"), on bootstrap samples of the test sentences.
-
-    Parameters
-    ----------
-    repeats : int
-        Samples, the same for all runs.
-    methods : collection of str
-        Which runs of the sweep (`helpers.methods.l0.runs.METHODS`).
-    """
+def draws(
+    sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SECTION
+) -> Draws:
+    """BLEU on bootstrap samples of the test sentences, the same for all: of the model before the runs ("start") and of each."""
     beam = sweep["settings"]["pruning"]["beam"]
     return {
         (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
-        for name, run in {"start": None, **_shown(sweep, methods)}.items()
+        for name, run in {"start": None, **_of_methods(sweep, methods)}.items()
         for split in subject.tests
     }
 
@@ -147,21 +126,13 @@ def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 10
 def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -> pd.DataFrame:
     """How well every run of a sweep translates, and with how many heads.
 
-    Parameters
-    ----------
-    subject : helpers.runs.subjects.Subject
-        The model that the sweep starts from.
-    drawn : mapping
-        As of `draws`.
-
     Returns
     -------
     pandas.DataFrame
         A row each (run, test set), first the model before further training ("start"): method; penalty; encoder, decoder,
         cross (heads kept); heads (kept, of the kinds in question), total; bleu, low, high; change against the control that
         trained as long with all heads, and from_start against "start", both with low and high (paired bootstrap); dev_loss;
-        soft_dev_loss (with the public code's soft gates); undecided (gates); steps and schedule (`schedule`); over (what
-        intervals are over).
+        soft_dev_loss (with the public code's soft gates); undecided (gates); steps and schedule (`schedule`); over.
     """
     everything, rows = subject.kept, {}
     for name in dict.fromkeys(name for name, _ in drawn):
@@ -177,32 +148,24 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
         for split in subject.tests:
             bleu = drawn[name, split]
             parts = {"": bleu, "change": bleu - drawn["control", split], "from_start": bleu - drawn["start", split]}
-            scored = {}
+            rows[name, split] = dict(row)
             for part, values in parts.items():
                 names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
-                scored |= zip(names, scoring.of_draws(values), strict=True)
-            rows[name, split] = row | scored | {"over": intervals.SENTENCES}
+                rows[name, split] |= zip(names, scoring.of_draws(values), strict=True)
+            rows[name, split]["over"] = intervals.SENTENCES
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
     return table
 
 
 def schedule(start: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> tuple[int, str]:
-    """How many steps a run was trained for in all, and at which highest learning rates, one phase after another.
+    """How many steps a run (or the start of all) was trained for, and at which highest learning rates, phase after phase.
 
-    Parameters
-    ----------
-    start : mapping
-        Spec of the model that runs start from; the steps of a pretrained one are not known and do not count.
-    run : mapping, optional
-        Without it those of the start.
+    The steps of a pretrained start are not known and do not count.
     """
-    plans = [start["training"]] if "training" in start else []
-    if run:
-        plans = [*plans, run["training"]]
-    phases = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in plans]
-    if "training" not in start:
-        phases.insert(0, "pretrained")
+    plans = [part["training"] for part in (start, run) if part and "training" in part]
+    phases = [] if "training" in start else ["pretrained"]
+    phases += [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in plans]
     return sum(plan["steps"] for plan in plans), ", then ".join(phases)
 
 
@@ -216,15 +179,14 @@ def worth(
     """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
 
     There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
-    from the first step of all on (the model `none`). The gap between them is what such a short training cannot make up for,
-    and no worth of heads.
+    from the first step of all on (the model `none`). The gap between them is what such a short training cannot make up for.
 
     Returns
     -------
     pandas.DataFrame
         On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run
-        minus floor) / worth); and where there is a model without from the start, floor gap (it minus floor), worth from the
-        start (control minus it) and share from the start ((run minus it) / that). Empty where a sweep has no floor.
+        minus floor) / worth); and with `none`, floor gap (it minus floor), worth from the start (control minus it) and share
+        from the start ((run minus it) / that). Empty where a sweep has no floor.
     """
     rows, beam, repeats = {}, sweep["settings"]["pruning"]["beam"], len(next(iter(drawn.values()))) - 1
     never = {split: scoring.bleu_draws(_statistics(none, None, split, beam), repeats) for split in subject.tests if none}
@@ -243,10 +205,8 @@ def worth(
 
 def without_attention(sweep: Mapping[str, Any]) -> subjects.Subject | None:
     """The model of a sweep without encoder attention from the start, if the setting "without_encoder" asks for one."""
-    if "pretrained" in sweep["start"]:
-        return None
-    never = subjects.never_attending(sweep["settings"], sweep["name"]).get(sweep["name"])
-    return subjects.of_name(sweep["settings"], never, sweep["seed"]) if never else None
+    names = {} if "pretrained" in sweep["start"] else subjects.never_attending(sweep["settings"], sweep["name"])
+    return subjects.of_name(sweep["settings"], names[sweep["name"]], sweep["seed"]) if sweep["name"] in names else None
 
 
 def removed_and_trained(settings: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
@@ -270,12 +230,8 @@ MEASURED = ("bleu", "change", "from_start", *WORTH)  # by test sentences; all el
 def means(table: pd.DataFrame) -> pd.DataFrame:
     """`quality_of_all` as means over trainings with t-intervals, on (model, run, test set).
 
-    Returns
-    -------
-    pandas.DataFrame
-        Rows of each model's first training, with trainings (how many have that row), worth_first and heads_first (its own).
-        Heads and losses are means too: a price closes other heads each time. What one training alone has keeps its interval
-        over sentences.
+    Rows of each model's first training, with trainings (how many have that row), worth_first and heads_first. Heads and losses
+    are means too. What one training alone has keeps its interval over sentences.
     """
     rows = {}
     for model, every in table.groupby(level="model", sort=False):
@@ -294,19 +250,10 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def curve(means: pd.DataFrame) -> pd.DataFrame:
-    """Points of figure 7: a row each (model, test set, penalty), the unpruned model at penalty 0; without a penalty, and called
-    "MODEL, trained without", one that never had encoder heads.
+    """Points of figure 7, of `means`: a row each (model, test set, penalty), the unpruned model at penalty 0.
 
-    Parameters
-    ----------
-    means : pandas.DataFrame
-        As of `means`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        model, test set, penalty, trainings, heads (left), total, kept (% of heads left), bleu, change (BLEU minus the unpruned
-        model's), low, high (of change; nan at penalty 0), over.
+    Without a penalty, as "MODEL, trained without", one that never had encoder heads. kept (% of heads left); change is BLEU
+    minus the unpruned model's, with low and high.
     """
     table = means[means.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
     table = table.assign(penalty=table.penalty.fillna(0), kept=100 * table.heads / table.total)
@@ -317,18 +264,14 @@ def curve(means: pd.DataFrame) -> pd.DataFrame:
         never = never.assign(model=never.model + ", trained without", penalty=np.nan, bleu=never.bleu - never[NEVER], **ends)
         table = pd.concat([table, never], ignore_index=True)
     columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
-    return table[columns].sort_values(["penalty"], kind="stable").sort_values("model", kind="stable", key=_first_places)
-
-
-def _first_places(names: pd.Series) -> pd.Series:
-    return pd.Series(pd.factorize(names)[0], names.index)
+    table = table[columns].sort_values("penalty", kind="stable")
+    return table.sort_values("model", kind="stable", key=lambda names: pd.Series(pd.factorize(names)[0], names.index))
 
 
 def half_left(means: pd.DataFrame) -> pd.DataFrame:
     """Of each model and test set the L0 run that keeps most heads among those with at most half of them: rows of `means`.
 
-    Models without such a run are left out. gone, with low and high: how many heads can go for `LOSS` BLEU (`gone_within`), by
-    the change and by the ends of its interval.
+    gone, with low and high: how many heads can go for `LOSS` BLEU (`gone_within`), by the change and the ends of its interval.
     """
     pruned = means[means.method == NAMES["l0"]].copy()
     for end in ("", "_low", "_high"):
@@ -359,14 +302,10 @@ def settled(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
-    """Pruned minus the same head map from scratch.
+    """Pruned minus the same head map from scratch, on (run, test set).
 
-    Returns
-    -------
-    pandas.DataFrame
-        On (run, test set): penalty; encoder, decoder, cross (heads left), kept (% of all heads); pruned, scratch (BLEU); change
-        with low and high (paired bootstrap); steps of the model from scratch, and steps_pruned, in which the pruned model could
-        adapt to its map.
+    penalty; encoder, decoder, cross (heads left), kept (% of all heads); pruned, scratch (BLEU); change with low and high
+    (paired bootstrap); steps of the model from scratch, and steps_pruned, in which the pruned model could adapt to its map.
     """
     rows, total = {}, _counts(subject.kept, sweep["kinds"])["heads"]
     beam = sweep["settings"]["pruning"]["beam"]
@@ -403,13 +342,7 @@ def closing(run: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def survival(sweep: Mapping[str, Any]) -> pd.Series:
-    """How long L0 keeps every head: at how many prices, plus less than 1 for how likely its gate is open in the end.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head), larger = stays longer.
-    """
+    """How long L0 keeps every head: at how many prices, plus less than 1 for how likely its gate is open in the end."""
     pruned = [gates(run) for run in l0_runs(sweep)]
     kept = sum(distribution.value()[-1] for distribution, _ in pruned)
     likely = sum(distribution.p_open()[-1] for distribution, _ in pruned) / len(pruned)
@@ -420,14 +353,10 @@ def survival(sweep: Mapping[str, Any]) -> pd.Series:
 
 
 def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
-    """Heads that each L0 run kept (figure 9).
+    """Heads that each L0 run kept (figure 9), a row a run.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row a run: penalty, total_kept, total, and for every kind how many and of how many; gap: the least rise of the share
-        kept from encoder to decoder to cross-attention, above 0 where the paper's order holds, nan where all heads of
-        the last two are left, as such a price cannot tell; starts alike: whether all kinds of attention begin training alike.
+    penalty, total_kept, total, and for every kind how many and of how many; gap (`gap`); starts alike: whether all kinds of
+    attention begin training alike.
     """
     every, rows = _counts(subject.kept, KINDS), []
     alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
@@ -446,14 +375,11 @@ def gap(encoder: float, decoder: float, cross: float) -> float:
 
 
 def shares(by_kind: pd.DataFrame) -> pd.DataFrame:
-    """`kept_by_kind` of several models (column model) as points: model, kind, penalty, kept (% of all heads left), share (% of
-    the kind's heads left)."""
-    parts = [
-        by_kind[["model", "penalty"]].assign(
-            kind=kind, kept=100 * by_kind.total_kept / by_kind.total, share=100 * by_kind[kind] / by_kind[f"{kind}_total"]
-        )
-        for kind in KINDS
-    ]
+    """`kept_by_kind` of several models (column model) as points: kept (% of all heads left), share (% of the kind's left)."""
+    kept, parts = 100 * by_kind.total_kept / by_kind.total, []
+    for kind in KINDS:
+        share = 100 * by_kind[kind] / by_kind[f"{kind}_total"]
+        parts.append(by_kind[["model", "penalty"]].assign(kind=kind, kept=kept, share=share))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -467,12 +393,8 @@ def kept_by_layer(sweep: Mapping[str, Any]) -> pd.DataFrame:
 def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
     """What encoder heads do at each number of heads left, measured on the pruned models (figure 8).
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (left, kind, layer, head), the model before pruning first: left (heads that stay), kind, layer, head (in the
-        numbering of the model before pruning), stays, functions (names joined by a comma; empty for a head without one, or
-        gone). Of two prices that leave as many heads the first.
+    A row each (left, kind, layer, head), the model before pruning first: left (heads that stay), stays, functions (names joined
+    by a comma; empty for a head without one, or gone). Of two prices that leave as many heads the first.
     """
     whole = [(layer, head) for (kind, layer), heads in sorted(subject.kept.items()) if kind == "encoder" for head in heads]
     parts: dict[int, pd.DataFrame] = {}
@@ -495,16 +417,9 @@ def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Da
 def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
-    Parameters
-    ----------
-    functions : mapping of model -> `functions_left`
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (model, heads left, function before pruning, "any" for any): of (all heads), had (those with the function),
-        stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all rows). All heads have
-        rows only where no price took any.
+    Of `functions_left` by model a row each (model, heads left, function before pruning, "any" for any): of (all heads), had
+    (those with the function), stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all
+    rows). All heads have rows only where no price took any.
     """
     rows = []
     for model, table in functions.items():
@@ -534,10 +449,9 @@ def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split:
 def _method(name: str, run: Mapping[str, Any] | None) -> str:
     if run is None:
         return "start"
-    known = run["method"]["name"]
-    if known == "cut":
+    if run["method"]["name"] == "cut":
         return runs.called(run["method"]["by"])
-    return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[known]
+    return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[run["method"]["name"]]
 
 
 def _penalty(run: Mapping[str, Any]) -> float:

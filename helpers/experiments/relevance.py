@@ -14,11 +14,11 @@ import pandas as pd
 
 from helpers import study
 from helpers.experiments import pruning
+from helpers.experiments import pruning_runs as runs
 from helpers.measures import ranks
 from helpers.measures.lrp import RULES, BySentence
 from helpers.measures.measured import DIFFUSE, EXPLAINED, FUNCTIONS
 from helpers.measures.sentence import ONE_SENTENCE
-from helpers.methods.l0 import runs
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 

@@ -265,7 +265,7 @@ halves.rename(names_of)[["pull", "push", "same", "other", "reached", "silhouette
 
 # %%
 by_heads = {block["model"]["heads"]: scored[subjects.TRANSLATION]}
-if wider := grouping.runs.more_heads(run.settings, seed):
+if wider := tables.runs.more_heads(run.settings, seed):
     by_heads[plan["more_heads"]] = tables.scores(wider, tables.statistics(wider, plan["beam"]), repeats=repeats)
 numbers = {many: tables.by_groups(table, groups, many) for many, table in by_heads.items()}
 for many, name in zip(numbers, ("fig3_number_of_groups", "fig3_more_heads"), strict=False):
@@ -327,7 +327,7 @@ pd.concat({"tables 1 and 2": papers.GROUPED_TABLE_1, "table 5": papers.GROUPED_T
 # change_low < 0 --><!-- holds: 04/equal_size control="gradient importance" change_low < 0 -->
 
 # %%
-rungs = grouping.runs.ladder(run.settings, seed)  # heads of other widths, and models as wide as these together
+rungs = tables.runs.ladder(run.settings, seed)  # heads of other widths, and models as wide as these together
 if rungs:
     trainings, few = tables.ladders(rungs, plan["beam"], seed, repeats)
     run.table(trainings, "ladder_trainings", resamples=repeats)
@@ -461,10 +461,10 @@ papers.GROUPED_OTHERS.round(2)
 # translator of notebook 3 further, with the constraint and without, and let its heads vote.
 
 # %%
-start = grouping.runs.start(run.settings, names, seed, pretrained)
+start = tables.runs.start(run.settings, names, seed, pretrained)
 if start:
-    late = grouping.runs.from_converged(run.settings, start, seed)
-    later = tables.scores(late, tables.statistics(late, plan["beam"]), grouping.runs.FURTHER, repeats)
+    late = tables.runs.from_converged(run.settings, start, seed)
+    later = tables.scores(late, tables.statistics(late, plan["beam"]), tables.runs.FURTHER, repeats)
     run.table(later, "converged", resamples=repeats, model=names[0])
     display(tables.first_scores(later)[["value", "change", "change_low", "change_high"]].round(2))
 

@@ -21,12 +21,12 @@ from safetensors.torch import load_file
 from helpers import corpora, plan, study  # noqa: F401 (with plan all kinds are known)
 from helpers.corpora import dialogues, texts
 from helpers.experiments import grouping as grouped
+from helpers.experiments import pruning, regimes
 from helpers.heads.families import KINDS
 from helpers.measures import analysis, measured
 from helpers.measures.matching import MATCHES
-from helpers.methods import contest, coreference, grouping, l0
+from helpers.methods import contest, coreference
 from helpers.methods.contest import matched
-from helpers.methods.grouping import regimes
 from helpers.runs import outputs, subjects, training
 from helpers.study import Recipe, values
 
@@ -84,16 +84,16 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["model"] = lambda: model
     found["model, no encoder attention"] = lambda: training.trained(subjects.spec(chosen, "ru-news" + subjects.NONE, SEED))
     found["outputs"] = lambda: outputs.recipe(model, 1)
-    sweep = l0.runs.sweep(chosen, "ru-news", start, ("encoder",), SEED)
-    every = l0.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
+    sweep = pruning.runs.sweep(chosen, "ru-news", start, ("encoder",), SEED)
+    every = pruning.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
-        found[f"pruned, {name}"] = lambda name=name: l0.runs.run(sweep["runs"][name])
+        found[f"pruned, {name}"] = lambda name=name: pruning.runs.run(sweep["runs"][name])
     like = sweep["runs"]["L0 0.2"]
     matching = {**like, "method": {"name": "matched", "like": like, "draw": 0}}
-    found["pruned, matched"] = lambda: l0.runs.run(matching)
-    found["pruned, all kinds"] = lambda: l0.runs.run(every["runs"]["L0 0.1"])
-    found["pruned, scratch"] = lambda: l0.runs.run(every["runs"]["scratch 0.1"])
-    found["scores"] = lambda: l0.runs.scored(start, chosen["relevance"])
+    found["pruned, matched"] = lambda: pruning.runs.run(matching)
+    found["pruned, all kinds"] = lambda: pruning.runs.run(every["runs"]["L0 0.1"])
+    found["pruned, scratch"] = lambda: pruning.runs.run(every["runs"]["scratch 0.1"])
+    found["scores"] = lambda: pruning.runs.scored(start, chosen["relevance"])
     job = contest.runs.jobs(chosen, ["ru-news"], SEED)[0]
     table, first, *_, once, first_once = contest.runs.recipes(job)
     decoder = next(job for job in contest.runs.jobs(chosen, ["ru-news"], SEED) if "decoder" in job)
@@ -103,18 +103,18 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["head table, decoder"] = lambda: next(contest.runs.recipes(decoder))
     found["measures removed at once, decoder"] = lambda: contest.runs.removed_at_once(decoder)
 
-    rows = grouping.runs.Rows(chosen, subjects.TRANSLATION, SEED)
+    rows = grouped.runs.Rows(chosen, subjects.TRANSLATION, SEED)
     ght, kept = rows.first(rows.constraint()), rows.pruned(rows.constraint())
-    ght_run = grouping.runs.run(ght)
+    ght_run = grouped.runs.run(ght)
     found["grouped, constraint"] = lambda: ght_run
-    found["grouped, votes"] = lambda: grouping.runs.run(kept)
-    found["grouped, weights of attention"] = lambda: grouping.runs.run(rows.first(rows.constraint(which="A")))
-    found["grouped, outputs"] = lambda: grouping.runs.run(rows.first(rows.constraint(which="O")))
-    found["grouped, L0"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.L0])
-    found["grouped, gradient"] = lambda: grouping.runs.run(rows.peers()[grouping.runs.GRADIENT])
-    spoken = grouping.runs.Rows(chosen, subjects.LANGUAGE, SEED)
-    found["grouped, language model"] = lambda: grouping.runs.run(spoken.first(spoken.constraint()))
-    found["outputs, language model"] = lambda: outputs.recipe(grouping.runs.run(spoken.first(spoken.constraint())), 1)
+    found["grouped, votes"] = lambda: grouped.runs.run(kept)
+    found["grouped, weights of attention"] = lambda: grouped.runs.run(rows.first(rows.constraint(which="A")))
+    found["grouped, outputs"] = lambda: grouped.runs.run(rows.first(rows.constraint(which="O")))
+    found["grouped, L0"] = lambda: grouped.runs.run(rows.peers()[grouped.runs.L0])
+    found["grouped, gradient"] = lambda: grouped.runs.run(rows.peers()[grouped.runs.GRADIENT])
+    spoken = grouped.runs.Rows(chosen, subjects.LANGUAGE, SEED)
+    found["grouped, language model"] = lambda: grouped.runs.run(spoken.first(spoken.constraint()))
+    found["outputs, language model"] = lambda: outputs.recipe(grouped.runs.run(spoken.first(spoken.constraint())), 1)
 
     put = coreference.runs.Rows(chosen, subjects.SUMMARIZATION, SEED)
     found["injected, holes and plain"] = lambda: coreference.runs.run(put.plain())
@@ -136,13 +136,13 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     for rule in ("alpha_beta", "attnlrp", "cp"):
         found[f"analysis, relevance, {rule}"] = lambda rule=rule: measured.EXPLAINED.recipe(model, rule=rule, first=few)
     found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
-    found["analysis, size"] = lambda: grouped.COST.recipe(grouping.runs.run(kept))
-    found["analysis, speed"] = lambda: grouped.speeds({grouping.runs.VANILLA: ght}, 4, 1)
-    found["analysis, grouping in its regime"] = lambda: regimes.MEASURED.recipe(ght_run, grouping.runs.run(kept), beam=1)
-    found["analysis, dev loss and BLEU"] = lambda: matched.SCORE.recipe(l0.runs.run(matching), beam=1)
+    found["analysis, size"] = lambda: grouped.COST.recipe(grouped.runs.run(kept))
+    found["analysis, speed"] = lambda: grouped.speeds({grouped.runs.VANILLA: ght}, 4, 1)
+    found["analysis, grouping in its regime"] = lambda: regimes.MEASURED.recipe(ght_run, grouped.runs.run(kept), beam=1)
+    found["analysis, dev loss and BLEU"] = lambda: matched.SCORE.recipe(pruning.runs.run(matching), beam=1)
     out = {"L0": [["encoder", 0, 0], ["encoder", 1, 2]]}
     found["analysis, matched heads removed at once"] = lambda: matched.AT_ONCE.recipe(model, out=out, first=few, draws=2)
-    plain = grouping.runs.run(spoken.first())
+    plain = grouped.runs.run(spoken.first())
     found["analysis, test scores with kinds off"] = lambda: grouped.OFF.recipe(plain, beam=1, repeats=50)
     return found
 

@@ -1,6 +1,5 @@
 """Gated models: what gates do to them, what they cost and how they learn; and heads closed one after another."""
 
-import copy
 import math
 from itertools import pairwise
 
@@ -12,9 +11,8 @@ import torch
 from helpers import models
 from helpers.heads import KINDS, gate, index
 from helpers.measures import importance
-from helpers.methods.l0.gates import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
+from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
 from helpers.runs import training
-from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
@@ -171,28 +169,6 @@ def test_trace_holds_every_step_from_the_start():
     assert (np.abs(np.diff(gated.trace(), axis=0)).max(1) > 0.01).all()
 
 
-def test_state_keeps_gates_and_trace():
-    def trained(gated, seeds):
-        optimiser = torch.optim.SGD(gated.train().parameters(), lr=0.5)
-        for seed in seeds:
-            torch.manual_seed(seed)
-            optimiser.zero_grad()
-            objective(gated, batch_for(seed=seed), 0.1, 0.3).backward()
-            optimiser.step()
-        return gated
-
-    whole = trained(gated_model(kinds=KINDS, start=HALF_OPEN, rate=3.0, steps=4), range(4))
-    torch.manual_seed(0)
-    stopped = trained(gated_model(kinds=KINDS, log_alpha=whole.trace().iloc[0].tolist(), rate=3.0, steps=4), range(2))
-    resumed = gated_model(kinds=KINDS, rate=3.0, steps=4)
-    resumed.load_state_dict(copy.deepcopy(stopped.state_dict()))
-    pd.testing.assert_frame_equal(resumed.trace(), stopped.trace(), check_exact=True)
-    assert torch.equal(resumed.gates.log_alpha, stopped.gates.log_alpha)
-    trained(resumed, range(2, 4))
-    pd.testing.assert_frame_equal(resumed.trace(), whole.trace(), rtol=1e-5)
-    torch.testing.assert_close(logits(resumed.eval(), batch_for()), logits(whole.eval(), batch_for()), rtol=1e-5, atol=1e-5)
-
-
 def steps_of(gradual, count):
     """Which heads are open in each of some training steps."""
     found = []
@@ -238,38 +214,3 @@ def test_the_head_of_least_gradient_importance_goes(family, kinds):
         scored, now = slopes_of(gradual, batch), gradual.open.bool()
         assert scored[now].max() > 0
         np.testing.assert_allclose(gradual.score[now], scored[now], rtol=1e-5)  # began anew when heads were closed
-
-
-def test_evaluation_closes_nothing():
-    gradual = Gradual(still(), ("encoder",), 2, 4)
-    steps_of(gradual, 3)
-    before, state = logits(gradual.eval(), batch_for()), copy.deepcopy(gradual.state_dict())
-    for _ in range(5):
-        assert torch.equal(logits(gradual, batch_for()), before)
-    assert all(torch.equal(value, state[name]) for name, value in gradual.state_dict().items())
-    assert torch.equal(before, under(gradual.model, gradual.heads, gradual.open, batch_for())) and len(gradual.closed()) == 3
-    other = Gradual(still(), ("encoder",), 2, 4)
-    other.load_state_dict(state)
-    assert torch.equal(logits(other.eval(), batch_for()), before)
-    assert torch.equal(steps_of(other, 4)[-1], steps_of(gradual, 4)[-1])
-
-
-OPT = still("opt")
-BAD = {
-    "no encoder attention": lambda: Gated(OPT, ("encoder",)),
-    "no cross attention": lambda: Gradual(OPT, ("decoder", "cross"), 1, 1),  # one that is there does not hide one that is not
-    "'encoders'": lambda: Gated(still(), ("encoders",)),
-    "at least one kind": lambda: Gated(still(), ()),
-    "not 0 times": lambda: Gated(still(), rate=0),
-    "not nan times": lambda: Gated(still(), rate=math.nan),
-    "8 heads -1": lambda: Gradual(still(), ("encoder",), -1, 5),
-    "8 heads 9": lambda: Gradual(still(), ("encoder",), 9, 5),
-    "lambda.* not -1": lambda: objective(gated_model(), batch_for(), 0.1, -1),
-    "lambda.* not inf": lambda: objective(gated_model(), batch_for(), 0.1, math.inf),
-}
-
-
-@pytest.mark.parametrize("said", BAD)
-def test_what_cannot_be_gated_is_refused(said):
-    with pytest.raises(StudyError, match=said):
-        BAD[said]()

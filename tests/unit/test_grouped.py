@@ -12,17 +12,18 @@ import torch
 from transformers import MarianMTModel
 
 from helpers import heads, models, study
+from helpers.experiments import grouping_runs as runs
+from helpers.experiments.grouping_runs import GHT, L0, PS, VANILLA
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
-from helpers.methods.grouping import runs, units
-from helpers.methods.grouping.runs import GHT, L0, PS, VANILLA
+from helpers.methods import grouping as units
 from helpers.runs import subjects, training
-from helpers.study import StudyError
 from tests.unit import tiny_groups, tiny_injection
 
 STORE = tiny_groups.go_to
 TASKS = [subjects.TRANSLATION, subjects.LANGUAGE]  # of an encoder-decoder, of a decoder alone
 CPU = torch.device("cpu")
+ROOMS = (*subjects.METRICS, runs.CONVERGED)
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def elsewhere(tmp_path, monkeypatch):
 
 def every(changes=None):
     """All rows by task and name."""
-    found = runs.rows_by_task(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
-    return {f"{kind}: {name}": spec for kind, rows in found.items() for name, spec in rows.items()}
+    kinds = runs.every_row(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
+    return {f"{kind}: {name}": spec for kind, rows in kinds.items() if kind in ROOMS for name, spec in rows.items()}
 
 
 def quick(spec):
@@ -177,34 +178,6 @@ def test_equation_4a_classifies_the_mean_vectors_of_heads():
     torch.testing.assert_close(tight.term, torch.stack(wanted).mean())
 
 
-def test_how_far_centres_moved():
-    before = torch.tensor([[3.0, 0], [0, 4]])
-    after = torch.tensor([[0.0, 4 + 10], [3, 0]])  # in another order
-    assert units.centre_shift(before, after) == pytest.approx(10 / 5)
-
-
-@pytest.mark.parametrize("kind", [*TASKS, runs.CONVERGED])
-def test_histories_end_with_the_loss_of_the_stored_model(kind):
-    spec = every()[f"{kind}: {PS}"]
-    task = subjects.text_of(spec)
-    dev = task.held_out(4 * spec["training"]["batch_tokens"], None, CPU)
-    history = pd.read_csv(results(spec) / "history.csv")
-    assert history.step.iloc[-1] == spec["training"]["steps"]
-    loss = training.dev_loss(grouping.Grouped(runs.opened(spec), None), dev)
-    assert loss == pytest.approx(history.dev_loss.iloc[-1], abs=1e-3)  # before it was rounded
-
-
-def test_the_constraint_does_what_it_says():
-    made = tiny_groups.rows()
-    plain, tight = (dict(np.load(results(made[name]["start"]) / "trace.npz")) for name in (VANILLA, GHT))
-    assert np.isnan(plain["terms"]).all() and tight["terms"].shape == (12, 2)
-    assert tight["terms"][-1, 0] > tight["terms"][0, 0] + 0.05 and tight["terms"][-1, 1] < tight["terms"][0, 1] - 0.05
-    for seen in (plain, tight):
-        assert seen["step"][:4].tolist() == [0, 3, 6, 9]
-        assert np.isnan(seen["shift"][0]) and (seen["shift"][1:4] > 0).all()
-    np.testing.assert_array_equal(plain["grams_0"][0], tight["grams_0"][0])  # one start, one probe
-
-
 def recount(spec, model):
     """The ballot of a row, taken again."""
     task, cut = subjects.text_of(spec), spec["cut"]
@@ -229,17 +202,6 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(kind):
     assert {address for address in table.index if address[2] in left[address[:2]]} == stays(spec)
 
 
-def test_random_heads_and_random_members():
-    made = tiny_groups.rows()
-    member, random = quick(made[runs.MEMBER]), quick(made[runs.RANDOM])
-    table = ballot_of(member)
-    for _, site in table.groupby(level=["kind", "layer"]):
-        assert sorted(site.labels[site.kept]) == [0, 1]  # any head of each group
-    assert (ballot_of(random).groupby(level=["kind", "layer"]).kept.sum() == 2).all()
-    assert len({frozenset(stays(spec)) for spec in (random, made[PS], member)}) == 3
-    np.testing.assert_array_equal(table.labels, ballot_of(made[PS]).labels)
-
-
 def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2():
     made = tiny_groups.rows()
     spec = made["votes once settled"]
@@ -256,35 +218,12 @@ def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2():
     assert files_of(never) == files_of(made[PS])
 
 
-def test_further_training_starts_from_the_converged_model():
-    rows, subject = tiny_groups.from_converged(), subjects.of_spec(tiny_groups.start(), "")
-    assert all(subjects.text_of(spec).folder == subject.folder for spec in rows.values())
-    still = quick(rows[runs.FURTHER]["start"])
-    still["training"] |= {"learning_rate": 0.0}
-    fed = models.inputs(batch_of(subjects.text_of(still)))
-    assert torch.equal(runs.opened(still)(**fed).logits, subject.model(**fed).logits)
-
-
 def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):
     corpus, settings = tiny_groups.start()["corpus"], tiny_groups.settings()
     tiny_injection.checkpoint(tmp_path / "marian", corpus, "marian", 150, max_position_embeddings=512)
     start = runs.start(settings, [tiny_groups.NAME], 1, str(tmp_path / "marian"))
     assert start["pretrained"] == str(tmp_path / "marian") and start["corpus"] == corpus
-    rows = runs.rows_by_task(settings, 1, start)[runs.CONVERGED]
+    rows = runs.from_converged(settings, start, 1)
     model = runs.opened(rows[PS])
     assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
     assert subjects.text_of(rows[PS]).source.size == model.config.vocab_size
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"grouping.translation.groups": 5}, "5 groups"),
-        ({"grouping.translation.groups": 1}, "beta"),
-        ({"grouping.parts": ["tables"]}, "'tables'"),
-        ({"grouping.translation.text": "xx-news"}, "'xx'"),
-    ],
-)
-def test_settings_that_make_no_sense(elsewhere, changes, said):
-    with pytest.raises(StudyError, match=said):
-        study.make(runs.run(tiny_groups.rows(changes=changes)[GHT]))

@@ -8,11 +8,11 @@ import pytest
 import torch
 from scipy import stats
 
-from helpers import heads, models, papers, study
+from helpers import heads, models, study
 from helpers.experiments import grouping as tables
+from helpers.experiments import grouping_runs as runs
+from helpers.experiments.grouping_runs import BOTH, GHT, NO_CONSTRAINT, NO_DIVERSIFICATION, PS, SECOND, VANILLA
 from helpers.methods import grouping
-from helpers.methods.grouping import runs
-from helpers.methods.grouping.runs import BOTH, GHT, NO_CONSTRAINT, NO_DIVERSIFICATION, PS, SECOND, VANILLA
 from helpers.runs import subjects
 from helpers.scores import intervals, scoring
 from tests.unit import tiny_groups
@@ -63,13 +63,6 @@ def scored(tmp_path_factory):
     return found
 
 
-def test_statistics_are_those_of_the_stored_outputs():
-    rows = {PS: quick()[PS]}
-    task, found = subjects.text_of(rows[PS]), tables.statistics(rows, 1)
-    written = runs.written(rows[PS], TEST, 1)
-    np.testing.assert_array_equal(found[PS, TEST], task.statistics(written, TEST))
-
-
 def test_what_attention_is_worth_is_the_score_of_a_model_that_has_lost_it():
     """Scores with a kind off are those of a model whose output projections read nothing of these heads."""
     rows = tiny_groups.rows(subjects.LANGUAGE)
@@ -97,12 +90,6 @@ def test_scores_of_translation_by_hand(scored):
         np.testing.assert_allclose(line[["gain", "gain_low", "gain_high"]].tolist(), gains)
         assert line.dev_loss == study.read_json(runs.run(rows[name]).results / "losses.json")["dev_loss"]
     assert (table.loc[VANILLA].filter(regex="change|gain") == 0).all(axis=None)  # the reference against itself
-    rows = {name: rows[name] for name in LOST}
-    other = tables.scores(rows, counted(rows, LOST), PS, 0)
-    np.testing.assert_allclose(other.change, [bleu[name] - bleu[PS] for name in LOST])
-    nothing = task.statistics([""] * len(references), TEST)  # as models that were hardly trained do
-    empty = tables.scores(rows, {(name, TEST): nothing for name in rows}, repeats=10)
-    assert (empty.value == 0).all() and not np.isfinite(empty.gain).any()
 
 
 def test_a_lower_perplexity_is_a_gain_over_the_reference_of_its_seed(scored):
@@ -130,16 +117,6 @@ def test_costs_are_those_of_the_models():
         assert table.loc[name].tolist() == [sum(s.heads for s in heads.sites(model)), parameters / 1e6, flops / 1e6], name
     fast = tables.speed(rows, rows=3, repeats=3)  # side by side
     assert (fast.rate > 0).all() and fast.ratio[VANILLA] == 1 and fast.low[PS] <= fast.ratio[PS] <= fast.high[PS]
-
-
-def test_gains_of_all_tasks(scored):
-    table = tables.gains(scored, {kind: 8 + place for place, kind in enumerate(scored)}).set_index(["task", "method"])
-    bleu, perplexity = "translation, BLEU", "language modelling, perplexity"
-    ours = scored[subjects.TRANSLATION].loc[GHT, TEST, "BLEU"]
-    assert table.loc[(bleu, GHT), ["gain", "low", "high"]].tolist() == [ours.gain, ours.gain_low, ours.gain_high]
-    assert [table["head"][bleu, GHT], table["head"][perplexity, PS]] == [8, 7 + len(scored)]
-    assert table.printed[bleu, GHT] == pytest.approx(100 * 8.7 / 231)
-    assert table.printed[perplexity, PS] == pytest.approx(100 * (1 - 18.59 / 19.14))
 
 
 def test_ablations_are_against_the_model_they_are_of():
@@ -194,12 +171,6 @@ def test_controls_of_one_size_are_held_against_the_grouped_model_of_their_own_se
         wanted = [gaps.mean(), *stats.t.interval(0.95, 1, gaps.mean(), stats.sem(gaps))]
         np.testing.assert_allclose(table.loc[name, ["change", "change_low", "change_high"]].tolist(), wanted)
         assert gaps[0] != gaps[1] and table.loc[name, "p"] == pytest.approx(stats.ttest_1samp(gaps, 0).pvalue)
-    early = {name.replace(runs.NARROWER, runs.AT_START): spec for name, spec in specs.items()}
-    known = {(name.replace(runs.NARROWER, runs.AT_START), split): one for (name, split), one in count.items()}
-    table = tables.equal_size(early, known)
-    gaps = [each[f"{runs.NARROWER}{end}"] - each[f"{runs.FEWER}{end}"] for end in ("", ", seed 2")]
-    assert table.early[runs.FEWER] == pytest.approx(np.mean(gaps)) and np.isnan(table.early[runs.AT_START])
-    assert np.isnan(table.p_holm[runs.AT_START]) and table.family[runs.FEWER] == 1  # Table 3 tests that row
 
 
 def test_choosing_on_dev_never_looks_at_the_test_set():
@@ -215,20 +186,6 @@ def test_choosing_on_dev_never_looks_at_the_test_set():
     assert found.loc[GHT].tolist() == ["GHT, alpha 2", 3, 0.8, 55.0, 60.0]
     assert found.loc[PS].tolist() == ["GHT-PS, beta 0", 3, 1.0, 30.0, 40.0]
     assert found.loc[VANILLA].tolist() == ["seed 2", 3, 0.7, 52.0, 50.0]  # the best of as many trainings without a constraint
-
-
-def test_models_of_one_size_stand_together_over_trainings_where_there_are_several():
-    firsts = pd.DataFrame({"value": [9.0, 5, 6], "low": 0.0, "high": 9.0, "heads": [8, 2, 8], "parameters": [3.0, 1, 1],
-                           "speed": [1.0, 1.3, 1.1], "printed gain": 0.5},
-                          [VANILLA, PS, runs.NARROWER])  # fmt: skip
-    assert tables.of_one_size(firsts).seeds.tolist() == [1, 1, 1]
-    index = pd.MultiIndex.from_tuples([("translation: test", PS), ("other", PS)], names=["panel", "method"])
-    means = pd.DataFrame({"mean": [7.0, 1.0], "low": 6.0, "high": 8.0, "seeds": 5}, index)
-    sized = pd.DataFrame({"value": [4.0], "low": 3.0, "high": 5.0, "seeds": 5}, [runs.RANDOM])
-    alike = tables.of_one_size(firsts, means, sized)
-    assert alike.index.tolist() == [VANILLA, runs.NARROWER, PS, runs.RANDOM] and alike.value.tolist() == [9, 6, 7, 4]
-    assert alike.speed.fillna(0).tolist() == [1, 1.1, 1.3, 0]  # heads drawn by lot are not timed
-    assert alike.seeds.tolist() == [1, 1, 5, 5] and alike.loc[runs.RANDOM, ["heads", "parameters"]].tolist() == [2, 1]
 
 
 def test_gains_over_trainings_are_means():
@@ -288,34 +245,6 @@ def test_redundancy_stands_beside_the_halves_of_the_constraint_and_its_score():
     assert table.change[GHT] == scored.change[GHT, TEST, "BLEU"] and table.low[GHT] == scored.change_low[GHT, TEST, "BLEU"]
 
 
-def test_rows_of_further_seeds_are_there_where_a_profile_trains_them():
-    several, one = tiny_groups.settings(), tiny_groups.settings({"grouping.ablation_seeds": 1})
-    assert tables.peers(one, 1) == tables.table_3(one, 1) == {} and f"{PS}, seed 2" in tables.table_3(several, 1)
-    names = {name.partition(", ")[0] for name in tables.peers(several, 1)}
-    assert names == {PS, *runs.EQUAL, runs.AT_START, runs.RANDOM}
-    assert set(tables.tasks(several, 1)) == set(subjects.METRICS) and {*tables.main_rows(quick())} == {VANILLA, GHT, PS}
-    alone = tables.table_3_and_variants(several, 1, tiny_groups.rows())
-    assert {*papers.GROUPED_TABLE_3.index, VANILLA, "votes as in the code"} <= {*alone} and runs.L0 not in alone
-
-
-def test_printed_rows_are_rows_of_the_study():
-    rows = tiny_groups.rows()
-    assert {*papers.GROUPED_TABLE_1.index, *papers.GROUPED_TABLE_3.index, *papers.GROUPED_TABLE_5.index} <= {*rows}
-    table = tables.table_1(scores_of(rows), pd.DataFrame(), pd.DataFrame({"ratio": []}))
-    line = table.loc[PS]
-    assert line[["printed BLEU", "printed parameters", "printed FLOPs"]].tolist() == [28.9, 30, 1558]
-    assert line["printed gain"] == pytest.approx(100 * (238.5 / 231 - 1)) and line["printed speed"] == 1122.1 / 1012.1
-    assert table.loc[runs.LITE, ["printed parameters", "printed FLOPs"]].tolist() == [16, 1181]
-
-
-def scores_of(rows):
-    """As `tables.scores`, with made-up numbers, of the rows of table 1."""
-    names = tables.of_table_1(rows)
-    index = pd.MultiIndex.from_tuples([(name, TEST, "BLEU") for name in names], names=["row", "test set", "metric"])
-    columns = ["value", "low", "high", "gain", "gain_low", "gain_high"]
-    return pd.DataFrame([[1.0, 0, 2, 1, 0, 2]] * len(index), index, columns).assign(over=intervals.SENTENCES)
-
-
 def test_means_over_seeds_by_scipy():
     base, other = [30.0, 31.0, 29.5, 30.2], [31.0, 31.5, 31.0, 30.1]
     rows = [("p", VANILLA, seed, value, "BLEU") for seed, value in enumerate(base)]
@@ -329,21 +258,3 @@ def test_means_over_seeds_by_scipy():
     changes = [np.mean(other) - np.mean(base), interval.low, interval.high]
     np.testing.assert_allclose(line[["change_mean", "change_low", "change_high"]].tolist(), changes)
     assert table.loc["q", GHT].seeds == 1 and np.isnan(table.loc["q", GHT].low) and table.loc["q", GHT]["mean"] == 5
-
-
-def test_compactness_stands_beside_scores_with_all_heads_and_with_one_a_group(monkeypatch):
-    grams = np.stack([np.eye(4), np.kron(np.eye(2), np.ones((2, 2)))])
-    monkeypatch.setattr(tables, "trace", lambda spec: {"grams_0": grams})
-    plan = {"weight": 2, "strengths": [], "translation": {"groups": 2}}
-    halves = (NO_DIVERSIFICATION, runs.NO_HOMOGENISATION)
-    rows = {VANILLA: 0, NO_CONSTRAINT: 0, GHT: 2, PS: 2} | dict.fromkeys(halves, 1)
-    index = pd.MultiIndex.from_tuples([(row, "test", "BLEU") for row in rows], names=["row", "test set", "metric"])
-    columns = ["value", "low", "high", "change", "change_low", "change_high"]
-    scored = pd.DataFrame({name: np.arange(6.0) for name in columns}, index)
-    specs = {name: {} for name in (VANILLA, GHT, *halves)}
-    found = tables.compactness(specs, scored, plan).set_index("label")
-    assert found.strength.to_dict() == rows and found.value.to_dict() == dict(zip(rows, range(6), strict=True))
-    assert found.silhouette.tolist() == pytest.approx([1] * 6)
-    assert tables.compactness({VANILLA: {}}, scored, plan).empty  # rows that a profile leaves out
-    ends = tables.changes(found)
-    assert ends.low.tolist() == found.change_low.tolist() and "change_low" not in ends

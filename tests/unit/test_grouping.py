@@ -10,7 +10,7 @@ import torch
 from sklearn.metrics import silhouette_score
 
 from helpers.heads import remove, sites
-from helpers.methods.grouping import units
+from helpers.methods import grouping as units
 from helpers.models import inputs
 from helpers.study import StudyError
 from tests.reference import grouping as slow
@@ -87,15 +87,6 @@ def test_of_several_tries_each_layer_keeps_the_one_of_least_inertia():
         assert slow.inertia(heads, labels) == pytest.approx(min(inertias)) and labels in tried
         moved += min(inertias) < inertias[0] * (1 - 1e-9)
     assert moved > 10 and units.starts(9, 3, 4, 10)[0] == units.starts(9, 3, 4)[0]  # the one try of training is the first
-
-
-def test_one_start_sometimes_misses_three_clear_clusters_and_ten_do_not():
-    rng = np.random.default_rng(3)
-    wanted = [0] * 3 + [1] * 3 + [2] * 3
-    vectors = torch.tensor(20 * rng.standard_normal((3, 16))[wanted] + rng.standard_normal((9, 16)))
-    single = [units.hidden_units(vectors, 3, seed)[0].tolist() == wanted for seed in range(40)]
-    assert 5 < single.count(False) < 35
-    assert all(units.hidden_units(vectors, 3, seed, tries=10)[0].tolist() == wanted for seed in range(40))
 
 
 def test_equal_heads_are_grouped_as_by_a_slow_loop():
@@ -211,14 +202,6 @@ def test_watching_changes_nothing_and_ends_with_the_block():
         model(**inputs(other))
         assert all(one is two for one, two in zip(watched.grams, grams, strict=True))
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
-
-
-def test_layers_that_lost_heads_vote_with_those_that_are_left():
-    model, batches = remove(exact("marian"), LOST), two_batches("marian")
-    found = units.ballot(model, batches, "O", 2)
-    assert [len(votes) for votes in found.votes] == [3, 4, 4, 4, 2] and len(units.stay(found)) == 10
-    with pytest.raises(StudyError, match="2 heads"):
-        units.ballot(model, batches, "O", 3)
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,13 @@
 """Pruning runs: what they depend on, what they train and keep, and bad input."""
 
-import math
-
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 from transformers import MarianMTModel
 
 from helpers import heads, study
+from helpers.experiments import pruning
 from helpers.heads import KINDS
-from helpers.methods import l0
 from helpers.runs import subjects
-from helpers.study import StudyError
 from tests.unit import tiny_injection, tiny_sweep
 
 STORE = tiny_sweep.go_to
@@ -32,16 +27,6 @@ def start_of(sweep):
 
 def counts(kept, kind):
     return sum(len(left) for (k, _), left in kept.items() if k == kind)
-
-
-def removed_of(run, whole):
-    """Addresses of the heads that a run removed."""
-    kept = l0.runs.retained(run)
-    return {address for address in heads.index(whole) if address[2] not in kept[address[:2]]}
-
-
-def of_l0(sweep):
-    return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] == "l0"}
 
 
 def test_runs_of_a_sweep_differ_in_their_method_alone(swept):
@@ -79,8 +64,8 @@ def test_prices_that_peers_imitate_are_swept_too():
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
 def test_keys_change_with_what_a_run_depends_on(changes, changed):
-    before, after = ({name: l0.runs.run(run) for name, run in sweep["runs"].items()}
-                     | {one.kind.name: one for one in l0.runs.recipes(sweep) if one.kind is l0.runs.SCORES}
+    before, after = ({name: pruning.runs.run(run) for name, run in sweep["runs"].items()}
+                     | {one.kind.name: one for one in pruning.runs.recipes(sweep) if one.kind is pruning.runs.SCORES}
                      for sweep in (tiny_sweep.sweeps()["encoder"], tiny_sweep.sweeps(changes)["encoder"]))  # fmt: skip
     for name in before.keys() & after.keys():
         assert (before[name] != after[name]) == changed(name), name
@@ -91,7 +76,7 @@ def test_what_is_trained(swept):
     for which, names in {"encoder": ("control", "floor", "L0 1", "gradual 0.03"), "all": ("L0 0.03", "scratch 0.03")}.items():
         before = start_of(swept[which]).model.state_dict()
         for name in names:
-            model = l0.runs.opened(swept[which]["runs"][name])
+            model = pruning.runs.opened(swept[which]["runs"][name])
             after = model.state_dict()
             trained = {n for n in before if before[n].shape != after[n].shape or not torch.equal(before[n], after[n])}
             learned = {n for n, _ in model.named_parameters() if "embed_positions" not in n}
@@ -113,7 +98,7 @@ def test_heads_that_are_left(swept):
     whole = start_of(swept["encoder"]).model
     for sweep in swept.values():
         runs, every = sweep["runs"], len(heads.index(whole, tuple(sweep["kinds"])))
-        kept = {name: l0.runs.retained(run) for name, run in runs.items()}
+        kept = {name: pruning.runs.retained(run) for name, run in runs.items()}
         assert kept["control"] == heads.kept(whole)
         number = {name: sum(counts(left, kind) for kind in sweep["kinds"]) for name, left in kept.items()}
         assert 0 < number["L0 0.03"] < every, "choose a price that closes some heads: the tests need it"
@@ -123,40 +108,6 @@ def test_heads_that_are_left(swept):
         for twin in {"scratch 0.03", "L0's heads 0.03"} & kept.keys():
             assert kept[twin] == kept["L0 0.03"]
         assert all(number[name] == 0 for name in {"floor", "L0 1"} & kept.keys())
-
-
-def test_l0_removes_the_heads_whose_gates_closed(swept):
-    whole = start_of(swept["encoder"]).model
-    for name, run in of_l0(swept["encoder"]).items():
-        trace = pd.read_csv(l0.runs.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
-        assert trace.index.tolist() == list(range(9)), name
-        last = {(kind, int(layer), int(head)): a for (kind, layer, head), a in trace.iloc[-1].items()}
-        assert list(last) == list(heads.index(whole, ENCODER))
-        assert {address for address, a in last.items() if a <= 0} == removed_of(run, whole), name
-        first = trace.iloc[0].to_numpy()
-        half = isinstance(run["method"]["start"], list)
-        assert (np.abs(first) <= 0.612).all() and len(set(first)) == 8 if half else (first == 0.5).all(), name
-
-
-def specified(method, kinds=ENCODER):
-    return l0.runs.run_spec(tiny_sweep.settings(), {"training": {}}, kinds, method, 1)
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: tiny_sweep.sweeps({"pruning.penalties": [-0.001]}), "price"),
-        *((lambda price=price: specified({"name": "l0", "penalty": price}), "price") for price in (math.nan, "a")),
-        (lambda: specified({"name": "magic"}), "magic"),
-        (lambda: specified({"name": "none"}, ("encoder", "self")), "'self'"),
-        (lambda: specified({"name": "none"}, ()), "kind"),
-        (lambda: tiny_sweep.sweeps({"pruning.criteria": ["luck"]}), "luck"),  # before anything is trained
-        (lambda: subjects.spec(study.settings("laptop"), "ru-news+shallow", 1), "deep-decoder"),
-    ],
-)
-def test_bad_input_is_refused(call, said):
-    with pytest.raises(StudyError, match=said):
-        call()
 
 
 def test_a_pretrained_model_can_be_swept(swept, tmp_path):
@@ -169,13 +120,13 @@ def test_a_pretrained_model_can_be_swept(swept, tmp_path):
     )
     few = {"pruning.penalties": [1.0], "pruning.penalties_all": [1.0], "pruning.compared": [1.0],
            "pruning.criteria": ["confidence"], "pruning.variants": False}  # fmt: skip
-    encoder, every = l0.runs.sweeps(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
+    encoder, every = pruning.runs.sweeps(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
     assert encoder["start"]["files"] == [study.digest(checkpoint / "model.safetensors")]  # known by its files
     assert encoder["start"]["corpus"] == corpus and list(every["runs"]) == ["control", "L0 1"]
     subject = start_of(encoder)
     assert type(subject.model) is MarianMTModel and subject.run is None and subject.name == checkpoint.name
-    assert counts(l0.runs.retained(encoder["runs"]["L0 1"]), "encoder") == 0
-    assert sum(map(len, l0.runs.retained(every["runs"]["L0 1"]).values())) == 0
-    before, after = subject.model.state_dict(), l0.runs.opened(encoder["runs"]["control"]).state_dict()
+    assert counts(pruning.runs.retained(encoder["runs"]["L0 1"]), "encoder") == 0
+    assert sum(map(len, pruning.runs.retained(every["runs"]["L0 1"]).values())) == 0
+    before, after = subject.model.state_dict(), pruning.runs.opened(encoder["runs"]["control"]).state_dict()
     changed = {n for n in before if not torch.equal(before[n].half().float(), after[n])}
     assert changed and all("encoder.layers" in name for name in changed)

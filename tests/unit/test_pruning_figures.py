@@ -1,55 +1,12 @@
 """Figures of pruning: what they show, on random tables of several shapes."""
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
-from matplotlib.colors import to_rgb
 
-from helpers import drawing, plots
-from helpers.methods.l0.gates import HardConcrete
-from helpers.study import StudyError
-from tests.unit.drawn import colour_of, intervals, levels, marked, table, ticks, whole
-
-NAN = np.nan
-POINTS = "model heads change low high"
-
-
-def test_marks_with_intervals_stand_beside_the_printed_ones():
-    rows = [("m", 24, 0.0, NAN, NAN), ("m", 3, -1.0, -1.5, -0.5), ("n", 12, -0.2, -0.3, -0.1)]
-    printed = table("model heads change", ("paper", 20, -0.1))
-    figure = whole(plots.curve(table(POINTS, *rows), "heads", "change", printed=printed, band=(-0.25, 0)))
-    (axis,) = figure.axes
-    assert axis.get_xlim()[0] > 24 > 3 > axis.get_xlim()[1]  # all heads at the left
-    blue = colour_of(figure, "m")
-    assert marked(axis, blue) == [(3, -1), (24, 0)] and intervals(axis, 1)[blue][-1.0] == (-1.5, -0.5)
-    assert marked(axis, (0, 0, 0), hollow=True) == [(20, -0.1)] and levels(axis) == [0]
-
-
-def test_the_printed_marks_stand_in_every_panel():
-    rows = table(POINTS + " kind", ("m", 2, 1.0, NAN, NAN, "a"), ("m", 2, 2.0, NAN, NAN, "b"))
-    printed = table("model heads change", ("paper", 1, 3.0))
-    first, second = whole(plots.curve(rows, "heads", "change", printed=printed, panel="kind", columns=2)).axes
-    assert (first.get_title(), second.get_title()) == ("a", "b")
-    assert all(marked(axis, (0, 0, 0), hollow=True) == [(1, 3)] for axis in (first, second))
-
-
-def test_bars_are_stacked_the_largest_at_the_left():
-    rows = table("left kept layer kind", (4, 3, 1, "cross"), (4, 1, 2, "cross"), (2, 2, 1, "cross"))
-    (axis,) = whole(plots.bars(rows, "left", "kept", "layer", "kind")).axes
-    shown = [(bar.get_x() + bar.get_width() / 2, bar.get_y(), bar.get_height()) for bar in axis.patches]
-    assert [tuple(round(float(value), 6) for value in bar) for bar in shown] == [(0, 0, 3), (1, 0, 2), (0, 3, 1), (1, 2, 0)]
-    assert ticks(axis, "x") == ["4", "2"]
-
-
-def test_heads_are_coloured_by_what_they_do_and_empty_when_they_are_gone():
-    rows = [(2, 0, 0, True, "nsubj, rare"), (2, 0, 1, True, ""), (1, 0, 0, False, ""), (1, 0, 1, True, "")]
-    first, second = whole(plots.head_map(table("left layer head stays functions", *rows), "left")).axes
-    filled = [to_rgb(patch.get_facecolor()) for patch in first.patches if patch.get_facecolor()[3] > 0]
-    assert filled == [to_rgb(drawing.COLOURS[name]) for name in ("nsubj", "rare")] + [to_rgb("#C9C9C9")]
-    filled = [to_rgb(patch.get_facecolor()) for patch in second.patches if patch.get_facecolor()[3] > 0]
-    assert filled == [to_rgb("white"), to_rgb("#C9C9C9")]
-    assert ticks(first, "x") == ["1", "2"]  # counted from 1
+from helpers import plots
+from helpers.methods.l0 import HardConcrete
+from tests.unit.drawn import whole
 
 
 def test_gates_show_all_their_mass():
@@ -69,13 +26,3 @@ def test_the_price_of_a_gate_is_its_probability_of_being_open():
     _, price, ends = plots.gate_and_price([0.0, 0.5, 1.0, 1.0], 1.0, prices).axes
     assert price.get_title() == "price: 0.90 λ" and price.lines[-1].get_ydata()[0] == 0.9
     assert {text.get_text() for text in ends.texts} == {"0.25", "0.50"}
-
-
-@pytest.mark.parametrize(("call", "missing"), [
-    (lambda: plots.curve(table(POINTS), "heads", "bleu"), "'bleu'"),
-    (lambda: plots.head_map(pd.DataFrame(), "left"), "'layer'"),
-    (lambda: plots.bars(pd.DataFrame(), "a", "b", "c", "d"), "'a'"),
-])  # fmt: skip
-def test_bad_input_is_refused(call, missing):
-    with pytest.raises(StudyError, match=missing):
-        call()

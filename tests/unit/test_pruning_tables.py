@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from helpers import heads, papers, plan, study
+from helpers import heads, plan, study
 from helpers.experiments import pruning
 from helpers.heads import KINDS
-from helpers.methods import l0
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study.recipe import read_since
@@ -29,7 +28,7 @@ def swept(tmp_path_factory):
         tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
         sweeps = tiny_sweep.sweeps()
         subject = subjects.of_spec(sweeps["encoder"]["start"], tiny_sweep.NAME)
-        drawn = {which: pruning.draws(sweep, subject, REPEATS, l0.runs.METHODS) for which, sweep in sweeps.items()}
+        drawn = {which: pruning.draws(sweep, subject, REPEATS, pruning.runs.METHODS) for which, sweep in sweeps.items()}
         yield {which: (one, subject, pruning.quality(one, subject, drawn[which])) for which, one in sweeps.items()}
 
 
@@ -37,7 +36,7 @@ def sides(sweep, subject):
     """Statistics of what every run put out, and of the model before them."""
     references = [pair.target for pair in subject.pairs("test")]
     texts = {"start": outputs.written_by(subject, "test", 1)}
-    texts |= {name: outputs.read(l0.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
+    texts |= {name: outputs.read(pruning.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
     return {name: scoring.bleu_statistics(made, references) for name, made in texts.items()}
 
 
@@ -46,7 +45,10 @@ def test_a_row_for_each_run_and_test_set(swept):
         assert list(table.index) == [(name, split) for name in ("start", *sweep["runs"]) for split in subject.tests]
         found = sides(sweep, subject)
         for name in {"start", "control", "L0 0.03", "scratch 0.03"} & found.keys():
-            row, model = table.loc[(name, "test")], subject.model if name == "start" else l0.runs.opened(sweep["runs"][name])
+            row, model = (
+                table.loc[(name, "test")],
+                subject.model if name == "start" else pruning.runs.opened(sweep["runs"][name]),
+            )
             number = {kind: sum(len(left) for (k, _), left in heads.kept(model).items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
@@ -76,15 +78,6 @@ def test_tables_read_what_is_listed(swept):
         assert set(read_since(before)) <= {recipe.folder for recipe in plan.closure(map(study.Need, listed))}
 
 
-def test_every_training_of_every_model_is_swept():
-    settings = tiny_sweep.settings({"seeds": 2})
-    sweeps = pruning.sweeps(settings, [tiny_sweep.NAME], 1)
-    assert [sweep["seed"] for sweep in sweeps if sweep["name"] == tiny_sweep.NAME] == [1, 2]
-    assert all(sweep["kinds"] == ["encoder"] for sweep in sweeps)
-    (every,) = pruning.all_kinds_sweeps(settings, [tiny_sweep.NAME], 1)
-    assert every["kinds"] == list(KINDS) and every["seed"] == 1
-
-
 def test_the_unpruned_model_scores_as_itself_and_the_curve_starts_there(swept):
     sweep, _, table = swept["encoder"]
     found = pruning.quality_of_all([sweep], repeats=REPEATS)
@@ -99,12 +92,6 @@ def test_the_unpruned_model_scores_as_itself_and_the_curve_starts_there(swept):
     never = found.assign(**{f"worth from the start{end}": value for end, value in (("", 2.0), ("_low", 1.0), ("_high", 4.0))})
     (mark,) = pruning.curve(pruning.means(never)).query("penalty != penalty").to_dict("records")  # a level at no heads
     assert [mark[name] for name in ("model", "kept", "change", "low", "high")] == [f"{model}, trained without", 0, -2, -4, -1]
-
-
-def test_what_is_pruned_is_described():
-    settings = tiny_sweep.settings({"seeds": 2})
-    (row,) = pruning.described(pruning.sweeps(settings, [tiny_sweep.NAME], 1)).to_dict("records")
-    assert row["trainings"] == 2 and row["encoder"] == "2 x 4" and row["sentence pairs"] == 300
 
 
 def test_what_encoder_attention_is_worth(swept):
@@ -151,13 +138,6 @@ HAND = by_hand(
 )  # fmt: skip
 
 
-def test_worth_is_told_by_the_control_and_the_floor(swept):
-    sweep, subject, table = swept["encoder"]
-    found = pruning.removed_and_trained(sweep["settings"], subject, REPEATS).set_index("model").bleu
-    assert found.index.tolist() == [f"{subject.title}, {removed}trained on" for removed in ("", "encoder heads removed, ")]
-    assert found.tolist() == pytest.approx(table.xs("test", level="test set").bleu[["control", "floor"]].tolist())
-
-
 def test_trainings_become_means_with_t_intervals_and_lone_rows_stay():
     other = by_hand(
         ("control", "further training", np.nan, (8, 8, 8), 23.0, 0.0, 0.0, 0.0),
@@ -189,18 +169,11 @@ def test_half_of_the_heads_left():
     assert pruning.gone_within(bent) == pytest.approx(5)  # where the line first passes, of runs that close a head
 
 
-def test_runs_that_close_no_gate_do_not_count():
-    table = HAND.assign(undecided=[np.nan, np.nan, 1.0, 3.0, 2.0, 2.0, 0.0, *[np.nan] * 3])
-    table.loc[("L0 0.1", "test"), "heads"] = 24
-    found = pruning.settled(table)
-    assert np.isnan(found.undecided["L0 0.1"]) and found.undecided["L0 0.2"] == 3
-
-
 def test_how_long_heads_survive(swept):
     for sweep, subject, _ in swept.values():
         found, runs = pruning.survival(sweep), pruning.l0_runs(sweep)
         assert found.index.equals(heads.index(subject.model, tuple(sweep["kinds"])))
-        kept = [l0.runs.retained(run) for run in runs]
+        kept = [pruning.runs.retained(run) for run in runs]
         times = np.array([sum(head in left[kind, layer] for left in kept) for kind, layer, head in found.index])
         assert (np.floor(found) == times).all() and (found > times).all() and (found < times + 1).all()
         opened = np.mean([1 - pruning.closing(run).iloc[-1] for run in runs], axis=0)
@@ -220,7 +193,7 @@ def test_what_is_kept_by_kind_and_layer(swept):
     start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
     assert pruning.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
     for run in pruning.l0_runs(sweep):
-        kept = l0.runs.retained(run)
+        kept = pruning.runs.retained(run)
         own = layers[layers.total_kept == sum(map(len, kept.values()))].set_index(["kind", "layer"]).kept
         assert own.to_dict() == {place: len(left) for place, left in kept.items()}
     points = pruning.shares(found.assign(model="m")).set_index(["penalty", "kind"])
@@ -251,18 +224,13 @@ def test_functions_are_told_at_the_places_that_heads_had(swept):
         assert len(part) == 8 and part.stays.sum() == left and part.functions[~part.stays].eq("").all()
     for run in pruning.l0_runs(sweep):
         kept = {
-            (layer, head) for (kind, layer), heads_ in l0.runs.retained(run).items() if kind == "encoder" for head in heads_
+            (layer, head)
+            for (kind, layer), heads_ in pruning.runs.retained(run).items()
+            if kind == "encoder"
+            for head in heads_
         }
         part = found[(found.left == len(kept)) & found.stays]
         assert not kept or set(zip(part.layer, part["head"], strict=True)) == kept
-
-
-def test_what_the_paper_prints():
-    gains = papers.TABLE_2.gain.dropna()
-    assert (round(gains.min(), 2), round(gains.max(), 2), len(gains)) == (0.01, 0.5, 7)
-    wanted = [(100 * a / 144, 100 * k / 48) for a, k in ((104, 27), (61, 13), (28, 6))]
-    rows = papers.FIGURE_9[(papers.FIGURE_9.kind == "encoder") & (papers.FIGURE_9.model == "paper, OpenSubtitles")]
-    assert rows[["kept", "share"]].to_numpy() == pytest.approx(np.array(wanted))
 
 
 def test_whether_functions_stay_against_all_draws():

@@ -9,13 +9,13 @@ import torch
 
 from helpers import heads, study
 from helpers.corpora import tokens
+from helpers.experiments import grouping as grouped
+from helpers.experiments import pruning, regimes
 from helpers.experiments.grouping import contrasts, cosines
+from helpers.experiments.grouping_runs import AT_START, GHT, PS, RANDOM, VANILLA
 from helpers.measures import removal
 from helpers.measures.analysis import FILE
-from helpers.methods import grouping, l0
 from helpers.methods.contest import matched
-from helpers.methods.grouping import regimes
-from helpers.methods.grouping.runs import AT_START, GHT, PS, RANDOM, VANILLA
 from helpers.runs import subjects, training
 from helpers.study import values
 from tests.unit import tiny_groups, tiny_sweep
@@ -32,7 +32,7 @@ def rows():
 def test_a_row_is_trained_as_its_columns_say():
     settings = tiny_groups.settings()
     for row in [*rows(), *(replace(row, seed=2, train=120, dropout=0.0) for row in rows())]:
-        one, two = grouping.runs.stages(regimes.spec(settings, row))
+        one, two = grouped.runs.stages(regimes.spec(settings, row))
         for stage in (one, two):
             assert stage["corpus"]["train"] == row.train and stage["corpus"]["seed"] == 1 and stage["seed"] == row.seed
             assert stage["training"]["average"] == 0, "the weights of least dev loss are kept"
@@ -58,7 +58,7 @@ def test_the_table_has_what_was_made_with_losses_of_the_stored_model():
     table = regimes.table(settings, [made, other])
     assert table.method.tolist() == [GHT] and table.strength.tolist() == [10.0]
     spec = regimes.spec(settings, made)
-    text, model = subjects.text_of(spec), grouping.runs.opened(spec)
+    text, model = subjects.text_of(spec), grouped.runs.opened(spec)
     first = tokens.Batches(text.train.part(range(len(text.dev))), text.source.pad, 4096, torch.device("cpu"))
     assert table.train_loss[0] == pytest.approx(training.dev_loss(model, first))
     assert table.dev_loss[0] == pytest.approx(training.dev_loss(model, text.held_out(4096)))
@@ -101,17 +101,17 @@ def test_matched_runs_remove_as_many_heads_of_each_layer(tmp_path_factory, monke
     chosen = matched.rows(sweep)
     assert [(row["criterion"], row["draw"]) for row in chosen] == [(by, draw) for by in matched.CRITERIA for draw in range(4)]
     like, first, second = (chosen[place]["spec"] for place in (4, 5, 6))
-    left = [l0.runs.retained(spec) for spec in (like, first, second)]
+    left = [pruning.runs.retained(spec) for spec in (like, first, second)]
     assert [{place: len(kept) for place, kept in one.items()} for one in left] == [{p: len(k) for p, k in left[0].items()}] * 3
     losses = values.read(matched.at_once(sweep, 3).results / FILE).set_index(["criterion", "draw"]).dev_loss
     assert set(losses.index) == {(by, draw) for by in matched.CRITERIA for draw in range(4)}
     whole = subjects.of_spec(sweep["start"], "")
-    kept = l0.runs.retained(chosen[4]["spec"])
+    kept = pruning.runs.retained(chosen[4]["spec"])
     gone = [address for address in heads.index(whole.model, ("encoder",)) if address[2] not in kept[address[:2]]]
     rest = heads.remove(whole.model, gone)
     assert losses["L0", 0] == pytest.approx(training.dev_loss(rest, whole.held_out(4096, 16)))
     study.make(matched.recipe(sweep, chosen[5]))
     table = matched.table([sweep])
     (row,) = table[(table.criterion == "L0") & (table.draw == 1)].itertuples(index=False)
-    assert row.dev_loss == study.read_json(l0.runs.run(first).results / "losses.json")["dev_loss"]
+    assert row.dev_loss == study.read_json(pruning.runs.run(first).results / "losses.json")["dev_loss"]
     assert table.loc[table.draw == 1, "layer 1"].iloc[0] == len(left[1]["encoder", 0])

@@ -16,7 +16,7 @@ import torch
 
 from helpers import study
 from helpers.corpora import Pair
-from helpers.methods.l0.gates import HardConcrete
+from helpers.methods.l0 import HardConcrete
 from helpers.study import StudyError, values
 
 NAN = float("nan")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.methods import grouping
+from helpers.experiments import grouping as grouped
 from helpers.runs import subjects
 
 NAME, SEED, STEPS = "ru-news", 1, 20
@@ -36,17 +36,17 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def rows(kind: str = subjects.TRANSLATION, changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows of a task."""
-    return grouping.runs.rows_of(settings(changes), kind, SEED)
+    return grouped.runs.rows_of(settings(changes), kind, SEED)
 
 
 def start(changes: dict[str, Any] | None = None) -> dict[str, Any]:
     """The spec of the converged model."""
-    return grouping.runs.start(settings(changes), [NAME], SEED)
+    return grouped.runs.start(settings(changes), [NAME], SEED)
 
 
 def from_converged(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows that start from it."""
-    return grouping.runs.from_converged(settings(changes), start(changes), SEED)
+    return grouped.runs.from_converged(settings(changes), start(changes), SEED)
 
 
 def go_to(base: Path, patch) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import study
-from helpers.methods import l0
+from helpers.experiments import pruning
 
 NAME, SEED = "ru-subtitles", 1
 CHANGED = {  # trained for long enough to have something to lose; some prices close all gates, others only some
@@ -23,7 +23,7 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def sweeps(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The sweep over encoder heads, and that over all kinds."""
-    return dict(zip(("encoder", "all"), l0.runs.sweeps(settings(changes), [NAME], SEED), strict=True))
+    return dict(zip(("encoder", "all"), pruning.runs.sweeps(settings(changes), [NAME], SEED), strict=True))
 
 
 def go_to(base: Path, patch) -> None:

@@ -18,9 +18,11 @@ from torch import Tensor, nn
 
 from helpers.heads import gate, index, sites
 from helpers.heads.gates import check_computed_once
+from helpers.methods import parts
 from helpers.models import cross_entropy
 from helpers.study import StudyError
 
+__getattr__ = parts(__name__)  # l0.runs, for callers of the old place
 ALMOST_OPEN = 2.0  # log alpha at which a gate is open with 94 %, fully with 77 %
 HALF_OPEN = (-0.612, 0.612)  # log alpha of the public code: its default initialiser on 8 heads; expected gate about 0.5
 _EDGE = 1e-6  # keeps the noise away from 0 and 1, as in the public code
@@ -94,21 +96,6 @@ class HardConcrete:
             return (self.p_full() > self.p_closed()).to(self.log_alpha)
         return (torch.sigmoid(self.log_alpha) * (self.high - self.low) + self.low).clamp(0, 1)
 
-    def density(self, x: Tensor) -> Tensor:
-        """Density of the gate at x, 0 < x < 1; the rest of its mass is `p_closed` at 0 and `p_full` at 1."""
-        s = (x - self.low) / (self.high - self.low)
-        below = torch.sigmoid(self.temperature * torch.logit(s) - self.log_alpha)  # P(gate before clipping < x)
-        return below * (1 - below) * self.temperature / (s * (1 - s) * (self.high - self.low))
-
-
-def penalty_per_head(coefficient: float, layers: int) -> float:
-    """The paper's lambda, which multiplies the sum over all heads, for the public code's `concrete_coef`.
-
-    The code averages over the gated attention layers: lambda = concrete_coef / layers (6 for the encoder of a base model, 18
-    for all its attention).
-    """
-    return coefficient / layers
-
 
 class Gated(nn.Module):
     """A model with a Hard Concrete gate on every head of some attention kinds, to be trained as one module.
@@ -127,9 +114,8 @@ class Gated(nn.Module):
     rate : float
         Learning rate of log alpha in units of the model's. Adam moves a number by its rate whatever the scale of its
         gradient, so a number kept in units of `rate` learns that much faster: one optimiser serves both.
-    temperature : float
-    binary : bool
-        Evaluation gates.
+    temperature, binary
+        As in `HardConcrete`.
     steps : int
         Training steps whose log alpha is kept (`trace`).
 
@@ -254,21 +240,16 @@ def objective(gated: Gated, batch: Mapping[str, Any], smoothing: float, penalty:
     Raises
     ------
     StudyError
-        If the penalty is negative.
+        If the penalty is no number from 0.
     """
-    check_penalty(penalty)
+    if not 0 <= penalty < math.inf:
+        raise StudyError(f"The price of an open gate (lambda) must be a number from 0, not {penalty}.")
     return cross_entropy(gated, batch, smoothing) + penalty * gated.gates.expected()
 
 
 def _check_locations(locations: Tensor) -> None:
     if not torch.isfinite(locations).all():
         raise StudyError("The location of a gate is no number, so that it is neither open nor closed: lower the learning rate.")
-
-
-def check_penalty(penalty: float) -> None:
-    """An error unless the price of an open gate is a number from 0."""
-    if not 0 <= penalty < math.inf:
-        raise StudyError(f"The price of an open gate (lambda) must be a number from 0, not {penalty}.")
 
 
 def _heads(model, kinds: tuple[str, ...]) -> pd.MultiIndex:

@@ -21,7 +21,7 @@ from helpers import corpora, heads, measures, models, study
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.removal import RANDOM
-from helpers.methods.l0 import gates
+from helpers.methods import l0
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
 
@@ -30,7 +30,7 @@ CRITERIA = (
     "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
     "gradient, token, by layer", "leave-one-out",
 )  # fmt: skip
-CALLED = {"relevance": "alpha_beta"}  # what settings, specs and stored tables call by another name -> the measure
+CALLED = {"relevance": "alpha_beta"}  # settings, specs and stored tables have another name -> the measure
 
 
 def called(criterion: str) -> str:
@@ -56,34 +56,17 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
         ``{"name": "none"}``: further training with all heads, the control;
         ``{"name": "floor"}``: all heads removed, then training;
         ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, those of
-        least worth by a criterion (`worth`), then training; with "table" (spec of a recipe "head table") in place of "draw"
+        least worth by a criterion, then training; with "table" (spec of a recipe "head table") in place of "draw"
         and "few" the criterion is a column of that table;
         ``{"name": "map", "like": SPEC}``: the very heads that that run removed, removed first, then training;
         ``{"name": "matched", "like": SPEC, "draw"}``: as many heads of each layer as that run removed, drawn at random, first;
         ``{"name": "gradual", "like": SPEC}``: as many, one after another by gradient importance while training;
         ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as the
         converged model was and then as every run is (Table 2).
-
-    Raises
-    ------
-    StudyError
-        If the penalty is negative or no number, or a kind, a method or a criterion is unknown.
     """
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown or not kinds:
-        raise StudyError(f"There is no attention kind {(*unknown, '')[0]!r}: choose from {', '.join(KINDS)}.")
-    if method["name"] not in METHODS:
-        raise StudyError(f"There is no pruning method {method['name']!r}: choose from {', '.join(METHODS)}.")
-    price = method.get("penalty", 0.0)
-    if not isinstance(price, int | float):
-        raise StudyError(f"The price of an open gate (lambda) must be a number from 0, not {price!r}.")
-    gates.check_penalty(price)
-    if "table" not in method and method.get("by", RANDOM) not in (RANDOM, *CRITERIA):
-        raise StudyError(f"There is no way {method['by']!r} to choose heads: write one of {', '.join((RANDOM, *CRITERIA))}.")
     chosen = settings["pruning"]
-    plan = settings["training"] | {
-        name: chosen[name] for name in ("steps", "learning_rate", "warmup", "cooldown", "evaluate_every")
-    }
+    names = ("steps", "learning_rate", "warmup", "cooldown", "evaluate_every")
+    plan = settings["training"] | {name: chosen[name] for name in names}
     plan |= {"clip": 0.0, "patience": 0, "average": 1}  # the last weights, whose gates have settled
     return {
         "start": dict(start), "kinds": list(kinds), "method": method, "training": plan, "dev": chosen["dev"], "seed": seed,
@@ -91,31 +74,17 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
 
 
 def sweep(settings: Mapping[str, Any], name: str, start: Mapping[str, Any], kinds: Sequence[str], seed: int) -> dict[str, Any]:
-    """All runs from one model.
-
-    Parameters
-    ----------
-    name : str
-        The model's name, for figures and progress bars.
-    start, kinds
-        As in `run_spec`.
-    """
-    described = {"name": name, "kinds": list(kinds), "seed": seed, "settings": dict(settings), "start": dict(start)}
-    return described | {"runs": specs(described)}
+    """All runs from one model, whose name figures and progress bars show."""
+    sweep = {"name": name, "kinds": list(kinds), "seed": seed, "settings": dict(settings), "start": dict(start)}
+    return sweep | {"runs": specs(sweep)}
 
 
 def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """The sweeps of a study: encoder heads alone, then all kinds.
+    """The sweeps of a study: encoder heads alone, then all kinds; or those of a pretrained checkpoint on the first name's text.
 
-    Of each register the first models are swept, as many as the setting "pruning.languages" says; with all kinds as many as
-    "pruning.all_kinds" says, of each its sibling "pruning.all_kinds_on". Of the first also the siblings "pruning.siblings".
-    Only the first models, as many as "pruning.rivals" says, have runs that choose heads in other ways or start from random
-    weights.
-
-    Parameters
-    ----------
-    checkpoint : str
-        A pretrained model to sweep instead, on the text of the first name.
+    The settings "pruning" say which: the first models of each register ("languages"), of the first also "siblings"; with all
+    kinds as many as "all_kinds", of each its sibling "all_kinds_on". Only as many as "rivals" have runs that choose heads in
+    other ways or start from random weights.
     """
     if checkpoint:
         start, name = subjects.pretrained(settings, checkpoint, names[0], seed), Path(checkpoint).name
@@ -137,13 +106,10 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
 
 
 def further(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """Sweeps of further trainings of the same models (`helpers.runs.subjects.trainings`), seed after seed.
-
-    They have no variants and nothing from scratch, and choose heads in other ways on the first model alone.
-    """
+    """Sweeps of further trainings of the same models, seed after seed: no variants, nothing from scratch, one with rivals."""
     plain = {**settings, "pruning": settings["pruning"] | {"variants": False, "scratch": [], "rivals": 1}}
-    found = [one for more in range(1, settings["seeds"]) for one in sweeps(plain, names, seed + more, checkpoint)]
-    return [one for one in found if one["seed"] - seed < subjects.trainings(settings, one["name"])]
+    every = [one for more in range(1, settings["seeds"]) for one in sweeps(plain, names, seed + more, checkpoint)]
+    return [one for one in every if one["seed"] - seed < subjects.trainings(settings, one["name"])]
 
 
 def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -160,29 +126,29 @@ def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     imitated = chosen["compared"] if encoder else chosen["scratch"] if "training" in start else []
     penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
-    found = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
+    rows = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
     for more in range(chosen["seeds"]):
-        found |= {_named("L0", penalty, more): gated(penalty, more) for penalty in penalties}
+        rows |= {_label("L0", penalty, more): gated(penalty, more) for penalty in penalties}
     for penalty in imitated:
         like = gated(penalty)
         if not encoder:
-            found[_named("scratch", penalty)] = spec("scratch", like=like)
+            rows[_label("scratch", penalty)] = spec("scratch", like=like)
             continue
-        found[_named("L0's heads", penalty)] = spec("map", like=like)
-        found[_named("gradual", penalty)] = spec("gradual", like=like)
+        rows[_label("L0's heads", penalty)] = spec("map", like=like)
+        rows[_label("gradual", penalty)] = spec("gradual", like=like)
         for by in chosen["criteria"]:
             for draw in range(chosen["draws"] if by == RANDOM else 1):
                 cut = {"like": like, "by": by, "draw": draw, "few": settings["relevance"]}
-                found[_named(by, penalty, draw)] = spec("cut", **cut)
+                rows[_label(by, penalty, draw)] = spec("cut", **cut)
     if encoder and chosen["variants"] and imitated:
         middle = imitated[0]
-        found[_named("L0, half-open start,", middle)] = gated(middle, start=list(gates.HALF_OPEN))
-        found[_named("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
-    return found
+        rows[_label("L0, half-open start,", middle)] = gated(middle, start=list(l0.HALF_OPEN))
+        rows[_label("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
+    return rows
 
 
-def _named(method: str, penalty: float, number: int = 0) -> str:
-    return f"{method} {penalty:g}" + (f" #{number + 1}" if number else "")
+def _label(method: str, penalty: float, number: int = 0) -> str:
+    return f"{method} {penalty:g} #{number + 1}" if number else f"{method} {penalty:g}"
 
 
 def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
@@ -205,11 +171,7 @@ def title(sweep: Mapping[str, Any]) -> str:
 
 
 def run(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
-    """The recipe of a run.
-
-    Among its results are heads.json (`helpers.runs.training.kept`), losses.json (dev loss of the stored model; of gates that
-    with soft ones too), history.csv, and for gates trace.csv (log alpha of every head after every step).
-    """
+    """The recipe of a run: heads.json, losses.json (dev loss; of gates with soft ones too), history.csv; of gates trace.csv."""
     return PRUNED.of(spec, label)
 
 
@@ -242,21 +204,19 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     if method["name"] == "l0":
         first = tuple(method["start"]) if isinstance(method["start"], list) else method["start"]
         rate = method["rate"] / plan["learning_rate"]
-        trainee = gates.Gated(model, kinds, first, rate, method["temperature"], steps=plan["steps"])
-        objective = lambda gated, batch: gates.objective(gated, batch, plan["label_smoothing"], method["penalty"])  # noqa: E731
+        trainee = l0.Gated(model, kinds, first, rate, method["temperature"], steps=plan["steps"])
+        objective = lambda gated, batch: l0.objective(gated, batch, plan["label_smoothing"], method["penalty"])  # noqa: E731
     elif method["name"] == "gradual":
         left = len(heads.index(model, kinds)) - len(_removed(model, method["like"]))
-        trainee = gates.Gradual(model, kinds, left, round(plan["steps"] * 0.6))
+        trainee = l0.Gradual(model, kinds, left, round(plan["steps"] * 0.6))
     _train_only(model, kinds if method["name"] != "scratch" else KINDS)
 
     epoch = subject.epoch(plan["batch_tokens"], spec["seed"], model.device)
     dev, losses, before = subject.batches(training.held_out(plan), spec["dev"]), {}, []
     if method["name"] == "scratch":  # first as the whole model was
-        work = place.work / "first"
+        work, first = place.work / "first", spec["start"]
         work.mkdir(parents=True, exist_ok=True)
-        before.append(
-            training.fit(model, epoch, dev, spec["start"]["training"], work, spec["start"]["seed"], None, place.label)
-        )
+        before.append(training.fit(model, epoch, dev, first["training"], work, first["seed"], None, place.label))
     history = training.fit(trainee, epoch, dev, plan, place.work, spec["seed"], objective, place.label)
     history = pd.concat([*before, history], ignore_index=True)
     if method["name"] == "l0":
@@ -280,18 +240,19 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
     if method["name"] == "map":
         return heads.remove(model, _removed(model, method["like"]))
     if method["name"] == "matched":
-        index = heads.index(model, tuple(spec["kinds"]))
-        seed = start.get("seed", 0), method["draw"]
-        return heads.remove(model, removal.matched(index, _removed(model, method["like"]), *seed))
+        gone, seeds = _removed(model, method["like"]), (start.get("seed", 0), method["draw"])
+        return heads.remove(model, removal.matched(heads.index(model, tuple(spec["kinds"])), gone, *seeds))
     if method["name"] == "floor":
         return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
     if method["name"] == "cut":
-        count = len(_removed(model, method["like"]))
+        kinds, by = tuple(spec["kinds"]), method["by"]
         if "table" in method:
-            worths = column(study.kind("head table").of(method["table"]), tuple(spec["kinds"]), method["by"])
+            worths = column(study.kind("head table").of(method["table"]), kinds, by)
+        elif by == RANDOM:
+            worths = drawn(start, heads.index(model, kinds), method["draw"])
         else:
-            worths = worth(start, method["few"], called(method["by"]), method["draw"], tuple(spec["kinds"]))
-        return heads.remove(model, removal.least(worths, count))
+            worths = column(scored(start, method["few"]), kinds, by)
+        return heads.remove(model, removal.least(worths, len(_removed(model, method["like"]))))
     return model
 
 
@@ -337,24 +298,16 @@ PRUNED = study.Kind("pruned", 1, _prune, _needs, opened=_opened)
 
 
 def scored(start: Mapping[str, Any], few: int) -> study.Recipe:
-    """The recipe of `scores`."""
+    """The recipe of the head table with the measures of `CRITERIA`: of the `few` first dev sentences, confidence of all."""
     return SCORES.of({"start": dict(start), "few": few}, "scores of heads")
 
 
-def scores(start: Mapping[str, Any], few: int) -> pd.DataFrame:
-    """The head table of a model with the measures of `CRITERIA`: what heads may be chosen by.
-
-    Measured on dev sentences: the `few` first for relevance, gradients and leave-one-out, all for confidence.
-    """
-    return pd.read_csv(scored(start, few).results / "heads.csv", index_col=list(ADDRESS)).rename(columns=CALLED)
-
-
-def _score(described: Mapping[str, Any], place: study.Place) -> None:
-    subject = subject_of(described["start"])
-    given = {"model": subject.model, "batches": subject.batches(), "explained": subject.batches(4096, described["few"])}
-    found = measures.table.columns(given, map(called, CRITERIA))
+def _score(spec: Mapping[str, Any], place: study.Place) -> None:
+    subject = subject_of(spec["start"])
+    given = {"model": subject.model, "batches": subject.batches(), "explained": subject.batches(4096, spec["few"])}
+    columns = measures.table.columns(given, map(called, CRITERIA))
     stored = {called(name): name for name in CRITERIA}
-    found.rename(columns=stored)[list(CRITERIA)].to_csv(place.results / "heads.csv")
+    columns.rename(columns=stored)[list(CRITERIA)].to_csv(place.results / "heads.csv")
 
 
 SCORES = study.Kind("scores", 1, _score, lambda spec: subjects.needs(spec["start"]))
@@ -368,27 +321,11 @@ def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
     StudyError
         If the table has no such column.
     """
-    found = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
-    found = found[found.index.isin(kinds, level="kind")]
-    if by not in found:
-        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(found)}.")
-    return found[by].astype(float)
-
-
-def worth(start: Mapping[str, Any], few: int, by: str, draw: int, kinds: tuple[str, ...]) -> pd.Series:
-    """What heads are worth by a measure of `CRITERIA`, a column of `scores`, or by random numbers of a seeded draw.
-
-    Raises
-    ------
-    StudyError
-        If there is no such criterion.
-    """
-    if by == RANDOM:
-        return drawn(start, heads.index(subject_of(start).model, kinds), draw)
-    if by not in map(called, CRITERIA):
-        raise StudyError(f"There is no way {by!r} to choose heads: write one of {', '.join((RANDOM, *map(called, CRITERIA)))}.")
-    table = scores(start, few)
-    return table[table.index.isin(kinds, level="kind")][by]
+    worths = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan", ""])
+    worths = worths[worths.index.isin(kinds, level="kind")]
+    if by not in worths:
+        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(worths)}.")
+    return worths[by].astype(float)
 
 
 def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Series:
@@ -397,5 +334,5 @@ def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Serie
 
 
 def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
-    """How many heads of some kinds runs kept, each number once."""
+    """How many heads of some kinds runs kept, each number one time."""
     return sorted({sum(len(left) for (kind, _), left in retained(run).items() if kind in kinds) for run in runs})

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -23,9 +24,11 @@ from helpers.heads import record, sites
 from helpers.heads.families import Site
 from helpers.heads.gates import check_computed_once
 from helpers.measures.reducers import evaluating
+from helpers.methods import parts
 from helpers.models import cross_entropy, inputs
 from helpers.study import StudyError
 
+__getattr__ = parts(__name__)  # grouping.runs, for callers of the old place
 MAPS = {"V": "value vectors", "A": "attention weights", "O": "head outputs"}  # feature maps, section 3.1
 FORMS = ("cosine", "class", "disagreement")  # equation 4B, equation 4A, Li et al. 2018
 ROUNDS = 100  # of K-means, at most
@@ -55,27 +58,14 @@ def clusters(gram: Tensor, groups: int, seed: int = 0, tries: int = 1) -> Tensor
     Lloyd's algorithm with Euclidean distances until the assignment stays. An empty group takes the head that is farthest from
     its own centre. Groups are numbered by their first head, so that numbers mean the same from batch to batch.
 
-    Parameters
-    ----------
-    gram : tensor [..., heads, heads]
-        Inner products of the heads' vectors, for any number of layers at once.
-    tries : int
-        How many starts are drawn; each layer keeps the groups of least inertia, the sum of squared distances to the centres.
-        One serves training, which groups the heads of every batch anew; groups that are read as a finding need some ten.
-
-    Returns
-    -------
-    int64 tensor [..., heads]
-
-    Raises
-    ------
-    StudyError
-        As `starts`.
+    Of a Gram matrix [..., heads, heads] for any number of layers at once: int64 [..., heads]. Each layer keeps the groups of
+    least inertia, the sum of squared distances to the centres. One try serves training, which groups the heads of every batch
+    anew; groups that are read as a finding need some ten.
     """
     table = gram.detach().double().flatten(0, -3) if gram.ndim > 3 else gram.detach().double().view(-1, *gram.shape[-2:])
-    found = torch.stack([_lloyd(table, groups, first) for first in starts(gram.shape[-1], groups, seed, tries)])
-    inertia = torch.stack([_distances(table, labels, groups).sum(-1) for labels in found])
-    labels = found[inertia.argmin(0), torch.arange(len(table), device=table.device)]
+    every = torch.stack([_lloyd(table, groups, first) for first in starts(gram.shape[-1], groups, seed, tries)])
+    inertia = torch.stack([_distances(table, labels, groups).sum(-1) for labels in every])
+    labels = every[inertia.argmin(0), torch.arange(len(table), device=table.device)]
     member = F.one_hot(labels, groups)
     rank = member.argmax(-2).argsort(-1).argsort(-1)
     return rank.gather(-1, labels).view(gram.shape[:-1])
@@ -101,13 +91,13 @@ def _filled(far: Tensor, square: Tensor, groups: int) -> Tensor:
     labels = far.argmin(-1)
     counts = F.one_hot(labels, groups).sum(-2)
     for layer in (counts == 0).any(-1).nonzero()[:, 0].tolist():
-        own = square[layer] + far[layer].gather(-1, labels[layer][:, None])[:, 0]
+        away = square[layer] + far[layer].gather(-1, labels[layer][:, None])[:, 0]
         for group in (counts[layer] == 0).nonzero()[:, 0].tolist():
             free = counts[layer][labels[layer]] > 1  # a group's only member stays
-            head = int(own.masked_fill(~free, -torch.inf).argmax())
+            head = int(away.masked_fill(~free, -torch.inf).argmax())
             counts[layer, labels[layer, head]] -= 1
             counts[layer, group] += 1
-            labels[layer, head], own[head] = group, -torch.inf
+            labels[layer, head], away[head] = group, -torch.inf
     return labels
 
 
@@ -151,33 +141,24 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -
 def closeness(gram: Tensor, labels: Tensor, groups: int) -> tuple[Tensor, Tensor]:
     """Cosines of heads with the centre of their group, and of centres with each other.
 
-    The centres are means of live vectors: gradient flows through them, as in the public code.
-
-    Parameters
-    ----------
-    gram : tensor [..., heads, heads]
-    labels : int64 tensor [..., heads]
-
-    Returns
-    -------
-    to_centre : tensor [..., heads]
-    between : tensor [..., groups, groups]
+    Tensors [..., heads] and [..., groups, groups] of Gram matrices [..., heads, heads]. The centres are means of live vectors:
+    gradient flows through them, as in the public code.
     """
     share = _shares(labels, groups, gram)
     with _unrounded(gram):
         inner = gram @ share  # head . centre
         centres = share.mT @ inner
     norms = centres.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
-    own = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    product = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
     length = gram.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
-    return own / (length * norms.gather(-1, labels)), centres / (norms.unsqueeze(-1) * norms.unsqueeze(-2))
+    return product / (length * norms.gather(-1, labels)), centres / (norms.unsqueeze(-1) * norms.unsqueeze(-2))
 
 
 def group_loss(gram: Tensor, labels: Tensor, groups: int, alpha: float, beta: float) -> tuple[Tensor, Tensor, Tensor]:
     """Group constraint with continuous hidden units (equation 4B) of each layer.
 
     -alpha * mean cosine of heads with their centre + beta * mean cosine of pairs of centres. The paper's phi is read as the
-    negative cosine: as printed, with the cosine, members of a group would be pushed apart; the public code has these signs.
+    negative cosine: as printed, with the cosine, members of a group would be pushed far; the public code has these signs.
 
     Parameters
     ----------
@@ -196,60 +177,40 @@ def group_loss(gram: Tensor, labels: Tensor, groups: int, alpha: float, beta: fl
     StudyError
         If a head's vector is zero, so that it has no cosine, or there is one group and a weight on pairs of groups.
     """
-    if groups == 1 and beta:
-        raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
+    _check_pairs(groups, beta)
     square = gram.detach().diagonal(dim1=-2, dim2=-1)
     if not bool((square != 0).all()):
         *layer, head = (square == 0).nonzero()[0].tolist()
         where = f" in layer {layer[0]} of those given" if layer else ""
         raise StudyError(f"The feature map of head {head}{where} is all zero, so it is in no group: leave removed heads out.")
-    own, between = closeness(gram, labels, groups)
+    to_centre, between = closeness(gram, labels, groups)
     pairs = torch.triu_indices(groups, groups, 1, device=gram.device)
-    apart = between[..., pairs[0], pairs[1]]
-    near, apart = own.mean(-1), apart.mean(-1) if groups > 1 else own.new_zeros(own.shape[:-1])
-    return beta * apart - alpha * near, near.detach(), apart.detach()
+    far = between[..., pairs[0], pairs[1]]
+    near, far = to_centre.mean(-1), far.mean(-1) if groups > 1 else to_centre.new_zeros(to_centre.shape[:-1])
+    return beta * far - alpha * near, near.detach(), far.detach()
+
+
+def _check_pairs(groups: int, beta: float) -> None:
+    if groups == 1 and beta:
+        raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
 
 
 def class_loss(logits: Tensor, labels: Tensor, alpha: float, beta: float) -> Tensor:
     """Group constraint with categorical hidden units (equation 4A) of each layer.
 
-    -alpha / k * sum of log p(own group) + beta / ((C - 1) k) * sum of log p(other groups). The second sum has no lower bound.
-
-    Parameters
-    ----------
-    logits : tensor [..., heads, groups]
-        Of a classifier on each head's feature map.
-    labels : int64 tensor [..., heads]
-
-    Returns
-    -------
-    tensor [...]
-
-    Raises
-    ------
-    StudyError
-        If there is one group and a weight on other groups.
+    -alpha / k * sum of log p(its group) + beta / ((C - 1) k) * sum of log p(other groups). The second sum has no lower bound.
+    Of logits [..., heads, groups] of a classifier on each head's feature map, and labels [..., heads].
     """
     groups = logits.shape[-1]
-    if groups == 1 and beta:
-        raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
+    _check_pairs(groups, beta)
     log = logits.log_softmax(-1)
-    own = log.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    others = (log.sum(-1) - own).mean(-1) / max(1, groups - 1)
-    return beta * others - alpha * own.mean(-1)
+    members = log.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    others = (log.sum(-1) - members).mean(-1) / max(1, groups - 1)
+    return beta * others - alpha * members.mean(-1)
 
 
 def disagreement(gram: Tensor) -> Tensor:
-    """Mean cosine of all pairs of heads of a layer, each with itself included (Li et al. 2018), to be made small.
-
-    Parameters
-    ----------
-    gram : tensor [..., heads, heads]
-
-    Returns
-    -------
-    tensor [...]
-    """
+    """Mean cosine of all pairs of heads of a layer, each with itself included (Li et al. 2018), to be made small: [...]."""
     return cosines(gram).mean((-2, -1))
 
 
@@ -262,28 +223,22 @@ def cosines(gram: Tensor) -> Tensor:
 def compactness(gram: Tensor, labels: Tensor) -> dict[str, float]:
     """How compact and how far apart the groups of one layer are (Fig. 2).
 
-    Parameters
-    ----------
-    gram : tensor [heads, heads]
-    labels : int64 tensor [heads]
-
-    Returns
-    -------
-    dict
-        "silhouette" (mean over heads, -1 to 1) and "dunn" (least distance between groups by largest inside one), both with
-        Euclidean distances and larger where groups are clearer; nan with one group or with single heads only.
+    "silhouette" (mean over heads, -1 to 1) and "dunn" (least distance between groups by largest inside one), both with
+    Euclidean distances and larger where groups are clearer; nan with one group or with single heads only.
     """
-    from sklearn.metrics import silhouette_score
-
-    gram, groups = gram.detach().double(), len(labels.unique())
-    if not 1 < groups < len(labels):
+    gram, member = gram.detach().double(), F.one_hot(labels.unique(return_inverse=True)[1]).to(gram.device).bool()
+    if not 1 < member.shape[1] < len(labels):
         return {"silhouette": float("nan"), "dunn": float("nan")}
     square = gram.diagonal()
     distance = (square[:, None] + square - 2 * gram).clamp_min(0).sqrt().fill_diagonal_(0)
+    sums, sizes = distance @ member.double(), member.sum(0)
+    inside = sums[member] / (sizes - 1).clamp_min(1).expand_as(sums)[member]
+    outside = (sums / sizes).masked_fill(member, torch.inf).amin(1)
+    scores = ((outside - inside) / torch.maximum(outside, inside)).nan_to_num() * (sizes > 1).expand_as(sums)[member]
     same = labels[:, None] == labels
     widest = float(distance[same].max())
     dunn = float(distance[~same].min()) / widest if widest else float("nan")
-    return {"silhouette": float(silhouette_score(distance.cpu(), labels.cpu(), metric="precomputed")), "dunn": dunn}
+    return {"silhouette": float(scores.mean()), "dunn": dunn}
 
 
 # --- feature maps ----------------------------------------------------------------------------------------------------
@@ -308,26 +263,20 @@ class Watched:
     model: Any
     places: list[Site]
     reduce: Callable[[Tensor, Site], Any]
-    padding: bool = False
-    found: dict[tuple[str, int], Any] = field(default_factory=dict)
+    maps: dict[tuple[str, int], Any] = field(default_factory=dict)
     real: tuple[Tensor, Tensor] | None = None
 
     def feed(self, batch: Mapping[str, Any]) -> None:
-        """Take the masks of the batch that the next forward pass is given.
+        """Take the masks of the next forward pass's batch.
 
-        Parameters
-        ----------
-        batch : mapping
-            `input_ids`, `attention_mask` (all real if absent), and for an encoder-decoder `labels` (-100 where padded).
+        `input_ids`, `attention_mask` (all real if absent), and for an encoder-decoder `labels` (-100 where padded).
         """
         if self.model.config.is_encoder_decoder and "labels" not in batch:
             raise StudyError("The batch has no labels, so that nothing says which target tokens are real: add them.")
         ids = batch["input_ids"]
         source = batch["attention_mask"].bool() if "attention_mask" in batch else torch.ones_like(ids, dtype=torch.bool)
         target = batch["labels"] != -100 if self.model.config.is_encoder_decoder else source
-        if self.padding:
-            source, target = torch.ones_like(source), torch.ones_like(target)
-        self.real, self.found = (source, target), {}
+        self.real, self.maps = (source, target), {}
 
     def _fed(self) -> tuple[Tensor, Tensor]:
         """Real source and target tokens."""
@@ -338,13 +287,13 @@ class Watched:
     @property
     def grams(self) -> list[Tensor]:
         """The results of all sites in the order of `helpers.heads.families`."""
-        return [self.found[site.kind, site.layer] for site in self.places]
+        return [self.maps[site.kind, site.layer] for site in self.places]
 
     def _rows(self, site: Site, hidden: Tensor, of_source: bool) -> None:
         """Keep what the map [batch, tokens, heads * head_dim] says of the heads."""
         real = self._fed()[0 if of_source else 1]
         rows = hidden[real].unflatten(-1, (site.heads, site.head_dim))  # [real tokens, heads, head_dim]
-        self.found[site.kind, site.layer] = self.reduce(rows.transpose(0, 1).flatten(1), site)
+        self.maps[site.kind, site.layer] = self.reduce(rows.transpose(0, 1).flatten(1), site)
 
     def _value(self, site: Site, module: nn.Module, args: tuple, out: Tensor) -> None:
         if len(set(site.groups)) < site.heads:  # of grouped queries each gets the values that it reads
@@ -359,14 +308,13 @@ class Watched:
         query = source if site.kind == "encoder" else target
         key = target if site.kind == "decoder" else source
         real = query[:, :, None] & key[:, None]
-        self.found[site.kind, site.layer] = self.reduce(weights.transpose(0, 1)[:, real], site)
+        self.maps[site.kind, site.layer] = self.reduce(weights.transpose(0, 1)[:, real], site)
 
 
 @contextmanager
 def watch(
-    model, which: str = "V", kinds: Sequence[str] | None = None, reduce: Callable[[Tensor, Site], Any] = gram,
-    padding: bool = False,
-) -> Iterator[Watched]:  # fmt: skip
+    model, which: str = "V", kinds: Sequence[str] | None = None, reduce: Callable[[Tensor, Site], Any] = gram
+) -> Iterator[Watched]:
     """See the feature maps of a forward pass: of each head one vector, over all real tokens of the batch.
 
     ``with watch(model, "V") as watched: watched.feed(batch); model(**inputs(batch)); watched.grams``
@@ -380,8 +328,6 @@ def watch(
         Attention kinds; all that the model has when omitted.
     reduce : callable
         What is kept of a layer: f(vectors [heads, dim], site); their Gram matrix by default.
-    padding : bool
-        Count padded tokens too, as the public code does.
 
     Raises
     ------
@@ -391,7 +337,7 @@ def watch(
     if which not in MAPS:
         raise StudyError(f"There is no feature map {which!r}: choose from {', '.join(MAPS)}.")
     places = [site for site in sites(model, tuple(kinds) if kinds else None) if site.heads]
-    watched = Watched(model, places, reduce, padding)
+    watched = Watched(model, places, reduce)
     with ExitStack() as undo:
         if which == "A":
             undo.enter_context(record(model, watched._weights, kinds=tuple(kinds) if kinds else None))
@@ -399,7 +345,7 @@ def watch(
             module = site.projection("v" if which == "V" else "out")
             if module is None:
                 raise StudyError(
-                    f"{type(model).__name__} has no value projection of its own, so no feature map V: choose A or O."
+                    f"{type(model).__name__} has no separate value projection, so no feature map V: choose A or O."
                 )
             if which == "V":
                 undo.callback(module.register_forward_hook(partial(watched._value, site)).remove)
@@ -424,19 +370,8 @@ def stacked(tables: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor]]:
 class Ballot:
     """The votes of one epoch, a tensor [heads] a layer.
 
-    Attributes
-    ----------
-    places : list of Site
-    votes : list of int64 tensor
-        Batches in which a head was the best of its group.
-    scores : list of float64 tensor
-        Sum over batches of eta, the head's cosine with the centre of its group.
-    labels : list of int64 tensor
-        Groups of the whole epoch: K-means on the vectors of all batches together.
-    grams : list of float64 tensor [heads, heads]
-        Of the whole epoch.
-    batches : int
-    groups : int
+    votes: batches in which a head was the best of its group; scores: sum over batches of eta, the head's cosine with the centre
+    of its group; labels: groups of the whole epoch, by K-means on the vectors of all batches together; grams: of the epoch.
     """
 
     places: list[Site]
@@ -450,7 +385,7 @@ class Ballot:
 
 def ballot(
     model, batches: Iterable[Mapping[str, Any]], which: str = "V", groups: int = 2, kinds: Sequence[str] | None = None,
-    seed: int = 0, measure: str = "cosine", padding: bool = False, label: str = "voting",
+    seed: int = 0, measure: str = "cosine", label: str = "voting",
 ) -> Ballot:  # fmt: skip
     """Let every batch vote for the heads that are closest to their hidden units (Voting-to-Stay, section 3.2, algorithm 1).
 
@@ -460,7 +395,7 @@ def ballot(
     ----------
     batches : iterable of batches
         One epoch of training text.
-    which, kinds, padding
+    which, kinds
         As in `watch`.
     measure : str
         What makes a head the best of its group: "cosine" with its centre (paper) or least "distance" (public code).
@@ -476,7 +411,7 @@ def ballot(
     if measure not in ("cosine", "distance"):
         raise StudyError(f"The best head of a group is found by 'cosine' or by 'distance', not by {measure!r}.")
     count = 0
-    with evaluating(model), torch.no_grad(), watch(model, which, kinds, padding=padding) as watched:
+    with evaluating(model), torch.no_grad(), watch(model, which, kinds) as watched:
         for batch in study.progress(batches, label):
             watched.feed(batch)
             model(**inputs(batch), use_cache=False)
@@ -488,9 +423,9 @@ def ballot(
                 labels = clusters(together, groups, seed)
                 eta = closeness(together, labels, groups)[0]
                 best = _best(eta if measure == "cosine" else -_distances(together, labels, groups), labels, groups)
-                for place, won, own in zip(places, best, eta, strict=True):
+                for place, won, close in zip(places, best, eta, strict=True):
                     votes[place] += won
-                    scores[place] += own
+                    scores[place] += close
             for place, table in enumerate(grams):
                 total[place] += table
             count += 1
@@ -505,8 +440,8 @@ def _distances(table: Tensor, labels: Tensor, groups: int) -> Tensor:
     share = _shares(labels, groups, table)
     inner = table @ share
     centre = (share * inner).sum(-2)
-    own = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    return table.diagonal(dim1=-2, dim2=-1) - 2 * own + centre.gather(-1, labels)
+    product = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    return table.diagonal(dim1=-2, dim2=-1) - 2 * product + centre.gather(-1, labels)
 
 
 def _best(worth: Tensor, labels: Tensor, groups: int) -> Tensor:
@@ -584,18 +519,14 @@ class Grouped(nn.Module):
             raise StudyError(f"There is no group constraint {form!r}: choose from {', '.join(FORMS)}.")
         if form == "class" and which == "A":
             raise StudyError("Equation 4A classifies vectors of one size, and attention weights have none: choose map V or O.")
-        if form == "cosine" and groups == 1 and beta:
-            raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
+        if form == "cosine":
+            _check_pairs(groups, beta)
         self.model, self.form, self.alpha, self.beta, self.which, self.groups = model, form, alpha, beta, which, groups
         self.kinds, self.weight, self.seed = tuple(kinds) if kinds else None, weight, seed
         self.every, self.probe, self.term = every, probe, None
         self.places = [site for site in sites(model, self.kinds) if site.heads]
         for site in self.places if form in ("cosine", "class") else ():
-            if not 1 <= groups <= site.heads:
-                raise StudyError(
-                    f"The {site.heads} heads of {site.kind} layer {site.layer} cannot be put into {groups} groups: choose from "
-                    f"1 to {site.heads}."
-                )
+            starts(site.heads, groups)
         device = next(model.parameters()).device
         if form == "class":
             self.classifiers = nn.ModuleList(nn.Linear(site.head_dim, groups) for site in self.places).to(device)
@@ -604,7 +535,7 @@ class Grouped(nn.Module):
         shots = steps // every + 1 if probe is not None and every else 0
         self.register_buffer("shift", torch.full((shots,), torch.nan, dtype=torch.float64))
         self.shots: list[str] = []
-        for number, vectors in enumerate(self._seen() if shots else ()):
+        for number, vectors in enumerate(self._vectors() if shots else ()):
             heads, dim = vectors.shape
             self.shots.append(f"grams_{number}")
             self.register_buffer(self.shots[-1], torch.full((shots, heads, heads), torch.nan, dtype=torch.float64))
@@ -615,7 +546,7 @@ class Grouped(nn.Module):
         self.term, step = None, int(self.taken)
         check_computed_once(self.model)
         if self.training and self.shots and step % self.every == 0:
-            self._shoot(step // self.every)
+            self._look(step // self.every)
         batch = dict(fed)
         fed |= {"use_cache": False}
         labels = fed.pop("labels", None)  # without them the model spares a loss of its own
@@ -633,28 +564,28 @@ class Grouped(nn.Module):
             self.taken += 1
         return out
 
-    def _constraint(self, found: list) -> Tensor:
+    def _constraint(self, maps: list) -> Tensor:
         """The constraint, mean over layers; keeps its two cosines."""
-        grams = [table for table, _ in found] if self.form == "class" else found
-        near, apart, terms = 0.0, 0.0, 0.0
+        grams = [table for table, _ in maps] if self.form == "class" else maps
+        near, away, terms = 0.0, 0.0, 0.0
         for places, together in stacked(grams):
             if self.form == "disagreement":
                 values = self.beta * disagreement(together)
-                near, apart = near + torch.nan, apart + (values / (self.beta or 1)).detach().sum()
+                near, away = near + torch.nan, away + (values / (self.beta or 1)).detach().sum()
             else:
                 labels = clusters(together, self.groups, self.seed)
                 usual = 0.0 if self.groups == 1 else self.beta
                 values, close, far = group_loss(together, labels, self.groups, self.alpha, usual)
-                near, apart = near + close.sum(), apart + far.sum()
+                near, away = near + close.sum(), away + far.sum()
                 if self.form == "class":
-                    logits = torch.stack([self.classifiers[place](found[place][1]) for place in places])
+                    logits = torch.stack([self.classifiers[place](maps[place][1]) for place in places])
                     values = class_loss(logits, labels, self.alpha, usual)
             terms = terms + values.sum()
         if int(self.taken) < len(self.terms):
-            self.terms[int(self.taken)] = torch.tensor([float(near), float(apart)]) / len(grams)
+            self.terms[int(self.taken)] = torch.tensor([float(near), float(away)]) / len(grams)
         return terms / len(grams)
 
-    def _seen(self) -> list[Tensor]:
+    def _vectors(self) -> list[Tensor]:
         """Vectors [heads, dim] of the probe, a layer each."""
         explicit = watch(self.model, self.which, self.kinds, lambda vectors, site: vectors)
         with evaluating(self.model), torch.no_grad(), explicit as watched:
@@ -662,12 +593,12 @@ class Grouped(nn.Module):
             self.model(**inputs(self.probe), use_cache=False)
         return watched.grams
 
-    def _shoot(self, number: int) -> None:
+    def _look(self, number: int) -> None:
         """Compare the heads on the probe, and their centres with those of the last time."""
         if number >= len(self.shift):
             return
         moved = []
-        for place, vectors in enumerate(self._seen()):
+        for place, vectors in enumerate(self._vectors()):
             self.get_buffer(f"grams_{place}")[number] = gram(vectors).double()
             last = self.get_buffer(f"centres_{place}")
             _, centres = hidden_units(vectors, len(last), self.seed)
@@ -690,8 +621,6 @@ def _gram_and_mean(vectors: Tensor, site: Site) -> tuple[Tensor, Tensor]:
 
 def centre_shift(before: Tensor, after: Tensor) -> float:
     """How far centres [groups, dim] moved, relative to their length; groups are paired so that it is least."""
-    from scipy.optimize import linear_sum_assignment
-
     cost = torch.cdist(before.double(), after.double()) ** 2
     rows, columns = linear_sum_assignment(cost.cpu().numpy())
     return float((cost[rows, columns].sum() / before.double().square().sum().clamp_min(_TINY)).sqrt())

@@ -8,7 +8,7 @@ All rows train for as many steps; rows that share their stage 1 share its run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -20,10 +20,9 @@ import torch
 
 from helpers import corpora, heads, measures, models, study
 from helpers.heads.families import ADDRESS, KINDS
+from helpers.methods import grouping as units
 from helpers.methods import l0
-from helpers.methods.grouping import units
 from helpers.runs import outputs, subjects, training
-from helpers.study import StudyError
 
 VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
 FEWER, NARROWER, DISAGREE, L0, GRADIENT = "fewer layers", "narrower", "disagreement", "L0", "gradient importance"
@@ -53,14 +52,12 @@ def run_spec(
         As `helpers.runs.training.fit` takes it.
     stage : int
         1 or 2: each sees the training text in an order of its own.
-    shape : mapping, optional
-        Of a model with random weights; or else
-    start : mapping, optional
-        A run, or the spec of a converged model (`helpers.runs.subjects.spec` or `pretrained`).
+    shape, start : mapping, optional
+        Of a model with random weights; or a run, or the spec of a converged model (`helpers.runs.subjects.spec`).
     cut : mapping, optional
         ``{"by": "votes", "rule", "count", "measure"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each
         group), ``{"by": "random", "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a
-        start that trained them), each with "groups", "which", "kinds". All keep as many heads, the last two anywhere in the
+        start that trained them), each with "groups" and "which". All keep as many heads, the last two anywhere in the
         model. The first two look at "batches" of training text, 0 for an epoch. With "settled" (a threshold) votes are taken as
         soon as the hidden units of the start are settled.
     objective : mapping, optional
@@ -75,14 +72,8 @@ def run_spec(
 
 def plans(settings: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Training plans of the two stages of a task: one schedule, whose second part warms up again and then cools down."""
-    name = subjects.setting(kind)
-    block, share = settings["grouping"][name], settings["grouping"]["first"]
-    first = round(block["steps"] * share)
-    if not 0 < first < block["steps"]:
-        raise StudyError(
-            f"Of {block['steps']} steps, a share of {share:g} in stage 1 leaves a stage without any: change "
-            f"grouping.{name}.steps or grouping.first."
-        )
+    block = settings["grouping"][subjects.setting(kind)]
+    first = round(block["steps"] * settings["grouping"]["first"])
     names = ("batch_tokens", "learning_rate", "warmup")
     plan = settings["training"] | {name: block[name] for name in names} | {"patience": 0, "average": 1, "cooldown": 0.0}
     one = plan | {"steps": first, "evaluate_every": max(1, first // 3)}
@@ -97,18 +88,9 @@ def _second(plan: Mapping[str, Any], done: int, steps: int) -> dict[str, Any]:
 
 
 class Rows:
-    """The rows of a task by name, each the spec of its second stage.
+    """The rows of a task by name, each the spec of its second stage; `seed` is of weights, order of text and draws.
 
-    Parameters
-    ----------
-    settings : mapping
-        A profile's settings.
-    kind : str
-        The task.
-    seed : int
-        Of weights, order of text and draws.
-    text : int, optional
-        Seed of the corpus; the same by default.
+    The corpus has the seed `text`, the same by default.
     """
 
     def __init__(self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None) -> None:
@@ -116,13 +98,6 @@ class Rows:
         self.block = self.chosen[subjects.setting(kind)]
         self.corpus, self.shape = subjects.corpus(settings, kind, seed if text is None else text), self.block["model"]
         self.plans = plans(settings, kind)
-        least = {"groups": self.block["groups"], "shots": self.chosen["shots"], "probe": self.chosen["probe"]}
-        for name, value in {**least, "votes": self.block["votes"] + 1}.items():
-            if value < 1:
-                raise StudyError(f"The setting {name!r} of grouped heads must be {int(name != 'votes')} or more.")
-        if self.block["groups"] > self.shape["heads"]:
-            wanted = f"{self.block['groups']} groups of {self.shape['heads']} heads"
-            raise StudyError(f"There cannot be {wanted}: lower grouping.{subjects.setting(kind)}.groups.")
 
     def constraint(self, **other: Any) -> dict[str, Any]:
         """The objective of GHT."""
@@ -209,44 +184,42 @@ class Rows:
     def ablations(self) -> dict[str, dict]:
         """Table 3, then variants: count, rule and time of votes, feature map, equation 4A."""
         grouped = self.first(self.constraint())
-        found = self.table_3() | {
+        rows = self.table_3() | {
             "continuous votes": self.second(grouped, None, self.cut(count="scores")),
             "votes as in the code": self.second(grouped, None, self.cut(rule="total", measure="distance")),
             "votes once settled": self.second(grouped, None, self.cut(settled=self.chosen["settled"])),
         }
         for which in (name for name in units.MAPS if name != self.chosen["which"]):
-            found[f"GHT, map {which}"] = self.whole(self.constraint(which=which))
-            found[f"GHT-PS, map {which}"] = self.pruned(self.constraint(which=which))
+            rows |= self._both(f"map {which}", self.constraint(which=which))
         form, bounded = self.constraint(form="class"), self.constraint(form="class", beta=0.0)
-        found |= {PRINTED_4A: self.whole(form), "GHT, 4A as in the code": self.whole(bounded)}
-        return found | {"GHT-PS, 4A as in the code": self.pruned(bounded)}
+        return rows | {PRINTED_4A: self.whole(form)} | self._both("4A as in the code", bounded)
 
     def numbers(self, *more: int) -> dict[str, dict]:
         """GHT and GHT-PS with other numbers of groups (Fig. 3), `more` among them."""
-        found, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
+        rows, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
         for groups in (number for number in tried if number != self.block["groups"]):
-            form = self.constraint(groups=groups, **({"beta": 0.0} if groups == 1 else {}))
-            found[f"GHT, {groups} groups"] = self.whole(form)
-            if groups < self.shape["heads"]:
-                found[f"GHT-PS, {groups} groups"] = self.pruned(form)
-        return found
+            alone = {"beta": 0.0} if groups == 1 else {}
+            both = self._both(f"{groups} groups", self.constraint(groups=groups, **alone))
+            rows |= {name: row for name, row in both.items() if groups < self.shape["heads"] or not name.startswith(PS)}
+        return rows
 
     def sweep(self) -> dict[str, dict]:
         """GHT and GHT-PS with other alpha and beta, one changed at a time."""
-        found = {}
+        rows = {}
         for name, tried in self.chosen["sweep"].items():
             for weight in (weight for weight in tried if weight != self.chosen[name]):
-                form = self.constraint(**{name: weight})
-                found |= {f"GHT, {name} {weight:g}": self.whole(form), f"GHT-PS, {name} {weight:g}": self.pruned(form)}
-        return found
+                rows |= self._both(f"{name} {weight:g}", self.constraint(**{name: weight}))
+        return rows
 
     def strengths(self) -> dict[str, dict]:
         """GHT and GHT-PS with weaker and stronger constraints (Fig. 2), by the factor on the usual weight."""
-        found = {}
+        rows = {}
         for factor in self.chosen["strengths"]:
-            form = self.constraint(weight=factor * self.chosen["weight"])
-            found |= {f"GHT, weight x {factor:g}": self.whole(form), f"GHT-PS, weight x {factor:g}": self.pruned(form)}
-        return found
+            rows |= self._both(f"weight x {factor:g}", self.constraint(weight=factor * self.chosen["weight"]))
+        return rows
+
+    def _both(self, variant: str, form: Mapping[str, Any]) -> dict[str, dict]:
+        return {f"{GHT}, {variant}": self.whole(form), f"{PS}, {variant}": self.pruned(form)}
 
 
 def today_rows(settings: Mapping[str, Any], seed: int, more: int = 0) -> Rows:
@@ -258,13 +231,7 @@ def today_rows(settings: Mapping[str, Any], seed: int, more: int = 0) -> Rows:
 
 
 def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """The paper's open question: the constraint on a model that has converged without it (translation).
-
-    Parameters
-    ----------
-    start : mapping
-        Spec of the model (`helpers.runs.subjects.spec` or `pretrained`).
-    """
+    """The paper's open question: the constraint on a model that has converged without it (translation; `start` is its spec)."""
     chosen, rows = settings["grouping"], Rows(settings, subjects.TRANSLATION, seed)
     rate, steps = chosen["converged_rate"], chosen["converged_steps"]
     names = {"learning_rate": rate, "warmup": max(1, steps // 5), "patience": 0, "average": 1, "cooldown": 0.0}
@@ -293,13 +260,13 @@ def weights(shape: Mapping[str, Any], groups: int | None = None) -> int:
 
 def fewer_layers(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
     """The paper's Lite1: as many weights as GHT-PS in fewer layers; of those within 5 % the one of most even depth."""
-    wanted, found = weights(shape, groups), []
+    wanted, shapes = weights(shape, groups), []
     for layers in range(1, shape["layers"] + 1):
         for decoder in range(1, shape["layers"] + 1):
             made = {**shape, "layers": layers, "decoder_layers": decoder}
             off = abs(weights(made) / wanted - 1)
-            found.append((off > 0.05, abs(layers - decoder) if off <= 0.05 else 0, off, layers, made))
-    return min(found, key=lambda one: one[:4])[-1]
+            shapes.append((off > 0.05, abs(layers - decoder) if off <= 0.05 else 0, off, layers, made))
+    return min(shapes, key=lambda one: one[:4])[-1]
 
 
 def narrower(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
@@ -311,33 +278,47 @@ def narrower(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
     return {**bare, "feed_forward": max(1, round((wanted - weights(bare)) / (2 * width * layers)))}
 
 
-def rows_by_task(
-    settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """All rows of a study by task and name; with `start`, the spec of a converged model, also those of `from_converged`."""
-    found = {kind: rows_of(settings, kind, seed) for kind in (subjects.TRANSLATION, subjects.SUMMARIZATION, subjects.LANGUAGE)}
-    return found | ({CONVERGED: from_converged(settings, start, seed)} if start else {})
-
-
 def _translation(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with other ones of grouped translation."""
     return study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
 
 
+def _of_seeds(
+    settings: Mapping[str, Any], seed: int, seeds: int, part: Callable[[Rows], dict], kind: str = subjects.TRANSLATION
+) -> dict[str, dict]:
+    """A part of the rows of each seed on one text; those of further seeds as "NAME, seed N"."""
+    rows = part(Rows(settings, kind, seed))
+    for more in range(seed + 1, seed + seeds):
+        rows |= {f"{name}, seed {more}": spec for name, spec in part(Rows(settings, kind, more, seed)).items()}
+    return rows
+
+
+def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
+    """The rows of a task by name: of translation all, of the other tasks the main ones; more seeds as "NAME, seed N"."""
+    chosen = settings["grouping"]
+    if not chosen[subjects.setting(kind)]["steps"]:
+        return {}
+    rows = Rows(settings, kind, seed)
+    every = rows.main()
+    for part in chosen["parts"] if kind == subjects.TRANSLATION else ():
+        every |= getattr(rows, part)()
+    return every | _of_seeds(settings, seed, chosen["seeds"], Rows.main, kind)
+
+
 def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]:
     """Translation's main rows, and as many heads as GHT-PS from the start, by numbers of a head; more seeds as in `rows_of`."""
-    found: dict[int, dict[str, dict]] = {}
+    rungs: dict[int, dict[str, dict]] = {}
     shape = settings["grouping"]["translation"]["model"]
     for rung in settings["grouping"]["ladder"]:
         width = rung["head"] * shape["heads"]
         changes = {"model.width": width, "model.feed_forward": shape["feed_forward"] * width // shape["width"]}
         changes |= {name: rung[name] for name in ("learning_rate",) if name in rung}
-        changed, here = _translation(settings, changes), found.setdefault(rung["head"], {})
-        for more in range(rung["seeds"]):
-            rows = Rows(changed, subjects.TRANSLATION, seed + more, seed)
-            early = {AT_START: rows.few_from_start()} if rung["from_start"] else {}
-            here |= _of_seed({**rows.main(), **early}, seed, more)
-    return found
+
+        def part(rows: Rows, early: bool = rung["from_start"]) -> dict[str, dict]:
+            return rows.main() | ({AT_START: rows.few_from_start()} if early else {})
+
+        rungs.setdefault(rung["head"], {}).update(_of_seeds(_translation(settings, changes), seed, rung["seeds"], part))
+    return rungs
 
 
 def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
@@ -350,95 +331,64 @@ def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
 
 
 def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """GHT, GHT-PS and the eight rows of the paper's ablation, of every seed they are trained with."""
-    found: dict[str, dict] = {}
-    for more in range(settings["grouping"]["ablation_seeds"]):
-        rows = Rows(settings, subjects.TRANSLATION, seed + more, seed)
-        found |= _of_seed({**rows.main(), **rows.table_3()}, seed, more)
-    return found
+    """GHT, GHT-PS and the paper's ablation, of every seed; none where a profile trains them with one seed."""
+    chosen = settings["grouping"]
+    if "ablations" not in chosen["parts"] or chosen["ablation_seeds"] < 2:
+        return {}
+    return _of_seeds(settings, seed, chosen["ablation_seeds"], lambda rows: rows.main() | rows.table_3())
 
 
 def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """GHT-PS and controls of its size, of every seed that Table 3 has too."""
-    found: dict[str, dict] = {}
-    for more in range(settings["grouping"]["ablation_seeds"]):
-        rows = Rows(settings, subjects.TRANSLATION, seed + more, seed)
-        peers = {name: spec for name, spec in rows.peers().items() if name in EQUAL}
-        found |= _of_seed({PS: rows.main()[PS], **peers}, seed, more)
-    return found
-
-
-def _of_seed(rows: Mapping[str, dict], seed: int, more: int) -> dict[str, dict]:
-    return {f"{name}, seed {seed + more}" if more else name: spec for name, spec in rows.items()}
-
-
-def further_rows(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict]]:
-    """Rows of translation that `rows_of` does not have, by what they are about and name."""
-    if not settings["grouping"]["translation"]["steps"]:
+    """GHT-PS and controls of its size, of every seed of table 3; none where a profile trains them with one seed."""
+    chosen = settings["grouping"]
+    if "peers" not in chosen["parts"] or chosen["ablation_seeds"] < 2:
         return {}
-    found = {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
-    if rows := more_heads(settings, seed):
-        found[f"{settings['grouping']['more_heads']} heads"] = rows
-    if settings["grouping"]["ablation_seeds"] > 1 and "ablations" in settings["grouping"]["parts"]:
-        found["table 3"] = table_3(settings, seed)
-    if settings["grouping"]["ablation_seeds"] > 1 and "peers" in settings["grouping"]["parts"]:
-        found["equal size"] = equal_size(settings, seed)
-    return found
+
+    def part(rows: Rows) -> dict[str, dict]:
+        peers = rows.peers()
+        return {PS: rows.main()[PS], **{name: peers[name] for name in EQUAL}}
+
+    return _of_seeds(settings, seed, chosen["ablation_seeds"], part)
+
+
+def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> dict[str, Any] | None:
+    """The spec of the model that `from_converged` starts from: a checkpoint, or that of all kinds of pruning; None for none."""
+    if checkpoint:
+        return subjects.pretrained(settings, checkpoint, names[0], seed)
+    wanted = settings["grouping"]["converged"]
+    return subjects.spec(settings, subjects.all_kinds(settings, names[0]), seed) if wanted else None
+
+
+def every_row(
+    settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """All rows of a study, by what they are about and name; with `start` also those of `from_converged`."""
+    every = {kind: rows_of(settings, kind, seed) for kind in subjects.METRICS}
+    every[CONVERGED] = from_converged(settings, start, seed) if start else {}
+    if settings["grouping"]["translation"]["steps"]:
+        every |= {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
+        every[f"{settings['grouping']['more_heads']} heads"] = more_heads(settings, seed)
+        every |= {"table 3": table_3(settings, seed), "equal size": equal_size(settings, seed)}
+    return every
 
 
 def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
-    """What is read of grouped heads: every stage of every row, and what the rows' models put out.
-
-    Parameters
-    ----------
-    start : mapping, optional
-        Spec of the converged model that `from_converged` starts from.
-    """
-    every = rows_by_task(settings, seed, start) | further_rows(settings, seed)
-    for kind, rows in every.items():
+    """What is read of grouped heads: every stage of every row, and what the rows' models put out."""
+    for kind, rows in every_row(settings, seed, start).items():
         for name, spec in rows.items():
-            found = stages(spec)
-            for number, stage in enumerate(found, 1):
-                made = run(stage, f"{kind}: {name}, {number} of {len(found)}")
+            parts = stages(spec)
+            for number, stage in enumerate(parts, 1):
+                made = run(stage, f"{kind}: {name}, {number} of {len(parts)}")
                 yield made
             yield outputs.recipe(made, settings["grouping"]["beam"])
 
 
-def converged(settings: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """The name of the model that `from_converged` starts from, if the profile asks for one: that of all kinds of pruning."""
-    return [subjects.all_kinds(settings, names[0])] if settings["grouping"]["converged"] else []
-
-
-def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> dict[str, Any] | None:
-    """The spec of the model that `from_converged` starts from: a pretrained checkpoint, or as `converged`; None for none."""
-    if checkpoint:
-        return subjects.pretrained(settings, checkpoint, names[0], seed)
-    return next((subjects.spec(settings, name, seed) for name in converged(settings, names)), None)
-
-
 def stages(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The runs that lead to a row, the first of them first and the row's own last."""
-    found = [spec]
-    while "stage" in found[0].get("start", {}):
-        found.insert(0, found[0]["start"])
-    return found
-
-
-def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
-    """The rows of a task by name: of translation all, of the other tasks the main ones; more seeds as "NAME, seed N"."""
-    chosen = settings["grouping"]
-    if not chosen[subjects.setting(kind)]["steps"]:
-        return {}
-    rows = Rows(settings, kind, seed)
-    found = rows.main()
-    parts = {name: getattr(rows, name) for name in ("peers", "ablations", "numbers", "strengths", "sweep")}
-    for part in chosen["parts"] if kind == subjects.TRANSLATION else ():
-        if part not in parts:
-            raise StudyError(f"There are no rows {part!r} of grouped heads: choose from {', '.join(parts)}.")
-        found |= parts[part]()
-    for more in range(1, chosen["seeds"]):
-        found |= _of_seed(Rows(settings, kind, seed + more, seed).main(), seed, more)
-    return found
+    """The runs that lead to a row, the first of them first and the row's last."""
+    parts = [spec]
+    while "stage" in parts[0].get("start", {}):
+        parts.insert(0, parts[0]["start"])
+    return parts
 
 
 # --- making a run ----------------------------------------------------------------------------------------------------
@@ -447,9 +397,8 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict
 def run(spec: Mapping[str, Any], label: str = "grouping") -> study.Recipe:
     """The recipe of a run.
 
-    Among its results are history.csv, heads.json (`helpers.runs.training.kept`), losses.json (dev loss of the stored model),
-    and where there were such: trace.npz (heads compared while training), ballot.csv (votes, groups, which heads stay; numbered
-    as in the start), gates.csv.
+    Among its results are history.csv, heads.json (`helpers.runs.training.kept`), losses.json (dev loss of the stored model); of
+    some trace.npz (heads compared while training), ballot.csv (votes, groups, which heads stay), gates.csv.
     """
     return GROUPED.of(spec, label)
 
@@ -517,46 +466,38 @@ def _start(spec: Mapping[str, Any], text: subjects.Subject, start: Mapping[str, 
 
 def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: Path) -> set[tuple[str, int, int]]:
     """The heads that stay; writes ballot.csv."""
-    cut, index = spec["cut"], heads.index(model)
-    groups, kinds = cut["groups"], cut.get("kinds")
-    sites = [site for site in heads.sites(model, tuple(kinds) if kinds else None) if site.heads]
-    others = {(s.kind, s.layer, h) for s in heads.sites(model) for h in range(s.heads)}
-    others -= {(s.kind, s.layer, h) for s in sites for h in range(s.heads)}
-    table = pd.DataFrame(index=index)
-    if cut["by"] in ("votes", "member"):
+    cut, index, kept = spec["cut"], heads.index(model), []
+    by, groups, table = cut["by"], cut["groups"], pd.DataFrame(index=index)
+    sites = [site for site in heads.sites(model) if site.heads]
+    if by in ("votes", "member"):
         epoch = text.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], model.device)(0)
-        batches = islice(epoch, cut["batches"] or None)
-        ballot = units.ballot(model, batches, cut["which"], groups, kinds, measure=cut.get("measure", "cosine"))
+        batches, measure = islice(epoch, cut["batches"] or None), cut.get("measure", "cosine")
+        ballot = units.ballot(model, batches, cut["which"], groups, measure=measure)
         for name in ("votes", "scores", "labels"):
             rows = zip(ballot.places, getattr(ballot, name), strict=True)
             table[name] = pd.Series({(s.kind, s.layer, h): v for s, row in rows for h, v in enumerate(row.tolist())})
         table["batches"] = ballot.batches
-    if cut["by"] == "votes":
+    if by == "votes":
         kept = units.stay(ballot, cut["rule"], cut["count"])
-    elif cut["by"] in ("member", "random"):
-        rng, kept = np.random.default_rng([spec["seed"], cut["draw"]]), []
+    elif by in ("member", "random"):
+        rng = np.random.default_rng([spec["seed"], cut["draw"]])
         for number, site in enumerate(sites):
-            if cut["by"] == "random":
+            if by == "random":
                 chosen = rng.choice(site.heads, min(groups, site.heads), replace=False)
             else:
                 labels = ballot.labels[number].cpu().numpy()
                 chosen = [rng.choice(np.flatnonzero(labels == group)) for group in range(groups)]
             kept += [(site.kind, site.layer, int(head)) for head in chosen]
-    elif cut["by"] in ("gradient", "gates"):
-        if cut["by"] == "gradient":
+    else:
+        if by == "gradient":
             table["worth"] = measures.importance(model, text.held_out(4096, 256, model.device))
         else:
-            trained = run(start).results / "gates.csv"
-            table["worth"] = pd.read_csv(trained, index_col=list(ADDRESS)).log_alpha
-        worth = table.worth[[address not in others for address in index]]
+            table["worth"] = pd.read_csv(run(start).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
         many = sum(min(groups, site.heads) for site in sites)
-        kept = list(worth.sort_values(ascending=False, kind="stable").index[:many])
-    else:
-        raise StudyError(f"There is no way {cut['by']!r} to choose heads: write votes, member, random, gradient or gates.")
-    kept = set(kept) | others
+        kept = list(table.worth.sort_values(ascending=False, kind="stable").index[:many])
     table["kept"] = [address in kept for address in index]
     table.to_csv(folder / "ballot.csv")
-    return kept
+    return set(kept)
 
 
 def _trainee(spec: Mapping[str, Any], text: subjects.Subject, model, plan: Mapping[str, Any]):
