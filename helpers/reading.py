@@ -5,16 +5,12 @@ Tables are Markdown, which every viewer of notebooks shows alike; what files hol
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
-from IPython.display import HTML, Markdown
-from matplotlib import pyplot
+from IPython.display import Markdown
 
 from helpers.drawing import KIND_TITLES
 from helpers.study import StudyError
@@ -191,90 +187,3 @@ def _cells(flat: pd.DataFrame, name: str, ends: tuple[str, str] | None, form: st
         said = interval(value, low, high, form).replace("|", "\\|").replace("\n", " ")
         cells.append(f"**{said}**" if best and value == extreme else said)
     return cells
-
-
-# sorts by the column whose button was pressed, the largest first, then the other way round; cells without a value come last
-_SORT = """
-const th = event.target.closest('th'), all = this.closest('div'), down = th?.ariaSort !== 'descending'; if (!th) return;
-const value = (row) => { const v = row.cells[th.cellIndex].dataset.value; return v === '' ? null : isNaN(v) ? v : Number(v); };
-const less = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(b);
-const order = (a, b) => a === null ? 1 : b === null ? -1 : less(a, b) * (down ? -1 : 1);
-const bodies = [...all.querySelectorAll('tbody')], sizes = bodies.map((body) => body.rows.length);
-const rows = bodies.flatMap((body) => [...body.rows]).sort((p, q) => order(value(p), value(q)));
-bodies.forEach((body, n) => body.append(...rows.splice(0, sizes[n])));
-for (const h of all.querySelectorAll('th')) h.ariaSort = h.cellIndex-th.cellIndex ? 'none' : down ? 'descending' : 'ascending';
-"""
-
-
-def sortable(
-    table: pd.DataFrame,
-    columns: Mapping[str, str] | Sequence[str] = (),
-    forms: Mapping[str, str] | None = None,
-    caption: str = "",
-    first: int | None = None,
-) -> HTML:
-    """A table as of `readable` that a reader sorts by any column, in a page, without a kernel: by mouse or keyboard.
-
-    Where a viewer runs no scripts it stands in its own order. Rows behind the `first` are folded. It scrolls where it is long.
-    """
-    flat, shown, names = _shown(table, columns, forms or {}, {})
-    sides = [f'style="text-align: {"right" if _numeric(flat[name]) else "left"}"' for name in names]
-    head = "".join(
-        f'<th scope="col" aria-sort="none" {side}><button type="button">{html.escape(name)}</button></th>'
-        for name, side in zip(names.values(), sides, strict=True)
-    )
-    keys = flat[list(names)].astype(object).where(flat[list(names)].notna(), "")
-    cells = [
-        "".join(
-            f'<td data-value="{html.escape(str(key))}" {side}>{html.escape(cell)}</td>'
-            for key, cell, side in zip(*row, sides, strict=True)
-        )
-        for row in zip(keys.to_numpy(), shown.replace(r"\\\|", "|", regex=True).to_numpy(), strict=True)
-    ]
-    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    top = f'<thead onclick="{html.escape(_SORT)}"><tr>{head}</tr></thead><tbody>'
-    parts = [cells[:first], cells[first:] if first else []]
-    bodies = [f"{top}<tr>{'</tr><tr>'.join(part)}</tr></tbody></table>" for part in parts]
-    rest = f'<details><summary>The other {len(parts[1])} rows</summary><table class="sortable">{bodies[1]}</details>'
-    written = f'<table class="sortable">{above}{bodies[0]}{rest if parts[1] else ""}'
-    return HTML(f'<div style="max-height: 32em; overflow: auto">{written}</div>')
-
-
-def frames(figures: Iterable[Any], label: str, start: int = 0, dpi: int = 80, places: Sequence[str] = ()) -> HTML:
-    """Figures drawn beforehand below a slider that leads from one to the next: it works in a page, without a kernel.
-
-    Parameters
-    ----------
-    figures : iterable of matplotlib.figure.Figure
-        Each is closed when it is drawn.
-    label : str
-        What the slider moves.
-    start : int
-        The figure that is shown first, and alone where a viewer lets nothing move.
-    places : sequence of str
-        What each figure is called, for those who hear the slider; its number if not given.
-
-    Raises
-    ------
-    StudyError
-        If there are no figures, or not as many places.
-    """
-    pictures = []
-    for figure in figures:
-        file = io.BytesIO()
-        with pyplot.rc_context({"savefig.bbox": "standard"}):  # all of one size
-            figure.savefig(file, format="png", dpi=dpi)
-        pyplot.close(figure)
-        pictures.append(base64.b64encode(file.getvalue()).decode())
-    names = [html.escape(str(place)) for place in places or range(1, len(pictures) + 1)]
-    if not pictures or len(names) != len(pictures):
-        raise StudyError(f"There is nothing to slide through: {len(pictures)} figures have {len(names)} places. Give one each.")
-    move = """for (const one of this.closest('figure').querySelectorAll('img')) one.hidden = one.dataset.place != this.value;
-this.setAttribute('aria-valuetext', this.closest('figure').querySelector('img:not([hidden])').alt)"""
-    shown = "".join(
-        f'<img data-place="{n}"{"" if n == start else " hidden"} src="data:image/png;base64,{picture}" alt="{names[n]}">'
-        for n, picture in enumerate(pictures)
-    )
-    named, ends = html.escape(label), f'min="0" max="{len(pictures) - 1}" value="{start}"'
-    slider = f'<input type="range" {ends} aria-label="{named}" aria-valuetext="{names[start]}" oninput="{move}">'
-    return HTML(f"<figure><label>{named} {slider}</label><br>{shown}</figure>")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
 from helpers import drawing
 from helpers.drawing import COLOURS, WIDTH, redrawable
-from helpers.reading import frames
 
-slider = frames  # pictures below a slider, for pages without a kernel
 _GONE = "white"
 
 
@@ -140,4 +139,39 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None =
     names = dict.fromkeys(name for cell in table.functions for name in cell.split(", ") if name)
     colours = {name: COLOURS[name] for name in COLOURS if name in names}
     drawing.legend(figure, drawing.squares(colours | {"no function": "#C9C9C9"}))
+    return figure
+
+
+@redrawable
+def heat_map(table: pd.DataFrame, row: str, column: str, value: str, limits: tuple[float, float] = (-1, 1), label: str = ""):
+    """Cells coloured by value, with their numbers: rows and columns in the order in which they come.
+
+    Cells whose interval holds zero are white, their numbers grey.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row a cell: row and column (names), value; low and high where there are intervals. What is not there stays empty.
+    limits : (low, high)
+        Values of the ends of the colours: blue, white, red.
+    label : str
+        Of the colours.
+    """
+    drawing.need(table, row, column, value, once=(row, column))
+    rows, columns = list(dict.fromkeys(table[row])), list(dict.fromkeys(table[column]))
+    unsure = (table.low <= 0) & (table.high >= 0) if "low" in table else pd.Series(False, table.index)
+    cells = table.pivot(index=row, columns=column, values=value).loc[rows, columns]
+    grey = table.assign(unsure=unsure).pivot(index=row, columns=column, values="unsure").loc[rows, columns].eq(True)
+    room = 0.058 * max(map(len, map(str, rows))) + 0.2
+    cell = min(0.55, (WIDTH - room) / len(columns))
+    high = 0.058 * max(map(len, map(str, columns)))
+    figure, axis = plt.subplots(figsize=(room + cell * len(columns), 0.3 * len(rows) + high + 0.6))
+    drawn = drawing.heat(axis, cells.mask(grey), None, "RdBu_r", limits)
+    for (down, across), number in np.ndenumerate(cells.to_numpy(float)):
+        if number == number:
+            ink = "#8A8A8A" if grey.iat[down, across] else drawing.ink(drawn.cmap(drawn.norm(number)))
+            axis.text(across, down, drawing.short(number), fontsize=7, ha="center", va="center", color=ink)
+    axis.set_xticks(range(len(columns)), columns, rotation=90)
+    axis.set_yticks(range(len(rows)), rows)
+    drawing.bar(figure, drawn, [axis], label or value, [*limits, sum(limits) / 2])
     return figure

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm, ttest_1samp
 
 from helpers import study
-from helpers.methods.contest.tables import over_models
+from helpers.experiments.comparison import over_models
 from helpers.publish import claims
 from helpers.study import StudyError, layout
 

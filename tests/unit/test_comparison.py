@@ -10,9 +10,9 @@ import torch
 from helpers import heads, measures, study
 from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
-from helpers.experiments import pruning
+from helpers.experiments import comparison, pruning
 from helpers.methods import contest, grouping, l0
-from helpers.methods.contest.runs import CLOSES, SURVIVAL, l1_gates, voted
+from helpers.methods.contest.runs import SURVIVAL, l1_gates, voted
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -84,39 +84,26 @@ def test_keys_of_head_tables_change_with_what_they_depend_on():
 
 
 def test_head_table_of_a_swept_model(job, subject):
-    table, halves, seconds = contest.runs.tables(job)
+    table, seconds = contest.runs.tables(job)
+    halves = pd.read_csv(table_of(job).results / "halves.csv", index_col=["half", "kind", "layer", "head"])
     assert table.index.equals(heads.index(subject.model))
     few = list(subject.batches(2048, 4))
     text = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
     names = {*contest.runs.STORED, *contest.runs.FIRST} - {measures.table.GROUP}  # no head shares its keys here
     wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=names, **text)
     assert names - {"votes", "L1 gates", "probing"} <= set(wanted) and not table[contest.runs.ESTIMATES[0]].isna().any()
-    assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL, CLOSES])
+    assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL])
     pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
     assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
     pd.testing.assert_series_equal(table.votes, voted(subject.model, subject.batches(400)), rtol=1e-6)
     for half in (0, 1):
         part = subject.encoded
         part = tokens.Encoded(*([side[row] for row in (half, half + 2)] for side in (part.source, part.target, part.words)))
-        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048), names=names)
+        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048), names=contest.runs.STORED)
         alone = measures.table.numeric(alone)
         pd.testing.assert_frame_equal(halves.loc[half][list(alone)], alone, rtol=1e-6)
-    bare, *_ = contest.runs.tables({**job, "first_order": False})
+    bare, _ = contest.runs.tables({**job, "first_order": False})
     assert set(table) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
-
-
-def test_a_gate_that_opens_again_closes_at_the_higher_price(tmp_path, monkeypatch):
-    """Closed at every price above, not only at one below."""
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    values = {0.1: [-5, -5, 5, -5, 5], 0.2: [-5, 5, 5, -5, 5], 0.3: [-5, -5, -5, -5, 5]}
-    sweep = job_of({"pruning.penalties": list(values), "pruning.compared": []})["sweep"]
-    columns = pd.MultiIndex.from_tuples([("encoder", 0, head) for head in range(5)], names=["kind", "layer", "head"])
-    for price, last in values.items():
-        trace = pd.DataFrame([[5.0] * 5, last], columns=columns)
-        build = lambda spec, place, trace=trace: trace.to_csv(place.results / "trace.csv")  # noqa: E731
-        study.make(l0.runs.run(sweep["runs"][f"L0 {price}"]), build=build)
-    found = contest.runs.closes_at(sweep)
-    assert found.to_dict() == dict(zip(columns, [0.1, 0.3, 0.3, 0.1, np.inf], strict=True)) and found.name == CLOSES
 
 
 def test_votes_are_shares_of_batches():
@@ -216,7 +203,7 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
 
 
 def test_trained_on(job, subject):
-    found = contest.tables.trained_on(job, subject, 50)
+    found = comparison.trained_on(job, subject, 50)
     quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50, l0.runs.METHODS))
     assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "gradual", "random", "random", "votes", "syntactic"]
     row, wanted = found[found.criterion == "gradual"].iloc[0], quality.loc["gradual 0.03", "test"]
@@ -225,6 +212,5 @@ def test_trained_on(job, subject):
     for row, run in zip(found.iloc[5:].itertuples(), contest.runs.contest(job).values(), strict=True):
         hypotheses, pairs = outputs.read(l0.runs.run(run), "test", 1), subject.pairs("test")
         assert row.bleu == pytest.approx(scoring.bleu(hypotheses, [pair.target for pair in pairs], 1)["bleu"])
-    empty = contest.tables.trained_on(job_of({"pruning.compared": []}), subject, 50)
-    assert empty.empty and list(empty) == [name for name in found if not name.startswith("layer ")]
+    assert comparison.contest([job_of({"pruning.compared": []})], "spacy", 50).empty
     assert found.filter(like="layer ").sum(axis=1).tolist() == found["heads"].tolist()

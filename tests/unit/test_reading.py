@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-from bs4 import BeautifulSoup
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from matplotlib import pyplot
@@ -68,19 +67,6 @@ def test_heads_count_from_one_and_no_raw_index_is_shown():
     assert head == ["layer", "head"] and rows == [["1", "1"]]
 
 
-def test_a_sortable_table_carries_values_behind_what_people_read():
-    page = reading.sortable(pd.DataFrame({"worth": [1234567.0, NAN], "does": ["<b>|", "-"]}, HEADS), ["head", "worth", "does"])
-    rows = BeautifulSoup(page.data, "html.parser").find_all("tr")
-    read = [[(cell.get("data-value"), cell.text) for cell in row.find_all(["th", "td"])] for row in rows]
-    assert read[0] == [(None, "head"), (None, "worth"), (None, "does")] and len(rows[0].find_all("button")) == 3
-    assert read[1] == [("5", "5"), ("1234567.0", "1.2 million"), ("<b>|", "<b>|")] and read[2][1] == ("", "–")
-    assert "<details" not in page.data
-    folded = BeautifulSoup(reading.sortable(pd.DataFrame({"worth": [3.0, 2.0, 1.0]}), first=1).data, "html.parser")
-    assert [len(body.find_all("tr")) for body in folded.find_all("tbody")] == [1, 2] and len(
-        folded.div.details.find_all("th")
-    ) == 1
-
-
 def test_what_people_cannot_read_is_refused():
     wide = pd.DataFrame([range(8)], columns=list("abcdefgh"))
     with pytest.raises(StudyError, match="8 columns"):
@@ -88,15 +74,6 @@ def test_what_people_cannot_read_is_refused():
     with pytest.raises(StudyError, match="no column 'z'"):
         reading.readable(wide, ["a", "z"])
     reading.readable(wide, list("abcdefg"))
-
-
-def test_frames_slide_without_a_kernel():
-    page = reading.frames((drawn() for _ in range(3)), "log <alpha>", start=1, places=["-1", "0", "<1>"]).data
-    assert 'aria-valuetext="0"' in page and 'alt="&lt;1&gt;"' in page and "setAttribute('aria-valuetext', " in page
-    assert page.count("<img") == 3 and page.count(" hidden src") == 2 and 'data-place="1" src="data:image/png;base64,' in page
-    assert 'max="2" value="1"' in page and "log &lt;alpha&gt;" in page and "<script" not in page
-    with pytest.raises(StudyError, match="nothing to slide"):
-        reading.frames([], "x")
 
 
 @pytest.fixture

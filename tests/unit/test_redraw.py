@@ -13,7 +13,7 @@ import pytest
 
 from helpers import drawing, plots, study
 from helpers.measures import figures as measure_figures
-from helpers.methods import contest, coreference
+from helpers.methods import coreference
 from helpers.plots import basic, gates, groups, rows
 from helpers.publish import redraw
 from helpers.study import StudyError, values
@@ -47,7 +47,7 @@ def files(folder):
 
 
 def test_every_figure_function_is_redrawable():
-    for module in (contest.figures, coreference.figures, basic, gates, groups, rows, measure_figures):
+    for module in (coreference.figures, basic, gates, groups, rows, measure_figures):
         for name, value in vars(module).items():
             own = inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
             if own:
