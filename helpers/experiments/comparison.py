@@ -293,6 +293,7 @@ def across_seeds(jobs: Sequence[Job], tables: Tables, sentences: int, parser: st
         A row each (pair of trainings, measure, kind, compared): model, seeds ("1, 2"), measure, kind, compared, rho.
     """
     parts = [pd.DataFrame(columns=["model", "seeds", "measure", "kind", "compared", "rho"])]
+    tables = {(model.removesuffix(EVERY), seed): table for (model, seed), table in distinct(tables).items()}
     for model, made in _translators(jobs).items():
         for last in range(1, len(made)):
             seeds, models = [*made][: last + 1], [*made.values()][: last + 1]
@@ -401,9 +402,7 @@ def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str]
     Parameters
     ----------
     table : pandas.DataFrame
-        As of `contest`.
-    value, ends : str
-        Its column of what is averaged, and those of a single seed's interval.
+        As of `contest`; `value` is its column of what is averaged, `ends` those of a single seed's interval.
 
     Returns
     -------
@@ -465,8 +464,7 @@ def headlines(jobs: Iterable[Job], parser: str, repeats: int) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        On (model, test set, run): seeds; heads, encoder, decoder, cross; bleu, change, worth, share, each with low and high;
-        over.
+        On (model, test set, run): seeds; heads, encoder, decoder, cross; bleu, change, worth, share with low and high; over.
     """
     parts = []
     for job in (job for job in jobs if "sweep" in job):

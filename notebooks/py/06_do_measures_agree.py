@@ -31,7 +31,7 @@
 # measure predicts what happens when a head is removed? And which way of choosing leaves the best model when many are pruned?
 #
 # In short: on these translators gradient importance, relevance and L0 mostly agree. Confidence disagrees with them on heads
-# that look around and matter, and on heads that are sure and do not. Gradient importance is the best cheap measure of what a
+# that look around and matter, and on heads that are sure and do not. Gradient importance is the best single guide to what a
 # head is worth. Pruning by it is as good as L0, for the price of one backward pass.
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
@@ -109,7 +109,7 @@ def gradient_importance(model, batches):
     return torch.cat(slopes).abs().mean(0)
 
 
-few, head = dev[:1], heads.index(model)[0]
+few, head = [{name: rows[:4] for name, rows in dev[0].items()}], heads.index(model)[0]  # four sentences
 whole = training.dev_loss(model, few)
 print(study.compare(gradient_importance(model, few), measures.importance(model, few, norm=None).to_numpy()))
 print(study.compare(loss_without(model, few, head), worth.leave_one_out(model, few, repeats=1).loss[head]))
@@ -191,8 +191,8 @@ run.figure(figure, "disagreement", "The heads on which measures disagree most.",
 # "place, leave-one-out" == 1 --> Now `layer 6, head 3`. It looks at one token with a weight of **0.87**<!-- 06/places
 # model="EN-RU news" seed=1 layer=6 head=3 confidence:.2f -->, and the model hardly needs it. It writes little.
 #
-# So confidence says how a head looks, and not how much comes of it. Nearly all of these heads do nothing that our tests know,
-# so functions do not explain where measures disagree.
+# So confidence says how a head looks, and not how much comes of it. None of these eight heads does anything that our tests
+# know, so functions do not explain where measures disagree.
 #
 # And who is right? Of all heads that gradient importance and confidence place half a layer apart or more we count whether the
 # loss without the head places them nearer to the one or to the other.
@@ -282,12 +282,15 @@ run.table(beside.drop(columns="measure").set_index(["model", "criterion"]), "rem
 beside.pivot_table("rise", "measure", "model", sort=False).round(2)
 
 # %% [markdown]
-# Gradient importance is better than random heads in every training of every model. So is L1 gates, which needs a short
-# training. Confidence is worse than random heads where all kinds may go,<!-- holds: 06/removed_beside_random
-# model="EN-RU news, all kinds" criterion=confidence least > 0 --> and no better in the small translator. The loss without each
-# head sounds like the best guide of all, but in one of three trainings of the translator of news it is worse than random
-# heads.<!-- holds: 06/removed_beside_random model="EN-RU news" criterion=leave-one-out most > 0 --> It says what one head is
-# worth while all others are there. Heads that can stand in for each other look worthless one by one, and are not together.
+# Gradient importance is better than random heads in every training of every model, and so are relevance and L1 gates.
+# Confidence is worse than random heads where all kinds may go,<!-- holds: 06/removed_beside_random
+# model="EN-RU news, all kinds" criterion=confidence least > 0 --> and no better in the small translator. In the small language
+# model it does as well as the others.
+#
+# The loss without each head sounds like the best guide of all, but in one of three trainings of the translator of news it is
+# worse than random heads.<!-- holds: 06/removed_beside_random model="EN-RU news" criterion=leave-one-out most > 0 --> It says
+# what one head is worth while all others are there. Heads that can stand in for each other look worthless one by one, and are
+# not together.
 
 # %% [markdown]
 # ## Which measure predicts the loss without the head?
@@ -367,10 +370,13 @@ if not text:
     run.figure(figure, "contest", caption, table="removed_and_trained_on")
 
 # %% [markdown]
-# L0 leaves `12` to `15` of `48` encoder heads, and loses **0.6**<!-- 06/contest criterion="L0 (trained)" -value:.1f --> BLEU.
-# Ranked by gradient importance as many heads lose **0.5**<!-- 06/contest criterion="gradient, example" -value:.1f -->. The two
-# cannot be told apart.<!-- holds: 06/contest_against_l0 criterion="gradient, example" low < 0 --> So L0's gates are not needed
-# to choose heads. L1 gates do as well. Random heads lose **3.3**<!-- 06/contest criterion=random -value:.1f -->.
+# L0 leaves **12**<!-- 06/removed_and_trained_on seed=1 criterion="L0 (trained)" heads:.0f --> to **15**<!--
+# 06/removed_and_trained_on seed=3 criterion="L0 (trained)" heads:.0f --> of `48` encoder heads. It loses **0.6**<!--
+# 06/contest criterion="L0 (trained)" -value:.1f --> BLEU. Ranked by gradient importance as many heads lose **0.5**<!--
+# 06/contest criterion="gradient, example" -value:.1f -->. The two cannot be told apart, and differ by **0.3**<!--
+# 06/contest_against_l0 criterion="gradient, example" high:.1f --> BLEU at most.<!-- holds: 06/contest_against_l0
+# criterion="gradient, example" low < 0 --> So L0's gates are not needed to choose heads. L1 gates do as well. Random heads
+# lose **3.3**<!-- 06/contest criterion=random -value:.1f -->.
 #
 # Confidence, and the scores of functions, are not shown to be better than random heads. Confidence loses **5.4**<!--
 # 06/contest criterion=confidence -value:.1f --> BLEU. The right panel shows why: it leaves no head in the first layer, which
@@ -396,16 +402,20 @@ if not text:
 
 # %%
 folder = study.ROOT / "figures" / "pretrained"
-correlations, cut = pd.read_csv(folder / "correlations.csv"), pd.read_csv(folder / "removed_at_once.csv")
-figure = plots.dots(correlations, "measure", "rho", label="rank correlation with the loss without the head")
-run.figure(figure, "smollm2", "How well each measure predicts the loss without a head of SmolLM2.")
+rho, cut = pd.read_csv(folder / "correlations.csv"), pd.read_csv(folder / "removed_at_once.csv")
+random_weights = rho.measure.str.endswith(", random weights")
+rho = rho.assign(weights=random_weights.map({False: "SmolLM2", True: "random weights"}))
+rho = rho.assign(measure=rho.measure.str.removesuffix(", random weights").map(register.named))
+figure = plots.dots(rho, "measure", "rho", series="weights", label="rank correlation with the loss without the head")
+run.figure(figure, "smollm2", "How well each measure predicts the loss without a head of a pretrained model.")
 cut = cut[cut.fraction.isin([0.25, 0.5])].fillna({"random": "by the measure"})
 cut.pivot_table("perplexity", ["by", "random"], "fraction", sort=False).round(0)
 
 # %% [markdown]
-# In SmolLM2, too, the gradient predicts well, here with its sign as well, and so does the output norm. Confidence has the
-# wrong sign: **-0.18**<!-- pretrained/correlations measure=confidence rho:.2f -->. A head that is sure there mostly rests on
-# the first token of the text. Without that token confidence says a little (**0.25**<!-- pretrained/correlations
+# The first row holds the loss without a head against itself on other passages, so no measure can be expected to reach one. In
+# SmolLM2, too, the gradient predicts well, here with its sign as well, and so does the output norm. Confidence has the wrong
+# sign: **-0.18**<!-- pretrained/correlations measure=confidence rho:.2f -->. A head that is sure there mostly rests on the
+# first token of the text. Without that token confidence says a little (**0.25**<!-- pretrained/correlations
 # measure="confidence, later tokens" rho:.2f -->).
 #
 # With all heads the perplexity is **25**<!-- pretrained/removed_at_once heads=0 perplexity:.0f -->. A quarter of the heads can
@@ -425,11 +435,12 @@ cut.pivot_table("perplexity", ["by", "random"], "fraction", sort=False).round(0)
 # - **Removing heads one by one is no safe guide to removing many.**
 # - **A rank holds for one trained model.** Another training has other important heads, and only in part the same ones.
 #
-# On Europarl (one training, `28` of `48` encoder heads left) gradient importance loses **0.3**<!-- natural/06/contest
-# criterion="gradient, example" "test set"=europarl_test -value:.1f --> BLEU, random heads **1.5**<!-- natural/06/contest
-# criterion=random "test set"=europarl_test -value:.1f -->. But the other choices change places: confidence and positional
-# heads beat random ones there, and AttnLRP does not.<!-- holds: natural/06/contest criterion=attnlrp "test set"=europarl_test
-# value < -1 --> So trust the two ends of our ranking, and not its middle.
+# On Europarl (one training, **28**<!-- natural/06/contest criterion="L0 (trained)" "test set"=europarl_test heads:.0f --> of
+# `48` encoder heads left) gradient importance loses **0.3**<!-- natural/06/contest criterion="gradient, example"
+# "test set"=europarl_test -value:.1f --> BLEU, random heads **1.5**<!-- natural/06/contest criterion=random
+# "test set"=europarl_test -value:.1f -->. But the other choices change places: confidence and positional heads beat random
+# ones there, and AttnLRP hardly does.<!-- holds: natural/06/contest criterion=attnlrp "test set"=europarl_test value < -1 -->
+# So trust the top of our ranking, and not the rest.
 #
 # It would not hold where attention is worth little. Our translators have `1.7` million parameters and read a toy language.
 # Most of what their encoder heads are worth lies in one layer, which helps every measure that finds this layer. The contest is

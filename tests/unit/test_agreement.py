@@ -108,14 +108,6 @@ def test_heads_in_common_count():
         correlation(truth, measure, kinds="decoder")
 
 
-def test_columns_that_do_not_vary():
-    index = table([3, 3])
-    found = correlation(noise(index, 1), noise(index, 2) * 0)
-    assert math.isnan(found["rho"]) and math.isnan(found["low"]) and found["heads"] == 6
-    alone = correlation(noise(table([1, 1]), 1), noise(table([1, 1]), 2), within_layer=True)
-    assert math.isnan(alone["rho"]) and alone["heads"] == 0
-
-
 def roles(index, places):
     return pd.Series([ROLE if i in places else [] for i in range(len(index))], index)
 

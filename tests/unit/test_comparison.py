@@ -73,16 +73,6 @@ def test_the_first_seed_is_the_same_however_many_there_are():
     assert [place for place in some if place[2] == SEED] == list(one)
 
 
-def test_keys_of_head_tables_change_with_what_they_depend_on():
-    def table(**changes):
-        return table_of(job_of({name.replace("_", "."): value for name, value in changes.items()})).key
-
-    plain = table()
-    assert table(comparison_criteria=["cp"], comparison_matched=3, comparison_dialogues=2, pruning_steps=9) == plain
-    changed = [table(comparison_votes=300), table(relevance=5), table(comparison_l1_steps=7), table(training_steps=151)]
-    assert len({plain, *changed}) == 5
-
-
 def test_head_table_of_a_swept_model(job, subject):
     table, seconds = contest.runs.tables(job)
     halves = pd.read_csv(table_of(job).results / "halves.csv", index_col=["half", "kind", "layer", "head"])

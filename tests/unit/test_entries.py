@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from helpers import heads, measures, study
-from helpers.experiments import comparison
-from helpers.measures import removal
 from helpers.measures import table as table_module
-from helpers.measures.table import TRUTH, compared, head_table
+from helpers.measures.table import TRUTH, head_table
 from helpers.methods import contest
 from helpers.methods.contest import runs
 from helpers.study import StudyError
@@ -41,19 +39,6 @@ def test_a_function_of_twenty_lines_and_a_row_are_a_column_of_any_model(files):
             head_table(model, [batch], names=["lost word"])
         assert column.index.equals(heads.index(model)) and column.gt(0).all() and column.nunique() > 7
         assert not any(module._forward_pre_hooks for module in model.modules())
-
-
-def test_an_entry_is_in_every_table(files):
-    names = contest.enter(str(files / "mine.toml"))
-    model, batch = tiny_model("opt"), tiny_batch("opt")
-    table = head_table(model, [batch], names=[*SHOWN, *names])
-    tables, seconds = {("model", 1): table}, {("model", 1): table.attrs["seconds"] | {"gradient, example": 1.0}}
-    agreement, predictors = comparison.agreement(tables), comparison.predictors(tables, seconds)
-    assert "last word" in {*agreement.one, *agreement.other} and "last word" in compared(table)
-    assert predictors.set_index("measure").cost["last word"].gt(0).all()
-    ways = removal.by_columns([("last word", 0, table["last word"])], [6])
-    (row,) = removal.at_once(tiny_model("opt"), ways, lambda left: {"kept": len(heads.index(left))})
-    assert row == {"criterion": "last word", "draw": 0, "heads": 6, "kept": 6}
 
 
 def test_entries_join_what_is_stored_of_a_job(files, monkeypatch):

@@ -14,7 +14,6 @@ from helpers import heads
 from helpers.corpora import Pair, tokens
 from helpers.measures.matching import fingerprints, match, matched
 from helpers.runs.subjects import Subject
-from helpers.study import StudyError
 from tests.reference import matching as slow
 from tests.unit.tiny_models import tiny_model
 
@@ -94,16 +93,3 @@ def test_several_trainings_are_matched_beside_chance(both):
     random = match(both[0], fingerprints(subject(), PAIRS, subject().untrained()))
     pd.testing.assert_series_equal(found.chance, random.cosine, check_names=False)
     assert 0 < found.chance.mean() < 0.6
-
-
-def test_models_of_other_shapes_and_other_sentences(both):
-    prints = both[0]
-    fewer = {place: part[:3] for place, part in prints.items()}
-    shallow = {place: part for place, part in prints.items() if place[1] == 0}
-    for other in (fewer, shallow, fingerprints(subject(), PAIRS[:2])):
-        for pair in ((prints, other), (other, prints)):
-            with pytest.raises(StudyError, match="one shape"):
-                match(*pair)
-    for pairs, said in (([], "at least one"), ([Pair("the " * 70, "der", ("the",) * 70)], "the model's 64")):
-        with pytest.raises(StudyError, match=said):
-            fingerprints(subject(), pairs)
