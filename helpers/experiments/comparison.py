@@ -73,31 +73,31 @@ def stored_as(job: Job, first: int) -> str:
 
 def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
     """The trained models of our own that jobs are about, once each."""
-    found = {}
+    models = {}
     for job in (job for job in jobs if "text" not in job):
         label = f"{job['name']}, seed {job['seed']}"
         if "run" in job:
-            found[title(job), job["seed"]] = coreference.runs.run(job["run"], label)
+            models[title(job), job["seed"]] = coreference.runs.run(job["run"], label)
         elif "decoder" in job:
-            found[title(job), job["seed"]] = grouping.runs.run(job["decoder"], label)
+            models[title(job), job["seed"]] = grouping.runs.run(job["decoder"], label)
         elif "pretrained" not in job["sweep"]["start"]:
-            found[subjects.title(job["name"]), job["seed"]] = training.trained(job["sweep"]["start"], label)
-    return found
+            models[subjects.title(job["name"]), job["seed"]] = training.trained(job["sweep"]["start"], label)
+    return models
 
 
 def _translators(jobs: Iterable[Job]) -> dict[str, dict[int, study.Recipe]]:
     """Of `trained_models` those that sweeps start from, by model and seed, seeds in order."""
-    found: dict[str, dict[int, study.Recipe]] = {}
+    starts: dict[str, dict[int, study.Recipe]] = {}
     swept = trained_models(job for job in jobs if "sweep" in job)
     for model, seed in sorted(swept, key=lambda place: place[1]):
-        found.setdefault(model, {})[seed] = swept[model, seed]
-    return found
+        starts.setdefault(model, {})[seed] = swept[model, seed]
+    return starts
 
 
 def head_tables(jobs: Iterable[Job], entered: Sequence[str] = ()) -> tuple[Tables, dict[Trained, dict[str, float]]]:
     """Head tables of all jobs, and what each column cost, in seconds; `entered` are measures of others."""
-    found = {(title(job), job["seed"]): runs.tables(job, entered) for job in jobs}
-    return ({trained: pair[part] for trained, pair in found.items()} for part in (0, 1))
+    pairs = {(title(job), job["seed"]): runs.tables(job, entered) for job in jobs}
+    return ({trained: pair[part] for trained, pair in pairs.items()} for part in (0, 1))
 
 
 def opened(job: Job, sentences: int) -> tuple[Any, list[Mapping[str, Any]], study.Recipe]:
@@ -109,10 +109,10 @@ def opened(job: Job, sentences: int) -> tuple[Any, list[Mapping[str, Any]], stud
 
 def distinct(tables: Tables) -> Tables:
     """Each trained model once: of several sweeps from one model, whose measured columns are the same, the last counts."""
-    found: dict[tuple, Trained] = {}
+    last: dict[tuple, Trained] = {}
     for (name, seed), table in tables.items():
-        found[seed, *table[TRUTH]] = name, seed
-    return {trained: tables[trained] for trained in found.values()}
+        last[seed, *table[TRUTH]] = name, seed
+    return {trained: tables[trained] for trained in last.values()}
 
 
 # --- do they agree, and what do they predict? ------------------------------------------------------------------------
@@ -146,10 +146,10 @@ def agreement(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFram
             if len(part):
                 matrices[trained] = rank_agreement(part, kind)
         for one, other in combinations(compared(name for matrix in matrices.values() for name in matrix), 2):
-            found = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
-            if found:
-                enough = _shown(differ, kind, found) if TRUTH in (one, other) else True
-                mean = over_models(found) | _over_heads(tables, one, other, kind)
+            values = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
+            if values:
+                enough = _shown(differ, kind, values) if TRUTH in (one, other) else True
+                mean = over_models(values) | _over_heads(tables, one, other, kind)
                 rows.append({"kind": kind, "one": one, "other": other, **mean, "shown": enough})
     return pd.DataFrame(rows)
 
@@ -182,14 +182,14 @@ def predictors(
     """
     rows, tables = [], distinct(tables)
     for kind, truth, within in product(KINDS, TRUTHS, (True, False)):
-        found: dict[str, dict[Trained, float]] = {}
+        rhos: dict[str, dict[Trained, float]] = {}
         for trained, table in tables.items():
             part = _large(table, kind)
             names = _varied(part)
             for measure in (name for name in names if truth in names and name != truth):
                 one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
-                found.setdefault(measure, {})[trained] = one
-        for measure, values in found.items():
+                rhos.setdefault(measure, {})[trained] = one
+        for measure, values in rhos.items():
             spent = [s[measure] / s[runs.UNIT] for t, s in seconds.items() if t in values and measure in s]
             row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads", "measure": measure}
             row |= over_models(values) | _over_heads(tables, truth, measure, kind, within)
@@ -202,10 +202,10 @@ def telling(table: pd.DataFrame) -> pd.DataFrame:
     """Of `predictors` of the loss without a head within layers what can tell: kinds of `FEW` models or more, with an effect to
     predict, the best measure first. All rows where there are none such."""
     within = table[(table["heads"] == "within layers") & (table.truth == TRUTH) & (table.measure != runs.SURVIVAL)]
-    found = within[(within.groupby("kind").models.transform("max") >= FEW) & within.shown.astype(bool)]
-    found = found if len(found) else within
-    mean = -found.groupby("measure").rho.transform("mean")
-    return found.assign(mean=mean).sort_values("mean", kind="stable").drop(columns="mean")
+    rows = within[(within.groupby("kind").models.transform("max") >= FEW) & within.shown.astype(bool)]
+    rows = rows if len(rows) else within
+    mean = -rows.groupby("measure").rho.transform("mean")
+    return rows.assign(mean=mean).sort_values("mean", kind="stable").drop(columns="mean")
 
 
 def over_models(values: Mapping[Trained, float]) -> dict[str, Any]:
@@ -233,15 +233,15 @@ def _over_heads(tables: Tables, one: str, other: str, kind: str, within: bool = 
     if len(tables) > 1:
         return {}
     part = _large(next(iter(tables.values())), kind)
-    found = correlation(part[one], part[other], kind, within_layer=within, repeats=1000)
-    return {"low": found["low"], "high": found["high"], "over": intervals.HEADS}
+    interval = correlation(part[one], part[other], kind, within_layer=within, repeats=1000)
+    return {"low": interval["low"], "high": interval["high"], "over": intervals.HEADS}
 
 
-def _shown(differ: pd.DataFrame | None, kind: str, found: Iterable[Trained]) -> bool:
+def _shown(differ: pd.DataFrame | None, kind: str, trained: Iterable[Trained]) -> bool:
     """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
     if differ is None:
         return True
-    models = [(model.removesuffix(EVERY), seed) for model, seed in found]  # one model may be swept twice
+    models = [(model.removesuffix(EVERY), seed) for model, seed in trained]  # one model may be swept twice
     return measured.shown(differ[differ.index.droplevel("kind").isin(models)], kind)
 
 
@@ -320,12 +320,12 @@ def ranks_across(tables: Tables, model: str, one: int, other: int, alike: pd.Dat
 
 def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) -> pd.DataFrame:
     """`helpers.methods.contest.runs.at_once` of the jobs that have it, on (model, seed, row); by measures of others, too."""
-    found = {}
+    parts = {}
     for job in filter(runs.removable, jobs):
         trained = title(job), job["seed"]
         columns = tables[trained][[name for name in entered if name in tables[trained]]]
-        found[trained] = runs.at_once(job, columns if len(columns.columns) else None)
-    return pd.concat(found, names=["model", "seed", "row"])
+        parts[trained] = runs.at_once(job, columns if len(columns.columns) else None)
+    return pd.concat(parts, names=["model", "seed", "row"])
 
 
 def beside_random(table: pd.DataFrame) -> pd.DataFrame:
@@ -338,9 +338,9 @@ def beside_random(table: pd.DataFrame) -> pd.DataFrame:
     """
     rises = table.groupby(["model", "seed", "criterion", "heads"], sort=False).change.mean()
     level = rises.xs(RANDOM, level="criterion")
-    apart = rises.drop(RANDOM, level="criterion").sub(level).groupby(level=["model", "criterion", "seed"], sort=False).mean()
-    found = apart.groupby(level=["model", "criterion"], sort=False)
-    return found.agg(rise="mean", least="min", most="max", trainings="size")
+    gains = rises.drop(RANDOM, level="criterion").sub(level).groupby(level=["model", "criterion", "seed"], sort=False).mean()
+    models = gains.groupby(level=["model", "criterion"], sort=False)
+    return models.agg(rise="mean", least="min", most="max", trainings="size")
 
 
 # --- the contest: models that train on -------------------------------------------------------------------------------
@@ -413,13 +413,13 @@ def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str]
     whole = table.reset_index(["model", "seed"]).drop(columns=[name for name in ("low", "high") if name not in ends])
     whole = whole.rename(columns=dict(zip(ends, ("low", "high"), strict=True)))
     by = ["model", "criterion", "test set"]
-    found = trainings.over_seeds(whole, by, {value: ("value", "low", "high")}, ("heads",), keep=True)
-    found["runs"] = found.seeds
+    means = trainings.over_seeds(whole, by, {value: ("value", "low", "high")}, ("heads",), keep=True)
+    means["runs"] = means.seeds
     for place, part in whole.groupby(by, sort=False):
         if len(part) > part.seed.nunique() > 1:
-            found.loc[place, ["value", "low", "high", "runs"]] = trainings.nested(part.set_index("seed")[value])
-    found["over"] = np.where(found.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
-    return found.reset_index()[[*by, "heads", "value", "low", "high", "seeds", "runs", "over"]]
+            means.loc[place, ["value", "low", "high", "runs"]] = trainings.nested(part.set_index("seed")[value])
+    means["over"] = np.where(means.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
+    return means.reset_index()[[*by, "heads", "value", "low", "high", "seeds", "runs", "over"]]
 
 
 def against_l0(table: pd.DataFrame) -> pd.DataFrame:
@@ -432,9 +432,9 @@ def against_l0(table: pd.DataFrame) -> pd.DataFrame:
         low, high, seeds, runs, over (seeds where there are several, else sentences; several draws of one seed have no
         interval); p, p_holm, family. L0 itself is no comparison.
     """
-    found = over_seeds(table, "above", ("above_low", "above_high"))
-    found = found[found.criterion != TRAINED].reset_index(drop=True)
-    return intervals.corrected(found, "value", ("low", "high"), found.runs.where(found.seeds > 1).to_numpy(float))
+    means = over_seeds(table, "above", ("above_low", "above_high"))
+    means = means[means.criterion != TRAINED].reset_index(drop=True)
+    return intervals.corrected(means, "value", ("low", "high"), means.runs.where(means.seeds > 1).to_numpy(float))
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
@@ -452,9 +452,9 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
         draws, rows = changes[RANDOM], {}
         for criterion in (name for name in dict.fromkeys(part.criterion) if name != RANDOM):
             rows[criterion] = trainings.nested(draws.rsub(draws.index.map(changes[criterion])))
-        found = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high", "runs"])
-        p = intervals.p_value(found["value"], found.low, found.high, trainings=found.runs.where(found.runs > 1))
-        parts[place] = found.assign(p_holm=intervals.holm(p)).sort_values("value", ascending=False)
+        gains = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high", "runs"])
+        p = intervals.p_value(gains["value"], gains.low, gains.high, trainings=gains.runs.where(gains.runs > 1))
+        parts[place] = gains.assign(p_holm=intervals.holm(p)).sort_values("value", ascending=False)
     return pd.concat(parts, names=["model", "test set", "criterion"]).assign(over=intervals.TEXTS)
 
 
@@ -476,8 +476,8 @@ def headlines(jobs: Iterable[Job], parser: str, repeats: int) -> pd.DataFrame:
     values = {name: (name, f"{name}, low", f"{name}, high") for name in ("bleu", "change", "worth", "share")}
     counts = ("heads", "encoder", "decoder", "cross")
     whole = pd.concat(parts, ignore_index=True)
-    found = trainings.over_seeds(whole, ("model", "test set", "run"), values, counts)
-    return found[["seeds", *counts, *(column for names in values.values() for column in names)]].assign(over=intervals.TEXTS)
+    means = trainings.over_seeds(whole, ("model", "test set", "run"), values, counts)
+    return means[["seeds", *counts, *(column for names in values.values() for column in names)]].assign(over=intervals.TEXTS)
 
 
 def drawn_of_contest(table: pd.DataFrame, random: pd.DataFrame, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:

@@ -26,14 +26,14 @@ def rows(sweep: Mapping[str, Any]) -> list[Row]:
     list of dict
         criterion, penalty, draw (0 is the choice itself, random heads count from 1), seed and spec.
     """
-    found: list[Row] = []
+    choices: list[Row] = []
     for price in sweep["settings"]["pruning"]["compared"]:
         for criterion in CRITERIA:
             like = sweep["runs"][f"{criterion} {price:g}"]
             drawn = [{**like, "method": {"name": "matched", "like": like, "draw": draw}} for draw in range(DRAWS)]
-            named = {"criterion": criterion, "penalty": price, "seed": sweep["seed"]}
-            found += [{**named, "draw": draw, "spec": spec} for draw, spec in enumerate([like, *drawn])]
-    return found
+            labels = {"criterion": criterion, "penalty": price, "seed": sweep["seed"]}
+            choices += [{**labels, "draw": draw, "spec": spec} for draw, spec in enumerate([like, *drawn])]
+    return choices
 
 
 def _measure(subject: subjects.Subject, beam: int) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
 
 def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """What is made already: criterion, penalty, draw, seed, dev_loss, test set, BLEU, and in layers the heads left in each."""
-    found = []
+    parts = []
     for sweep in sweeps:
         for row in rows(sweep):
             made, run = recipe(sweep, row), l0.runs.run(row["spec"])
@@ -107,9 +107,9 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
                 written = {split: outputs.read(run, split, _beam(sweep)) for split in subject.tests}
                 scored = {"dev_loss": _dev_loss(run), **_bleu(subject, written)}
             loss = scored.pop("dev_loss")
-            named = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
-            found += [{**named, "test set": split, "BLEU": value, **left} for split, value in scored.items()]
-    return pd.DataFrame(found)
+            labels = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
+            parts += [{**labels, "test set": split, "BLEU": value, **left} for split, value in scored.items()]
+    return pd.DataFrame(parts)
 
 
 def _beam(sweep: Mapping[str, Any]) -> int:

@@ -70,27 +70,27 @@ def jobs(
     StudyError
         If there is a text without a checkpoint, or it is no file.
     """
-    chosen, found = settings["comparison"], []
+    chosen, models = settings["comparison"], []
     removed = {name: settings["pruning"][name] for name in ("dev", "draws")} | {"kinds": ["decoder"], "left": LEFT}
     if text:
         described = {"few": settings["relevance"], "text": _stranger(checkpoint, text, seed), "removed": removed}
         return [{"name": Path(checkpoint).name, "seed": seed, "first_order": True, **described}]
     for sweep in [*l0.runs.sweeps(settings, names, seed, checkpoint), *l0.runs.further(settings, names, seed, checkpoint)]:
         described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
-        found.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
+        models.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, SUMMARIZER)):
             run = coreference.runs.Rows(settings, coreference.runs.subjects.SUMMARIZATION, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
-            found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
+            models.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
     if chosen["decoder"] and settings["grouping"]["today"]["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, DECODER)):
             described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
             run = grouping.runs.today_rows(settings, seed, more).whole()
-            found.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
-    return [{**job, "first_order": chosen["first_order"]} for job in found]
+            models.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
+    return [{**job, "first_order": chosen["first_order"]} for job in models]
 
 
 def _stranger(checkpoint: str, text: str, seed: int) -> dict[str, Any]:
@@ -109,14 +109,14 @@ def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Each removes as many encoder heads as L0 did at one price, those of least worth by a column of the head table, then trains
     as the sweep's runs do.
     """
-    sweep, found = job["sweep"], {}
+    sweep, specs = job["sweep"], {}
     prices = sweep["settings"]["pruning"]["compared"] if list(sweep["kinds"]) == ["encoder"] else []
     plan = l0.runs.run_spec(sweep["settings"], sweep["start"], sweep["kinds"], {"name": "none"}, sweep["seed"])
     for price in prices:
         for by in job["criteria"]:
             method = {"name": "cut", "like": sweep["runs"][f"L0 {price:g}"], "by": by, "table": of_table(job)}
-            found[f"{by} {price:g}"] = plan | {"method": method}
-    return found
+            specs[f"{by} {price:g}"] = plan | {"method": method}
+    return specs
 
 
 def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
@@ -305,8 +305,8 @@ def _continues(described: Mapping[str, Any]):
 
 @lru_cache(maxsize=1)
 def _read(text: str, few: int) -> passages.Passages:
-    told = json.loads(text)
-    return passages.of_file(told["pretrained"], told["corpus"]["text"], many=4 * few, few=few)
+    spec = json.loads(text)
+    return passages.of_file(spec["pretrained"], spec["corpus"]["text"], many=4 * few, few=few)
 
 
 def _split(batches: Sequence[Mapping[str, torch.Tensor]]) -> list[list[dict[str, torch.Tensor]]]:
