@@ -142,7 +142,9 @@ measured.from_one(shown.nlargest(10, "leave-one-out").rename(columns=register.na
 # is noise.
 
 # %%
-differ = None if text else run.table(comparison.effects(jobs, settings["relevance"]), "effects_of_heads", split="dev")
+differ = comparison.effects(jobs, settings["relevance"])  # of models of our own
+if differ is not None:
+    run.table(differ, "effects_of_heads", split="dev")
 agreement = run.table(comparison.agreement(tables, differ), "agreement")
 compared = ["gradient, example", "kept by L0", "alpha_beta", "L1 gates", "output norm", "confidence", "attnlrp", "votes"]
 drawn = comparison.triangle(agreement, kind, [*compared, "positional", "syntactic", *entered])
