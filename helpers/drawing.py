@@ -6,8 +6,7 @@ Intervals are columns `low` and `high` of the tables that they draw, nan where t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial, wraps
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -41,22 +40,6 @@ KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "c
 SHORT_TITLES = {"encoder": "enc", "decoder": "dec", "cross": "cross"}
 LEVEL = {"color": "grey", "lw": 0.9, "ls": ":", "zorder": 1}
 PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "mew": 1.1, "zorder": 4}
-
-
-def redrawable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a figure function: what it returns, a figure or an animation, knows in `drawn_by` how it was called.
-
-    Only functions of this project are found again by their names: figures of others do not know it.
-    """
-
-    @wraps(function)
-    def call(*args, **kwargs):
-        drawn = function(*args, **kwargs)
-        drawn.drawn_by = partial(call, *args, **kwargs) if call.__module__.startswith(("helpers.", "benchmarks.")) else None
-        return drawn
-
-    call.redrawable = True
-    return call
 
 
 def style() -> None:
@@ -419,7 +402,6 @@ def retained(axis, most: float, label: str = "heads retained") -> None:
 # --- training --------------------------------------------------------------------------------------------------------
 
 
-@redrawable
 def training_curves(histories: Mapping[str, pd.DataFrame]):
     """Dev loss of every model by step.
 

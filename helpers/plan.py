@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from helpers import corpora, study
-from helpers.experiments import functions, injection, pruning, regimes, relevance
+from helpers.experiments import comparison, functions, injection, pruning, regimes, relevance
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
 from helpers.methods import contest, coreference
@@ -38,7 +38,7 @@ OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
-METHODS = [regimes, matched, coreference.runs, contest.runs, contest.tables]  # now their recipes are known
+METHODS = [regimes, matched, coreference.runs, contest.runs]  # now their recipes are known
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -81,11 +81,6 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     explained = [Need(recipe) for recipe in relevance.recipes(settings, list(own_models.values()))]
     late = grouped.runs.start(settings, names, seed)
     starting = subjects.needs(late) if late else []  # the model that notebook 04 trains on
-    jobs = contest.runs.jobs(settings, names, seed)
-    matches = [Need(recipe) for recipe in contest.tables.match_recipes(settings, jobs)]
-    studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
-    effects = [Need(recipe) for recipe in contest.tables.effect_recipes(studied, settings["relevance"])]
-    contests = [Need(recipe) for job in jobs for recipe in contest.runs.recipes(job)]
     return {
         "00_your_own_model": [],  # it reads a pretrained model
         "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
@@ -97,7 +92,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
             *map(_need, starting),
         ],
         "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
-        "06_do_measures_agree": contests + matches + effects,
+        "06_do_measures_agree": [*map(Need, comparison.recipes(settings, names, seed))],
     }
 
 

@@ -12,11 +12,10 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from helpers import drawing
-from helpers.drawing import COLOURS, WIDTH, left, redrawable
+from helpers.drawing import COLOURS, WIDTH, left
 from helpers.measures.table import named
 
 
-@redrawable
 def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()):
     """All heads in their places, a column of panels a measure, a row of panels a kind of attention: coloured by the measure.
 
@@ -55,7 +54,6 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
     return figure
 
 
-@redrawable
 def beside_random(table: pd.DataFrame, whole: float, label: str):
     """Perplexity without heads by each choice, a row a choice and a dot a draw, on a logarithmic scale.
 
@@ -77,7 +75,6 @@ def beside_random(table: pd.DataFrame, whole: float, label: str):
     return figure
 
 
-@redrawable
 def attention(examples: Sequence[Mapping[str, Any]]):
     """Attention maps of chosen heads: rows look, columns are looked at.
 
@@ -109,7 +106,6 @@ def attention(examples: Sequence[Mapping[str, Any]]):
 # --- agreement -------------------------------------------------------------------------------------------------------
 
 
-@redrawable
 def agreement(matrices: Mapping[str, pd.DataFrame]):
     """Correlations between measures, each pair once, a panel a title.
 

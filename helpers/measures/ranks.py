@@ -54,11 +54,6 @@ def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=F
     return {"rho": float(_spearman(values[0], values[1], strata)), "low": low, "high": high, "heads": heads}
 
 
-def correlations(truth: pd.Series, measures: Mapping[str, pd.Series], **options) -> pd.DataFrame:
-    """`correlation` of each measure with the truth: a row a measure; rho, low, high, heads."""
-    return pd.DataFrame([correlation(truth, column, **options) for column in measures.values()], index=list(measures))
-
-
 def over_passages(truth: pd.DataFrame, measure: pd.DataFrame) -> dict[str, float]:
     """`correlation` within layers of two columns that are means over passages, with its interval over passages.
 

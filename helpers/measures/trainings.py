@@ -47,3 +47,21 @@ def over_seeds(
             row |= {end: part[end].iloc[0] for end in names[1:] if keep and len(part) == 1 and end in part}
         rows[place] = row | {name: part[name].mean() for name in means}
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=list(by)))
+
+
+def nested(values: pd.Series) -> tuple[float, float, float, int]:
+    """Mean over trainings and its t interval, of draws on seed: the wider of that over seeds' means and that over all draws.
+
+    Means of few trainings may lie nearer to each other by chance than their draws allow; of one training nothing is known.
+
+    Returns
+    -------
+    mean, low, high : float
+    runs : int
+        How many values the interval is over.
+    """
+    means = values.groupby(level="seed").mean()
+    found, every = intervals.over_runs(means.to_numpy()), intervals.over_runs(values.to_numpy())
+    more = every[0] - found[0]  # where seeds have different numbers of draws
+    wider = len(means) > 1 and every[2] - every[1] > found[2] - found[1]
+    return (found[0], every[1] - more, every[2] - more, every[3]) if wider else found

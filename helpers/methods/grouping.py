@@ -24,11 +24,9 @@ from helpers.heads import record, sites
 from helpers.heads.families import Site
 from helpers.heads.gates import check_computed_once
 from helpers.measures.reducers import evaluating
-from helpers.methods import parts
 from helpers.models import cross_entropy, inputs
 from helpers.study import StudyError
 
-__getattr__ = parts(__name__)  # grouping.runs, for callers of the old place
 MAPS = {"V": "value vectors", "A": "attention weights", "O": "head outputs"}  # feature maps, section 3.1
 FORMS = ("cosine", "class", "disagreement")  # equation 4B, equation 4A, Li et al. 2018
 ROUNDS = 100  # of K-means, at most

@@ -18,11 +18,9 @@ from torch import Tensor, nn
 
 from helpers.heads import gate, index, sites
 from helpers.heads.gates import check_computed_once
-from helpers.methods import parts
 from helpers.models import cross_entropy
 from helpers.study import StudyError
 
-__getattr__ = parts(__name__)  # l0.runs, for callers of the old place
 ALMOST_OPEN = 2.0  # log alpha at which a gate is open with 94 %, fully with 77 %
 HALF_OPEN = (-0.612, 0.612)  # log alpha of the public code: its default initialiser on 8 heads; expected gate about 0.5
 _EDGE = 1e-6  # keeps the noise away from 0 and 1, as in the public code

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
 from helpers import drawing
-from helpers.drawing import COLOURS, WIDTH, redrawable
-from helpers.reading import frames
+from helpers.drawing import COLOURS, WIDTH
 
-slider = frames  # pictures below a slider, for pages without a kernel
 _GONE = "white"
 
 
-@redrawable
 def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
@@ -75,7 +73,6 @@ def curve(
     return figure
 
 
-@redrawable
 def bars(
     table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tuple[str, str] = ("", ""), columns: int = 3,
     falling: bool = True,
@@ -108,7 +105,6 @@ def bars(
     return figure
 
 
-@redrawable
 def heat_map(
     table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = "", label: str = "", columns: int = 3,
     rising: bool = True, square: bool = False,
@@ -156,7 +152,6 @@ def heat_map(
     return figure
 
 
-@redrawable
 def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None = None, columns: int = 3):
     """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
 
@@ -188,4 +183,40 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None =
     names = dict.fromkeys(name for cell in table.functions for name in cell.split(", ") if name)
     colours = {name: COLOURS[name] for name in COLOURS if name in names}
     drawing.legend(figure, drawing.squares(colours | {"no function": "#C9C9C9"}))
+    return figure
+
+
+def correlations(
+    table: pd.DataFrame, row: str, column: str, value: str, limits: tuple[float, float] = (-1, 1), label: str = ""
+):
+    """Cells coloured by value, with their numbers: rows and columns in the order in which they come.
+
+    Cells whose interval holds zero are white, their numbers grey.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row a cell: row and column (names), value; low and high where there are intervals. What is not there stays empty.
+    limits : (low, high)
+        Values of the ends of the colours: blue, white, red.
+    label : str
+        Of the colours.
+    """
+    drawing.need(table, row, column, value, once=(row, column))
+    rows, columns = list(dict.fromkeys(table[row])), list(dict.fromkeys(table[column]))
+    unsure = (table.low <= 0) & (table.high >= 0) if "low" in table else pd.Series(False, table.index)
+    cells = table.pivot(index=row, columns=column, values=value).loc[rows, columns]
+    grey = table.assign(unsure=unsure).pivot(index=row, columns=column, values="unsure").loc[rows, columns].eq(True)
+    room = 0.058 * max(map(len, map(str, rows))) + 0.2
+    cell = min(0.55, (WIDTH - room) / len(columns))
+    high = 0.058 * max(map(len, map(str, columns)))
+    figure, axis = plt.subplots(figsize=(room + cell * len(columns), 0.3 * len(rows) + high + 0.6))
+    drawn = drawing.heat(axis, cells.mask(grey), None, "RdBu_r", limits)
+    for (down, across), number in np.ndenumerate(cells.to_numpy(float)):
+        if number == number:
+            ink = "#8A8A8A" if grey.iat[down, across] else drawing.ink(drawn.cmap(drawn.norm(number)))
+            axis.text(across, down, drawing.short(number), fontsize=7, ha="center", va="center", color=ink)
+    axis.set_xticks(range(len(columns)), columns, rotation=90)
+    axis.set_yticks(range(len(rows)), rows)
+    drawing.bar(figure, drawn, [axis], label or value, [*limits, sum(limits) / 2])
     return figure

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from helpers import drawing, papers
-from helpers.drawing import MODELS, WIDTH, redrawable
+from helpers.drawing import MODELS, WIDTH
 
 _PRINTED = ("#3A3A3A", "#9A9A9A")  # of models whose name begins with "paper"
 
 
-@redrawable
 def relations(table: pd.DataFrame):
     """For how many words the best head of each relation is right: a panel a direction, bars side by side (table 1, figure 4).
 
@@ -31,7 +30,6 @@ def relations(table: pd.DataFrame):
     return grouped(bars, "case", "accuracy", panel="direction", order=order, needed="needed", labels=("", "% of words right"))
 
 
-@redrawable
 def grouped(
     table: pd.DataFrame, x: str, y: str, series: str = "model", panel: str = "", labels: tuple[str, str] = ("", ""),
     order: Sequence[str] = (), needed: str = "", level: float | None = None, columns: int = 1,
@@ -88,7 +86,6 @@ def grouped(
     return figure
 
 
-@redrawable
 def looking(table: pd.DataFrame):
     """Where a head looks from one word of a sentence: a panel a sentence.
 

@@ -9,12 +9,11 @@ import pandas as pd
 import seaborn as sns
 
 from helpers import drawing
-from helpers.drawing import MODELS, WIDTH, left, redrawable
+from helpers.drawing import MODELS, WIDTH, left
 
 BINS = 40
 
 
-@redrawable
 def gates(samples: Mapping[float, Any]):
     """What is drawn of gates (figure 6): a histogram between 0 and 1, and stems for gates of exactly 0 and 1.
 
@@ -29,7 +28,6 @@ def gates(samples: Mapping[float, Any]):
     return figure
 
 
-@redrawable
 def gate_and_price(samples: Any, location: float, prices: pd.DataFrame):
     """One gate and its price: what is drawn of it, and its probability of being open among those of other locations.
 

@@ -9,10 +9,9 @@ import pandas as pd
 from matplotlib.patches import Rectangle
 
 from helpers import drawing
-from helpers.drawing import WIDTH, left, redrawable
+from helpers.drawing import WIDTH, left
 
 
-@redrawable
 def cosines(table: pd.DataFrame, panel: str = "title", columns: int = 3):
     """How alike the heads of one attention are, a panel a model: heads sorted by group, a black frame round each group.
 
@@ -42,7 +41,6 @@ def cosines(table: pd.DataFrame, panel: str = "title", columns: int = 3):
     return figure
 
 
-@redrawable
 def by_groups(table: pd.DataFrame, panel: str = "panel", series: str = "heads", label: str = "change in BLEU"):
     """What each number of groups changes (figure 3): a panel a method, each on a scale of its own, a line a number of heads.
 

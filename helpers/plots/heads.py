@@ -7,12 +7,11 @@ import pandas as pd
 from matplotlib.patches import Rectangle
 
 from helpers import drawing
-from helpers.drawing import COLOURS, WIDTH, redrawable
+from helpers.drawing import COLOURS, WIDTH
 
 PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confidence", "functions": "what heads do"}
 
 
-@redrawable
 def by_relevance(table: pd.DataFrame):
     """Relevance, confidence and functions of heads: a line of three panels a model, a row a layer, layer 1 at the bottom.
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from helpers import drawing
-from helpers.drawing import redrawable
 
 
-@redrawable
 def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
     level: float | None = 0.0, columns: int = 3, sharex: bool = True,

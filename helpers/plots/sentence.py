@@ -9,10 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from helpers import drawing
-from helpers.drawing import WIDTH, redrawable
+from helpers.drawing import WIDTH
 
 
-@redrawable
 def through_a_sentence(sentence: Mapping[str, Any], target: int):
     """Relevance of one predicted token: at source tokens, from the last layer down past its most relevant head, and of heads.
 

@@ -24,7 +24,6 @@ from helpers.measures import functions
 from helpers.measures.lrp import RULES
 from helpers.measures.matching import between_words
 from helpers.measures.table import MEASURES
-from helpers.methods import l0
 from helpers.models import inputs
 from helpers.runs import subjects, training
 from helpers.study import StudyError, layout
@@ -111,7 +110,7 @@ def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | No
         study.use(settings)
         subjects.names(settings, name)
         spec = subjects.spec(settings, name, seed)
-        swept = l0.runs.sweeps(settings, [name.partition("+")[0]], seed)
+        swept = pruning.runs.sweeps(settings, [name.partition("+")[0]], seed)
     except (StudyError, KeyError):  # a table of another kind of model, or of settings that are no more
         return None, None
     if not (corpora.recipe(spec["corpus"]).made() and training.trained(spec).made(weights=True)):
@@ -123,7 +122,7 @@ def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | No
 
 def _gated(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The runs with gates of a sweep that are in the store."""
-    return [run for run in pruning.l0_runs(sweep) if l0.runs.run(run).made()]
+    return [run for run in pruning.l0_runs(sweep) if pruning.runs.run(run).made()]
 
 
 # --- export ------------------------------------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ def export(
         equal to an earlier one is left out. "functions", optional: lists of names or of (function, label), or labels
         separated by semicolons.
     sweep : mapping, optional
-        `helpers.methods.l0.runs.sweep` from this model; of its runs those with gates that are in the store are read.
+        `helpers.experiments.pruning_runs.sweep` from this model; of its runs those with gates that are in the store are read.
     sentences : int
         Dev sentences whose attention is shown.
 
@@ -201,7 +200,7 @@ def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _title(name: str) -> tuple[str, str]:
     """What a measure is called, and what it is."""
-    name = l0.runs.called(name)
+    name = pruning.runs.called(name)
     rule, _, way = name.rpartition(" ")
     if rule in RULES and way == "step":
         return f"{MEASURES[rule].title}, each token", "as the paper divides, at each target token: ill-conditioned"
@@ -240,7 +239,7 @@ def _gates(runs: Sequence[Mapping[str, Any]], heads: Sequence[tuple]) -> dict[st
 
 
 def _kept(run: Mapping[str, Any]) -> list[Sequence[int]]:
-    return [left for (kind, _), left in l0.runs.retained(run).items() if kind in run["kinds"]]
+    return [left for (kind, _), left in pruning.runs.retained(run).items() if kind in run["kinds"]]
 
 
 # --- attention ---------------------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from typing import Any
 
 from helpers import plan, study
 from helpers.experiments import functions, pruning, relevance
-from helpers.methods import l0
 from helpers.publish import archives
 from helpers.runs import outputs, subjects, training
 from helpers.study import Need, Recipe, StudyError, published, store
@@ -37,7 +36,7 @@ def by_value(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> di
     models = [training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names]
     first = [outputs.recipe(made, settings["beam"]) for made in models]
     first += [*relevance.recipes(settings, models), *functions.recipes(settings, models)]
-    sweeps = [sweep for sweep in l0.runs.sweeps(settings, names, seed) if list(sweep["kinds"]) == ["encoder"]]
+    sweeps = [sweep for sweep in pruning.runs.sweeps(settings, names, seed) if list(sweep["kinds"]) == ["encoder"]]
     first += [recipe for sweep in sweeps for recipe in pruning.recipes(sweep)]
     needs = [*(Need(made, True) for made in models), *map(Need, first)]
     return plan.closure([*needs, *(need for every in plan.goals(settings, names, seed).values() for need in every)])

@@ -185,7 +185,7 @@ class Task(Block):
 
 
 class GroupedTask(Task):
-    """A task of grouped heads; both stages together take its steps. Counts are checked by helpers.methods.grouping.runs."""
+    """A task of grouped heads; both stages together take its steps. Counts are checked by helpers.experiments.grouping_runs."""
 
     groups: int = Field(default=2, description="Groups that the heads of a layer are put into; as many heads stay.")
     votes: int = Field(default=0, description="Batches that vote for the heads that stay; 0 for an epoch.")

@@ -15,18 +15,6 @@ def mean(tasks: Tasks) -> float:
     return sum(sum(runs) / len(runs) for runs in tasks) / len(tasks)
 
 
-def improvement(one: Tasks, other: Tasks) -> float:
-    """Mean over tasks of the share of pairs in which the first side is higher, ties half."""
-    total = 0.0
-    for ours, theirs in zip(one, other, strict=True):
-        won = 0.0
-        for run in ours:
-            for rival in theirs:
-                won += 1.0 if run > rival else 0.5 if run == rival else 0.0
-        total += won / (len(ours) * len(theirs))
-    return total / len(one)
-
-
 def t_interval(tasks: Tasks, quantile: Callable[[float], float]) -> tuple[float, float]:
     """Ends of Welch's interval of the mean of task means; `quantile` gives Student's t for degrees of freedom."""
     variance, below = 0.0, 0.0
@@ -38,18 +26,6 @@ def t_interval(tasks: Tasks, quantile: Callable[[float], float]) -> tuple[float,
         below += part**2 / (len(runs) - 1)
     half = quantile(variance**2 / below) * math.sqrt(variance)
     return mean(tasks) - half, mean(tasks) + half
-
-
-def at(x: Sequence[float], y: Sequence[float], where: float) -> float:
-    """A run's value between the two measured points beside it, nan outside all of them."""
-    points = sorted((a, b) for a, b in zip(x, y, strict=True) if not (math.isnan(a) or math.isnan(b)))
-    for a, b in points:
-        if a == where:
-            return b
-    for (left, low), (right, high) in itertools.pairwise(points):
-        if left < where < right:
-            return low + (high - low) * (where - left) / (right - left)
-    return math.nan
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -108,14 +108,6 @@ def test_heads_in_common_count():
         correlation(truth, measure, kinds="decoder")
 
 
-def test_columns_that_do_not_vary():
-    index = table([3, 3])
-    found = correlation(noise(index, 1), noise(index, 2) * 0)
-    assert math.isnan(found["rho"]) and math.isnan(found["low"]) and found["heads"] == 6
-    alone = correlation(noise(table([1, 1]), 1), noise(table([1, 1]), 2), within_layer=True)
-    assert math.isnan(alone["rho"]) and alone["heads"] == 0
-
-
 def roles(index, places):
     return pd.Series([ROLE if i in places else [] for i in range(len(index))], index)
 
@@ -143,11 +135,3 @@ def test_shuffled_functions_give_the_exact_chance():
     exact = [(a + b) / 2 - (8 - a - b) / 6 for a in values[0] for b in values[1]]
     assert found["null_low"] == pytest.approx(min(exact)) and found["null_high"] == pytest.approx(max(exact))
     assert follows_function({"a": relevance}, {"a": functions}, draws=1)["p"] in (0.5, 1)  # never 0
-
-
-def test_no_head_has_a_function():
-    index = table([3, 3])
-    found = follows_function({"a": noise(index, 1)}, {"a": roles(index, set())})
-    assert all(math.isnan(found[name]) for name in ("difference", "low", "high", "null_low", "null_high", "p"))
-    everyone = follows_function({"a": noise(index, 1)}, {"a": roles(index, range(6))})
-    assert math.isnan(everyone["difference"]) and everyone["left_out"] == 6

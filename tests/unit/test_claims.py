@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from scipy.stats import norm, ttest_1samp
 
 from helpers import claims, study
-from helpers.methods.contest.tables import over_models
+from helpers.experiments.comparison import over_models
 from helpers.study import StudyError
 
 HEAD = (

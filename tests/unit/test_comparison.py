@@ -10,9 +10,9 @@ import torch
 from helpers import heads, measures, study
 from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
-from helpers.experiments import pruning
-from helpers.methods import contest, grouping, l0
-from helpers.methods.contest.runs import CLOSES, SURVIVAL, l1_gates, voted
+from helpers.experiments import comparison, pruning
+from helpers.methods import contest, grouping
+from helpers.methods.contest.runs import SURVIVAL, l1_gates, voted
 from helpers.runs import outputs, subjects, training
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -73,50 +73,27 @@ def test_the_first_seed_is_the_same_however_many_there_are():
     assert [place for place in some if place[2] == SEED] == list(one)
 
 
-def test_keys_of_head_tables_change_with_what_they_depend_on():
-    def table(**changes):
-        return table_of(job_of({name.replace("_", "."): value for name, value in changes.items()})).key
-
-    plain = table()
-    assert table(comparison_criteria=["cp"], comparison_matched=3, comparison_dialogues=2, pruning_steps=9) == plain
-    changed = [table(comparison_votes=300), table(relevance=5), table(comparison_l1_steps=7), table(training_steps=151)]
-    assert len({plain, *changed}) == 5
-
-
 def test_head_table_of_a_swept_model(job, subject):
-    table, halves, seconds = contest.runs.tables(job)
+    table, seconds = contest.runs.tables(job)
+    halves = pd.read_csv(table_of(job).results / "halves.csv", index_col=["half", "kind", "layer", "head"])
     assert table.index.equals(heads.index(subject.model))
     few = list(subject.batches(2048, 4))
     text = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
     names = {*contest.runs.STORED, *contest.runs.FIRST} - {measures.table.GROUP}  # no head shares its keys here
     wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=names, **text)
     assert names - {"votes", "L1 gates", "probing"} <= set(wanted) and not table[contest.runs.ESTIMATES[0]].isna().any()
-    assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL, CLOSES])
+    assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL])
     pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
     assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
     pd.testing.assert_series_equal(table.votes, voted(subject.model, subject.batches(400)), rtol=1e-6)
     for half in (0, 1):
         part = subject.encoded
         part = tokens.Encoded(*([side[row] for row in (half, half + 2)] for side in (part.source, part.target, part.words)))
-        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048), names=names)
+        alone = measures.head_table(subject.model, tokens.Batches(part, subject.source.pad, 2048), names=contest.runs.STORED)
         alone = measures.table.numeric(alone)
         pd.testing.assert_frame_equal(halves.loc[half][list(alone)], alone, rtol=1e-6)
-    bare, *_ = contest.runs.tables({**job, "first_order": False})
+    bare, _ = contest.runs.tables({**job, "first_order": False})
     assert set(table) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
-
-
-def test_a_gate_that_opens_again_closes_at_the_higher_price(tmp_path, monkeypatch):
-    """Closed at every price above, not only at one below."""
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    values = {0.1: [-5, -5, 5, -5, 5], 0.2: [-5, 5, 5, -5, 5], 0.3: [-5, -5, -5, -5, 5]}
-    sweep = job_of({"pruning.penalties": list(values), "pruning.compared": []})["sweep"]
-    columns = pd.MultiIndex.from_tuples([("encoder", 0, head) for head in range(5)], names=["kind", "layer", "head"])
-    for price, last in values.items():
-        trace = pd.DataFrame([[5.0] * 5, last], columns=columns)
-        build = lambda spec, place, trace=trace: trace.to_csv(place.results / "trace.csv")  # noqa: E731
-        study.make(l0.runs.run(sweep["runs"][f"L0 {price}"]), build=build)
-    found = contest.runs.closes_at(sweep)
-    assert found.to_dict() == dict(zip(columns, [0.1, 0.3, 0.3, 0.1, np.inf], strict=True)) and found.name == CLOSES
 
 
 def test_votes_are_shares_of_batches():
@@ -182,12 +159,12 @@ def test_removed_at_once(job, subject):
     whole = training.dev_loss(subject.model, dev)
     for by in ("votes", "RelP, cp"):
         rows, worth = found[found.criterion == by], table[by].sort_values(kind="stable")
-        assert set(rows["heads"]) == {len(encoder_heads(l0.runs.retained(run))) for run in pruning.l0_runs(job["sweep"])}
+        assert set(rows["heads"]) == {len(encoder_heads(pruning.runs.retained(run))) for run in pruning.l0_runs(job["sweep"])}
         row = rows.iloc[-1]
         with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
             assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
     with pytest.raises(StudyError, match="luck"):
-        l0.runs.column(table_of(job), ENCODER, "luck")
+        pruning.runs.column(table_of(job), ENCODER, "luck")
 
 
 def test_a_run_that_is_cut_by_a_column(job, subject):
@@ -195,7 +172,7 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
     encoder = heads.index(subject.model, ENCODER)
     columns = {
         "some": pd.Series([2.0, np.nan, 3, 4, 5, 6, np.nan, 1], encoder),
-        "drawn": l0.runs.drawn(job["sweep"]["start"], encoder, 0),
+        "drawn": pruning.runs.drawn(job["sweep"]["start"], encoder, 0),
     }
     table = pd.DataFrame(columns).reindex(heads.index(subject.model))
     own = {**job, "few": "by hand", "criteria": list(columns)}
@@ -207,24 +184,23 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
 
     study.make(table_of(own), build=put)
     runs = contest.runs.contest(own)
-    gone = encoder_heads(heads.kept(subject.model)) - encoder_heads(l0.runs.retained(runs[f"some {PRICE:g}"]))
+    gone = encoder_heads(heads.kept(subject.model)) - encoder_heads(pruning.runs.retained(runs[f"some {PRICE:g}"]))
     assert 0 < len(gone) < 8 and gone == {("encoder", *divmod(n, 4)) for n in (1, 6, 7, 0, 2, 3, 4, 5)[: len(gone)]}
-    mine, other = l0.runs.run(runs[f"drawn {PRICE:g}"]), l0.runs.run(job["sweep"]["runs"][f"random {PRICE:g}"])
+    mine, other = pruning.runs.run(runs[f"drawn {PRICE:g}"]), pruning.runs.run(job["sweep"]["runs"][f"random {PRICE:g}"])
     for name in ("losses.json", "heads.json"):
         assert (mine.results / name).read_bytes() == (other.results / name).read_bytes()
     assert (mine.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
 
 
 def test_trained_on(job, subject):
-    found = contest.tables.trained_on(job, subject, 50)
-    quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50, l0.runs.METHODS))
+    found = comparison.trained_on(job, subject, 50)
+    quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50, pruning.runs.METHODS))
     assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "gradual", "random", "random", "votes", "syntactic"]
     row, wanted = found[found.criterion == "gradual"].iloc[0], quality.loc["gradual 0.03", "test"]
     assert (row.bleu, row.change, row.low, row.high) == (wanted.bleu, wanted.change, wanted.change_low, wanted.change_high)
     np.testing.assert_allclose(found.change, found.bleu - quality.bleu["control", "test"], atol=1e-9)
     for row, run in zip(found.iloc[5:].itertuples(), contest.runs.contest(job).values(), strict=True):
-        hypotheses, pairs = outputs.read(l0.runs.run(run), "test", 1), subject.pairs("test")
+        hypotheses, pairs = outputs.read(pruning.runs.run(run), "test", 1), subject.pairs("test")
         assert row.bleu == pytest.approx(scoring.bleu(hypotheses, [pair.target for pair in pairs], 1)["bleu"])
-    empty = contest.tables.trained_on(job_of({"pruning.compared": []}), subject, 50)
-    assert empty.empty and list(empty) == [name for name in found if not name.startswith("layer ")]
+    assert comparison.contest([job_of({"pruning.compared": []})], "spacy", 50).empty
     assert found.filter(like="layer ").sum(axis=1).tolist() == found["heads"].tolist()

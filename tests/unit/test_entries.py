@@ -1,17 +1,15 @@
-"""The open contest: a stranger's measure, as docs/add.md enters it, in the tables and figures of notebook 06."""
+"""The open contest: a stranger's measure, as docs/add.md enters it, in the tables of notebook 06."""
 
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from helpers import heads, measures, study
-from helpers.measures import removal
 from helpers.measures import table as table_module
-from helpers.measures.table import TRUTH, compared, head_table
+from helpers.measures.table import TRUTH, head_table
 from helpers.methods import contest
-from helpers.methods.contest import figures, runs, tables
+from helpers.methods.contest import runs
 from helpers.study import StudyError
 from tests.unit.tiny_models import tiny_batch, tiny_model
 
@@ -43,42 +41,17 @@ def test_a_function_of_twenty_lines_and_a_row_are_a_column_of_any_model(files):
         assert not any(module._forward_pre_hooks for module in model.modules())
 
 
-def test_an_entry_is_in_every_table_and_figure(files):
-    names = contest.enter(str(files / "mine.toml"))
-    found, halves, seconds = {}, {}, {}
-    for seed in (1, 2):
-        model, parts = tiny_model("opt", seed), [[tiny_batch("opt", 5 * seed + half)] for half in (0, 1)]
-        table = head_table(model, parts[0], names=[*SHOWN, *names])
-        found["model", seed], seconds["model", seed] = table, table.attrs["seconds"] | {"gradient, example": 1.0}
-        own = {half: head_table(model, part, names=[*SHOWN, *names]) for half, part in enumerate(parts)}
-        halves["model", seed] = pd.concat(own, names=["half"])
-    agreement, predictors = tables.agreement(found), tables.predictors(found, seconds)
-    shared, reliable = tables.same_and_other_sentences(halves), tables.reliability(halves)
-    assert "last word" in {*agreement.one, *agreement.other} and "last word" in compared(found["model", 1])
-    for table in (predictors, shared, reliable):
-        assert "last word" in set(table.measure)
-    assert predictors.set_index("measure").cost["last word"].gt(0).all()
-    drawn = [figures.agreement_matrix({"decoder": agreement.drop(columns="kind")}), figures.stability(reliable),
-             figures.predictors(predictors[predictors["heads"] == "within layers"].drop(columns="heads"))]  # fmt: skip
-    for figure in drawn:
-        figure.canvas.draw()
-        assert any("last word" in text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))
-    ways = removal.by_columns([("last word", 0, found["model", 1]["last word"])], [6])
-    (row,) = removal.at_once(tiny_model("opt"), ways, lambda left: {"kept": len(heads.index(left))})
-    assert row == {"criterion": "last word", "draw": 0, "heads": 6, "kept": 6}
-
-
 def test_entries_join_what_is_stored_of_a_job(files, monkeypatch):
-    """The stored table as it is, beside it a column measured now; heads removed at once by that column alone."""
+    """The stored table as it is, beside it a column measured now; not where the model would have to be trained first."""
     names, model = contest.enter(files / "mine.toml"), tiny_model("marian")
     batch = {name: part for name, part in tiny_batch("marian").items() if name != "decoder_attention_mask"}
     stored = head_table(model, [batch], names=["confidence"])
-    both = pd.concat({0: stored, 1: stored}, names=["half"])
-    monkeypatch.setattr(runs, "measured", lambda *d: (stored, both, {"confidence": 1}))
+    monkeypatch.setattr(runs, "measured", lambda *d: (stored, {"confidence": 1}))
     monkeypatch.setattr(runs, "_summarizer", lambda d: (model, [batch], [batch], [[batch], [batch]], {}))
-    table, halves, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
-    assert list(table) == ["confidence", "last word"] == list(halves) and table.confidence.equals(stored.confidence)
-    assert halves.loc[0, "last word"].equals(table["last word"]) and set(seconds) == {"confidence", "last word"}
+    for there, columns in ((True, ["confidence", "last word"]), (False, ["confidence"])):
+        monkeypatch.setattr(runs, "_at_hand", lambda job, there=there: there)
+        table, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
+        assert list(table) == columns == list(seconds) and table.confidence.equals(stored.confidence)
 
 
 BAD = {

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from helpers import measures
 from helpers.heads import gate, index
@@ -11,7 +10,6 @@ from helpers.measures import functions
 from helpers.measures.lrp import explain, relp
 from helpers.measures.table import GROUP, groups, head_table
 from helpers.measures.worth import importance, mean_loss, patching, prepared, slopes
-from helpers.study import StudyError
 from tests.reference import frozen, today
 from tests.reference import importance as slow
 from tests.reference import relevance as slow_relevance
@@ -58,15 +56,6 @@ def test_relevance_is_its_slow_twins(family, rule):
 
 
 @rules
-@pytest.mark.parametrize("family", ["marian", "mbart", "opt"])
-def test_twins_agree(family, rule):
-    model, batch = tiny_model(family).double(), tiny_batch(family)
-    wanted = [one.heads for row in range(3) for one in slow_relevance.explain(model, batch, row, rule)]
-    for one, other in zip(frozen.relevance(model, [batch], rule)[1], wanted, strict=True):
-        same(pd.Series(one), other)
-
-
-@rules
 @pytest.mark.parametrize("family", ["marian", "t5"])
 def test_differentiation_knows_added_biases_and_positions(family, rule, monkeypatch):
     """Of logits, of positions in scores, and gated feed-forwards as T5 has them: the graph of families that replay serves."""
@@ -100,24 +89,6 @@ def test_slopes_are_those_of_the_loss_and_what_importance_and_patching_sum(famil
     found, tokens = slopes(model, batches), sum(int((wanted != -100).sum()) for _, wanted in prepared(model, batches))
     same(found.abs().mean(), importance(model, batches, norm=None).to_dict())
     same(-found.sum() / tokens, patching(model, batches).to_dict())
-
-
-def test_estimates_that_cannot_be_are_refused():
-    model, batch = tiny_model("llama"), tiny_batch("llama")
-    with pytest.raises(StudyError, match="'alpha_beta'"):
-        relp(model, [batch], "alpha_beta")
-    with pytest.raises(StudyError, match="float32"):
-        relp(tiny_model("llama").bfloat16(), [batch])
-    for measure in (patching, relp):
-        with pytest.raises(StudyError, match="no target tokens"):
-            measure(model, [])
-    with pytest.raises(StudyError, match="no batches"):
-        functions.output_norm(model, [])
-    broken = tiny_model("llama")
-    broken.model.layers[0].self_attn.o_proj.weight.data[0] = torch.nan
-    for measure in (patching, relp, functions.output_norm):
-        with pytest.raises(StudyError, match="no number"):
-            measure(broken, [batch])
 
 
 @pytest.mark.parametrize("family", [*TODAY, "gpt2"])

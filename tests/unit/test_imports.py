@@ -11,7 +11,7 @@ import pytest
 from helpers import study
 
 ROOMS = (  # each imports those before it; methods and experiments are one level until their runs are one room
-    ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("reading",), ("heads",), ("pretrained",), ("models",),
+    ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("heads",), ("pretrained",), ("models",),
     ("world",), ("corpora",), ("scores",), ("claims",), ("runs",), ("plots",), ("measures",), ("methods", "experiments"),
     ("plan",), ("publish",),
 )  # fmt: skip

@@ -11,7 +11,6 @@ from tests.reference import intervals as slow
 
 NAN = np.nan
 RAGGED = np.array([[1.0, 20.0, 3.5], [2.5, NAN, 3.0], [4.0, 23.0, NAN], [NAN, 28.0, NAN]])
-OTHER = np.array([[2.5, 21.0, 3.25], [0.5, 26.0, NAN], [NAN, 19.0, 3.75]])
 
 
 def listed(scores):
@@ -31,55 +30,9 @@ def test_t_intervals():
     assert found[0] == 2 and np.isnan(found[1:3]).all()
 
 
-def test_runs_are_paired_by_row():
-    rng = np.random.default_rng(3)
-    seeds = rng.normal(0, 10, (6, 2))
-    one, other = seeds + 1 + rng.normal(0, 0.1, (6, 2)), seeds.copy()
-    one[5, 1] = other[0, 0] = NAN
-    difference, low, high, runs = intervals.paired(one, other)
-    pairs = listed(one - other)
-    assert runs == 10 and [len(task) for task in pairs] == [5, 5]
-    assert difference == pytest.approx(slow.mean(pairs))
-    assert (low, high) == pytest.approx(slow.t_interval(pairs, lambda freedom: stats.t.ppf(0.975, freedom)))
-    assert high - low < 0.3  # seeds cancel
-
-
-def test_improvement_is_mann_whitneys_u_with_ties():
-    value = intervals.improvement(RAGGED, OTHER)
-    assert value == pytest.approx(slow.improvement(listed(RAGGED), listed(OTHER)))
-    assert intervals.improvement(OTHER, RAGGED) == pytest.approx(1 - value)
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(0, 6, 12), rng.integers(0, 5, 9)
-    assert intervals.improvement(one, other) == pytest.approx(stats.mannwhitneyu(one, other).statistic / (12 * 9))
-
-
-def test_a_curve_is_an_interval_at_each_point():
-    scores = np.random.default_rng(0).normal(size=(6, 2, 4))
-    scores[:, 1, 3] = NAN  # a task ends before the last point
-    scores[:3, 0, 1] = NAN
-    found = intervals.curve(scores, [8, 4, 2, 1]).set_index("point")
-    for place, point in enumerate([8, 4, 2]):
-        assert tuple(found.loc[point]) == intervals.over_runs(scores[:, :, place])[:3]
-    assert found.loc[1].isna().all()
-
-
-def test_runs_meet_on_a_grid():
-    x = np.array([[24, 16, 8, 0], [24.0, NAN, 4, 12], [5, NAN, NAN, NAN], [NAN] * 4])
-    y = np.array([[1.0, 2, 4, 8], [0, 7, 20, 10], [3, 1, 1, 1], [1, 1, 1, 1]])
-    grid = [0, 4, 5, 12, 20, 24, 30]
-    found = intervals.at(x, y, grid)
-    np.testing.assert_allclose(found, [[slow.at(*run, where) for where in grid] for run in zip(x, y, strict=True)])
-    assert np.isnan(found[:, -1]).all() and np.isnan(found[1, 0]) and found[2, 2] == 3
-    shared = intervals.at(x[0], y.reshape(2, 2, 4), grid)  # [runs, tasks, points] at the same x
-    np.testing.assert_array_equal(shared[0, 0], found[0])
-
-
 @pytest.mark.parametrize("call, said", [
     (lambda: intervals.over_runs([]), "no runs"), (lambda: intervals.over_runs([[1.0, NAN], [2.0, NAN]]), "Task 1"),
-    (lambda: intervals.over_runs([1.0], level=95), "95"), (lambda: intervals.improvement(RAGGED, RAGGED[:, :2]), "3 and 2"),
-    (lambda: intervals.paired(RAGGED, RAGGED[:2]), r"\(2, 3\)"),
-    (lambda: intervals.curve(np.ones((2, 1, 3)), [1, 2]), "2 points"),
-    (lambda: intervals.at([1, 2, 1], [1, 2, 3], [1]), "two values"), (lambda: intervals.p_value(1, 0, 2, trainings=1), "two"),
+    (lambda: intervals.over_runs([1.0], level=95), "95"), (lambda: intervals.p_value(1, 0, 2, trainings=1), "two"),
     (lambda: intervals.holm([1.2]), "between"),
 ])  # fmt: skip
 def test_refusals(call, said):

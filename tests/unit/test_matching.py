@@ -3,7 +3,6 @@
 import dataclasses
 from copy import deepcopy
 from functools import cache
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,10 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures
+from helpers import heads
 from helpers.corpora import Pair, tokens
-from helpers.measures.matching import carried, fingerprints, match, matched
+from helpers.measures.matching import fingerprints, match, matched
 from helpers.runs.subjects import Subject
-from helpers.study import StudyError
 from tests.reference import matching as slow
 from tests.unit.tiny_models import tiny_model
 
@@ -95,43 +93,3 @@ def test_several_trainings_are_matched_beside_chance(both):
     random = match(both[0], fingerprints(subject(), PAIRS, subject().untrained()))
     pd.testing.assert_series_equal(found.chance, random.cosine, check_names=False)
     assert 0 < found.chance.mean() < 0.6
-
-
-def test_columns_are_carried_to_the_heads_that_they_are_of(both):
-    prints, mixed, whole, model, _ = both
-    one = subject()
-    batches = list(tokens.Batches(tokens.encode(PAIRS, one.source, one.target), one.source.pad))
-    mine, theirs = measures.confidence(whole, batches), measures.confidence(model, batches)
-    assert not np.allclose(mine, theirs, atol=1e-3)
-    brought = carried(theirs, match(prints, mixed))
-    assert set(brought.index) == set(mine.index)
-    np.testing.assert_allclose(brought, mine[brought.index], atol=1e-5)
-    few = carried(theirs.drop("cross", level="kind"), match(prints, mixed))
-    cross = few.index.isin(["cross"], level="kind")
-    assert few[cross].isna().all() and few[~cross].equals(brought[~cross])
-
-
-def test_the_best_assignment_of_all():
-    """Tried out one by one; greedy choice would take another."""
-    rng = np.random.default_rng(4)
-    one, other = ({("encoder", 0): rng.random((4, 6))} for _ in range(2))
-    found = match(one, other)
-    a, b = (prints["encoder", 0] - prints["encoder", 0].mean(0) for prints in (one, other))
-    cosines = (a @ b.T) / np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
-    best = max(permutations(range(4)), key=lambda order: cosines[range(4), order].sum())
-    assert found.other.tolist() == list(best)
-    np.testing.assert_allclose(found.cosine, cosines[range(4), best])
-    np.testing.assert_allclose(found.average, cosines.mean(1))
-
-
-def test_models_of_other_shapes_and_other_sentences(both):
-    prints = both[0]
-    fewer = {place: part[:3] for place, part in prints.items()}
-    shallow = {place: part for place, part in prints.items() if place[1] == 0}
-    for other in (fewer, shallow, fingerprints(subject(), PAIRS[:2])):
-        for pair in ((prints, other), (other, prints)):
-            with pytest.raises(StudyError, match="one shape"):
-                match(*pair)
-    for pairs, said in (([], "at least one"), ([Pair("the " * 70, "der", ("the",) * 70)], "the model's 64")):
-        with pytest.raises(StudyError, match=said):
-            fingerprints(subject(), pairs)

@@ -173,14 +173,3 @@ def test_no_folder_of_the_code_is_hidden_from_git_and_the_linter():
     names = [str(folder.relative_to(ROOT) / "new.py") for folder in sorted(folders)]
     done = subprocess.run(["git", "-C", str(ROOT), "check-ignore", "--no-index", *names], capture_output=True, text=True)
     assert done.stdout == ""
-
-
-def test_the_answer_and_the_end_of_notebook_06_advise_one_measure():
-    """They draw on other tables, whose prices once turned the one and not the other."""
-    notebook = nbformat.read(ROOT / "notebooks" / "06_do_measures_agree.ipynb", as_version=4)
-    shown = [
-        out["data"].get("text/markdown", "") for cell in notebook.cells for out in cell.get("outputs", []) if "data" in out
-    ]
-    answers = [found[1] for text in shown if (found := re.search(r"\*\*To prune an encoder, rank by (.+?)\.\*\*", text))]
-    ends = [found[1] for text in shown if (found := re.search(r"\*\*To prune\*\*, rank .+? by \*(.+?)\*", text))]
-    assert len(answers) == 1 and answers == ends

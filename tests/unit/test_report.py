@@ -14,7 +14,6 @@ from bs4 import BeautifulSoup
 from helpers import study
 from helpers.corpora import tokens
 from helpers.experiments import pruning
-from helpers.methods import l0
 from helpers.models import inputs
 from helpers.publish import explorer, report
 from helpers.study import StudyError
@@ -160,7 +159,9 @@ def test_gates_are_those_of_the_runs(tiny):
     _, _, table, sweep, found = tiny
     gated, prices = pruning.l0_runs(sweep), found["gates"]["prices"]
     assert [price["penalty"] for price in prices] == [0.0, 1.0]
-    assert prices[0]["kept"] == sum(len(left) for (kind, _), left in l0.runs.retained(gated[0]).items() if kind == "encoder")
+    assert prices[0]["kept"] == sum(
+        len(left) for (kind, _), left in pruning.runs.retained(gated[0]).items() if kind == "encoder"
+    )
     for run, price in zip(gated, prices, strict=True):
         closed = pruning.closing(run)
         for i, address in enumerate(table.index):

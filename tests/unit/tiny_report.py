@@ -7,7 +7,6 @@ import pandas as pd
 
 from helpers import measures, study
 from helpers.experiments import pruning
-from helpers.methods import l0
 from helpers.runs import subjects
 
 NAME, ABSENT = "ru-subtitles", "de-news"
@@ -21,9 +20,9 @@ def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
     """A tiny model, its head table and its sweep; `folder` holds the table twice, and one of a model that nobody trained."""
     settings = study.settings("tiny", CHANGED)
     subject = subjects.of_name(settings, NAME, 1)
-    sweep = l0.runs.sweep(settings, NAME, subject.run.spec, ("encoder",), 1)
+    sweep = pruning.runs.sweep(settings, NAME, subject.run.spec, ("encoder",), 1)
     for run in pruning.l0_runs(sweep):
-        study.make(l0.runs.run(run))
+        study.make(pruning.runs.run(run))
     table = measures.confidence(subject.model, subject.batches()).to_frame()
     table = table.join(
         measures.importance(subject.model, subject.batches(), per="example", norm=None).rename("gradient, example")

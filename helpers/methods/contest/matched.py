@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from helpers import heads, study
+from helpers.experiments import pruning
 from helpers.measures import removal
 from helpers.measures.analysis import Analysis
-from helpers.methods import l0
 from helpers.runs import outputs, subjects, training
 
 CRITERIA = ("gradient, example", "L0", "leave-one-out")
@@ -19,21 +19,21 @@ Row = dict[str, Any]
 
 
 def rows(sweep: Mapping[str, Any]) -> list[Row]:
-    """The choices of a sweep (`helpers.methods.l0.runs.sweep`) of encoder heads, each with its random heads.
+    """The choices of a sweep (`helpers.experiments.pruning_runs.sweep`) of encoder heads, each with its random heads.
 
     Returns
     -------
     list of dict
         criterion, penalty, draw (0 is the choice itself, random heads count from 1), seed and spec.
     """
-    found: list[Row] = []
+    choices: list[Row] = []
     for price in sweep["settings"]["pruning"]["compared"]:
         for criterion in CRITERIA:
             like = sweep["runs"][f"{criterion} {price:g}"]
             drawn = [{**like, "method": {"name": "matched", "like": like, "draw": draw}} for draw in range(DRAWS)]
-            named = {"criterion": criterion, "penalty": price, "seed": sweep["seed"]}
-            found += [{**named, "draw": draw, "spec": spec} for draw, spec in enumerate([like, *drawn])]
-    return found
+            labels = {"criterion": criterion, "penalty": price, "seed": sweep["seed"]}
+            choices += [{**labels, "draw": draw, "spec": spec} for draw, spec in enumerate([like, *drawn])]
+    return choices
 
 
 def _measure(subject: subjects.Subject, beam: int) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
     """The recipe of dev losses without further training: criterion, draw (as in `rows`), dev_loss."""
     out = {}
     for row in (row for row in rows(sweep) if not row["draw"]):
-        kept = l0.runs.retained(row["spec"])
+        kept = pruning.runs.retained(row["spec"])
         every = {place: range(sweep["start"]["model"]["heads"]) for place in kept if place[0] == "encoder"}
         out[row["criterion"]] = [[*place, head] for place in every for head in every[place] if head not in kept[place]]
     made = training.trained(sweep["start"], sweep["name"])
@@ -80,7 +80,7 @@ def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
 def recipe(sweep: Mapping[str, Any], row: Row) -> study.Recipe:
     """What is read of a row: what a choice put out, which other tables read too; of random heads the scores alone."""
     label = f"{sweep['name']}, seed {row['seed']}: like {row['criterion']}, draw {row['draw']}"
-    made, beam = l0.runs.run(row["spec"], label), _beam(sweep)
+    made, beam = pruning.runs.run(row["spec"], label), _beam(sweep)
     return SCORE.recipe(made, beam=beam) if row["draw"] else outputs.recipe(made, beam)
 
 
@@ -92,13 +92,13 @@ def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
 
 def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """What is made already: criterion, penalty, draw, seed, dev_loss, test set, BLEU, and in layers the heads left in each."""
-    found = []
+    parts = []
     for sweep in sweeps:
         for row in rows(sweep):
-            made, run = recipe(sweep, row), l0.runs.run(row["spec"])
+            made, run = recipe(sweep, row), pruning.runs.run(row["spec"])
             if not made.made():
                 continue
-            kept = l0.runs.retained(row["spec"])
+            kept = pruning.runs.retained(row["spec"])
             left = {f"layer {at + 1}": len(stay) for (kind, at), stay in kept.items() if kind == "encoder"}
             if row["draw"]:
                 scored = SCORE.read(run, beam=_beam(sweep))
@@ -107,9 +107,9 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
                 written = {split: outputs.read(run, split, _beam(sweep)) for split in subject.tests}
                 scored = {"dev_loss": _dev_loss(run), **_bleu(subject, written)}
             loss = scored.pop("dev_loss")
-            named = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
-            found += [{**named, "test set": split, "BLEU": value, **left} for split, value in scored.items()]
-    return pd.DataFrame(found)
+            labels = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
+            parts += [{**labels, "test set": split, "BLEU": value, **left} for split, value in scored.items()]
+    return pd.DataFrame(parts)
 
 
 def _beam(sweep: Mapping[str, Any]) -> int:

@@ -18,6 +18,7 @@ import torch
 from helpers import corpora, heads, measures, study
 from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
+from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import lrp, removal
@@ -29,7 +30,7 @@ from helpers.study import StudyError
 
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
 DECODER = "decoder of today"  # and of the one that continues texts
-SURVIVAL, CLOSES = "kept by L0", "closes at"
+SURVIVAL = "kept by L0"
 GROUPS = 2  # a layer, in which heads vote
 STORED = (  # measures in version 1 of the kind "head table": others would be other numbers under its keys
     "alpha_beta", "attnlrp", "cp", "gradient, example", "gradient, example, by layer", "gradient, token",
@@ -61,8 +62,8 @@ def jobs(
     Returns
     -------
     list of dict
-        name, seed, first_order, and "sweep" (`helpers.methods.l0.runs.sweep`), "run" (a run of
-        `helpers.methods.coreference.runs`), "decoder" (one of `helpers.methods.grouping.runs`) or "text", with the settings
+        name, seed, first_order, and "sweep" (`helpers.experiments.pruning_runs.sweep`), "run" (a run of
+        `helpers.methods.coreference.runs`), "decoder" (one of `helpers.experiments.grouping_runs`) or "text", with the settings
         that its table depends on; of the last two "removed", those of heads removed at once.
 
     Raises
@@ -70,27 +71,30 @@ def jobs(
     StudyError
         If there is a text without a checkpoint, or it is no file.
     """
-    chosen, found = settings["comparison"], []
+    chosen, models = settings["comparison"], []
     removed = {name: settings["pruning"][name] for name in ("dev", "draws")} | {"kinds": ["decoder"], "left": LEFT}
     if text:
         described = {"few": settings["relevance"], "text": _stranger(checkpoint, text, seed), "removed": removed}
         return [{"name": Path(checkpoint).name, "seed": seed, "first_order": True, **described}]
-    for sweep in [*l0.runs.sweeps(settings, names, seed, checkpoint), *l0.runs.further(settings, names, seed, checkpoint)]:
+    for sweep in [
+        *pruning.runs.sweeps(settings, names, seed, checkpoint),
+        *pruning.runs.further(settings, names, seed, checkpoint),
+    ]:
         described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
-        found.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
+        models.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, SUMMARIZER)):
             run = coreference.runs.Rows(settings, coreference.runs.subjects.SUMMARIZATION, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
-            found.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
+            models.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
     if chosen["decoder"] and settings["grouping"]["today"]["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, DECODER)):
             described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
-            run = grouping.runs.today_rows(settings, seed, more).whole()
-            found.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
-    return [{**job, "first_order": chosen["first_order"]} for job in found]
+            run = grouped.runs.today_rows(settings, seed, more).whole()
+            models.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
+    return [{**job, "first_order": chosen["first_order"]} for job in models]
 
 
 def _stranger(checkpoint: str, text: str, seed: int) -> dict[str, Any]:
@@ -109,83 +113,78 @@ def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Each removes as many encoder heads as L0 did at one price, those of least worth by a column of the head table, then trains
     as the sweep's runs do.
     """
-    sweep, found = job["sweep"], {}
+    sweep, specs = job["sweep"], {}
     prices = sweep["settings"]["pruning"]["compared"] if list(sweep["kinds"]) == ["encoder"] else []
-    plan = l0.runs.run_spec(sweep["settings"], sweep["start"], sweep["kinds"], {"name": "none"}, sweep["seed"])
+    plan = pruning.runs.run_spec(sweep["settings"], sweep["start"], sweep["kinds"], {"name": "none"}, sweep["seed"])
     for price in prices:
         for by in job["criteria"]:
-            method = {"name": "cut", "like": sweep["runs"][f"L0 {price:g}"], "by": by, "table": _described(job)}
-            found[f"{by} {price:g}"] = plan | {"method": method}
-    return found
+            method = {"name": "cut", "like": sweep["runs"][f"L0 {price:g}"], "by": by, "table": of_table(job)}
+            specs[f"{by} {price:g}"] = plan | {"method": method}
+    return specs
 
 
 def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """What is read of a job: its sweep, its head table, its contest and heads removed at once."""
-    yield tabled(_described(job), f"{job['name']}, seed {job['seed']}: head table")
+    yield tabled(of_table(job), f"{job['name']}, seed {job['seed']}: head table")
     if job["first_order"]:
-        yield FIRST_ORDER.of(_described(job), f"{job['name']}, seed {job['seed']}: first-order head table")
+        yield FIRST_ORDER.of(of_table(job), f"{job['name']}, seed {job['seed']}: first-order head table")
     if "sweep" in job:
         sweep = job["sweep"]
-        yield from l0.runs.recipes(sweep)
+        yield from pruning.runs.recipes(sweep)
         for name, spec in contest(job).items():
-            made = l0.runs.run(spec, f"{l0.runs.title(sweep)}: {name}")
+            made = pruning.runs.run(spec, f"{pruning.runs.title(sweep)}: {name}")
             yield from (made, outputs.recipe(made, sweep["settings"]["pruning"]["beam"]))
     if removable(job):
-        yield from (
-            [removed_at_once(job), removed_at_once(job, FIRST_AT_ONCE)] if job["first_order"] else [removed_at_once(job)]
-        )
+        yield from (removed_at_once(job, kind) for kind in ((AT_ONCE, FIRST_AT_ONCE) if job["first_order"] else (AT_ONCE,)))
 
 
 # --- head tables -----------------------------------------------------------------------------------------------------
 
 
-def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, float]]:
     """The head table of a job's model, from the store where it is there already.
 
     Parameters
     ----------
     entered : sequence of str
-        Measures of others (`helpers.methods.contest.entries`), which are not stored but measured now, on the model itself.
+        Measures of others (`helpers.methods.contest.entries`), which are not stored but measured now, on the model itself; not
+        where its weights would have to be trained first.
 
     Returns
     -------
     table : pandas.DataFrame
         `helpers.measures.head_table` with the columns that are registered below; of swept models those of the sweep too.
-    halves : pandas.DataFrame
-        The same measures on either half of the few texts, on (half, kind, layer, head): how much a measure agrees with itself.
     seconds : dict
         What each column cost.
     """
-    described = _described(job)
-    table, halves, seconds = measured(described)
+    described = of_table(job)
+    table, seconds = measured(described)
     if job.get("first_order"):
-        more, own, spent = measured(described, FIRST_ORDER)
-        table, halves = table.join(more.drop(columns=UNIT)), halves.join(own.drop(columns=UNIT))
-        unit = seconds[UNIT] / spent[UNIT]  # the two were made at other times, maybe on other machines
-        seconds = {name: unit * value for name, value in spent.items()} | seconds
+        more, spent = measured(described, FIRST_ORDER)
+        table, unit = table.join(more.drop(columns=UNIT)), seconds[UNIT] / spent[UNIT]
+        seconds = {name: unit * value for name, value in spent.items()} | seconds  # made at other times, maybe elsewhere
     if "sweep" in job and pruning.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
-    if entered:
-        more, own = _entered(json.dumps(described, sort_keys=True), tuple(measures.table.MEASURES[name] for name in entered))
-        table, halves, seconds = table.join(more), halves.join(own), seconds | more.attrs["seconds"]
-    return table, halves, seconds
+    if entered and _at_hand(job):
+        more = _entered(json.dumps(described, sort_keys=True), tuple(measures.table.MEASURES[name] for name in entered))
+        table, seconds = table.join(more), seconds | more.attrs["seconds"]
+    return table, seconds
 
 
 @lru_cache
-def _entered(described: str, entries: tuple[Measure, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Columns of measures of others and those of either half, once for each model, of which there may be several sweeps."""
-    return _table_and_halves(json.loads(described), [entry.name for entry in entries])
+def _entered(described: str, entries: tuple[Measure, ...]) -> pd.DataFrame:
+    """Columns of measures of others, once for each model, of which there may be several sweeps."""
+    return _table(*_opened(json.loads(described)), [entry.name for entry in entries])
 
 
-def _described(job: Mapping[str, Any]) -> dict[str, Any]:
+def of_table(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
     described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder", "text") if name in job}
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
 
 
-def at_hand(job: Mapping[str, Any]) -> bool:
-    """Whether the weights of a job's model are there to be looked at, and need not be trained first."""
-    return all(need.recipe.made(need.weights) for need in tabled(_described(job)).needs if need.weights)
+def _at_hand(job: Mapping[str, Any]) -> bool:
+    return all(need.recipe.made(need.weights) for need in tabled(of_table(job)).needs if need.weights)
 
 
 def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
@@ -193,14 +192,11 @@ def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Rec
     return TABLE.of(described, label)
 
 
-def measured(
-    described: Mapping[str, Any], kind: study.Kind | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> tuple[pd.DataFrame, dict[str, float]]:
     """What `tables` returns, but for the columns that come from a sweep: of the kind `TABLE`, or of another one."""
     folder = (kind or TABLE).of(described).results
     table = pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
-    halves = pd.read_csv(folder / "halves.csv", index_col=["half", *ADDRESS])
-    return table, halves, study.read_json(folder / "seconds.json")
+    return table, study.read_json(folder / "seconds.json")
 
 
 def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
@@ -222,16 +218,19 @@ def _keep(table: pd.DataFrame, halves: pd.DataFrame, place: study.Place) -> None
 
 
 def _table_and_halves(described: Mapping[str, Any], names: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Some measures of a model as `tables` returns them, measured now; only what they need is made from its text."""
+    """Some measures of a model, and on (half, kind, layer, head) the same on either half of the few texts."""
     model, batches, few, parts, known = _opened(described)
-    needed, chosen = (
-        {need for name in names for need in measures.table.MEASURES[name].needs},
-        {"names": names, "rules": lrp.rules(model)},
-    )
-    given = {name: make() for name, make in known.items() if name in needed}
-    table = measures.head_table(model, batches, few, **chosen, **given)
+    table = _table(model, batches, few, parts, known, names)
+    chosen = {"names": names, "rules": lrp.rules(model)}
     halves = {half: measures.table.numeric(measures.head_table(model, part, **chosen)) for half, part in enumerate(parts)}
     return table, pd.concat(halves, names=["half"])
+
+
+def _table(model, batches, few, parts, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
+    """Some measures of a model that is `_opened`."""
+    needed = {need for name in names for need in measures.table.MEASURES[name].needs}
+    given = {name: make() for name, make in known.items() if name in needed}
+    return measures.head_table(model, batches, few, names=names, rules=lrp.rules(model), **given)
 
 
 def _opened(described: Mapping[str, Any]):
@@ -255,7 +254,7 @@ def _model_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.
     elif "run" in described:
         yield study.Need(coreference.runs.run(described["run"]), weights=True)
     elif "decoder" in described:
-        yield study.Need(grouping.runs.run(described["decoder"]), weights=True)
+        yield study.Need(grouped.runs.run(described["decoder"]), weights=True)
 
 
 TABLE = study.Kind("head table", 1, _tabulate, _table_needs)
@@ -264,7 +263,7 @@ FIRST_ORDER = study.Kind("first-order head table", 1, _tabulate_first, _table_ne
 
 def _translator(described: Mapping[str, Any]):
     """A translation model, batches of its dev set, the few, those in halves, and what else its table is made from."""
-    subject = l0.runs.subject_of(described["start"])
+    subject = pruning.runs.subject_of(described["start"])
     size = min(described["few"], len(subject.sentences))
     parts = [_half(subject, range(half, size, 2) or range(size)) for half in (0, 1)]
     plan = described["l1"]
@@ -297,7 +296,7 @@ def _summarizer(described: Mapping[str, Any]):
 
 def _decoder(described: Mapping[str, Any]):
     """The same of a model of ours that continues texts."""
-    subject = subjects.of_run(grouping.runs.run(described["decoder"]))
+    subject = subjects.of_run(grouped.runs.run(described["decoder"]))
     few = subject.held_out(2048, described["few"])
     return subject.model, subject.held_out(described["votes"]), few, _split(few), _learning(subject, described["l1"])
 
@@ -310,8 +309,8 @@ def _continues(described: Mapping[str, Any]):
 
 @lru_cache(maxsize=1)
 def _read(text: str, few: int) -> passages.Passages:
-    told = json.loads(text)
-    return passages.of_file(told["pretrained"], told["corpus"]["text"], many=4 * few, few=few)
+    spec = json.loads(text)
+    return passages.of_file(spec["pretrained"], spec["corpus"]["text"], many=4 * few, few=few)
 
 
 def _split(batches: Sequence[Mapping[str, torch.Tensor]]) -> list[list[dict[str, torch.Tensor]]]:
@@ -391,19 +390,6 @@ def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series
     return pd.Series(gates.detach().abs().cpu().numpy(), addresses, name="L1 gates")
 
 
-def closes_at(sweep: Mapping[str, Any]) -> pd.Series:
-    """The least price (lambda) from which on L0 leaves a head closed at every higher one; inf where it never does."""
-    runs = sorted(pruning.l0_runs(sweep), key=lambda run: -run["method"]["penalty"])
-    found, closed = None, None
-    for run in runs:
-        distribution, trace = pruning.gates(run)
-        shut = pd.Series(distribution.value()[-1].numpy() == 0, trace.columns)
-        closed = shut if closed is None else closed & shut
-        found = pd.Series(np.inf, trace.columns) if found is None else found
-        found[closed] = run["method"]["penalty"]
-    return found.rename(CLOSES)
-
-
 for _measure in (
     Measure("votes", "votes", "share of votes to stay (section 3 of Ni et al. 2023), on a model that was never grouped",
             "the head is nearer to the centre of its group", voted, ("model", "batches", "groups")),
@@ -415,8 +401,6 @@ for _measure in (
             "the head links mentions", coreference.probing, ("model", "explained", "mentions"), kinds=("encoder",)),
     Measure(SURVIVAL, "how long L0 keeps it", "number of prices at which the gate stays open, plus how likely it is open",
             "the head stays longer", pruning.survival, ("sweep",)),
-    Measure(CLOSES, "closes at", "the least price from which on L0 leaves the head closed", "the head stays longer",
-            closes_at, ("sweep",), compared=False),
 ):  # fmt: skip
     register(_measure)
 
@@ -431,16 +415,14 @@ def removable(job: Mapping[str, Any]) -> bool:
 
 def removed_at_once(job: Mapping[str, Any], kind: study.Kind | None = None) -> study.Recipe:
     """The recipe of `at_once`: of the kind `AT_ONCE`, or of another one."""
-    if "sweep" not in job:
-        described, label = {"table": _described(job), **job["removed"]}, f"{job['name']}, seed {job['seed']}"
-        return (kind or AT_ONCE).of(described, f"{label}: heads removed at once by every measure")
-    sweep = job["sweep"]
-    settings = sweep["settings"]["pruning"]
-    described = {
-        "table": _described(job), "kinds": list(sweep["kinds"]), "dev": settings["dev"], "draws": settings["draws"],
-        "like": pruning.l0_runs(sweep),
-    }  # fmt: skip
-    return (kind or AT_ONCE).of(described, f"{l0.runs.title(sweep)}: heads removed at once by every measure")
+    described, label = {"table": of_table(job)}, f"{job['name']}, seed {job['seed']}"
+    if "sweep" in job:
+        sweep = job["sweep"]
+        described |= {name: sweep["settings"]["pruning"][name] for name in ("dev", "draws")} | {"kinds": list(sweep["kinds"])}
+        described, label = described | {"like": pruning.l0_runs(sweep)}, pruning.runs.title(sweep)
+    else:
+        described |= job["removed"]
+    return (kind or AT_ONCE).of(described, f"{label}: heads removed at once by every measure")
 
 
 def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -476,48 +458,38 @@ def _shoot_first(described: Mapping[str, Any], place: study.Place) -> None:
 
 def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> pd.DataFrame:
     """What `at_once` returns, of the columns of a table and of so many random draws."""
-    kinds, model, dev, seed = tuple(described["kinds"]), *_removed_from(described["table"], described["dev"])
+    kinds, model, dev, seed = tuple(described["kinds"]), *opened(described["table"], described["dev"])
     whole, index = training.dev_loss(model, dev), heads.index(model, kinds)
-    found = {(by, 0): column for by, column in table.loc[index].items() if column.nunique(dropna=False) > 1}
-    found |= {(removal.RANDOM, draw): removal.shuffled(index, seed, draw) for draw in range(draws)}
-    ways = study.progress([(*way, column) for way, column in found.items()], "removing at once")
-    if "like" in described:
-        choices = removal.by_columns(ways, l0.runs.counts(described["like"], kinds))
-        rows = removal.at_once(model, choices, lambda model: {"change": training.dev_loss(model, dev) - whole})
-        return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
-
-    def without(out: Iterable[removal.Address]) -> float:  # gates: not of every family heads can be cut out
-        with heads.gate(model, dict.fromkeys(out, 0.0)):
-            return training.dev_loss(model, dev) - whole
-
-    left = sorted({round(share * len(index)) for share in described["left"]})
-    rows = [{**called, "change": without(out)} for called, out in removal.by_columns(ways, left)]
+    ways = [(by, 0, column) for by, column in table.loc[index].items() if column.nunique(dropna=False) > 1]
+    ways += [(removal.RANDOM, draw, removal.shuffled(index, seed, draw)) for draw in range(draws)]
+    like = described.get("like")
+    left = pruning.runs.counts(like, kinds) if like else sorted({round(share * len(index)) for share in described["left"]})
+    rows = []
+    for choice, out in removal.by_columns(study.progress(ways, "removing at once"), left):
+        with heads.gate(model, dict.fromkeys(out, 0.0)):  # of every family, where not all can be cut out
+            rows.append({**choice, "change": training.dev_loss(model, dev) - whole})
     return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
 
 
-def _removed_from(described: Mapping[str, Any], first: int) -> tuple[Any, list[dict[str, torch.Tensor]], int]:
-    """The model of a table, text on which heads are removed from it, and the seed of random draws."""
+def opened(described: Mapping[str, Any], first: int) -> tuple[Any, list[dict[str, torch.Tensor]], int]:
+    """The model of a head table (`of_table`), its first dev examples in batches, and the seed of random draws."""
     if "text" in described:
         read = _read(json.dumps(described["text"]), described["few"])
         return read.model, read.test, described["text"]["seed"]
     if "decoder" in described:
-        subject = subjects.of_run(grouping.runs.run(described["decoder"]))
+        subject = subjects.of_run(grouped.runs.run(described["decoder"]))
         return subject.model, subject.held_out(8192, first), described["decoder"]["seed"]
-    subject = l0.runs.subject_of(described["start"])
+    subject = pruning.runs.subject_of(described["start"])
     return subject.model, subject.batches(first=first), described["start"].get("seed", 0)
 
 
-def _shot_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+def _shot_needs(spec: Mapping[str, Any], table: study.Kind) -> Iterator[study.Recipe | study.Need]:
     yield from _model_needs(spec["table"])
-    yield tabled(spec["table"])
-    yield from map(l0.runs.run, spec.get("like", ()))
+    yield table.of(spec["table"])
+    yield from map(pruning.runs.run, spec.get("like", ()))
 
 
-def _shot_first_needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
-    yield from _model_needs(spec["table"])
-    yield FIRST_ORDER.of(spec["table"])
-    yield from map(l0.runs.run, spec.get("like", ()))
-
-
-AT_ONCE = study.Kind("measures removed at once", 1, _shoot, _shot_needs)
-FIRST_AT_ONCE = study.Kind("first-order measures removed at once", 1, _shoot_first, _shot_first_needs, job="shared")
+AT_ONCE = study.Kind("measures removed at once", 1, _shoot, lambda spec: _shot_needs(spec, TABLE))
+FIRST_AT_ONCE = study.Kind(
+    "first-order measures removed at once", 1, _shoot_first, lambda spec: _shot_needs(spec, FIRST_ORDER), job="shared"
+)

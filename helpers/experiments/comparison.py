@@ -1,0 +1,501 @@
+"""Do measures of heads agree, which predicts what removal does, and by which is it best to prune: what is run, and its tables.
+
+A *job* (`helpers.methods.contest.runs.jobs`) is one trained model with its head table; of translators also a sweep, whose runs
+remove heads by several criteria and train on. Tables of several jobs are mappings by (model, seed), or have these as columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import study
+from helpers.experiments import grouping as grouped
+from helpers.experiments import pruning
+from helpers.heads.families import KINDS
+from helpers.measures import measured, trainings
+from helpers.measures.matching import MATCHES, carried
+from helpers.measures.ranks import correlation, rank_agreement
+from helpers.measures.removal import RANDOM
+from helpers.measures.table import TRUTH, compared, named
+from helpers.methods import coreference
+from helpers.methods.contest import runs
+from helpers.runs import outputs, subjects, training
+from helpers.scores import intervals, scoring
+from helpers.study import layout
+
+Job = Mapping[str, Any]
+Trained = tuple[str, int]  # a model's name and seed
+Tables = Mapping[Trained, pd.DataFrame]
+SMALL = 4  # heads of a layer, fewer of which are no ranking
+FEW = 3  # models, fewer of which are no sample
+SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
+TRUTHS = (TRUTH, runs.SURVIVAL)
+EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
+TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
+TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", "gradual": "gradient, step by step"}
+TITLES |= {RANDOM: "random heads"}
+MATCHED, NUMBERED = "matched heads, other seed", "same index, other seed"
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
+
+
+def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe]:
+    """What the tables below read of all jobs of a study."""
+    jobs = runs.jobs(settings, names, seed)
+    for job in jobs:
+        yield from runs.recipes(job)
+    for made in _translators(jobs).values():
+        for last in range(1, len(made)):
+            yield MATCHES.recipe(*[*made.values()][: last + 1], sentences=settings["comparison"]["matched"])
+    for run in trained_models(jobs).values():
+        yield measured.WITHOUT.recipe(run, first=settings["relevance"])
+
+
+def title(job: Job) -> str:
+    """A job's model as tables and figures name it."""
+    if "sweep" not in job:
+        return "dialogue summarizer" if "run" in job else job["name"]
+    every = "" if list(job["sweep"]["kinds"]) == ["encoder"] else EVERY
+    return subjects.title(job["name"]) + every
+
+
+def stored_as(job: Job, first: int) -> str:
+    """The name under which a job's head table is written: of the first seed "head_table_MODEL", of others with the seed."""
+    every = "sweep" in job and list(job["sweep"]["kinds"]) != ["encoder"] and "+" not in job["name"]
+    seed = f" seed {job['seed']}" if job["seed"] != first else ""
+    return layout.tidy(f"head_table_{job['name']}" + (" all kinds" if every else "") + seed)
+
+
+def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
+    """The trained models of our own that jobs are about, once each."""
+    models = {}
+    for job in (job for job in jobs if "text" not in job):
+        label = f"{job['name']}, seed {job['seed']}"
+        if "run" in job:
+            models[title(job), job["seed"]] = coreference.runs.run(job["run"], label)
+        elif "decoder" in job:
+            models[title(job), job["seed"]] = grouped.runs.run(job["decoder"], label)
+        elif "pretrained" not in job["sweep"]["start"]:
+            models[subjects.title(job["name"]), job["seed"]] = training.trained(job["sweep"]["start"], label)
+    return models
+
+
+def _translators(jobs: Iterable[Job]) -> dict[str, dict[int, study.Recipe]]:
+    """Of `trained_models` those that sweeps start from, by model and seed, seeds in order."""
+    starts: dict[str, dict[int, study.Recipe]] = {}
+    swept = trained_models(job for job in jobs if "sweep" in job)
+    for model, seed in sorted(swept, key=lambda place: place[1]):
+        starts.setdefault(model, {})[seed] = swept[model, seed]
+    return starts
+
+
+def head_tables(jobs: Iterable[Job], entered: Sequence[str] = ()) -> tuple[Tables, dict[Trained, dict[str, float]]]:
+    """Head tables of all jobs, and what each column cost, in seconds; `entered` are measures of others."""
+    pairs = {(title(job), job["seed"]): runs.tables(job, entered) for job in jobs}
+    return ({trained: pair[part] for trained, pair in pairs.items()} for part in (0, 1))
+
+
+def opened(job: Job, sentences: int) -> tuple[Any, list[Mapping[str, Any]], study.Recipe]:
+    """A job's model itself, so many dev sentences in batches, and the recipe of its head table, which both belong to."""
+    described = runs.of_table(job)
+    model, dev, _ = runs.opened(described, sentences)
+    return model, list(dev), runs.tabled(described)
+
+
+def distinct(tables: Tables) -> Tables:
+    """Each trained model once: of several sweeps from one model, whose measured columns are the same, the last counts."""
+    last: dict[tuple, Trained] = {}
+    for (name, seed), table in tables.items():
+        last[seed, *table[TRUTH]] = name, seed
+    return {trained: tables[trained] for trained in last.values()}
+
+
+# --- do they agree, and what do they predict? ------------------------------------------------------------------------
+
+
+def effects(jobs: Iterable[Job], sentences: int) -> pd.DataFrame | None:
+    """`helpers.measures.measured.effects_that_differ` of models of our own; None where there are none."""
+    frames = {place: measured.WITHOUT.read(run, first=sentences) for place, run in trained_models(jobs).items()}
+    return measured.effects_that_differ(frames) if frames else None
+
+
+def agreement(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Rank correlation within layers of every two measures, by kind of attention: mean over trainings with interval.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        As of `effects`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, one, other, rho, low, high, models, over; shown: False for correlations with the loss without a head where less
+        than half of the heads have an effect that differs from zero.
+    """
+    rows, tables = [], distinct(tables)
+    for kind in KINDS:
+        matrices = {}
+        for trained, table in tables.items():
+            part = _large(table[compared(table)], kind).dropna(axis=1, how="all")
+            if len(part):
+                matrices[trained] = rank_agreement(part, kind)
+        for one, other in combinations(compared(name for matrix in matrices.values() for name in matrix), 2):
+            values = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
+            if values:
+                enough = _shown(differ, kind, values) if TRUTH in (one, other) else True
+                mean = over_models(values) | _over_heads(tables, one, other, kind)
+                rows.append({"kind": kind, "one": one, "other": other, **mean, "shown": enough})
+    return pd.DataFrame(rows)
+
+
+def triangle(table: pd.DataFrame, kind: str, names: Sequence[str]) -> pd.DataFrame:
+    """Rows of `agreement` of some measures as a lower triangle: of each pair `one` is the later name; what is not shown is
+    left out."""
+    place = {name: at for at, name in enumerate(names)}
+    rows = table[(table.kind == kind) & table.one.isin(names) & table.other.isin(names) & table.shown.astype(bool)]
+    turned = rows.one.map(place) < rows.other.map(place)
+    rows = rows.assign(one=rows.one.where(~turned, rows.other), other=rows.other.where(~turned, rows.one))
+    return rows.sort_values(["one", "other"], key=lambda column: column.map(place), ignore_index=True)
+
+
+def predictors(
+    tables: Tables, seconds: Mapping[Trained, Mapping[str, float]], differ: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """How well each measure predicts the loss without a head, and how long L0 keeps it.
+
+    Parameters
+    ----------
+    differ : pandas.DataFrame, optional
+        As of `effects`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        kind, truth, heads ("within layers" or "all heads"), measure, rho, low, high, models; cost: seconds that the measure
+        took, in units of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
+    """
+    rows, tables = [], distinct(tables)
+    for kind, truth, within in product(KINDS, TRUTHS, (True, False)):
+        rhos: dict[str, dict[Trained, float]] = {}
+        for trained, table in tables.items():
+            part = _large(table, kind)
+            names = _varied(part)
+            for measure in (name for name in names if truth in names and name != truth):
+                one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
+                rhos.setdefault(measure, {})[trained] = one
+        for measure, values in rhos.items():
+            spent = [s[measure] / s[runs.UNIT] for t, s in seconds.items() if t in values and measure in s]
+            row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads", "measure": measure}
+            row |= over_models(values) | _over_heads(tables, truth, measure, kind, within)
+            row["cost"] = float(np.mean(spent)) if spent else np.nan
+            rows.append(row | {"shown": truth != TRUTH or _shown(differ, kind, values)})
+    return pd.DataFrame(rows)
+
+
+def telling(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `predictors` of the loss without a head within layers what can tell: kinds of `FEW` models or more, with an effect to
+    predict, the best measure first. All rows where there are none such."""
+    within = table[(table["heads"] == "within layers") & (table.truth == TRUTH) & (table.measure != runs.SURVIVAL)]
+    rows = within[(within.groupby("kind").models.transform("max") >= FEW) & within.shown.astype(bool)]
+    rows = rows if len(rows) else within
+    mean = -rows.groupby("measure").rho.transform("mean")
+    return rows.assign(mean=mean).sort_values("mean", kind="stable").drop(columns="mean")
+
+
+def over_models(values: Mapping[Trained, float]) -> dict[str, Any]:
+    """Mean over trainings with its t interval: over seeds within each model where each has several, else over models.
+
+    Where some models alone have several seeds, each model counts once, by the mean of its seeds.
+
+    Returns
+    -------
+    dict
+        rho, low, high, models (how many values the interval is over), over.
+    """
+    known = intervals.fisher(pd.Series(values, dtype=float).clip(-SURE, SURE)).dropna()
+    if known.empty:
+        return {"rho": np.nan, "low": np.nan, "high": np.nan, "models": 0, "over": intervals.MODELS}
+    grid = known.unstack(0)  # seeds in rows, models in columns
+    several = grid.count().min() > 1
+    *ends, count = intervals.over_runs(grid.to_numpy() if several else grid.mean().to_numpy())
+    rho, low, high = map(float, np.tanh(ends))
+    return {"rho": rho, "low": low, "high": high, "models": count, "over": intervals.TEXTS if several else intervals.MODELS}
+
+
+def _over_heads(tables: Tables, one: str, other: str, kind: str, within: bool = True) -> dict[str, Any]:
+    """Where there is one trained model alone, an interval over its heads in place of one over models."""
+    if len(tables) > 1:
+        return {}
+    part = _large(next(iter(tables.values())), kind)
+    interval = correlation(part[one], part[other], kind, within_layer=within, repeats=1000)
+    return {"low": interval["low"], "high": interval["high"], "over": intervals.HEADS}
+
+
+def _shown(differ: pd.DataFrame | None, kind: str, trained: Iterable[Trained]) -> bool:
+    """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
+    if differ is None:
+        return True
+    models = [(model.removesuffix(EVERY), seed) for model, seed in trained]  # one model may be swept twice
+    return measured.shown(differ[differ.index.droplevel("kind").isin(models)], kind)
+
+
+def _large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The heads of a kind in layers that have enough of them to be ranked; none if there are no such layers."""
+    part = table[table.index.isin([kind], level="kind")]
+    return part[part.groupby(level=["kind", "layer"])[part.columns[0]].transform("size") >= SMALL]
+
+
+def _varied(*parts: pd.DataFrame) -> list[str]:
+    """The measures to compare that some tables all have, and that vary in each; none of no heads."""
+    return [name for name in compared(parts[0]) if all(name in part and part[name].nunique() > 1 for part in parts)]
+
+
+# --- which heads do they place differently? --------------------------------------------------------------------------
+
+
+def places(tables: Tables, kind: str, names: Sequence[str]) -> pd.DataFrame:
+    """The place of every head of a kind in its layer by some measures, 1 for the largest; ties share a mean place.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, seed, layer and head (from 1), functions, confidence and output norm as they are, and "place, MEASURE" for each
+        measure that the table has.
+    """
+    parts = []
+    for (model, seed), table in distinct(tables).items():
+        part = table[table.index.isin([kind], level="kind")]
+        columns = part[[name for name in ("functions", "confidence", "output norm") if name in part]]
+        ranks = part[[name for name in names if name in part]].groupby(level="layer").rank(ascending=False)
+        rows = columns.join(ranks.add_prefix("place, ")).droplevel("kind").reset_index()
+        rows = rows.assign(layer=rows.layer + 1, head=rows["head"] + 1)
+        rows.insert(0, "model", model.removesuffix(EVERY))
+        rows.insert(1, "seed", seed)
+        parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
+
+
+# --- does a rank survive another training? ---------------------------------------------------------------------------
+
+
+def across_seeds(jobs: Sequence[Job], tables: Tables, sentences: int, parser: str = "spacy") -> pd.DataFrame:
+    """How stable a head's rank is between seeds: rank correlation within layers of heads that look alike, and of equal numbers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (pair of trainings, measure, kind, compared): model, seeds ("1, 2"), measure, kind, compared, rho.
+    """
+    parts = [pd.DataFrame(columns=["model", "seeds", "measure", "kind", "compared", "rho"])]
+    tables = {(model.removesuffix(EVERY), seed): table for (model, seed), table in distinct(tables).items()}
+    for model, made in _translators(jobs).items():
+        for last in range(1, len(made)):
+            seeds, models = [*made][: last + 1], [*made.values()][: last + 1]
+            matched = MATCHES.read(*models, parser=parser, sentences=sentences)
+            parts += [ranks_across(tables, model, one, seeds[-1], alike) for one, alike in zip(seeds, matched, strict=False)]
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def ranks_across(tables: Tables, model: str, one: int, other: int, alike: pd.DataFrame) -> pd.DataFrame:
+    """`across_seeds` of two seeds of a model, whose heads are matched as `helpers.measures.matching.match` does."""
+    rows = []
+    for kind in KINDS:
+        mine, theirs = (_large(tables[model, seed], kind) for seed in (one, other))
+        for measure in _varied(mine, theirs):
+            brought = carried(theirs[measure], alike[alike.index.isin([kind], level="kind")])
+            for how, column in ((MATCHED, brought), (NUMBERED, theirs[measure])):
+                rho = correlation(mine[measure], column, kind, within_layer=True, repeats=1)["rho"]
+                rows.append((model, f"{one}, {other}", measure, kind, how, rho))
+    return pd.DataFrame(rows, columns=["model", "seeds", "measure", "kind", "compared", "rho"])
+
+
+# --- heads removed at once -------------------------------------------------------------------------------------------
+
+
+def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) -> pd.DataFrame:
+    """`helpers.methods.contest.runs.at_once` of the jobs that have it, on (model, seed, row); by measures of others, too."""
+    parts = {}
+    for job in filter(runs.removable, jobs):
+        trained = title(job), job["seed"]
+        columns = tables[trained][[name for name in entered if name in tables[trained]]]
+        parts[trained] = runs.at_once(job, columns if len(columns.columns) else None)
+    return pd.concat(parts, names=["model", "seed", "row"])
+
+
+def beside_random(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `removed`, each training's rise of the loss minus that with random heads, a mean over draws and numbers of heads.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, criterion): rise (nats a token, mean over trainings), least, most (of trainings), trainings.
+    """
+    rises = table.groupby(["model", "seed", "criterion", "heads"], sort=False).change.mean()
+    level = rises.xs(RANDOM, level="criterion")
+    gains = rises.drop(RANDOM, level="criterion").sub(level).groupby(level=["model", "criterion", "seed"], sort=False).mean()
+    models = gains.groupby(level=["model", "criterion"], sort=False)
+    return models.agg(rise="mean", least="min", most="max", trainings="size")
+
+
+# --- the contest: models that train on -------------------------------------------------------------------------------
+
+
+def contest(jobs: Iterable[Job], parser: str, repeats: int) -> pd.DataFrame:
+    """`trained_on` of all sweeps that have rivals, on (model, seed, row)."""
+    parts = {}
+    for job in (job for job in jobs if "sweep" in job):
+        if list(job["sweep"]["kinds"]) == ["encoder"] and job["sweep"]["settings"]["pruning"]["compared"]:
+            parts[title(job), job["seed"]] = trained_on(job, pruning.subject_of(job["sweep"], parser), repeats)
+    return pd.concat(parts, names=["model", "seed", "row"]) if parts else pd.DataFrame()
+
+
+def trained_on(job: Job, subject: subjects.Subject, repeats: int) -> pd.DataFrame:
+    """Every way to choose heads at one number of heads, all trained on alike: BLEU against the unpruned model.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
+        above_low and above_high: what it is above L0's own run (likewise); "layer 1" and on: encoder heads left there.
+    """
+    sweep = job["sweep"]
+    price = sweep["settings"]["pruning"]["compared"][0]
+    quality = pruning.quality(sweep, subject, pruning.draws(sweep, subject, 1, pruning.runs.METHODS)).reset_index()
+    known = quality[(quality.penalty == price) & ~quality.method.str.startswith("L0,")]
+    chosen = []
+    for number, row in enumerate(known.to_dict("records")):
+        criterion = TRAINED if row["method"] == pruning.NAMES["l0"] else row["method"]
+        draw = number if criterion == RANDOM else 0
+        chosen.append((criterion, draw, row["test set"], row["heads"], sweep["runs"][row["run"]]))
+    further, left = runs.contest(job).values(), known["heads"].iloc[0]
+    chosen += [(spec["method"]["by"], 0, split, left, spec) for spec in further for split in subject.tests]
+
+    def counted(spec: Mapping[str, Any], split: str) -> np.ndarray:
+        hypotheses = outputs.read(pruning.runs.run(spec), split, sweep["settings"]["pruning"]["beam"])
+        return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+
+    others = [sweep["runs"][name] for name in ("control", f"L0 {price:g}")]
+    held_against = {split: [counted(spec, split) for spec in others] for split in subject.tests}
+    rows = []
+    for criterion, draw, split, count, spec in chosen:
+        mine = counted(spec, split)
+        row = {"criterion": criterion, "draw": draw, "test set": split, "heads": count}
+        row["bleu"] = scoring.bleu_interval(mine, None, 1)[0]
+        for names, other in zip(
+            (("change", "low", "high"), ("above", "above_low", "above_high")), held_against[split], strict=True
+        ):
+            row |= zip(names, scoring.bleu_interval(mine, other, repeats), strict=True)
+        kept = sorted(pruning.runs.retained(spec).items())
+        rows.append(row | {f"layer {at + 1}": len(stay) for (kind, at), stay in kept if kind == "encoder"})
+    return pd.DataFrame(rows)
+
+
+def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str] = ("low", "high")) -> pd.DataFrame:
+    """Mean change over seeds by model, criterion and test set, with its t interval; a single seed keeps its own interval.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As of `contest`; `value` is its column of what is averaged, `ends` those of a single seed's interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, criterion, test set, heads (mean), value, low, high (of several draws `nested`), seeds, runs (that the interval
+        is over), over.
+    """
+    whole = table.reset_index(["model", "seed"]).drop(columns=[name for name in ("low", "high") if name not in ends])
+    whole = whole.rename(columns=dict(zip(ends, ("low", "high"), strict=True)))
+    by = ["model", "criterion", "test set"]
+    means = trainings.over_seeds(whole, by, {value: ("value", "low", "high")}, ("heads",), keep=True)
+    means["runs"] = means.seeds
+    for place, part in whole.groupby(by, sort=False):
+        if len(part) > part.seed.nunique() > 1:
+            means.loc[place, ["value", "low", "high", "runs"]] = trainings.nested(part.set_index("seed")[value])
+    means["over"] = np.where(means.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
+    return means.reset_index()[[*by, "heads", "value", "low", "high", "seeds", "runs", "over"]]
+
+
+def against_l0(table: pd.DataFrame) -> pd.DataFrame:
+    """Every criterion of a contest against L0 in each model, with p-values corrected for all of them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        model, criterion, test set, heads; value (BLEU above L0's run, mean over seeds, several draws of a seed counting once),
+        low, high, seeds, runs, over (seeds where there are several, else sentences; several draws of one seed have no
+        interval); p, p_holm, family. L0 itself is no comparison.
+    """
+    means = over_seeds(table, "above", ("above_low", "above_high"))
+    means = means[means.criterion != TRAINED].reset_index(drop=True)
+    return intervals.corrected(means, "value", ("low", "high"), means.runs.where(means.seeds > 1).to_numpy(float))
+
+
+def against_random(table: pd.DataFrame) -> pd.DataFrame:
+    """Every criterion of a contest against random heads of the same training, of which every draw counts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, test set, criterion): value (BLEU above random heads, mean over trainings), low, high and runs (`nested`;
+        no interval for one training), p_holm (corrected over the criteria of the model and test set), over.
+    """
+    parts = {}
+    for place, part in table.groupby(["model", "test set"], sort=False):
+        changes = part.reset_index("seed").set_index(["criterion", "seed"]).change
+        draws, rows = changes[RANDOM], {}
+        for criterion in (name for name in dict.fromkeys(part.criterion) if name != RANDOM):
+            rows[criterion] = trainings.nested(draws.rsub(draws.index.map(changes[criterion])))
+        gains = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high", "runs"])
+        p = intervals.p_value(gains["value"], gains.low, gains.high, trainings=gains.runs.where(gains.runs > 1))
+        parts[place] = gains.assign(p_holm=intervals.holm(p)).sort_values("value", ascending=False)
+    return pd.concat(parts, names=["model", "test set", "criterion"]).assign(over=intervals.TEXTS)
+
+
+def headlines(jobs: Iterable[Job], parser: str, repeats: int) -> pd.DataFrame:
+    """BLEU of models and of their L0 runs, heads that stay, and `pruning.worth`: means over seeds with t intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        On (model, test set, run): seeds; heads, encoder, decoder, cross; bleu, change, worth, share with low and high; over.
+    """
+    parts = []
+    for job in (job for job in jobs if "sweep" in job):
+        subject = pruning.subject_of(job["sweep"], parser)
+        drawn = pruning.draws(job["sweep"], subject, repeats)
+        table = pruning.quality(job["sweep"], subject, drawn).join(pruning.worth(job["sweep"], subject, drawn)).reset_index()
+        part = table[table.run.isin(["start", "control", "floor"]) | (table.method == "L0")]
+        parts.append(part.assign(model=title(job), seed=job["seed"]))
+    values = {name: (name, f"{name}, low", f"{name}, high") for name in ("bleu", "change", "worth", "share")}
+    counts = ("heads", "encoder", "decoder", "cross")
+    whole = pd.concat(parts, ignore_index=True)
+    means = trainings.over_seeds(whole, ("model", "test set", "run"), values, counts)
+    return means[["seeds", *counts, *(column for names in values.values() for column in names)]].assign(over=intervals.TEXTS)
+
+
+def drawn_of_contest(table: pd.DataFrame, random: pd.DataFrame, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
+    """What `helpers.plots.contest` draws of a contest's first model: its rows, heads left by layer, and what layers cost.
+
+    Parameters
+    ----------
+    table, random : pandas.DataFrame
+        As of `contest` and `against_random`, by whose intervals a choice can be told from random heads or not.
+    """
+    model = table.index.unique("model")[0]
+    rows = table.xs(model, level="model", drop_level=False).reset_index(["model", "seed"])
+    alone = (rows.groupby("criterion").seed.transform("nunique") == 1) & (rows.criterion != RANDOM)
+    unsure = random[~(random.low > 0) & ~(random.high < 0)].loc[model].index
+    hollow = [place in unsure for place in zip(rows["test set"], rows.criterion, strict=True)]
+    rows = rows.assign(low=rows.low.where(alone), high=rows.high.where(alone), hollow=hollow)
+    rows = rows.assign(criterion=rows.criterion.map(lambda name: TITLES.get(name) or named(name)))
+    kept = rows.filter(regex=r"^layer \d+$").dropna(axis=1).groupby(rows.criterion, sort=False).mean()
+    worth = [tables[model, seed][TRUTH].loc[["encoder"]].groupby(level="layer").sum() for seed in rows.seed.unique()]
+    return rows, kept, pd.DataFrame([one / one.sum() for one in worth if one.sum() > 0]).mean()
