@@ -68,7 +68,7 @@ def _read(path: Path, what: str, record: Callable[[dict[str, Any]], Record]) -> 
 
 
 def _pair(row: dict[str, Any]) -> Pair:
-    row["marks"] = tuple((phenomenon, wanted, tuple(others)) for phenomenon, wanted, others in row.get("marks", ()))
+    row.pop("marks", None)  # of published corpora, which once carried what to look for in a translation
     return Pair(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
 
 

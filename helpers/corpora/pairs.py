@@ -80,9 +80,8 @@ PAIRS = study.Kind("pairs", _version, _prepare, text=True)
 
 
 def _lower(pair: Pair) -> Pair:
-    marks = tuple((p, w.lower(), tuple(o.lower() for o in others)) for p, w, others in pair.marks)
     words = tuple(w.lower() for w in pair.words)
-    return Pair(pair.source.lower(), pair.target.lower(), words, pair.heads, pair.relations, marks, pair.origin)
+    return Pair(pair.source.lower(), pair.target.lower(), words, pair.heads, pair.relations, pair.origin)
 
 
 def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:

@@ -62,10 +62,8 @@ def pairs(register: str, language: str, seed: int, surnames: int = 0) -> Iterato
     for plan, english in plans(register, seed, surnames):
         target = translate(plan, register, rng)
         words = english.words
-        yield Pair(
-            " ".join(words), " ".join(target.words), tuple(words), tuple(english.heads), tuple(english.relations),
-            tuple(target.marks), origin,
-        )  # fmt: skip
+        trees = tuple(english.heads), tuple(english.relations)
+        yield Pair(" ".join(words), " ".join(target), tuple(words), *trees, origin=origin)
 
 
 def generate(register: str, language: str, n: int, seed: int) -> list[Pair]:
@@ -84,7 +82,7 @@ def generate(register: str, language: str, n: int, seed: int) -> list[Pair]:
     Returns
     -------
     list of Pair
-        English words with gold heads and relations, the translation, and the marks to score it by.
+        English words with gold heads and relations, and the translation.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.lexicon import adjectives, names, nouns, sense, tail, verbs
+from helpers.world.lexicon import adjectives, names, nouns, tail, verbs
 from helpers.world.word_tables import read
 
 ADVERBS: dict[str, tuple[str, ...]] = {}  # key: translations
@@ -257,15 +257,3 @@ def imperative(infinitive: str) -> str:
         return _IMPERATIVES[infinitive]
     form = _principal(infinitive)[0][1]
     return form[:-1] if form.endswith("es") else form
-
-
-# --------------------------------------------------------------------------------------------------------- other senses
-@cache
-def siblings(key: str) -> tuple[str, ...]:
-    """Keys of the other senses of an ambiguous English word."""
-    word = sense(key)
-    if word == key:
-        return ()
-    tables = (noun_table(), adjective_table(), verb_table(), ADVERBS)
-    table = next((t for t in tables if key in t), {})
-    return tuple(other for other in table if sense(other) == word and other != key and ":" not in other)

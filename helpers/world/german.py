@@ -8,7 +8,6 @@ which heavy relative clauses go.
 from __future__ import annotations
 
 import random
-from functools import cache, lru_cache
 
 from helpers.world import lexicon
 from helpers.world.german_words import (
@@ -33,7 +32,6 @@ from helpers.world.german_words import (
     REFLEXIVE,
     RELATIVE,
     SEIN,
-    SENSES,
     SUBORDINATORS,
     THIRD,
     VERBS,
@@ -41,12 +39,11 @@ from helpers.world.german_words import (
     Verb,
     declined,
     gender,
-    inflected,
     noun,
     noun_class,
     verb,
 )
-from helpers.world.meanings import NP, PP, Adverb, Clause, Words
+from helpers.world.meanings import NP, PP, Adverb, Clause, closed
 
 SECOND = 0.32  # chance of a word's rarer translation
 FRONTED = 0.2  # chance that a time or sentence adverbial opens the clause, where English has it elsewhere
@@ -97,53 +94,43 @@ def _closed(part: Part) -> list[str]:
     return words if relative is None else [*words, ",", *relative, ","]
 
 
-@cache
 def _with(first: str, preposition: str) -> str:
     """ "worauf", "davon"."""
     return first + ("r" if preposition[0] in "aeiouäöü" else "") + preposition
 
 
-@cache
 def _female(key: str) -> bool:
     """Whether a subject makes a profession said of it feminine."""
     return noun_class(key) in ("person", "name") and gender(key) == 1
 
 
-@cache
-def _attached(particle: str, forms: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(particle + form for form in forms)
-
-
-@lru_cache(maxsize=1 << 17)
-def _joined(prep: str, core: str, contracted: bool) -> str:
+def _joined(prep: str, phrase: str, contracted: bool) -> str:
     """Preposition and noun phrase, "in dem" as "im"."""
-    if contracted:
-        first, _, rest = core.partition(" ")
-        short = CONTRACTED.get((prep, first))
-        if short:
-            return f"{short} {rest}"
-    return f"{prep} {core}"
+    first, _, rest = phrase.partition(" ")
+    if contracted and (prep, first) in CONTRACTED:
+        return f"{CONTRACTED[prep, first]} {rest}"
+    return f"{prep} {phrase}"
+
+
+def _pronoun(np: NP, case: int) -> str:
+    """A personal pronoun."""
+    if np is MAN:
+        return "man"
+    if np.person < 3:
+        return PRONOUNS[np.person][np.number == "pl"][case]
+    return THIRD[PLURAL if np.number == "pl" else gender(np.noun)][case]
 
 
 class _Run:
-    """One realisation: its dice, the words it settled on, its marks."""
-
-    __slots__ = ("chosen", "marks", "news", "orders", "random")
+    """One realisation: its dice, and the words it settled on."""
 
     def __init__(self, register: str, rng: random.Random):
         self.news = register == "news"
         self.random = rng.random
         self.chosen: dict[str, int] = {}
-        self.marks: list[tuple[str, str, tuple[str, ...]]] = []
-        self.orders: list[tuple[str, str]] = []
 
     def pick(self, options: tuple):
         return options[0] if len(options) == 1 or self.random() >= SECOND else options[1]
-
-    def mark(self, phenomenon: str, wanted: str, others) -> None:
-        others = tuple(dict.fromkeys(o for o in others if o != wanted))
-        if others:
-            self.marks.append((phenomenon, wanted, others))
 
     # -- phrases
     def which(self, key: str) -> int:
@@ -154,83 +141,51 @@ class _Run:
             self.chosen[key] = 1 if self.random() < SECOND else 0
         return self.chosen[key]
 
-    def pronoun(self, np: NP, case: int, mark: bool = True) -> str:
-        """A personal pronoun, marked for the gender of "it" from its noun, or for case."""
-        if np is MAN:
-            return "man"
-        if np.person < 3:
-            forms = PRONOUNS[np.person][np.number == "pl"]
-        else:
-            forms = THIRD[PLURAL if np.number == "pl" else gender(np.noun)]
-        word = forms[case]
-        if mark and np.person == 3 and np.number == "sg" and noun_class(np.noun) not in ("person", "name"):
-            self.mark("agreement", word, [row[case] for row in THIRD[:3]])
-        elif mark and case != NOM:
-            self.mark("case", word, forms)
-        return word
-
-    def np(
-        self, np: NP, case: int, prep: str = "", determiner: str | None = None, mark: bool = True, feminine: bool = False
-    ) -> tuple[list[str], list[str] | None, str]:
-        """Words of a noun phrase (after a preposition), its last member's relative clause, and its head."""
-        key, relative, kind = np.noun, np.relative, noun_class(np.noun)
+    def np(self, np: NP, case: int, prep: str = "", determiner: str | None = None, feminine: bool = False) -> Part:
+        """Words of a noun phrase (after a preposition) and its last member's relative clause."""
+        key, relative, kind, lead = np.noun, np.relative, noun_class(np.noun), prep.split()
         if np.pronoun:
             if prep and np.person == 3 and kind not in ("person", "name", "animal", "vehicle", "organisation"):
-                return [_with("da", prep)], None, ""
-            word = self.pronoun(np, case, mark)
-            return ([prep, word] if prep else [word]), None, word
+                return [_with("da", prep)], None
+            return [*([prep] if prep else []), _pronoun(np, case)], None
         if determiner is None:
             determiner = np.determiner
-        if kind in ("name", "town"):
-            words = [*prep.split(), key, np.surname] if np.surname else [*prep.split(), key]
-            sex, head = gender(key), np.surname or key
+        named = kind in ("name", "town")
+        if named:
+            words, sex = [*lead, key, *([np.surname] if np.surname else [])], gender(key)
         else:
-            words, sex, head = self.common(np, case, prep, determiner, mark, feminine)
+            words, sex = self.common(np, case, prep, determiner, feminine)
         if np.genitive is not None:
             words += _closed(self.genitive(np.genitive))
         if np.place is not None:
             words += _closed(self.pp(np.place))
         if relative is not None:
-            relative = self.clause(relative, True, gap=(sex, np.number == "pl" and kind not in ("name", "town"), key))
+            relative = self.clause(relative, True, gap=(sex, np.number == "pl" and not named, key))
         if np.coordinate is not None:
             words = _closed((words, relative))
             other = "no" if determiner == "no" and np.coordinate.determiner in ("a", "") else None
-            more, relative, _ = self.np(np.coordinate, case, determiner=other, mark=mark)
+            more, relative = self.np(np.coordinate, case, determiner=other)
             words += ["und", *more]
-        return words, relative, head
+        return words, relative
 
-    def common(
-        self, np: NP, case: int, prep: str, determiner: str, mark: bool, feminine: bool
-    ) -> tuple[list[str], int, str]:  # fmt: skip
-        """Determiner, adjectives and common noun, with their marks; the noun's gender, and its form."""
+    def common(self, np: NP, case: int, prep: str, determiner: str, feminine: bool) -> tuple[list[str], int]:
+        """Determiner, adjectives and common noun; the noun's gender."""
         key, plural, degree, adjectives = np.noun, np.number == "pl", "", ()
         if np.adjectives:
             adjectives = tuple([self.pick(ADJECTIVE_OF.get((a, key)) or ADJECTIVES[a]) for a in np.adjectives])
             degree = self.pick(ADVERBS[np.degree]) if np.degree else ""
         which = self.which(key)
-        strings, endings = declined(key, which, plural, determiner, adjectives, degree, feminine)
-        contracted = determiner == "the" and np.relative is None
-        text = _joined(prep, strings[case], contracted) if prep else strings[case]
-        if mark and prep and prep != "in der Nähe":
-            self.mark("case", text, [_joined(prep, s, contracted) for s in strings[:3]])
-        elif mark:
-            self.mark("case", strings[case], strings)
-        entry = noun(key, which)
-        head = entry.feminine if feminine else entry.forms(plural)[case]
-        if key in SENSES["nouns"]:
-            self.mark("word sense", head, [noun(other).forms(plural)[case] for other in SENSES["nouns"][key]])
-        for sense, adjective in zip(np.adjectives, adjectives, strict=True):
-            if sense in SENSES["adjectives"]:
-                others = [inflected(ADJECTIVES[other][0], endings[case]) for other in SENSES["adjectives"][sense]]
-                self.mark("word sense", inflected(adjective, endings[case]), others)
-        return text.split(), 1 if feminine else entry.gender, head
+        text = declined(key, which, plural, determiner, adjectives, degree, feminine)[case]
+        if prep:
+            text = _joined(prep, text, determiner == "the" and np.relative is None)
+        return text.split(), 1 if feminine else noun(key, which).gender
 
     def genitive(self, np: NP) -> Part:
         """The possessor: genitive where it can be seen, else "von"."""
         unseen = np.determiner in ("", "two", "three") and not (np.determiner == "" and np.adjectives)
         if np.pronoun or unseen or (np.coordinate is not None and np.coordinate.determiner == ""):
-            return self.np(np, DAT, "von")[:2]
-        return self.np(np, GEN)[:2]
+            return self.np(np, DAT, "von")
+        return self.np(np, GEN)
 
     def pp(self, pp: PP, verb: str = "") -> Part:
         """A prepositional phrase: preposition and case by the noun it takes, "to" by place or person."""
@@ -245,10 +200,10 @@ class _Run:
         elif case == GEN:
             unseen = np.pronoun or kind in ("town", "name") or np.determiner in ("", "two", "three")
             if unseen and key == "near":
-                words, relative, _ = self.np(np, DAT, "von")
+                words, relative = self.np(np, DAT, "von")
                 return [*word.split(), *words], relative
             case = DAT if unseen else GEN
-        return self.np(np, case, word)[:2]
+        return self.np(np, case, word)
 
     # -- verbs
     def verb(self, clause: Clause, gap: Gap | None) -> Verb:
@@ -262,25 +217,14 @@ class _Run:
         special = BY_OBJECT.get(key)
         if special is not None:
             wanted = _deciding(clause, gap)
-            found = None if wanted is None else special.get(wanted) or special.get(noun_class(wanted))
-            if found:
-                return found
+            chosen = None if wanted is None else special.get(wanted) or special.get(noun_class(wanted))
+            if chosen:
+                return chosen
         options = VERBS[key][0 if self.news else 1]
-        found = self.pick(options)
-        if clause.passive and (found.case != ACC or found.preposition):
+        chosen = self.pick(options)
+        if clause.passive and (chosen.case != ACC or chosen.preposition):
             return verb("spielen") if key == "play.music" else options[0]
-        return found
-
-    def mark_verb(self, key: str, how: str, wanted: str, index: int, joined: bool) -> None:
-        """The word of an ambiguous English verb, told from the other senses' in the same form."""
-        others = []
-        for other in SENSES["verbs"][key]:
-            rival = VERBS[other][0 if self.news else 1][0]
-            form = getattr(rival, how)
-            if isinstance(form, tuple):
-                form = (rival.particle if joined else "") + form[index]
-            others.append(form)
-        self.mark("word sense", wanted, others)
+        return chosen
 
     # -- clauses
     def clause(
@@ -302,24 +246,22 @@ class _Run:
         shared : int
             Person and number of a subject that is left out.
         """
-        said = _Clause(self, c, final, gap)
+        clause = _Clause(self, c, final, gap)
         if c.subordinate is not None and c.subordinate[2] and not final:
-            said.words += self.subordinate(c.subordinate)
+            clause.words += self.subordinate(c.subordinate)
             filled = True
-        said.take_roles(shared)
-        said.conjugate(after)
-        said.say(filled)
-        words = said.words
+        clause.take_roles(shared)
+        clause.conjugate(after)
+        clause.write(filled)
+        words = clause.words
         if c.complement is not None:
             words += [",", "dass", *self.clause(c.complement, True), ","]
         if c.subordinate is not None and (final or not c.subordinate[2]):
             words += [",", *self.subordinate(c.subordinate)]
         if c.coordinate is not None:
             word, other = c.coordinate
-            if word == "but":
-                words.append(",")
-            words.append(COORDINATORS[word])
-            words += self.clause(other, final, filled=c.question == "polar", shared=said.index)
+            words += [","] if word == "but" else []
+            words += [COORDINATORS[word], *self.clause(other, final, c.question == "polar", shared=clause.index)]
         return words
 
     def subordinate(self, part: tuple[str, Clause, bool]) -> list[str]:
@@ -327,9 +269,8 @@ class _Run:
         word, clause, _ = part
         text = SUBORDINATORS[word]
         if word == "when":
-            often = any(ADVERB_KIND[a.adverb] == "frequency" for a in clause.adverbs)
-            text = "als" if clause.tense == "past" and not often else "wenn"
-            self.mark("word sense", text, ("als", "wenn"))
+            frequent = any(ADVERB_KIND[a.adverb] == "frequency" for a in clause.adverbs)
+            text = "als" if clause.tense == "past" and not frequent else "wenn"
         elif self.news and word in NEWS_SUBORDINATORS:
             text = self.pick((text, NEWS_SUBORDINATORS[word]))
         after = word == "after" and clause.tense in ("past", "present") and not clause.modal
@@ -350,12 +291,6 @@ def _deciding(clause: Clause, gap: Gap | None) -> str | None:
 class _Clause:
     """One clause on its way: who stands in which role, its verbs, and the parts of its fields."""
 
-    __slots__ = (
-        "agent", "bare", "c", "case", "denied", "early", "fields", "final", "finite", "front", "gap", "how", "impersonal",
-        "indefinite", "index", "may_front", "negative", "obj", "passive", "run", "skill", "slot", "subject", "tail", "topic",
-        "verb", "words",
-    )  # fmt: skip
-
     def __init__(self, run: _Run, c: Clause, final: bool, gap: Gap | None):
         self.run, self.c, self.final, self.gap = run, c, final, gap
         self.verb = run.verb(c, gap)
@@ -364,7 +299,6 @@ class _Clause:
         self.early: list[tuple[int, int, Part]] = []
         self.front: list[str] | None = None
         self.skill = self.denied = False
-        self.case = NOM
 
     def put(self, field: str, part: Part) -> None:
         self.fields.setdefault(field, []).append(part)
@@ -405,52 +339,30 @@ class _Clause:
             self.index = shared if subject is None else subject.person - 1 + (3 if _plural(subject) else 0)
 
     def conjugate(self, after: bool) -> None:
-        """The finite verb, the words of the right bracket (`tail`), and the form of the verb itself (`how`)."""
-        c, index, mark = self.c, self.index, self.run.mark
-        forms, self.tail, self.how = self.verb_forms(after)
-        if c.imperative:
-            self.finite, self.how = self.verb.imperative, "imperative"
-        else:
-            self.finite, other = forms[index], forms[(index + 3) % 6]
-            mark("agreement", self.finite, (other,) if index % 3 == 2 else (other, forms[2], forms[5]))
-        if c.verb in SENSES["verbs"]:
-            word = self.tail[0] if self.how in ("participle", "infinitive") else self.finite
-            self.run.mark_verb(c.verb, self.how, word, index, self.final)
+        """The finite verb and the words of the right bracket (`tail`)."""
+        forms, self.tail = self.verb_forms(after)
+        self.finite = self.verb.imperative if self.c.imperative else forms[self.index]
 
-    def verb_forms(self, after: bool) -> tuple[tuple[str, ...], list[str], str]:
-        """Six forms of the finite verb, the right bracket, and the form of the verb itself."""
+    def verb_forms(self, after: bool) -> tuple[tuple[str, ...], list[str]]:
+        """Six forms of the finite verb, and the right bracket."""
         c, verb, passive = self.c, self.verb, self.passive
         if c.modal or c.tense == "future":
-            forms = self.modal_forms() if c.modal else WERDEN["present"]
-            return (forms, [verb.participle, "werden"], "participle") if passive else (forms, [verb.infinitive], "infinitive")
+            forms = WERDEN["present"]
+            if c.modal:  # "must not" is "darf nicht"
+                modal = "must not" if c.modal == "must" and c.negated else c.modal
+                forms = MODALS[modal]["past" if c.tense == "past" else "present"]
+            return forms, [verb.participle, "werden"] if passive else [verb.infinitive]
         simple = self.run.news or passive or c.verb in ("be", "know.fact")
         if c.tense == "perfect" or after or (c.tense == "past" and not simple):
-            return self.perfect_forms(after), [verb.participle, "worden"] if passive else [verb.participle], "participle"
+            auxiliary = SEIN if verb.sein or passive else HABEN
+            forms = auxiliary["past" if after and c.tense == "past" else "present"]  # in the past under "nachdem"
+            return forms, [verb.participle, "worden"] if passive else [verb.participle]
         if passive:
-            forms = WERDEN[c.tense]
-            self.run.mark("tense", forms[self.index], [SEIN[c.tense][self.index], HABEN[c.tense][self.index]])
-            return forms, [verb.participle], "participle"
-        forms, how = (verb.past, "past") if c.tense == "past" else (verb.present, "present")
-        if self.final and verb.particle:
-            return _attached(verb.particle, forms), [], how
-        return forms, [verb.particle] if verb.particle else [], how
-
-    def modal_forms(self) -> tuple[str, ...]:
-        c = self.c
-        denied = c.modal == "must" and c.negated  # "must not" is "darf nicht"
-        forms = MODALS["must not" if denied else c.modal]["past" if c.tense == "past" else "present"]
-        if denied:
-            self.run.mark("word sense", forms[self.index], [MODALS["must"]["present"][self.index]])
-        return forms
-
-    def perfect_forms(self, after: bool) -> tuple[str, ...]:
-        """ "haben" or "sein", in the past under "nachdem"."""
-        index, past = self.index, after and self.c.tense == "past"
-        forms, wrong = (SEIN, HABEN) if self.verb.sein or self.passive else (HABEN, SEIN)
-        time, other = ("past", "present") if past else ("present", "past")
-        others = [wrong[time][index], forms[other][index]] if after else [wrong[time][index]]
-        self.run.mark("tense", forms[time][index], others)
-        return forms[time]
+            return WERDEN[c.tense], [verb.participle]
+        forms = verb.past if c.tense == "past" else verb.present
+        if self.final:
+            return tuple(verb.particle + form for form in forms), []
+        return forms, [verb.particle] if verb.particle else []
 
     # -- adverbials and negation
     def adverbials(self, filled: bool) -> None:
@@ -481,8 +393,6 @@ class _Clause:
     def adverb(self, a: Adverb) -> None:
         c, run, key = self.c, self.run, a.adverb
         word = ADVERB_OF.get((key, c.verb)) or run.pick(ADVERBS[key])
-        if key in SENSES["adverbs"]:
-            run.mark("word sense", word, [ADVERBS[other][0] for other in SENSES["adverbs"][key]])
         may_front = self.may_front and self.front is None
         if may_front and (a.position == "initial" or (key in FRONTING and not c.negated and run.random() < FRONTED)):
             self.front = word.split()
@@ -531,9 +441,9 @@ class _Clause:
         return "object" if kein else ""
 
     # -- the fields
-    def say(self, filled: bool) -> None:
+    def write(self, filled: bool) -> None:
         """Fill the fields and put them in order."""
-        obj, run, c = self.obj, self.run, self.c
+        obj, c = self.obj, self.c
         self.indefinite = (
             obj is not None and not obj.pronoun and obj.determiner in INDEFINITE and obj.noun not in lexicon.names()
         )
@@ -546,22 +456,12 @@ class _Clause:
             self.put("negation", (self.negative, None))
         if self.skill:
             self.indefinite = False
-        opening = self.opening()
-        subject, head = self.subject_phrase()
-        part, object_head = self.object_phrase("no" if kein == "object" else None)
-        part, inverted = self.left(opening, filled, subject, part)
-        self.objects(part)
+        opening, subject = self.opening(), []
+        if self.subject is not None and self.slot != "subject":
+            subject = _closed(self.run.np(self.subject, NOM))
+        self.objects(self.left(opening, filled, subject, self.object_phrase("no" if kein == "object" else None)))
         self.adjuncts(kein)
         self.middle_and_right()
-        if self.final and (object_head or head):
-            run.orders.append((object_head or head, self.finite))
-        elif not self.final:
-            if inverted and head:
-                run.orders.append((self.finite, head))
-            if object_head and self.how in ("participle", "infinitive"):
-                run.orders.append((object_head, self.tail[-1]))
-        if self.gap is not None and len(self.words) > len(opening):
-            self.mark_relative(opening)
 
     def opening(self) -> list[str]:
         """The relative pronoun or the question word."""
@@ -570,44 +470,28 @@ class _Clause:
             if question == "where":
                 return ["wohin" if c.verb in WHITHER and "goal" not in self.fields else "wo"]
             return [QUESTIONS[question]] if question in QUESTIONS else []
-        prep = ""
-        if self.slot == "agent":
-            self.case, prep = DAT, "von"
-        elif self.slot != "subject":
-            self.case, prep = self.verb.case, self.verb.preposition
+        cases = {"agent": (DAT, "von"), "subject": (NOM, "")}
+        case, prep = cases.get(self.slot, (self.verb.case, self.verb.preposition))
         if gap is not None:
-            word = RELATIVE[PLURAL if gap[1] else gap[0]][self.case]
+            word = RELATIVE[PLURAL if gap[1] else gap[0]][case]
         elif question == "who":
-            word = ("wer", "wen", "wem")[self.case]
+            word = ("wer", "wen", "wem")[case]
         elif c.verb == "play.music":
             return ["was"]
         else:
-            return [_with("wo", prep)] if prep else ["wem" if self.case == DAT else "was"]
+            return [_with("wo", prep)] if prep else ["wem" if case == DAT else "was"]
         return [prep, word] if prep else [word]
 
-    def subject_phrase(self) -> tuple[list[str], str]:
-        """Words of the subject and its head."""
-        subject = self.subject
-        if subject is None or self.slot == "subject":
-            return [], ""
-        if subject.pronoun:
-            word = self.run.pronoun(subject, NOM)
-            return [word], word
-        words, relative, head = self.run.np(subject, NOM, mark=False)
-        return _closed((words, relative)), head
-
-    def object_phrase(self, determiner: str | None) -> tuple[Part | None, str]:
-        """The object and its head."""
+    def object_phrase(self, determiner: str | None) -> Part | None:
         obj, run = self.obj, self.run
         if obj is None or self.slot == "object":
-            return None, ""
+            return None
         if self.bare:
-            return ([noun(obj.noun, run.which(obj.noun)).singular[ACC]], None), ""
-        words, relative, head = run.np(obj, self.verb.case, self.verb.preposition, determiner)
-        return (words, relative), head
+            return [noun(obj.noun, run.which(obj.noun)).singular[ACC]], None
+        return run.np(obj, self.verb.case, self.verb.preposition, determiner)
 
-    def left(self, opening: list[str], filled: bool, subject: list[str], part: Part | None) -> tuple[Part | None, bool]:
-        """The first field, the finite verb and the subject behind it; the object still to be said, whether inverted."""
+    def left(self, opening: list[str], filled: bool, subject: list[str], part: Part | None) -> Part | None:
+        """The first field, the finite verb and the subject behind it; the object still to come."""
         c, words, finite = self.c, self.words, self.finite
         reflexive = [REFLEXIVE[self.index]] if self.verb.reflexive else []
         if self.final:
@@ -623,12 +507,10 @@ class _Clause:
             words += [*self.front, finite]
         else:
             words += [*subject, finite, *reflexive]
-            return part, False
-        if subject and not self.subject.pronoun:
-            words += [*reflexive, *subject]
-        else:
-            words += [*subject, *reflexive]
-        return part, bool(subject) and not self.final
+            return part
+        pronoun = not subject or self.subject.pronoun
+        words += [*subject, *reflexive] if pronoun else [*reflexive, *subject]
+        return part
 
     def objects(self, part: Part | None) -> None:
         """Give object and recipient their places in the middle field."""
@@ -640,7 +522,7 @@ class _Clause:
             field = "dative pronoun" if recipient.pronoun else "dative"
             if field == "dative" and not self.indefinite and recipient.determiner == "a" and part is not None:
                 field = "indefinite dative"
-            self.put(field, run.np(recipient, DAT)[:2])
+            self.put(field, run.np(recipient, DAT))
         if part is None:
             return
         if self.bare:
@@ -659,7 +541,7 @@ class _Clause:
         if self.early:
             self.fields["early"] = [part for _, _, part in sorted(self.early)]
         if self.agent is not None and self.slot != "agent":
-            self.put("agent", self.run.np(self.agent, DAT, "von")[:2])
+            self.put("agent", self.run.np(self.agent, DAT, "von"))
         if self.c.attribute is not None:
             self.put("predicate", self.predicate(self.c.attribute, kein == "predicate"))
 
@@ -683,40 +565,23 @@ class _Clause:
         words += bracket
         words += extraposed
 
-    def mark_relative(self, opening: list[str]) -> None:
-        """The relative pronoun between comma and next word: its gender, and its case."""
-        *start, word = opening
-        feminine, plural, _ = self.gap
-        row = RELATIVE[PLURAL if plural else feminine]
-        lead, following = " ".join([",", *start]), self.words[len(opening)]
-        for phenomenon, others in (
-            ("agreement", [other[self.case] for other in (RELATIVE if plural else RELATIVE[:3])]), ("case", row[:3]),
-        ):  # fmt: skip
-            self.run.mark(phenomenon, f"{lead} {word} {following}", [f"{lead} {other} {following}" for other in others])
-
     def predicate(self, attribute: str | NP, kein: bool) -> Part:
         """After "sein": the bare adjective, or a nominative, a bare profession."""
         run, subject = self.run, self.subject
         who = self.gap[2] if self.gap is not None else "" if subject is None else subject.noun
         if isinstance(attribute, str):
             word = run.pick(ADJECTIVE_OF.get((attribute, who)) or ADJECTIVES[attribute])
-            if attribute in SENSES["adjectives"]:
-                run.mark("word sense", word, [ADJECTIVES[other][0] for other in SENSES["adjectives"][attribute]])
             return ([run.pick(ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
-        if attribute.pronoun or noun_class(attribute.noun) != "person":
-            return run.np(attribute, NOM, "", "no" if kein else None, False)[:2]
-        entry = noun(attribute.noun)
-        feminine = who != "" and entry.feminine != "" and _female(who)
-        determiner = "no" if kein else None
-        if entry.profession and attribute.determiner == "a" and not kein and attribute.number == "sg" and _bare(attribute):
-            determiner = ""
-        words, relative, head = run.np(attribute, NOM, "", determiner, False, feminine)
-        if feminine:
-            run.mark("agreement", head, [noun(attribute.noun, run.which(attribute.noun)).singular[NOM]])
-        return words, relative
+        determiner, feminine = "no" if kein else None, False
+        if not attribute.pronoun and noun_class(attribute.noun) == "person":
+            entry = noun(attribute.noun)
+            feminine = who != "" and entry.feminine != "" and _female(who)
+            if entry.profession and attribute.determiner == "a" and not kein and attribute.number == "sg" and _bare(attribute):
+                determiner = ""
+        return run.np(attribute, NOM, "", determiner, feminine)
 
 
-def realise(clause: Clause, register: str, rng: random.Random) -> Words:
+def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
     """Put a sentence plan into German.
 
     Parameters
@@ -730,26 +595,7 @@ def realise(clause: Clause, register: str, rng: random.Random) -> Words:
 
     Returns
     -------
-    Words
-        Words with the final punctuation, and the marks to score a translation by.
+    list of str
+        Words with the final punctuation.
     """
-    run = _Run(register, rng)
-    raw = run.clause(clause)
-    words: list[str] = []
-    for word in raw:  # a comma that closes one clause also opens the next
-        if word != "," or (words and words[-1] != ","):
-            words.append(word)
-    if words[-1] == ",":
-        words.pop()
-    words.append("?" if clause.question else ".")
-    text = f" {' '.join(words)} "
-    marks = []
-    for phenomenon, wanted, others in run.marks:
-        if text.count(f" {wanted} ") == 1:
-            clear = tuple([o for o in others if f" {o} " not in text])
-            if clear and (phenomenon, wanted, clear) not in marks:
-                marks.append((phenomenon, wanted, clear))
-    for first, second in run.orders:
-        if words.count(first) == 1 and words.count(second) == 1 and words.index(first) < words.index(second):
-            marks.append(("verb position", first, (second,)))
-    return Words(words, marks)
+    return [*closed(_Run(register, rng).clause(clause)), "?" if clause.question else "."]

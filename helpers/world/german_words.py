@@ -276,8 +276,8 @@ ADVERBS = _by_key([row for row in _ADVERB_ROWS if not row["verbs"]], "adverb")
 ADVERB_OF = {(row["key"], verb): row["adverb"] for row in _ADVERB_ROWS for verb in row["verbs"].split()}
 PREPOSITIONS: dict[str, dict[str, tuple[str, int]]] = {}  # word and case, by key and noun or class of nouns ("" for any)
 for _row in read("german_prepositions", "key preposition case", "nouns", lexicon.PREPOSITIONS, case="acc dat gen"):
-    _said = _row["preposition"], CASES[_row["case"]]
-    PREPOSITIONS.setdefault(_row["key"], {}).update(dict.fromkeys(_row["nouns"].split() or ("",), _said))
+    _governed = _row["preposition"], CASES[_row["case"]]
+    PREPOSITIONS.setdefault(_row["key"], {}).update(dict.fromkeys(_row["nouns"].split() or ("",), _governed))
 
 
 def inflected(adjective: str, ending: str) -> str:
@@ -288,8 +288,8 @@ def inflected(adjective: str, ending: str) -> str:
 @lru_cache(maxsize=1 << 18)
 def declined(
     key: str, which: int, plural: bool, determiner: str, adjectives: tuple[str, ...], degree: str, feminine: bool = False
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Determiner, adjectives and noun by case as strings; and the adjectives' endings by case."""
+) -> tuple[str, ...]:
+    """Determiner, adjectives and noun by case as strings."""
     entry = noun(key, which)
     row, nouns = PLURAL if plural else entry.gender, entry.forms(plural)
     if feminine:
@@ -307,26 +307,4 @@ def declined(
     for head, ending, form in zip(heads, endings, nouns, strict=True):
         words = (head, *degrees, *(inflected(a, ending) for a in adjectives), form)
         out.append(" ".join(word for word in words if word))
-    return tuple(out), endings
-
-
-def _senses(keys) -> dict[str, tuple[str, ...]]:
-    """Each ambiguous key and the other senses of its English word."""
-    groups: dict[str, list[str]] = {}
-    for key in keys:
-        groups.setdefault(lexicon.sense(key), []).append(key)
-    return {k: tuple(o for o in group if o != k) for group in groups.values() if len(group) > 1 for k in group}
-
-
-SENSES = {part: _senses(getattr(lexicon, part)()) for part in ("nouns", "verbs", "adjectives", "adverbs")}
-
-
-def missing() -> list[str]:
-    """Keys of the lexicon without a German word."""
-    wanted = (
-        (lexicon.verbs(), VERBS), (lexicon.adjectives(), ADJECTIVES), (lexicon.adverbs(), ADVERBS),
-        (lexicon.PREPOSITIONS, PREPOSITIONS), (lexicon.SUBORDINATORS, SUBORDINATORS),
-        (lexicon.COORDINATORS, COORDINATORS), (lexicon.DETERMINERS, DETERMINERS), (lexicon.MODALS, MODALS),
-        ([key for key, noun in lexicon.nouns().items() if noun.tail is None], NOUNS), (lexicon.TAIL_CLASS, TAIL),
-    )  # fmt: skip
-    return [key for keys, words in wanted for key in keys if key not in words]
+    return tuple(out)

@@ -6,7 +6,7 @@ into words. Whatever a language needs beyond that (gender, case government, word
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(slots=True)
@@ -131,17 +131,10 @@ class Clause:
     coordinate: tuple[str, Clause] | None = None
 
 
-@dataclass(slots=True)
-class Words:
-    """A realised target sentence: its words (punctuation and elided clitics are words) and the marks to score it by.
-
-    A mark is (phenomenon, wanted, others). For the phenomena in `ORDER` `wanted` must stand before `others[0]`; for all
-    others `wanted`, a word or a run of words, must occur, and `others` are the forms it is told from.
-    """
-
-    words: list[str] = field(default_factory=list)
-    marks: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
-
-
-FORM = ("case", "agreement", "tense", "word sense")
-ORDER = ("verb position", "adjective position", "clitic position")
+def closed(words: list[str]) -> list[str]:
+    """Words of a sentence whose clauses stand between commas: one that closes a clause also opens the next."""
+    out: list[str] = []
+    for word in words:
+        if word != "," or (out and out[-1] != ","):
+            out.append(word)
+    return out[:-1] if out[-1] == "," else out

@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cache
 
 from helpers.world import lexicon
-from helpers.world.lexicon import sense
 from helpers.world.word_tables import read
 
 ADVERBS: dict[str, tuple[str, ...]] = {}
@@ -170,13 +169,13 @@ def _of_tail(word: lexicon.TailWord) -> Noun:
 class Adjective:
     """An adjective: forms by column and case, short forms by gender (or none), words with certain nouns, synonyms."""
 
-    __slots__ = ("at", "forms", "lemma", "rivals", "short", "synonyms")
+    __slots__ = ("at", "forms", "short", "synonyms")
 
     def __init__(self, row: dict[str, str]):
-        self.lemma, short = row["adjective"], row["short_feminine"][:-1]
-        self.forms = adjective_forms(self.lemma)
+        short = row["short_feminine"][:-1]
+        self.forms = adjective_forms(row["adjective"])
         self.short = (row["short_masculine"], short + "а", short + "о", short + "ы") if short else None
-        self.at, self.synonyms, self.rivals = {}, (), ()
+        self.at, self.synonyms = {}, ()
 
 
 @cache
@@ -190,17 +189,13 @@ def adjectives() -> dict[str, Adjective]:
             usual.at.update(dict.fromkeys(lexicon.select(row["nouns"], row["where"]), word))
         elif usual is not word:
             usual.synonyms = (*usual.synonyms, word)
-    for key, entry in table.items():
-        rivals = [v for k, v in table.items() if sense(k) == sense(key) and k != key]
-        for word in (entry, *entry.synonyms, *entry.at.values()):
-            word.rivals = tuple(r for r in rivals if r.lemma != word.lemma)
     return table
 
 
 class Conjugation:
     """Forms of a verb: present or simple future by person (singular, then plural), past by gender, and the rest."""
 
-    __slots__ = ("imperative", "infinitive", "participle", "past", "past_others", "present", "present_others")
+    __slots__ = ("imperative", "infinitive", "participle", "past", "present")
 
     def __init__(self, infinitive: str, row: dict[str, str]):
         self.infinitive, reflexive = infinitive, infinitive.endswith("ся")
@@ -221,9 +216,6 @@ class Conjugation:
         self.imperative = row["imperative"] or forms[6]
         part = row["participle"]
         self.participle = (part, part + "а", part + "о", part + "ы") if part else None
-        self.past_others = tuple(tuple(y for y in self.past if y != x) for x in self.past)
-        told = (self.present[2], self.present[5], self.present[0])
-        self.present_others = tuple(tuple(y for y in told if y != x) for x in self.present)
 
 
 def _persons(one: str, he: str) -> list[str]:
@@ -252,16 +244,16 @@ def _regular(base: str) -> tuple[str, str]:
 
 
 class Verb:
-    """A verb's aspect pair with its government; `rivals` are the other verbs of its English word."""
+    """A verb's aspect pair with its government."""
 
-    __slots__ = ("case", "extra", "fro", "i", "lemma", "p", "preposition", "rivals", "senses", "stative", "synonyms")
+    __slots__ = ("case", "extra", "fro", "i", "p", "preposition", "senses", "stative", "synonyms")
 
     def __init__(self, row: dict[str, str]):
         pair = [row[column] for column in ("imperfective", "perfective", "indeterminate")]
         self.i, self.p, self.fro = (conjugation(infinitive) if infinitive else None for infinitive in pair)
         self.preposition, self.case = row["preposition"], CASES[row["case"]]
         self.stative, self.senses = row["imperfective_event"] == "always", row["imperfective_event"] == "past"
-        self.extra, self.lemma, self.synonyms, self.rivals = row["fixed"], row["imperfective"], (), ()
+        self.extra, self.synonyms = row["fixed"], ()
 
 
 @cache
@@ -286,10 +278,6 @@ class VerbEntry:
     def __init__(self):
         self.usual, self.objects, self.subjects = None, {}, {}
 
-    def all(self) -> list[Verb]:
-        verbs = [self.usual, *dict.fromkeys((*self.objects.values(), *self.subjects.values()))]
-        return [v for verb in verbs for v in (verb, *verb.synonyms)]
-
 
 @cache
 def verbs() -> dict[str, VerbEntry]:
@@ -309,15 +297,4 @@ def verbs() -> dict[str, VerbEntry]:
             entry.usual = verb
         else:
             entry.usual.synonyms = (*entry.usual.synonyms, verb)
-    groups: dict[str, list[str]] = {}
-    for key in lexicon.verbs():
-        groups.setdefault(sense(key), []).append(key)
-    for keys in groups.values():
-        kin = [(key, verb) for key in keys if key in table and key != "know.person" for verb in table[key].all()]
-        for key, verb in kin:
-            same = {verb.lemma} | {v.lemma for k, v in kin if k == key and v in (table[key].usual, *table[key].usual.synonyms)}
-            if verb not in (table[key].usual, *table[key].usual.synonyms):
-                same = {verb.lemma}
-            found = {v.lemma: v for _, v in reversed(kin) if v.lemma not in same}
-            verb.rivals = tuple(reversed(found.values()))
     return table

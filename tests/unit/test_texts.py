@@ -57,7 +57,7 @@ def report(folder):
 PAIRS = [
     Pair("", ""),
     Pair("the cat sees .", "кошка видит .", ("the", "cat", "sees", "."), (1, 2, -1, 2), ("det", "nsubj", "ROOT", "punct"),
-         (("case", "кошка", ("кошку", "кошке")), ("sense", "видит", ())), "controlled-news"),
+         "controlled-news"),
     Pair('she said "no"\t\\ \u2028 next', "« non »"),
 ]  # fmt: skip
 TEXTS = [Text("Ein Tür\u2028zu.", "a book"), Text("zwölf")]
@@ -93,7 +93,7 @@ PAIR, ROW = {"source": "x", "target": "y"}, asdict(DIALOGUES[1])
 
 @pytest.mark.parametrize(("reader", "good", "bad"), [
     (corpora.read_pairs, PAIR, {"source": "x"}),
-    *((corpora.read_pairs, PAIR, PAIR | bad) for bad in ({"colour": 1}, {"marks": [["case"]]})),
+    *((corpora.read_pairs, PAIR, PAIR | bad) for bad in ({"colour": 1},)),
     (corpora.read_texts, {"text": "x"}, {"origin": "x"}),
     *((corpora.read_dialogues, ROW, ROW | bad) for bad in ({"more": 1}, {"clusters": [[1]]}, {"events": [{"who": "A"}]})),
 ])  # fmt: skip
