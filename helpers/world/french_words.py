@@ -157,7 +157,7 @@ WITH_BE = frozenset(("aller", "venir", "arriver", "partir", "mourir", "décéder
 _PRINCIPAL = "je il nous_stem ils future_stem participle"
 _IRREGULAR = {
     row["infinitive"]: [row[column] for column in _PRINCIPAL.split()]
-    for row in read("french_irregular_verbs", f"infinitive {_PRINCIPAL}", once=True)
+    for row in read("french_irregular_verbs", f"infinitive {_PRINCIPAL}", unique=True)
 }
 _PREFIXED = {
     "découvrir": "ouvrir", "comprendre": "prendre", "surprendre": "prendre", "appartenir": "tenir", "souvenir": "venir",

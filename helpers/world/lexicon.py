@@ -30,6 +30,7 @@ class Noun:
     mass: bool
     female: bool = False
     tail: TailWord | None = None
+    of: str = ""  # whose it is, or of what: classes and keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,15 @@ class Verb:
 
 @dataclass(frozen=True, slots=True)
 class AdverbEntry:
-    key: str
-    word: str
     kind: str
     tense: str
     positions: tuple[str, ...]
+    weight: float
+    verbs: tuple[str, ...]  # that an adverb of manner goes with
 
 
 SYLLABLES = {row["syllable"]: row for row in read("syllables", "syllable place cyrillic", "french french_before_vowel",
-                                                 once=True, place="open closed")}  # fmt: skip
+                                                 unique=True, place="open closed")}  # fmt: skip
 _OPEN, _CLOSED = ([key for key, row in SYLLABLES.items() if row["place"] == place] for place in ("open", "closed"))
 TAIL_COUNTS = {
     "forename_m": 150, "forename_f": 150, "surname": 900, "town": 500,
@@ -139,10 +140,10 @@ def spell(word: TailWord) -> str:
 
 @cache
 def _core() -> dict[str, Noun]:
-    rows = read("nouns", "key class", "plural female", once=True, female="yes", **{"class": _CLASSES})
     return {
-        row["key"]: Noun(row["key"], row["class"], sense(row["key"]), row["plural"], not row["plural"], row["female"] != "")
-        for row in rows
+        key: Noun(key, row["class"], sense(key), row["plural"], not row["plural"], row["female"] != "", of=row["of"])
+        for row in read("nouns", "key class", "plural female of", unique=True, female="yes", **{"class": _CLASSES})
+        for key in (row["key"],)
     }
 
 
@@ -200,23 +201,36 @@ def verbs() -> dict[str, Verb]:
             row["clause"] != "", row["recipient"] != "", row["motion"] != "", row["preposition"],
             row["objects"] != "" and row["passive"] == "" and row["preposition"] == "",
         )
-        for row in read("verbs", forms, options, once=True, passive="no", **yes)
+        for row in read("verbs", forms, options, unique=True, passive="no", **yes)
     }  # fmt: skip
 
 
 @cache
 def adjectives() -> dict[str, tuple[str, ...]]:
     """Noun keys that each adjective sense goes with."""
-    return {row["key"]: select(row["nouns"], row["where"]) for row in read("adjectives", "key nouns", once=True)}
+    return {row["key"]: select(row["nouns"], row["where"]) for row in _adjective_rows()}
+
+
+@cache
+def order() -> dict[str, int]:
+    """The place of each adjective among others before a noun."""
+    return {row["key"]: int(row["order"]) for row in _adjective_rows()}
+
+
+@cache
+def _adjective_rows() -> list[dict[str, str]]:
+    return read("adjectives", "key order nouns", unique=True)
 
 
 @cache
 def adverbs() -> dict[str, AdverbEntry]:
     """Adverb senses by key."""
     return {
-        row["key"]: AdverbEntry(row["key"], sense(row["key"]), row["kind"], row["tense"], tuple(row["places"].split()))
+        row["key"]: AdverbEntry(
+            row["kind"], row["tense"], tuple(row["places"].split()), float(row["weight"] or 0), tuple(row["verbs"].split())
+        )
         for row in read(
-            "adverbs", "key kind", "tense places", once=True,
+            "adverbs", "key kind", "tense places weight verbs", unique=True,
             kind="manner frequency time degree place sentence", tense="past present perfect future any",
         )
     }  # fmt: skip
@@ -224,5 +238,5 @@ def adverbs() -> dict[str, AdverbEntry]:
 
 PREPOSITIONS = {  # key: (English word, kind, noun classes it takes)
     row["key"]: (row["preposition"], row["kind"], row["nouns"])
-    for row in read("prepositions", "key preposition kind nouns", once=True)
+    for row in read("prepositions", "key preposition kind nouns", unique=True)
 }

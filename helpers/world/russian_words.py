@@ -258,7 +258,7 @@ class Verb:
 
 @cache
 def _forms() -> dict[str, dict[str, str]]:
-    rows = read("russian_verb_forms", "infinitive", "present past imperative participle", once=True)
+    rows = read("russian_verb_forms", "infinitive", "present past imperative participle", unique=True)
     return {row["infinitive"]: row for row in rows}
 
 

@@ -16,7 +16,7 @@ FOLDER = Path(__file__).with_name("words")
 
 
 def read(
-    name: str, required: str, optional: str = "", keys: Collection[str] | None = None, once: bool = False,
+    name: str, required: str, optional: str = "", keys: Collection[str] | None = None, unique: bool = False,
     same: str = "", **allowed: str
 ) -> list[dict[str, str]]:  # fmt: skip
     """Read and check one table.
@@ -29,7 +29,7 @@ def read(
         Columns that every row fills, and those that may be empty, in the order of the header.
     keys : collection of str, optional
         What the first column may hold.
-    once : bool
+    unique : bool
         Whether every row has a first cell of its own.
     same : str
         Column in which all rows with the same first cell agree.
@@ -65,7 +65,7 @@ def read(
                 raise StudyError(f"{where}: {column} is {row[column]!r}; use one of {', '.join(words)}.")
         if keys is not None and key not in keys:
             raise StudyError(f"{where}: {key!r} is no key of the English words; correct it or take out the row.")
-        first = seen.setdefault(key if once else tuple(row.values()), where)
+        first = seen.setdefault(key if unique else tuple(row.values()), where)
         if first is not where:
             raise StudyError(f"{where}: {key!r} is told again as in {first}; take one out.")
         if same and shared.setdefault(key, row[same]) != row[same]:
