@@ -19,6 +19,7 @@ from helpers.records import Pair, Text
 from helpers.world.english import realise
 from helpers.world.meanings import NP, PP, Adverb, Clause
 from helpers.world.sampler import WHEN, World
+from helpers.world.word_tables import read
 
 SENTENCES = {"report": (4, 8), "story": (5, 10)}  # fewest and most
 WORDS = {"report": (35, 80), "summary": (9, 22)}
@@ -27,32 +28,7 @@ TRADES = (  # of men and of women
     "doctor teacher student worker soldier driver farmer lawyer judge writer singer painter cook baker hunter sailor pilot "
     "engineer manager minister tourist scientist musician player gardener butcher ist"
 )
-_SMALL = (
-    "key box bag lamp knife cup bottle clock mirror basket rope hammer ring umbrella phone camera picture book letter.mail "
-    "newspaper map garment ite tron"
-)
-# what is done: (verb, its objects or "person", trades, what may follow); the follower's part: see `_Plot.sequel`
-PLOTS = {
-    "find": (_SMALL, TRADES, "give sell show send"),
-    "buy": (_SMALL, TRADES, "give sell show send"),
-    "order.thing": ("table chair lamp clock mirror phone computer camera bicycle umbrella garment", TRADES, "give sell"),
-    "lose": (_SMALL, TRADES, "find find take"),
-    "leave.thing": (_SMALL, TRADES, "find take"),
-    "write": ("letter.mail book article story poem song report", TRADES, "show send"),
-    "draw.picture": ("picture map", TRADES, "give sell show send"),
-    "build": ("ship boat car plane tron", TRADES, "sell buy"),
-    "repair": ("vehicle clock lamp chair phone camera tron", TRADES, "give sell buy"),
-    "paint": ("boat door window", TRADES, "buy see"),
-    "break.thing": ("window lamp chair tron", TRADES, "repair"),
-    "open.place": ("school hospital museum factory office hotel theatre library", TRADES, "visit visit buy"),
-    "save.person": ("person", TRADES, "thank"),
-    "help": ("person", TRADES, "thank"),
-    "meet": ("person", TRADES, "follow help"),
-    "visit": ("person", TRADES, "thank"),
-    "follow": ("person", "thief prisoner", "catch.thief"),
-    "attack": ("person", "thief prisoner", "catch.thief"),
-    "take": (_SMALL, "thief prisoner", "catch.thief"),
-}
+PLOTS = {row["verb"]: row for row in read("plots", "verb objects sequels", "trades", unique=True)}  # see `_Plot.sequel`
 DRAWS = 100  # from one class before it counts as spent
 TOWNS = ("city", "village", "island")
 OUTDOORS = frozenset(("build", "repair", "paint", "open.place"))  # done in a town, a village, on an island
@@ -203,14 +179,14 @@ class _Plot:
     def __init__(self, cast: _Cast) -> None:
         world = cast.world
         self.cast, self.random = cast, world.random
-        able = [verb for verb, (_, trades, _) in PLOTS.items() if trades == TRADES or "officer" not in cast.used]
+        able = [verb for verb, plot in PLOTS.items() if not plot["trades"] or "officer" not in cast.used]
         self.verb = able[int(world.random() * len(able))]
-        objects, trades, sequels = PLOTS[self.verb]
-        self.actor = cast.person(trades)
-        self.object = cast.person() if objects == "person" else cast.thing(objects)
+        plot = PLOTS[self.verb]
+        self.actor = cast.person(plot["trades"] or TRADES)
+        self.object = cast.person() if plot["objects"] == "person" else cast.thing(plot["objects"])
         self.place = cast.place(0.7, TOWNS) if self.verb in OUTDOORS else cast.place()
         self.time = cast.time() if world.random() < 0.8 else None
-        options = sequels.split()
+        options = plot["sequels"].split()
         self.follows = options[int(world.random() * len(options))]
         self.other = None  # who comes in with what follows
         if self.follows == "catch.thief":
@@ -389,7 +365,7 @@ def reports(seed: int) -> Iterator[Pair]:
 
 # -------------------------------------------------------------------------------------------------- stories
 
-GOODS = _SMALL + " list apple cake egg potato"
+GOODS = f"{PLOTS['find']['objects']} list apple cake egg potato"
 SHOPS = frozenset(("city", "village", "station", "market", "harbour"))  # and towns
 DONE = {  # what one does with what one has, by class or noun
     "text": ("read",), "food": ("eat.person",), "box": ("open.thing",), "bag": ("open.thing",), "bottle": ("open.thing",),

@@ -46,30 +46,29 @@ def read(
     StudyError
         If the table lacks a column or a cell, repeats a row, or holds what it may not.
     """
-    path = FOLDER / f"{name}.tsv"
-    columns, filled = (*required.split(), *optional.split()), required.split()
-    choices = {column: tuple(text.split()) for column, text in allowed.items()}
-    (where, header), *lines = _lines(path)
+    columns = (*required.split(), *optional.split())
+    choices = {column: text.split() for column, text in allowed.items()}
+    (where, header), *lines = _lines(FOLDER / f"{name}.tsv")
     if tuple(header) != columns:
         raise StudyError(f"{where}: the columns must be {', '.join(columns)}, parted by tabs.")
-    rows, seen, shared = [], {}, {}
+    rows, places, shared = [], {}, {}
     for where, cells in lines:
-        if len(cells) > len(columns):
-            raise StudyError(f"{where}: {len(cells)} cells for {len(columns)} columns; take out a tab.")
-        key, row = cells[0], dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
-        for column in filled:
-            if not row[column]:
-                raise StudyError(f"{where}: fill the column {column!r}.")
-        for column, words in choices.items():
-            if row[column] and row[column] not in words:
-                raise StudyError(f"{where}: {column} is {row[column]!r}; use one of {', '.join(words)}.")
-        if keys is not None and key not in keys:
-            raise StudyError(f"{where}: {key!r} is no key of the English words; correct it or take out the row.")
-        first = seen.setdefault(key if unique else tuple(row.values()), where)
-        if first is not where:
-            raise StudyError(f"{where}: {key!r} is told again as in {first}; take one out.")
-        if same and shared.setdefault(key, row[same]) != row[same]:
-            raise StudyError(f"{where}: {same} is not that of the word above for {key!r}; choose one that has it.")
+        key, row = cells[0], dict.fromkeys(columns, "") | dict(zip(columns, cells, strict=False))
+        first = places.setdefault(key if unique else tuple(row.values()), where)
+        empty = [column for column in required.split() if not row[column]]
+        wrong = [column for column, words in choices.items() if row[column] and row[column] not in words]
+        faults = {
+            f"{len(cells)} cells for {len(columns)} columns; take out a tab.": len(cells) > len(columns),
+            f"fill the column {empty}.": empty,
+            f"what stands in {wrong} is none of {[choices[column] for column in wrong]}.": wrong,
+            f"{key!r} is no key of the English words; correct it or take out the row.": keys is not None and key not in keys,
+            f"{key!r} stands in {first} too; take one out.": first is not where,
+            f"{same} is not that of the word above for {key!r}; choose one that has it.":
+                same and shared.setdefault(key, row[same]) != row[same],
+        }  # fmt: skip
+        for fault, there in faults.items():
+            if there:
+                raise StudyError(f"{where}: {fault}")
         rows.append(row | {"where": where})
     return rows
 
@@ -77,5 +76,5 @@ def read(
 def _lines(path: Path) -> list[tuple[str, list[str]]]:
     """File and line, and cells, of all but comments and empty lines."""
     lines = enumerate(path.read_text("utf-8-sig").splitlines(), 1)
-    found = [(f"{path.name}, line {n}", line.split("\t")) for n, line in lines if line.strip() and not line.startswith("#")]
-    return [(where, [cell.strip() for cell in cells]) for where, cells in found] or [(path.name, [])]
+    kept = [(f"{path.name}, line {n}", line.split("\t")) for n, line in lines if line.strip() and not line.startswith("#")]
+    return [(where, [cell.strip() for cell in cells]) for where, cells in kept] or [(path.name, [])]
