@@ -16,16 +16,14 @@ from helpers.world.french_words import (
     ADVERBS,
     COORDINATORS,
     DETERMINERS,
+    FORMS,
     MODALS,
     PREPOSITIONS,
     SUBORDINATORS,
     WITH_BE,
     Adjective,
     Verb,
-    conjugate,
     gender,
-    imperative,
-    participle,
     vowel,
 )
 from helpers.world.meanings import NP, PP, Clause
@@ -544,7 +542,7 @@ class _Clause:
 
     def write_command(self) -> None:
         """An imperative: "ouvre -la", "ne l' ouvre pas"."""
-        words, clitics, form = self.t.words, self.clitics, imperative(self.verb.infinitive)
+        words, clitics, form = self.t.words, self.clitics, FORMS[self.verb.infinitive]["imperative"][0]
         if self.c.negated:
             words += ("ne", *clitics, form, "pas")
         else:
@@ -559,7 +557,7 @@ class _Clause:
 
     def participle(self) -> str:
         """The participle of a compound tense: after "être" as the subject, else as an object before it."""
-        return participle(self.verb.infinitive)[self.form if self.passive or self.with_be else max(self.agreeing, 0)]
+        return FORMS[self.verb.infinitive]["participle"][self.form if self.passive or self.with_be else max(self.agreeing, 0)]
 
     def write_infinitive(self) -> None:
         """ "sans le voir", "après l' avoir vu"."""
@@ -589,7 +587,7 @@ class _Clause:
         c, words = self.c, self.t.words
         verb, tense, lead = self.paraphrase()
         auxiliary = "" if not self.compound else "être" if self.with_be and not c.modal else "avoir"
-        finite = conjugate(auxiliary or verb, tense)[self.index]
+        finite = FORMS[auxiliary or verb][tense][self.index]
         if self.presents:
             words.append(_THAT if c.negated or finite[0] not in "eé" else "c'")
         if c.negated:
@@ -600,7 +598,7 @@ class _Clause:
             words.append(("-t-" if finite[-1] in "ae" else "-") + self.inverted)
         self.write_medial()
         if self.compound and c.modal:
-            words.append(participle(verb)[0])
+            words.append(FORMS[verb]["participle"][0])
         if lead is not None:
             self.write_dependent(verb, lead)
             return

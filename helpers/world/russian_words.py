@@ -8,13 +8,13 @@ masculine, feminine, neuter, plural (0 to 3). The letter "ё" is written "е" th
 from __future__ import annotations
 
 from functools import cache
+from operator import itemgetter
+from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.word_tables import read
+from helpers.world.word_tables import forms, grouped, read
 
-ADVERBS: dict[str, tuple[str, ...]] = {}
-for _row in read("russian_adverbs", "key adverb", "", lexicon.adverbs()):
-    ADVERBS[_row["key"]] = (*ADVERBS.get(_row["key"], ()), _row["adverb"])
+ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
 
 VOWELS = frozenset("аеиоуыэюя")
 HUSH, SIBILANT = frozenset("кгхжшщч"), frozenset("жшщчц")
@@ -192,55 +192,20 @@ def adjectives() -> dict[str, Adjective]:
     return table
 
 
-class Conjugation:
+class Conjugation(NamedTuple):
     """Forms of a verb: present or simple future by person (singular, then plural), past by gender, and the rest."""
 
-    __slots__ = ("imperative", "infinitive", "participle", "past", "present")
-
-    def __init__(self, infinitive: str, row: dict[str, str]):
-        self.infinitive, reflexive = infinitive, infinitive.endswith("ся")
-        base = infinitive[:-2] if reflexive else infinitive
-        forms = row["present"].split()
-        if len(forms) != 6:
-            if reflexive:
-                forms = [form[:-2] for form in forms]
-            forms = _persons(*(forms or _regular(base)))
-        last = forms[5][:-2]
-        order = last + ("й" if last[-1] in VOWELS else "и")
-        he = row["past"] or base[:-2] + "л"
-        she = he[:-2] + "ла" if he.endswith(("шел", "чел")) else (he if he.endswith("л") else he + "л") + "а"
-        forms = [*forms, order, he, she, she[:-1] + "о", she[:-1] + "и"]
-        if reflexive:
-            forms = [x + ("сь" if x[-1] in VOWELS else "ся") for x in forms]
-        self.present, self.past = tuple(forms[:6]), tuple(forms[7:])
-        self.imperative = row["imperative"] or forms[6]
-        part = row["participle"]
-        self.participle = (part, part + "а", part + "о", part + "ы") if part else None
+    infinitive: str
+    present: tuple[str, ...]
+    past: tuple[str, ...]
+    imperative: str
+    participle: tuple[str, ...] | None
 
 
-def _persons(one: str, he: str) -> list[str]:
-    """Six forms of the present, from those of I and he."""
-    stem, vowel = he[:-2], he[-2]
-    they = stem + ("ат" if stem[-1] in SIBILANT else "ят") if vowel == "и" else one + "т"
-    return [one, stem + vowel + "шь", he, stem + vowel + "м", stem + vowel + "те", they]
-
-
-MUTATION = {"д": "ж", "з": "ж", "с": "ш", "т": "ч", "б": "бл", "п": "пл", "в": "вл", "м": "мл", "ф": "фл"}
-
-
-def _regular(base: str) -> tuple[str, str]:
-    """First and third person singular of a verb that follows from its infinitive."""
-    if base.endswith("овать"):
-        return base[:-5] + "ую", base[:-5] + "ует"
-    if base.endswith("нуть"):
-        return base[:-3] + "у", base[:-3] + "ет"
-    if base.endswith("ыть"):
-        return base[:-3] + "ою", base[:-3] + "оет"
-    if base.endswith("ить"):
-        stem = base[:-3]
-        first = stem[:-1] + MUTATION.get(stem[-1], stem[-1])
-        return first + ("у" if first[-1] in SIBILANT else "ю"), stem + "ит"
-    return base[:-2] + "ю", base[:-2] + "ет"
+FORMS = {
+    infinitive: Conjugation(infinitive, row["present"], row["past"], row["imperative"][0], row["participle"] or None)
+    for infinitive, row in forms("russian_verb_forms", "present past imperative", "participle").items()
+}
 
 
 class Verb:
@@ -250,24 +215,10 @@ class Verb:
 
     def __init__(self, row: dict[str, str]):
         pair = [row[column] for column in ("imperfective", "perfective", "indeterminate")]
-        self.i, self.p, self.fro = (conjugation(infinitive) if infinitive else None for infinitive in pair)
+        self.i, self.p, self.fro = map(FORMS.get, pair)
         self.preposition, self.case = row["preposition"], CASES[row["case"]]
         self.stative, self.senses = row["imperfective_event"] == "always", row["imperfective_event"] == "past"
         self.extra, self.synonyms = row["fixed"], ()
-
-
-@cache
-def _forms() -> dict[str, dict[str, str]]:
-    rows = read("russian_verb_forms", "infinitive", "present past imperative participle", unique=True)
-    return {row["infinitive"]: row for row in rows}
-
-
-@cache
-def conjugation(infinitive: str) -> Conjugation:
-    """Forms of a verb, by `words/russian_verb_forms.tsv` and by rule."""
-    return Conjugation(
-        infinitive, _forms().get(infinitive) or dict.fromkeys(("present", "past", "imperative", "participle"), "")
-    )
 
 
 class VerbEntry:

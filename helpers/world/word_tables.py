@@ -7,8 +7,9 @@ raise the language's number in `helpers.world.VERSIONS` with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 from helpers.study import StudyError
 
@@ -71,6 +72,20 @@ def read(
                 raise StudyError(f"{where}: {fault}")
         rows.append(row | {"where": where})
     return rows
+
+
+def grouped(rows: Iterable[dict[str, str]], value: Callable[[dict[str, str]], Any]) -> dict[str, tuple]:
+    """What a value of each row is, by key: the usual translation first."""
+    table: dict[str, tuple] = {}
+    for row in rows:
+        table[row["key"]] = (*table.get(row["key"], ()), value(row))
+    return table
+
+
+def forms(name: str, columns: str, optional: str = "") -> dict[str, dict[str, tuple[str, ...]]]:
+    """Forms of verbs by infinitive and column."""
+    table = read(name, f"infinitive {columns}", optional, unique=True)
+    return {row["infinitive"]: {column: tuple(text.split()) for column, text in row.items()} for row in table}
 
 
 def _lines(path: Path) -> list[tuple[str, list[str]]]:
