@@ -17,6 +17,7 @@ from helpers.world.french_words import (
     COORDINATORS,
     DETERMINERS,
     FORMS,
+    GRAMMAR,
     MODALS,
     PREPOSITIONS,
     SUBORDINATORS,
@@ -27,6 +28,7 @@ from helpers.world.french_words import (
     vowel,
 )
 from helpers.world.meanings import NP, PP, Clause
+from helpers.world.word_tables import groups, single
 
 _NOUNS, _ADJECTIVES, _VERBS = french.noun_table(), french.adjective_table(), french.verb_table()
 _KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}
@@ -35,50 +37,19 @@ _CLASSES = {key: noun.cls for key, noun in _NOUNS.items()} | {
     key: "place" if key in _TOWNS else "person" for key in lexicon.names()
 }
 _USUAL = 0.66  # chance of the usual translation where there are two
-_ELIDED = {
-    "le": "l'", "la": "l'", "de": "d'", "que": "qu'", "ne": "n'", "je": "j'", "me": "m'", "te": "t'", "se": "s'",
-    "lorsque": "lorsqu'", "quoique": "quoiqu'", "ma": "mon", "ta": "ton", "sa": "son", "ce": "cet",
-}  # fmt: skip
-_STATES = frozenset(  # their past is the imparfait
-    "be know.fact know.person think believe hope love fear trust need belong live miss.person remember hold.thing".split()
+_ELIDED, _ASKING = single(GRAMMAR["elided"]), single(GRAMMAR["question"])
+_OTHER_WORDS = single(GRAMMAR["other word"])  # other conjunctions and prepositions, where nothing else decides
+_GROUPS = groups(GRAMMAR["group"])
+_PRONOUNS = GRAMMAR["pronoun"]
+_SUBJECTS, _STRONG, _ACCUSATIVE = (
+    (_PRONOUNS[f"{role} m"], _PRONOUNS[f"{role} f"]) for role in ("subject", "strong", "accusative")
 )
-_ONSET = frozenset(("suddenly", "finally"))  # a state begins: passé composé
-_BEFORE_NOT = frozenset(("perhaps", "probably", "fortunately", "recently", "suddenly", "finally", "sometimes", "usually"))
-_WITH_COMMA = frozenset(("yesterday", "recently", "suddenly", "finally", "today", "now", "tomorrow", "fortunately",
-                         "sometimes", "usually", "soon"))  # fmt: skip
-_LATE = frozenset(("avec soin", "avec colère", "avec patience", "en secret", "sans bruit", "sans hâte"))
-# manner that stays close to the verb
-_INNER = frozenset(("bien", "clairement", "mal", "terriblement", "volontiers", "vite", "immédiatement", "aussitôt"))
-_ACTIVITIES = frozenset(("sleep", "work.person", "wait", "dream"))  # what goes on when something else is said
-_GENERIC_OBJECT = frozenset(("love", "fear", "trust"))
-_NO_TRADE = frozenset(
-    "man woman child girl boy friend neighbour owner mother father brother sister daughter son wife husband thief guest "
-    "customer".split()
-)
-_TO_PLACE = frozenset(("run.go", "fly.bird"))
-_SUBJECTS = (("je", "tu", "il", "nous", "vous", "ils"), ("je", "tu", "elle", "nous", "vous", "elles"))
-_STRONG = (("moi", "toi", "lui", "nous", "vous", "eux"), ("moi", "toi", "elle", "nous", "vous", "elles"))
-_ACCUSATIVE = (("me", "te", "le", "nous", "vous", "les"), ("me", "te", "la", "nous", "vous", "les"))
-_DATIVE = ("me", "te", "lui", "nous", "vous", "leur")
-_REFLEXIVE = ("me", "te", "se", "nous", "vous", "se")
 _RANK = {"me": 0, "te": 0, "se": 0, "nous": 0, "vous": 0, "le": 1, "la": 1, "les": 1, "lui": 2, "leur": 2, "y": 3, "en": 4}
-_LEQUEL = ("auquel", "à laquelle", "auxquels", "auxquelles")
-_CONTRACTED = {  # a preposition with the article: masculine, feminine, plural
-    "": (("le",), ("la",), ("les",)), "de": (("du",), ("de", "la"), ("des",)), "à": (("au",), ("à", "la"), ("aux",)),
-}  # fmt: skip
+_CONTRACTED = {key.strip("-"): [text.split(" ") for text in row] for key, row in GRAMMAR["article"].items()}
 # adjectives before the noun, in order; "et" joins those that French does not like to stack
 _RANKS = {"beau": 0, "nouveau": 1, "bon": 2, "mauvais": 2, "jeune": 4, "vieux": 4}
 _UNSTACKED = frozenset(("long", "bref"))
-_OTHER_WORDS = {  # other conjunctions and prepositions, where nothing else decides
-    "because": "car", "when": "lorsque", "although": "quoique", "during": "durant", "near": "à côté de",
-}  # fmt: skip
 _WHEN = frozenset(("during", "after", "before", "in_time"))
-_ASKING = {"where": "où", "when": "quand", "why": "pourquoi"}
-_BY_OBJECT = {  # verbs that depend on their object: classes and keys of nouns, and the row of the verb table
-    "visit": ({"person"}, "visit:person"), "wash": ({"person"}, "wash:person"), "watch": ({"event"}, "watch:event"),
-    "open.place": ({"event"}, "open.place:event"), "break.rule": ({"promise", "contract"}, "break.rule:promise"),
-    "raise.question": ({"price"}, "raise.price"),
-}  # fmt: skip
 _THAT = "ce (pronoun)"  # "ce" before a vowel is "cet" as determiner, never as pronoun
 _ONE = NP(pronoun=True, noun="on")
 
@@ -251,11 +222,11 @@ def _place(t: _Text, pp: PP, verb: str) -> None:
     elif key == "to":
         preposition = _toward(np, verb, definite)
     elif key in ("in", "at") and np.noun in _TOWNS:
-        preposition = "jusqu' à" if verb in _TO_PLACE else "à"
+        preposition = "jusqu' à" if verb in _GROUPS["to a place"] else "à"
     elif key == "at":
         preposition = "sur" if np.noun == "bridge" else "à" if definite else "dans"
     elif key == "from":
-        preposition = "depuis" if verb in _TO_PLACE else "de"
+        preposition = "depuis" if verb in _GROUPS["to a place"] else "de"
     elif key == "in_time":
         if determiner == "the" and not np.adjectives and np.noun in ("summer", "winter"):
             preposition, mode, np = "en", "none", NP(np.noun)
@@ -270,7 +241,7 @@ def _toward(np: NP, verb: str, definite: bool) -> str:
     """The preposition of a goal."""
     if verb == "fly.person":
         return "pour"
-    if verb in _TO_PLACE:
+    if verb in _GROUPS["to a place"]:
         return "jusqu' à"
     if np.noun == "island":
         return "sur"
@@ -289,9 +260,9 @@ def _key_of(np: NP | None) -> str:
 def _verb_key(c: Clause, object_key: str) -> str:
     """The key of the verb table: some verbs depend on the object or the construction."""
     key = c.verb
-    if key in _BY_OBJECT:
-        objects, other = _BY_OBJECT[key]
-        return key if objects.isdisjoint((object_key, _CLASSES.get(object_key))) else other
+    if key in GRAMMAR["verb by object"]:
+        *objects, other = GRAMMAR["verb by object"][key]
+        return other if object_key in objects or _CLASSES.get(object_key) in objects else key
     if key == "discuss":
         return "discuss:passive" if c.passive else key
     if key == "live" and any(pp.preposition in ("in", "near") for pp in c.places):
@@ -302,7 +273,7 @@ def _verb_key(c: Clause, object_key: str) -> str:
 def _tense(c: Clause, role: str, main: str, subjunctive: bool) -> tuple[str, bool]:
     """Tense of the finite verb, and whether compound."""
     adverbs = [a.adverb for a in c.adverbs]
-    onset = any(a in _ONSET for a in adverbs)
+    onset = any(a in _GROUPS["onset"] for a in adverbs)
     tense, compound = "present", False
     if c.modal == "should":
         tense = "present" if subjunctive or role == "if" else "conditional"
@@ -313,7 +284,9 @@ def _tense(c: Clause, role: str, main: str, subjunctive: bool) -> tuple[str, boo
             lasting = False
         else:
             habit = any(_KINDS[a] == "frequency" for a in adverbs)
-            lasting = habit or c.verb in _STATES or role == "while" or (role == "when" and c.verb in _ACTIVITIES)
+            lasting = (
+                habit or c.verb in _GROUPS["state"] or role == "while" or (role == "when" and c.verb in _GROUPS["activity"])
+            )
         tense, compound = ("imperfect", False) if lasting else ("present", True)
         if role == "that" and main == "past" and compound:
             tense = "imperfect"
@@ -332,7 +305,7 @@ def _tense(c: Clause, role: str, main: str, subjunctive: bool) -> tuple[str, boo
 
 def _clitics(c: Clause, verb: Verb, obj: NP | None, index: int) -> tuple[list[str], int, list[tuple[str, NP]]]:
     """Unstressed pronouns in order, the form of a participle that agrees with one (-1 if none), stressed phrases left."""
-    clitics, agreeing, left = [_REFLEXIVE[index]] if verb.reflexive else [], -1, []
+    clitics, agreeing, left = [_PRONOUNS["reflexive"][index]] if verb.reflexive else [], -1, []
     if obj is not None and obj.pronoun:
         which, feminine = _features(obj)
         cls = _CLASSES.get(obj.noun) if which % 3 == 2 else "person"
@@ -340,7 +313,7 @@ def _clitics(c: Clause, verb: Verb, obj: NP | None, index: int) -> tuple[list[st
             clitics.append(_ACCUSATIVE[feminine][which])
             agreeing = _form(which, feminine)
         elif verb.preposition == "à":
-            clitics.append(_DATIVE[which] if cls in ("person", "animal", "organisation") else "y")
+            clitics.append(_PRONOUNS["dative"][which] if cls in ("person", "animal", "organisation") else "y")
         elif cls in ("person", "animal"):
             left.append(("de", obj))
         else:
@@ -350,7 +323,7 @@ def _clitics(c: Clause, verb: Verb, obj: NP | None, index: int) -> tuple[list[st
         if clitics and _RANK[clitics[0]] in (0, 2):
             left.append(("à", to))
         else:
-            clitics.append(_DATIVE[_features(to)[0]])
+            clitics.append(_PRONOUNS["dative"][_features(to)[0]])
     return sorted(clitics, key=_RANK.get), agreeing, left
 
 
@@ -440,7 +413,7 @@ class _Clause:
         self.sort_adverbs(free)
         for key, text in self.start:
             words += ("peut-être", "que") if key == "perhaps" else text.split(" ")
-            if key in _WITH_COMMA:
+            if key in _GROUPS["with comma"]:
                 words.append(",")
         self.places = c.places
         if free and self.role == "main" and not (self.start or c.complement or before):
@@ -459,7 +432,7 @@ class _Clause:
             elif position == "initial" and free:
                 self.start.append((key, text))
             elif kind == "manner":
-                if text in _INNER or ((position == "medial" or self.passive) and text not in _LATE):
+                if text in _GROUPS["close"] or ((position == "medial" or self.passive) and text not in _GROUPS["late"]):
                     self.inner.append((key, text))
                 else:
                     self.late.insert(0, (key, text))
@@ -507,7 +480,7 @@ class _Clause:
             return ("dont" if self.verb.preposition else "que",)
         if _CLASSES.get(self.head.noun) == "person":
             return "à", "qui"
-        return tuple(_LEQUEL[_form(*_features(_outside(self.head)))].split(" "))
+        return tuple(_PRONOUNS["relative"][_form(*_features(_outside(self.head)))].split(" "))
 
     def write_subject(self) -> None:
         c, subject = self.c, self.subject
@@ -613,9 +586,11 @@ class _Clause:
         if not self.c.negated:
             self.adverbs(self.medial)
             return
-        self.adverbs(item for item in self.medial if item[0] in _BEFORE_NOT)
+        self.adverbs(item for item in self.medial if item[0] in _GROUPS["before pas"])
         self.t.words.append("pas")
-        self.adverbs((key, "encore" if key == "already" else text) for key, text in self.medial if key not in _BEFORE_NOT)
+        self.adverbs(
+            (key, "encore" if key == "already" else text) for key, text in self.medial if key not in _GROUPS["before pas"]
+        )
 
     def write_dependent(self, finite_verb: str, lead: tuple[str, ...]) -> None:
         """The infinitive after a modal."""
@@ -647,7 +622,7 @@ class _Clause:
                 recipient = None
         mode = ""
         if obj.determiner in ("", "a"):
-            if c.verb in _GENERIC_OBJECT:
+            if c.verb in _GROUPS["of all"]:
                 mode = "generic"
             elif c.negated and not self.verb.preposition and obj.coordinate is None:
                 mode = "not"
@@ -695,7 +670,7 @@ class _Clause:
 def _is_trade(np: NP) -> bool:
     """Whether a predicate goes without article: "il est médecin", but "c' est une femme", "c' est un bon médecin"."""
     bare = np.determiner in ("a", "") and not (np.adjectives or np.genitive or np.place or np.relative)
-    return bare and np.noun in _NOUNS and _CLASSES[np.noun] == "person" and np.noun not in _NO_TRADE
+    return bare and np.noun in _NOUNS and _CLASSES[np.noun] == "person" and np.noun not in _GROUPS["no trade"]
 
 
 def _subordinate(t: _Text, subordinate: tuple, above: Clause) -> None:

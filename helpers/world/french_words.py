@@ -8,31 +8,17 @@ from typing import NamedTuple
 
 from helpers.world import lexicon
 from helpers.world.lexicon import adjectives, names, nouns, tail, verbs
-from helpers.world.word_tables import forms, grouped, read
+from helpers.world.word_tables import forms, grammar, grouped, read, single
 
 ADVERBS = grouped(read("french_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
-PREPOSITIONS = {
-    "in": "dans", "at": "à", "near": "près de", "behind": "derrière", "in_front_of": "devant", "on": "sur", "under": "sous",
-    "to": "à", "from": "de", "with": "avec", "without": "sans", "during": "pendant", "after": "après", "before": "avant",
-    "in_time": "pendant", "about": "sur", "for": "pour",
-}  # fmt: skip
-SUBORDINATORS = {
-    "because": "parce que", "when": "quand", "although": "bien que", "if": "si", "while": "pendant que",
-    "before": "avant que", "after": "après que",
-}  # fmt: skip
-COORDINATORS = {"and": "et", "but": "mais", "or": "ou"}
-MODALS = {"can": "pouvoir", "must": "devoir", "want": "vouloir", "should": "devoir"}
-DETERMINERS = {  # masculine, feminine, plural; articles are made by `article`
-    "this": ("ce", "cette", "ces"), "my": ("mon", "ma", "mes"), "your": ("ton", "ta", "tes"),
-    "yours": ("votre", "votre", "vos"), "his": ("son", "sa", "ses"), "her": ("son", "sa", "ses"),
-    "our": ("notre", "notre", "nos"), "their": ("leur", "leur", "leurs"), "two": ("deux",) * 3, "three": ("trois",) * 3,
-    "every": ("chaque", "chaque", "tous les"), "the": (), "a": (), "many": (), "": (),
-}  # fmt: skip
+GRAMMAR = grammar("french_grammar")
+PREPOSITIONS, SUBORDINATORS, COORDINATORS, MODALS = (
+    single(GRAMMAR[name]) for name in ("preposition", "subordinator", "coordinator", "modal")
+)
+DETERMINERS = GRAMMAR["determiner"]
 
 # ------------------------------------------------------------------------------------------------------------- spelling
-_ENDINGS = {
-    "forename_f": "a", "ite": "ite", "ist": "iste", "logy": "ologie", "ium": "ium", "tron": "otron", "town": "bourg",
-}  # fmt: skip
+_ENDINGS = single(GRAMMAR["ending"])
 _FEMININE_TAIL = frozenset(("forename_f", "ite", "logy"))
 _VOWELS = frozenset("aeiouyâàéèêëîïôûœhAEIOUYÂÀÉÈÊËÎÏÔÛŒH")
 _ASPIRATE = frozenset(("haut", "haute", "hauts", "hautes"))

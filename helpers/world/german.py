@@ -21,6 +21,7 @@ from helpers.world.german_words import (
     COORDINATORS,
     DAT,
     GEN,
+    GRAMMAR,
     HABEN,
     MODALS,
     NEWS_SUBORDINATORS,
@@ -44,6 +45,7 @@ from helpers.world.german_words import (
     verb,
 )
 from helpers.world.meanings import NP, PP, Adverb, Clause, closed
+from helpers.world.word_tables import groups, single
 
 SECOND = 0.32  # chance of a word's rarer translation
 FRONTED = 0.2  # chance that a time or sentence adverbial opens the clause, where English has it elsewhere
@@ -53,15 +55,7 @@ Gap = tuple[int, bool, str]  # gender, plural and key of the noun that a relativ
 INDEFINITE = frozenset(("a", "", "two", "three", "many", "every"))
 MAN = NP("man", pronoun=True)  # "man", the subject where German has no passive
 
-NOT_BEFORE = frozenset(("often", "always", "really", "immediately", "soon"))  # "nicht oft", not "oft nicht"
-SKILL = frozenset(("well", "badly.skill"))
-FRONTING = frozenset(
-    "sometimes usually often yesterday recently suddenly finally today now tomorrow perhaps probably fortunately".split()
-)
-LASTING = frozenset("be live work.machine belong love know.person know.fact need".split())  # no "gerade"
-WHITHER = frozenset("go come run.go fly.bird fly.person".split())
-INNER = frozenset(("live", "arrive"))  # whose place is a complement
-QUESTIONS = {"when": "wann", "why": "warum"}
+GROUPS, QUESTIONS = groups(GRAMMAR["group"]), single(GRAMMAR["question"])
 ADVERB_KIND = {key: entry.kind for key, entry in lexicon.adverbs().items()}
 PLACE_KIND = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
 EARLY = dict.fromkeys(("yesterday", "today", "now", "tomorrow", "recently"), 0)  # order among early adverbials
@@ -107,8 +101,8 @@ def _female(key: str) -> bool:
 def _joined(prep: str, phrase: str, contracted: bool) -> str:
     """Preposition and noun phrase, "in dem" as "im"."""
     first, _, rest = phrase.partition(" ")
-    if contracted and (prep, first) in CONTRACTED:
-        return f"{CONTRACTED[prep, first]} {rest}"
+    if contracted and f"{prep} {first}" in CONTRACTED:
+        return f"{CONTRACTED[f'{prep} {first}']} {rest}"
     return f"{prep} {phrase}"
 
 
@@ -376,7 +370,7 @@ class _Clause:
         for a in c.adverbs:
             self.adverb(a)
         idle = not (self.final or filled or c.negated or c.question or c.adverbs or c.modal)
-        if c.progressive and idle and c.verb not in LASTING:
+        if c.progressive and idle and c.verb not in GROUPS["lasting"]:
             self.early.append((3, len(self.early), (["gerade"], None)))
         for pp in c.places:
             kind, part = PLACE_KIND[pp.preposition], run.pp(pp, c.verb)
@@ -385,7 +379,7 @@ class _Clause:
                     self.front = part[0]
                 else:
                     self.early.append((2, len(self.early), part))
-            elif kind in ("goal", "source") or (kind == "place" and c.verb in INNER):
+            elif kind in ("goal", "source") or (kind == "place" and c.verb in GROUPS["inner"]):
                 self.put("goal", part)
             else:
                 self.put("place", part)
@@ -394,22 +388,22 @@ class _Clause:
         c, run, key = self.c, self.run, a.adverb
         word = ADVERB_OF.get((key, c.verb)) or run.pick(ADVERBS[key])
         may_front = self.may_front and self.front is None
-        if may_front and (a.position == "initial" or (key in FRONTING and not c.negated and run.random() < FRONTED)):
+        if may_front and (a.position == "initial" or (key in GROUPS["fronting"] and not c.negated and run.random() < FRONTED)):
             self.front = word.split()
             return
         kind, part = ADVERB_KIND[key], (word.split(), None)
         if key == "already" and c.negated:
             self.negative = ["noch", "nicht"]
-        elif c.negated and key in NOT_BEFORE:
+        elif c.negated and key in GROUPS["nicht before"]:
             self.negative.append(word)
             self.denied = True
         elif kind == "place":
-            if c.verb in WHITHER and not any(PLACE_KIND[p.preposition] == "goal" for p in c.places):
+            if c.verb in GROUPS["whither"] and not any(PLACE_KIND[p.preposition] == "goal" for p in c.places):
                 self.put("goal", (["hierher" if key == "here" else "dorthin"], None))
             else:
                 self.put("here", part)
         elif kind == "manner" and key != "immediately":
-            skill = key in SKILL or word == "sehr"
+            skill = key in GROUPS["skill"] or word == "sehr"
             self.skill = self.skill or skill
             self.put("skill" if skill and self.obj is not None and not self.bare else "manner", part)
         else:
@@ -468,7 +462,7 @@ class _Clause:
         c, gap, question = self.c, self.gap, self.c.question
         if not self.slot or (gap is None and not question):
             if question == "where":
-                return ["wohin" if c.verb in WHITHER and "goal" not in self.fields else "wo"]
+                return ["wohin" if c.verb in GROUPS["whither"] and "goal" not in self.fields else "wo"]
             return [QUESTIONS[question]] if question in QUESTIONS else []
         cases = {"agent": (DAT, "von"), "subject": (NOM, "")}
         case, prep = cases.get(self.slot, (self.verb.case, self.verb.preposition))

@@ -12,47 +12,25 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.word_tables import forms, grouped, read
+from helpers.world.word_tables import forms, grammar, grouped, read, single
 
 NOM, ACC, DAT, GEN = range(4)
 CASES = {"": ACC, "acc": ACC, "dat": DAT, "gen": GEN}
 PLURAL = 3  # after the genders
 
-# endings by gender or plural, then case
-STRONG = ("er en em en", "e e er er", "es es em en", "e e en er")
-WEAK = ("e en en en", "e e en en", "e e en en", "en en en en")
-MIXED = ("er en en en", "e e en en", "es es en en", "en en en en")
-STRONG, WEAK, MIXED = (tuple(tuple(row.split()) for row in rows) for rows in (STRONG, WEAK, MIXED))
-DER = tuple(tuple(r.split()) for r in ("der den dem des", "die die der der", "das das dem des", "die die den der"))
-DIES = (("er", "en", "em", "es"), ("e", "e", "er", "er"), ("es", "es", "em", "es"), ("e", "e", "en", "er"))
-EIN = (("", "en", "em", "es"), ("e", "e", "er", "er"), ("", "", "em", "es"), ("e", "e", "en", "er"))
-DETERMINERS = {  # stem, its endings, the adjective's
-    "the": None, "a": ("ein", EIN, MIXED), "no": ("kein", EIN, MIXED), "this": ("dies", DIES, WEAK),
-    "every": ("jed", DIES, WEAK), "my": ("mein", EIN, MIXED), "your": ("dein", EIN, MIXED), "his": ("sein", EIN, MIXED),
-    "her": ("ihr", EIN, MIXED), "our": ("unser", EIN, MIXED), "their": ("ihr", EIN, MIXED), "many": ("viel", DIES, STRONG),
-    "two": None, "three": None, "": None,
-}  # fmt: skip
-NUMERALS = {"two": "zwei", "three": "drei"}
-RELATIVE = (
-    ("der", "den", "dem", "dessen"), ("die", "die", "der", "deren"), ("das", "das", "dem", "dessen"),
-    ("die", "die", "denen", "deren"),
-)  # fmt: skip
-PRONOUNS = {  # by person and number; third singular by gender
-    1: (("ich", "mich", "mir"), ("wir", "uns", "uns")),
-    2: (("du", "dich", "dir"), ("ihr", "euch", "euch")),
+GRAMMAR = grammar("german_grammar")
+SUBORDINATORS, NEWS_SUBORDINATORS, COORDINATORS, CONTRACTED, NUMERALS = (
+    single(GRAMMAR[name]) for name in ("subordinator", "subordinator in news", "coordinator", "contraction", "numeral")
+)
+# endings and pronouns by gender or plural, then case
+ENDINGS = {
+    name: tuple(GRAMMAR[name].values()) for name in ("strong", "weak", "mixed", "der", "dies", "ein", "relative", "third")
 }
-THIRD = (("er", "ihn", "ihm"), ("sie", "sie", "ihr"), ("es", "es", "ihm"), ("sie", "sie", "ihnen"))
-REFLEXIVE = ("mich", "dich", "sich", "uns", "euch", "sich")
-CONTRACTED = {
-    ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans", ("von", "dem"): "vom",
-    ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
-}  # fmt: skip
-SUBORDINATORS = {
-    "because": "weil", "when": "als", "although": "obwohl", "if": "wenn", "while": "während", "before": "bevor",
-    "after": "nachdem",
-}  # fmt: skip
-NEWS_SUBORDINATORS = {"because": "da", "if": "falls", "although": "obgleich", "before": "ehe"}  # as rarer choices
-COORDINATORS = {"and": "und", "but": "aber", "or": "oder"}
+PRONOUNS = {1: tuple(GRAMMAR["first"].values()), 2: tuple(GRAMMAR["second"].values())}  # by person and number
+RELATIVE, THIRD, REFLEXIVE = ENDINGS["relative"], ENDINGS["third"], GRAMMAR["reflexive"]["sich"]
+DETERMINERS = {  # stem, its endings, the adjective's
+    key: (stem, ENDINGS[endings], ENDINGS[after]) for key, (stem, endings, after) in GRAMMAR["determiner"].items()
+}
 
 
 # ------------------------------------------------------------------------------------------------------------------ verbs
@@ -142,10 +120,7 @@ NOUNS = grouped(read(
     "german_nouns", "key noun gender plural", "genitive weak feminine profession", lexicon.nouns(),
     same="gender", gender="m f n", weak="yes", profession="yes",
 ), _declined)  # fmt: skip
-TAIL = {  # ending, gender, and the plural's
-    "ite": ("it", 0, "ite"), "ist": ("ist", 0, "isten"), "logy": ("ologie", 1, "ologien"), "ium": ("ium", 2, "ien"),
-    "tron": ("otron", 2, "otrone"),
-}  # fmt: skip
+TAIL = GRAMMAR["rare"]  # ending, gender, and the plural's
 
 
 @cache
@@ -156,8 +131,8 @@ def _rare(key: str) -> Noun:
     stem = "".join(word.syllables).capitalize()
     person = word.kind == "ist"
     row = {
-        "noun": stem + ending, "gender": "mfn"[gender], "plural": stem + plural, "weak": "yes" if person else "",
-        "genitive": "" if gender == 1 else stem + ending + "s", "feminine": stem + "istin" if person else "",
+        "noun": stem + ending, "gender": gender, "plural": stem + plural, "weak": "yes" if person else "",
+        "genitive": "" if gender == "f" else stem + ending + "s", "feminine": stem + "istin" if person else "",
         "profession": "yes" if person else "",
     }  # fmt: skip
     return _declined(row)
@@ -221,11 +196,11 @@ def declined(
     row, nouns = PLURAL if plural else entry.gender, entry.forms(plural)
     if feminine:
         row, nouns = PLURAL if plural else 1, (entry.feminine,) * 4
-    kind = DETERMINERS[determiner]
+    kind = DETERMINERS.get(determiner)
     if determiner == "the":
-        heads, endings = DER[row], WEAK[row]
+        heads, endings = ENDINGS["der"][row], ENDINGS["weak"][row]
     elif kind is None or (determiner == "a" and plural):
-        heads, endings = (NUMERALS.get(determiner, ""),) * 4, STRONG[row]
+        heads, endings = (NUMERALS.get(determiner, ""),) * 4, ENDINGS["strong"][row]
     else:
         stem, tails, adjective = kind
         heads, endings = tuple(stem + tail for tail in tails[row]), adjective[row]

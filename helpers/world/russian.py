@@ -7,7 +7,8 @@ import random
 from helpers.world import lexicon
 from helpers.world import russian_words as words
 from helpers.world.meanings import NP, PP, Adverb, Clause, closed
-from helpers.world.russian_words import ACC, ADVERBS, AGREES, COLUMN, DAT, GEN, INS, NOM, PRE, VOWELS
+from helpers.world.russian_words import ACC, ADVERBS, AGREES, COLUMN, DAT, GEN, GRAMMAR, INS, NOM, PRE, VOWELS
+from helpers.world.word_tables import groups, single
 
 VARIED = 0.35  # chance of another translation where a word has one
 LATE = 0.15  # chance of another word order where there is one
@@ -23,58 +24,30 @@ def _possessive(stem: str, hard: bool) -> tuple[tuple[str, ...], ...]:
     return m, (*m[:3], nom, *m[4:]), f, n, p, (*p[:3], p[0], *p[4:])
 
 
-_THIS = (
-    tuple("этот этого этому этого этим этом".split()), tuple("этот этого этому этот этим этом".split()),
-    tuple("эта этой этой эту этой этой".split()), tuple("это этого этому это этим этом".split()),
-    tuple("эти этих этим этих этими этих".split()), tuple("эти этих этим эти этими этих".split()),
-)  # fmt: skip
+_GROUPS = groups(GRAMMAR["group"])
 _REFLEXIVE = _possessive("сво", False)
 _DECLINED = {
-    "this": _THIS, "my": _possessive("мо", False), "your": _possessive("тво", False), "our": _possessive("наш", True),
-    "every": words.adjective_forms("каждый"), "many": words.adjective_forms("многий"),
+    "this": tuple(GRAMMAR["this"].values()), "my": _possessive("мо", False), "your": _possessive("тво", False),
+    "our": _possessive("наш", True), "every": words.adjective_forms("каждый"), "many": words.adjective_forms("многий"),
 }  # fmt: skip
-_FIXED = {"his": ("его",) * 6, "her": ("ее",) * 6, "their": ("их",) * 6}
-_COUNTED = {  # nominative by whether feminine, and for what has no singular; genitive, dative, instrumental, prepositional
-    "two": ("два", "две", "двое", ("двух", "двум", "двумя", "двух")),
-    "three": ("три", "три", "трое", ("трех", "трем", "тремя", "трех")),
-}
-_PRONOUNS = {  # by person and gender or number
-    (1, 0): "я меня мне меня мной мне", (1, 3): "мы нас нам нас нами нас", (2, 0): "ты тебя тебе тебя тобой тебе",
-    (2, 3): "вы вас вам вас вами вас", (3, 0): "он его ему его им нем", (3, 1): "она ее ей ее ей ней",
-    (3, 2): "оно его ему его им нем", (3, 3): "они их им их ими них",
-}  # fmt: skip
-_PRONOUNS = {key: tuple(text.split()) for key, text in _PRONOUNS.items()}
+_FIXED = {key: forms * 6 for key, forms in GRAMMAR["fixed"].items()}
+_COUNTED = GRAMMAR["counted"]
+_PRONOUNS = {tuple(map(int, key.split())): forms for key, forms in GRAMMAR["pronoun"].items()}  # person, gender or number
 _AFTER = {  # and after a preposition
     key: tuple(f if key[0] < 3 or f[0] == "н" else "н" + f for f in forms) for key, forms in _PRONOUNS.items()
 }
 _WHICH = words.adjective_forms("который")
-_WHAT = ("что", "чего", "чему", "что", "чем", "чем")
-_MUST = ("должен", "должна", "должно", "должны")
-_NEEDED = ("нужен", "нужна", "нужно", "нужны")
-_KNOWN = ("знаком", "знакома", "знакомо", "знакомы")
+_WHAT, _SHORT = GRAMMAR["what"]["что"], GRAMMAR["short"]
 _NOUNS, _ADJECTIVES, _VERBS = words.nouns(), words.adjectives(), words.verbs()
 _CLASS = {key: noun.cls for key, noun in lexicon.nouns().items()}
 _KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}
 _CAN, _WANT, _BE, _NEED_SOON = (_VERBS[k].usual for k in ("go.can", "go.want", "be", "need.soon"))
-_FAR = frozenset("city village island castle harbour mountain".split())
-_MOVING = frozenset("go run.go fly.bird fly.person".split())
-_ARRIVING = frozenset("go come arrive".split())
-_SUDDEN = frozenset("suddenly finally soon immediately".split())
-_APPEARING = frozenset("come arrive begin".split())
-_PLACES = {  # preposition and case; place, goal and source follow the noun
-    "near": ("около", GEN), "behind": ("за", INS), "in_front_of": ("перед", INS), "under": ("под", INS), "with": ("с", INS),
-    "without": ("без", GEN), "during": ("во время", GEN), "after": ("после", GEN), "before": ("перед", INS),
-    "about": ("о", PRE), "for": ("для", GEN), "in": ("в", PRE), "at": ("в", PRE), "on": ("на", PRE), "to": ("в", ACC),
-    "from": ("из", GEN), "in_time": ("", INS),
-}  # fmt: skip
-_INSTEAD = {"near": ("возле", GEN), "before": ("до", GEN)}
+_PLACES, _INSTEAD = (  # preposition and case; place, goal and source follow the noun
+    {key: (word, words.CASES[case]) for key, (word, case) in GRAMMAR[name].items()}
+    for name in ("preposition", "other preposition")
+)
 _KIND_OF = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
-_CONJUNCTIONS = {
-    "because": ("потому что", "так как"), "when": ("когда",), "although": ("хотя", "несмотря на то что"), "if": ("если",),
-    "while": ("пока",), "before": ("прежде чем", "перед тем как"), "after": ("после того как",), "and": ("и",),
-    "but": ("но",), "or": ("или",),
-}  # fmt: skip
-_WHY = {"where": "где", "when": "когда", "why": "почему"}
+_CONJUNCTIONS, _WHY = GRAMMAR["conjunction"], single(GRAMMAR["question"])
 
 
 def sound(preposition: str, word: str) -> str:
@@ -242,7 +215,7 @@ class _Run:
             preposition = "в течение"
         elif key == "in_time" and pp.np.determiner == "every":
             case = ACC
-        if case == PRE and verb in _ARRIVING:
+        if case == PRE and verb in _GROUPS["arriving"]:
             case, kind = ACC, "goal"
         return arg.put(case, preposition), kind
 
@@ -278,7 +251,9 @@ class _Run:
         subject = c.subject.noun if c.subject is not None else outside if c.gap == "subject" else ""
         if key in ("go", "come") and _CLASS.get(subject, "person") != "animal":
             for pp in c.places:
-                if pp.np.noun in _FAR or (pp.np.noun not in _CLASS and _KIND_OF[pp.preposition] in ("goal", "source")):
+                if pp.np.noun in _GROUPS["far"] or (
+                    pp.np.noun not in _CLASS and _KIND_OF[pp.preposition] in ("goal", "source")
+                ):
                     key += ".far"
                     break
         entry = _VERBS[key]
@@ -293,7 +268,7 @@ class _Run:
 def _modal(modal: str, tense: str, person: int, agree: int, shift: bool) -> str:
     """The finite form of a modal verb."""
     if modal in ("must", "should"):
-        return _MUST[agree] if tense == "present" else f"{_BE.i.past[agree]} {_MUST[agree]}"
+        return _SHORT["must"][agree] if tense == "present" else f"{_BE.i.past[agree]} {_SHORT['must'][agree]}"
     verb = _CAN if modal == "can" else _WANT
     if tense == "past":
         return verb.i.past[agree]
@@ -318,7 +293,7 @@ def _determined(det: str, possessor: str, column: int, noun: words.Noun) -> list
     counted = _COUNTED.get(det)
     if counted is not None:
         nominative = counted[2] if noun.column == 5 else counted[noun.column == 2]
-        gen, dat, ins, pre = counted[3]
+        gen, dat, ins, pre = counted[3:]
         return [(nominative, gen, dat, gen if column == 4 else nominative, ins, pre)]
     if det and det == possessor:
         return [_REFLEXIVE[column]]
@@ -359,11 +334,11 @@ class _Clause:
         elif self.negated and name in ("often", "always") and not c.imperative:
             # what is denied is how often, not what happens
             word, self.negated = "не " + word, False
-        self.sudden = self.sudden or name in _SUDDEN
+        self.sudden = self.sudden or name in _GROUPS["sudden"]
         if kind == "manner":
             self.near.append(word)
         elif kind == "place":
-            if c.verb in _ARRIVING:
+            if c.verb in _GROUPS["arriving"]:
                 word, self.goal = {"here": "сюда", "there": "туда"}[name], True
             self.end.append(word)
         elif kind == "sentence" and name != "really":
@@ -392,8 +367,8 @@ class _Clause:
         """The aspect and the way of going; a passive by participle, where there is one and the event is single."""
         c, verb = self.c, self.verb
         kinds = {_KIND_OF[pp.preposition] for pp in c.places}
-        toward = c.question == "where" and (c.verb in _ARRIVING or c.verb in _MOVING)
-        arriving = c.verb in _ARRIVING and "place" in kinds
+        toward = c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"])
+        arriving = c.verb in _GROUPS["arriving"] and "place" in kinds
         self.goal = self.goal or toward or arriving or not kinds.isdisjoint(("goal", "source"))
         self.aspect = _aspect(c, verb, self.tense, self.frequent, self.sudden, self.lasting)
         self.form = verb.p if self.aspect == "p" else verb.i
@@ -409,14 +384,14 @@ class _Clause:
         c = self.c
         if c.verb == "carry":
             return self.frequent or (self.tense == "present" and not (c.progressive or self.modal or c.imperative))
-        if c.verb not in _MOVING:
+        if c.verb not in _GROUPS["moving"]:
             return self.frequent or (c.imperative and self.negated)
         if self.frequent or (self.aspect == "i" and not c.progressive and not self.lasting):
             return True
         if self.goal or c.imperative:
             return False
         single = c.progressive or (c.verb == "run.go" and not (self.modal or "companion" in kinds))
-        return not single or ("place" in kinds and c.verb not in _ARRIVING)
+        return not single or ("place" in kinds and c.verb not in _GROUPS["arriving"])
 
     def take_part(self) -> None:
         """Choose the words for all who take part, and for places and times."""
@@ -474,7 +449,7 @@ class _Clause:
         """A short participle and its copula."""
         word = self.form.participle[self.agree]
         tense = "present" if self.c.tense == "perfect" and not self.negated else self.tense
-        finite = _MUST[self.agree] if self.modal == "should" else _copula(tense, self.modal, self.person, self.agree)
+        finite = _SHORT["must"][self.agree] if self.modal == "should" else _copula(tense, self.modal, self.person, self.agree)
         return finite, ["быть", word] if self.modal else [word]
 
     def group(self) -> list[str]:
@@ -523,7 +498,7 @@ class _Clause:
             if self.participle:
                 return "что"
             return f"{preposition} {_WHAT[case]}" if preposition else _WHAT[case]
-        if c.question == "where" and (c.verb in _ARRIVING or c.verb in _MOVING):
+        if c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"]):
             return "куда"
         return _WHY.get(c.question, "")
 
@@ -574,7 +549,7 @@ class _Clause:
 
     def appears(self) -> bool:
         """Whether somebody new comes on the scene and is named last."""
-        if self.c.verb not in _APPEARING or not self.main or self.modal or self.negated or self.tense != "past":
+        if self.c.verb not in _GROUPS["appearing"] or not self.main or self.modal or self.negated or self.tense != "past":
             return False
         return self.agent.indefinite and "companion" not in self.kinds and not self.agent.np.pronoun
 
@@ -590,7 +565,7 @@ class _Clause:
         # what will be needed for once is said by a verb of its own
         soon = need and self.tense == "future" and not (self.frequent or self.modal or self.near)
         if need or c.verb == "know.person":
-            rest = [] if soon else [(_NEEDED if need else _KNOWN)[self.agree]]
+            rest = [] if soon else [_SHORT[c.verb][self.agree]]
         else:
             rest = self.predicate()
         finite = self.copula(soon)

@@ -12,10 +12,11 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.word_tables import forms, grouped, read
+from helpers.world.word_tables import forms, grammar, grouped, read, single
 
 ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
 
+GRAMMAR = grammar("russian_grammar")
 VOWELS = frozenset("аеиоуыэюя")
 HUSH, SIBILANT = frozenset("кгхжшщч"), frozenset("жшщчц")
 NOM, GEN, DAT, ACC, INS, PRE = range(6)
@@ -142,7 +143,7 @@ def nouns() -> dict[str, Noun]:
     return table
 
 
-SUFFIX = {"forename_f": "а", "town": "бург", "ite": "ит", "ist": "ист", "logy": "ология", "ium": "иум", "tron": "отрон"}
+SUFFIX = single(GRAMMAR["ending"])
 
 
 def tail_noun(key: str) -> Noun:

@@ -88,6 +88,24 @@ def forms(name: str, columns: str, optional: str = "") -> dict[str, dict[str, tu
     return {row["infinitive"]: {column: tuple(text.split()) for column, text in row.items()} for row in table}
 
 
+def grammar(name: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Words by table and key."""
+    tables: dict[str, dict[str, tuple[str, ...]]] = {}
+    for row in read(name, "table key", "words"):
+        tables.setdefault(row["table"], {})[row["key"]] = tuple(row["words"].split("|"))
+    return tables
+
+
+def single(table: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """The first word by key."""
+    return {key: words[0] for key, words in table.items()}
+
+
+def groups(table: dict[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    """Words that are treated alike, by what they have in common."""
+    return {key: frozenset(words) for key, words in table.items()}
+
+
 def _lines(path: Path) -> list[tuple[str, list[str]]]:
     """File and line, and cells, of all but comments and empty lines."""
     lines = enumerate(path.read_text("utf-8-sig").splitlines(), 1)
