@@ -32,7 +32,10 @@ PLOTS = {row["verb"]: row for row in read("plots", "verb objects sequels", "trad
 DRAWS = 100  # from one class before it counts as spent
 TOWNS = ("city", "village", "island")
 OUTDOORS = frozenset(("build", "repair", "paint", "open.place"))  # done in a town, a village, on an island
-HANDED = frozenset(("give", "sell", "show", "send"))  # what follows is the actor's doing: it goes to somebody
+SEQUELS = dict.fromkeys(("give", "sell", "show", "send"), ("actor", "object", "other")) | {  # who does what follows, to what
+    "help": ("actor", "object"), "follow": ("actor", "object"), "thank": ("object", "actor"),
+    "catch.thief": ("other", "actor"),
+}  # fmt: skip
 REACHED = {  # places where things happen, and the preposition they take
     "city": "in", "village": "in", "school": "in", "hospital": "in", "church": "in", "museum": "in", "park": "in",
     "castle": "in", "theatre": "in", "library": "in", "hotel": "in", "harbour": "in", "station": "at", "market": "at",
@@ -102,6 +105,9 @@ class _Text:
         if who.known and (not who.named or self.random() < 0.6):
             return NP(who.trade, determiner="the")
         return NP(who.name)
+
+    def mention(self, what: _Person | _Thing) -> NP:
+        return self.person(what) if isinstance(what, _Person) else self.thing(what)
 
     def thing(self, what: _Thing) -> NP:
         self.now.append(what)
@@ -188,6 +194,7 @@ class _Plot:
         self.time = cast.time() if world.random() < 0.8 else None
         options = plot["sequels"].split()
         self.follows = options[int(world.random() * len(options))]
+        self.roles = SEQUELS.get(self.follows, ("other", "object"))
         self.other = None  # who comes in with what follows
         if self.follows == "catch.thief":
             self.other = cast.person("officer")
@@ -196,8 +203,7 @@ class _Plot:
 
     def act(self, text: _Text, there: bool, timed: bool) -> None:
         """Say what was done; `there`: and where."""
-        clause = Clause(self.verb, text.person(self.actor))
-        clause.object = text.person(self.object) if isinstance(self.object, _Person) else text.thing(self.object)
+        clause = Clause(self.verb, text.person(self.actor), text.mention(self.object))
         if there:
             clause.places, clause.adverbs = text.where(self.place)
         if timed and self.time is not None:
@@ -216,17 +222,7 @@ class _Plot:
 
     def sequel(self, text: _Text) -> None:
         """Say what followed: the actor hands the thing on, or somebody does something with it, or to the actor."""
-        if self.follows in HANDED:
-            clause = Clause(self.follows, text.person(self.actor), text.thing(self.object), text.person(self.other))
-        elif self.follows in ("help", "follow"):
-            clause = Clause(self.follows, text.person(self.actor), text.person(self.object))
-        elif self.follows == "thank":
-            clause = Clause(self.follows, text.person(self.object), text.person(self.actor))
-        elif self.follows == "catch.thief":
-            clause = Clause(self.follows, text.person(self.other), text.person(self.actor))
-        else:
-            clause = Clause(self.follows, text.person(self.other), text.thing(self.object))
-        text.say(clause)
+        text.say(Clause(self.follows, *(text.mention(getattr(self, role)) for role in self.roles)))
 
     def people(self) -> list[_Person]:
         return [who for who in (self.actor, self.object, self.other) if isinstance(who, _Person)]
@@ -234,25 +230,17 @@ class _Plot:
     def summary(self) -> list[str]:
         """The event and what followed in one sentence, as far as the report has named who took part."""
 
-        def again(who: _Person) -> NP:
-            return NP(who.name) if who.named else NP(who.trade, determiner="the")
+        def phrase(who: _Person | _Thing, determiner: str = "a") -> NP:
+            if isinstance(who, _Thing):
+                return who.first() if determiner == "a" else NP(who.noun, True)
+            if not who.named:
+                return NP(who.trade, determiner=determiner)
+            return who.full() if determiner == "a" else NP(who.name)
 
-        def first(who: _Person) -> NP:
-            return who.full() if who.named else NP(who.trade, determiner="a")
-
-        theirs = isinstance(self.object, _Person)
-        clause = Clause(self.verb, first(self.actor), first(self.object) if theirs else self.object.first())
+        clause = Clause(self.verb, phrase(self.actor), phrase(self.object))
         clause.places = (self.place.phrase(), self.time) if self.time is not None else (self.place.phrase(),)
-        if self.follows in HANDED:
-            after = Clause(self.follows, None, NP(self.object.noun, True), first(self.other))
-        elif self.follows in ("help", "follow"):
-            after = Clause(self.follows, None, again(self.object))
-        elif self.follows == "thank":
-            after = Clause(self.follows, again(self.object), again(self.actor))
-        elif self.follows == "catch.thief":
-            after = Clause(self.follows, first(self.other), again(self.actor))
-        else:
-            after = Clause(self.follows, first(self.other), NP(self.object.noun, True))
+        subject, *others = (phrase(getattr(self, role), "a" if role == "other" else "the") for role in self.roles)
+        after = Clause(self.follows, None if self.roles[0] == "actor" else subject, *others)
         clause.coordinate = ("and", after)
         return realise(clause, "news").words
 
@@ -421,6 +409,10 @@ class _Story:
             clause.places = (*clause.places, *places)
         self.text.say(clause)
 
+    def happen(self, verb: str, *roles: _Person | _Thing, where: _Place | None = None) -> None:
+        """Tell who does what to whom."""
+        self.tell(Clause(verb, *map(self.text.mention, roles)), where)
+
     def begin(self) -> None:
         """Say who they are and where they live."""
         text, (first, second, *_) = self.text, self.people
@@ -466,8 +458,7 @@ class _Story:
         self.tell(clause)
 
     def meet(self, who: _Person, other: _Person) -> None:
-        clause = Clause("meet", self.text.person(who), self.text.person(other))
-        self.tell(clause, self.at[who])
+        self.happen("meet", who, other, where=self.at[who])
 
     def gain(self, who: _Person) -> None:
         """Find or buy something new."""
@@ -475,13 +466,12 @@ class _Story:
         sold = place.town or place.noun in SHOPS
         verb = "buy" if self.world.nouns[thing.noun].cls == "food" or (sold and self.random() < 0.7) else "find"
         self.items.append(_Item(thing, who))
-        clause = Clause(verb, self.text.person(who))
-        clause.object = self.text.thing(thing)
+        clause = Clause(verb, self.text.person(who), self.text.thing(thing))
         self.tell(clause, place if self.random() < 0.7 else None)
 
     def give(self, who: _Person) -> None:
         item, other = self.one([i for i in self.held(who) if not i.given]), self.one(self.beside(who))
-        subject, thing = self.text.person(who), self.text.thing(item.thing)
+        subject, thing = self.text.person(who), self.text.thing(item.thing)  # the dice fall in this order
         verb = "give" if self.random() < 0.75 else "sell"
         self.tell(Clause(verb, subject, thing, self.text.person(other)))
         item.holder, item.used, item.given = other, False, True
@@ -490,17 +480,14 @@ class _Story:
 
     def thank(self, who: _Person, other: _Person) -> None:
         if self.random() < 0.6:
-            subject = self.text.person(who)
-            self.tell(Clause("thank", subject, self.text.person(other)))
+            self.happen("thank", who, other)
         else:
             self.tell(Clause("be", self.text.person(who), attribute="happy", degree="very" if self.random() < 0.4 else ""))
 
     def lose(self, who: _Person) -> None:
         item = self.one([item for item in self.held(who) if item.thing not in self.text.near])
         item.holder, item.place, item.loser, item.moves = None, self.at[who], who, self.moves[who]
-        clause = Clause("lose", self.text.person(who))
-        clause.object = self.text.thing(item.thing)
-        self.tell(clause, item.place)
+        self.happen("lose", who, item.thing, where=item.place)
         if self.random() < 0.5:
             self.due = lambda: self.tell(Clause("be", self.text.person(who), attribute="sad"))
 
@@ -520,19 +507,16 @@ class _Story:
             self.due = lambda: self.give_back(who, item, loser)
 
     def give_back(self, who: _Person, item: _Item, other: _Person) -> None:
-        subject, thing = self.text.person(who), self.text.thing(item.thing)
-        self.tell(Clause("give", subject, thing, self.text.person(other)))
+        self.happen("give", who, item.thing, other)
         item.holder = other
         self.due = lambda: self.thank(other, who)
 
     def use(self, who: _Person) -> None:
         item = self.one([item for item in self.held(who) if not item.used and self.uses(item)])
-        clause = Clause(self.one(self.uses(item)), self.text.person(who))
-        clause.object = self.text.thing(item.thing)
-        item.used = True
-        if clause.verb == "eat.person":
+        verb, item.used = self.one(self.uses(item)), True
+        if verb == "eat.person":
             self.items.remove(item)
-        self.tell(clause)
+        self.happen(verb, who, item.thing)
 
     def uses(self, item: _Item) -> tuple[str, ...]:
         noun = item.thing.noun
@@ -543,8 +527,7 @@ class _Story:
 
     def show(self, who: _Person) -> None:
         item, other = self.one(self.held(who)), self.one(self.beside(who))
-        subject, thing = self.text.person(who), self.text.thing(item.thing)
-        self.tell(Clause("show", subject, thing, self.text.person(other)))
+        self.happen("show", who, item.thing, other)
 
     def beat(self) -> None:
         """Let happen what the last sentence calls for, or something that can happen to somebody."""
