@@ -12,21 +12,6 @@ from itertools import pairwise
 
 from helpers.world import french_words as french
 from helpers.world import lexicon
-from helpers.world.french_words import (
-    ADVERBS,
-    COORDINATORS,
-    DETERMINERS,
-    FORMS,
-    GRAMMAR,
-    MODALS,
-    PREPOSITIONS,
-    SUBORDINATORS,
-    WITH_BE,
-    Adjective,
-    Verb,
-    gender,
-    vowel,
-)
 from helpers.world.meanings import NP, PP, Clause
 from helpers.world.word_tables import groups, single
 
@@ -37,15 +22,15 @@ _CLASSES = {key: noun.cls for key, noun in _NOUNS.items()} | {
     key: "place" if key in _TOWNS else "person" for key in lexicon.names()
 }
 _USUAL = 0.66  # chance of the usual translation where there are two
-_ELIDED, _ASKING = single(GRAMMAR["elided"]), single(GRAMMAR["question"])
-_OTHER_WORDS = single(GRAMMAR["other word"])  # other conjunctions and prepositions, where nothing else decides
-_GROUPS = groups(GRAMMAR["group"])
-_PRONOUNS = GRAMMAR["pronoun"]
+_ELIDED, _ASKING = single(french.GRAMMAR["elided"]), single(french.GRAMMAR["question"])
+_OTHER_WORDS = single(french.GRAMMAR["other word"])  # other conjunctions and prepositions, where nothing else decides
+_GROUPS = groups(french.GRAMMAR["group"])
+_PRONOUNS = french.GRAMMAR["pronoun"]
 _SUBJECTS, _STRONG, _ACCUSATIVE = (
     (_PRONOUNS[f"{role} m"], _PRONOUNS[f"{role} f"]) for role in ("subject", "strong", "accusative")
 )
 _RANK = {"me": 0, "te": 0, "se": 0, "nous": 0, "vous": 0, "le": 1, "la": 1, "les": 1, "lui": 2, "leur": 2, "y": 3, "en": 4}
-_CONTRACTED = {key.strip("-"): [text.split(" ") for text in row] for key, row in GRAMMAR["article"].items()}
+_CONTRACTED = {key.strip("-"): [text.split(" ") for text in row] for key, row in french.GRAMMAR["article"].items()}
 # adjectives before the noun, in order; "et" joins those that French does not like to stack
 _RANKS = {"beau": 0, "nouveau": 1, "bon": 2, "mauvais": 2, "jeune": 4, "vieux": 4}
 _UNSTACKED = frozenset(("long", "bref"))
@@ -84,7 +69,7 @@ def _article(
     if determiner == "many":
         return (*lead, "beaucoup", "de")
     if not indefinite:
-        return (*lead, DETERMINERS[determiner][2 if plural else feminine])
+        return (*lead, french.DETERMINERS[determiner][2 if plural else feminine])
     if mode == "none":
         return lead
     if mode == "not" or (preposition == "de" and (plural or determiner == "")):
@@ -98,7 +83,7 @@ def _article(
 
 @lru_cache(maxsize=1 << 15)
 def _core(
-    noun: str, feminine: bool, plural: bool, adjectives: tuple[Adjective, ...], degree: str
+    noun: str, feminine: bool, plural: bool, adjectives: tuple[french.Adjective, ...], degree: str
 ) -> tuple[tuple[str, ...], bool]:
     """Adjectives and noun, and whether an adjective comes first."""
     form = 2 * plural + feminine
@@ -117,7 +102,7 @@ def _core(
     words = noun.split(" ")
     for place, (adjective, degrees) in enumerate(reversed(front)):
         between = link if place else []
-        short = form == 0 and adjective.before_vowel and not between and vowel(words[0])
+        short = form == 0 and adjective.before_vowel and not between and french.vowel(words[0])
         words = [*degrees, adjective.before_vowel if short else adjective.forms[form], *between, *words]
     for place, (adjective, degrees) in enumerate(back):
         words += [*(["et"] if place else []), *degrees, *adjective.forms[form].split(" ")]
@@ -125,7 +110,7 @@ def _core(
 
 
 @lru_cache(maxsize=1 << 14)
-def _adjective(key: str, noun: str, attributive: bool, degree: bool) -> tuple[Adjective, ...]:
+def _adjective(key: str, noun: str, attributive: bool, degree: bool) -> tuple[french.Adjective, ...]:
     """Translations of an adjective with a noun."""
     cls = _CLASSES.get(noun, "person")
     if key == "big" and attributive and cls in ("animal", "thing", "vehicle"):
@@ -147,10 +132,10 @@ def _features(np: NP) -> tuple[int, bool]:
     """Person and number as one of six, and whether feminine."""
     if np.coordinate is not None:
         person, feminine = _features(np.coordinate)
-        return min(np.person - 1, person % 3) + 3, feminine and gender(np.noun) == "f"
+        return min(np.person - 1, person % 3) + 3, feminine and french.gender(np.noun) == "f"
     noun = _NOUNS.get(np.noun)
     plural = np.number == "pl" or (noun is not None and noun.plural_only)
-    return np.person - 1 + 3 * plural, np.person == 3 and gender(np.noun) == "f"
+    return np.person - 1 + 3 * plural, np.person == 3 and french.gender(np.noun) == "f"
 
 
 def _outside(head: NP) -> NP:
@@ -201,18 +186,18 @@ def _common_noun(t: _Text, np: NP, noun: french.Noun, lead: str, mode: str) -> N
     adjectives = tuple(
         [t.pick(_adjective(key, np.noun, True, place == 0 and np.degree != "")) for place, key in enumerate(np.adjectives)]
     )
-    degree = ADVERBS[np.degree][0] if np.degree and adjectives else ""
+    degree = french.ADVERBS[np.degree][0] if np.degree and adjectives else ""
     core, adjective_first = _core(form, feminine, plural, adjectives, degree)
     determiner = "yours" if np.determiner == "your" and t.polite and noun.cls != "game" else np.determiner
     mode = "generic" if noun.cls == "game" else mode
-    t.words += _article(determiner, feminine, plural, lead, vowel(core[0]), mode, adjective_first)
+    t.words += _article(determiner, feminine, plural, lead, french.vowel(core[0]), mode, adjective_first)
     t.words += core
 
 
 def _place(t: _Text, pp: PP, verb: str) -> None:
     """Add a prepositional phrase."""
     key, np = pp.preposition, pp.np
-    preposition, mode, determiner = PREPOSITIONS[key], "", np.determiner
+    preposition, mode, determiner = french.PREPOSITIONS[key], "", np.determiner
     definite = determiner not in ("a", "", "two", "three", "many", "every")
     if np.pronoun:
         pass
@@ -260,8 +245,8 @@ def _key_of(np: NP | None) -> str:
 def _verb_key(c: Clause, object_key: str) -> str:
     """The key of the verb table: some verbs depend on the object or the construction."""
     key = c.verb
-    if key in GRAMMAR["verb by object"]:
-        *objects, other = GRAMMAR["verb by object"][key]
+    if key in french.GRAMMAR["verb by object"]:
+        *objects, other = french.GRAMMAR["verb by object"][key]
         return other if object_key in objects or _CLASSES.get(object_key) in objects else key
     if key == "discuss":
         return "discuss:passive" if c.passive else key
@@ -303,7 +288,7 @@ def _tense(c: Clause, role: str, main: str, subjunctive: bool) -> tuple[str, boo
     return tense, compound
 
 
-def _clitics(c: Clause, verb: Verb, obj: NP | None, index: int) -> tuple[list[str], int, list[tuple[str, NP]]]:
+def _clitics(c: Clause, verb: french.Verb, obj: NP | None, index: int) -> tuple[list[str], int, list[tuple[str, NP]]]:
     """Unstressed pronouns in order, the form of a participle that agrees with one (-1 if none), stressed phrases left."""
     clitics, agreeing, left = [_PRONOUNS["reflexive"][index]] if verb.reflexive else [], -1, []
     if obj is not None and obj.pronoun:
@@ -349,7 +334,7 @@ class _Clause:
         self.t, self.c, self.role, self.head, self.subjunctive = t, c, role, head, subjunctive
         key = _verb_key(c, _key_of(c.object) or (_key_of(head) if c.gap == "object" else ""))
         # "apercevoir" is to see at a glance
-        self.verb: Verb = t.pick(_VERBS[key]) if key != "see" or not c.adverbs else _VERBS[key][0]
+        self.verb: french.Verb = t.pick(_VERBS[key]) if key != "see" or not c.adverbs else _VERBS[key][0]
         self.take_roles()
         self.index, self.feminine = self.features()
         self.form = _form(self.index, self.feminine)
@@ -424,7 +409,7 @@ class _Clause:
         self.start, self.medial, self.inner, self.late, self.final = [], [], [], [], []
         for item in self.c.adverbs:
             key, position = item.adverb, item.position
-            kind, text = _KINDS[key], self.t.pick(ADVERBS[key])
+            kind, text = _KINDS[key], self.t.pick(french.ADVERBS[key])
             if key == "well" and self.c.verb == "hear":
                 text = "clairement"  # "bien entendu" is "of course"
             if kind == "place":
@@ -500,7 +485,7 @@ class _Clause:
         """Add the verb with its negation, clitics, auxiliaries and the adverbs among them."""
         verb = self.verb
         self.base = "être" if self.passive else verb.infinitive
-        self.with_be = not self.passive and (verb.reflexive or verb.infinitive in WITH_BE)
+        self.with_be = not self.passive and (verb.reflexive or verb.infinitive in french.WITH_BE)
         if self.c.imperative:
             self.write_command()
         elif self.tense == "infinitive":
@@ -515,7 +500,7 @@ class _Clause:
 
     def write_command(self) -> None:
         """An imperative: "ouvre -la", "ne l' ouvre pas"."""
-        words, clitics, form = self.t.words, self.clitics, FORMS[self.verb.infinitive]["imperative"][0]
+        words, clitics, form = self.t.words, self.clitics, french.FORMS[self.verb.infinitive]["imperative"][0]
         if self.c.negated:
             words += ("ne", *clitics, form, "pas")
         else:
@@ -530,7 +515,9 @@ class _Clause:
 
     def participle(self) -> str:
         """The participle of a compound tense: after "être" as the subject, else as an object before it."""
-        return FORMS[self.verb.infinitive]["participle"][self.form if self.passive or self.with_be else max(self.agreeing, 0)]
+        return french.FORMS[self.verb.infinitive]["participle"][
+            self.form if self.passive or self.with_be else max(self.agreeing, 0)
+        ]
 
     def write_infinitive(self) -> None:
         """ "sans le voir", "après l' avoir vu"."""
@@ -544,7 +531,7 @@ class _Clause:
 
     def paraphrase(self) -> tuple[str, str, tuple[str, ...] | None]:
         """What is finite (the verb, its modal, at times "aller" or "être en train de"), its tense, what leads an infinitive."""
-        t, c, modal = self.t, self.c, MODALS[self.c.modal] if self.c.modal else ""
+        t, c, modal = self.t, self.c, french.MODALS[self.c.modal] if self.c.modal else ""
         plain = self.role == "main" and not modal and not self.presents
         if plain and self.tense == "future" and not self.compound and not t.news:
             if t.random() < 0.3:
@@ -560,7 +547,7 @@ class _Clause:
         c, words = self.c, self.t.words
         verb, tense, lead = self.paraphrase()
         auxiliary = "" if not self.compound else "être" if self.with_be and not c.modal else "avoir"
-        finite = FORMS[auxiliary or verb][tense][self.index]
+        finite = french.FORMS[auxiliary or verb][tense][self.index]
         if self.presents:
             words.append(_THAT if c.negated or finite[0] not in "eé" else "c'")
         if c.negated:
@@ -571,7 +558,7 @@ class _Clause:
             words.append(("-t-" if finite[-1] in "ae" else "-") + self.inverted)
         self.write_medial()
         if self.compound and c.modal:
-            words.append(FORMS[verb]["participle"][0])
+            words.append(french.FORMS[verb]["participle"][0])
         if lead is not None:
             self.write_dependent(verb, lead)
             return
@@ -634,7 +621,7 @@ class _Clause:
         t, c, attribute = self.t, self.c, self.c.attribute
         if isinstance(attribute, str):
             if c.degree:
-                t.words.append(ADVERBS[c.degree][0])
+                t.words.append(french.ADVERBS[c.degree][0])
             noun = _key_of(self.head if self.gap == "subject" else self.subject)
             t.words += t.pick(_adjective(attribute, noun, False, c.degree != "")).forms[self.form].split(" ")
         elif attribute is not None:
@@ -663,7 +650,7 @@ class _Clause:
             word, second = c.coordinate
             if word == "but" or t.news:
                 words.append(",")
-            words.append(COORDINATORS[word])
+            words.append(french.COORDINATORS[word])
             _Clause(t, second, "second").write()
 
 
@@ -675,7 +662,7 @@ def _is_trade(np: NP) -> bool:
 
 def _subordinate(t: _Text, subordinate: tuple, above: Clause) -> None:
     word, clause, first = subordinate
-    text, role = SUBORDINATORS[word], word
+    text, role = french.SUBORDINATORS[word], word
     one, two = above.subject, clause.subject
     if word in ("before", "after"):
         # "I" or "you" of both clauses: "avant de partir", "après avoir lu"
@@ -706,28 +693,16 @@ def _plural_you(c: Clause | None) -> bool:
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a sentence plan into French.
+    """Put a plan into French, see `helpers.world.translate`.
 
-    Parameters
-    ----------
-    clause : Clause
-        What is said.
-    register : str
-        "news" (questions by inversion) or "subtitles" (by "est-ce que", and at times the future by "aller").
-    rng : random.Random
-        Dice for the choice between translations.
-
-    Returns
-    -------
-    list of str
-        Words with the final punctuation.
+    News asks by inversion; subtitles by "est-ce que", and they say the future at times by "aller".
     """
     t = _Text(register, rng, _plural_you(clause))
     _Clause(t, clause).write()
     words = t.words
     words.append("?" if clause.question else ".")
     for place, (word, following) in enumerate(pairwise(words)):
-        if word in _ELIDED and vowel(following):
+        if word in _ELIDED and french.vowel(following):
             words[place] = _ELIDED[word]
         elif word == "si" and following in ("il", "ils"):
             words[place] = "s'"

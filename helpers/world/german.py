@@ -9,41 +9,8 @@ from __future__ import annotations
 
 import random
 
+from helpers.world import german_words as german
 from helpers.world import lexicon
-from helpers.world.german_words import (
-    ACC,
-    ADJECTIVE_OF,
-    ADJECTIVES,
-    ADVERB_OF,
-    ADVERBS,
-    BY_OBJECT,
-    CONTRACTED,
-    COORDINATORS,
-    DAT,
-    GEN,
-    GRAMMAR,
-    HABEN,
-    MODALS,
-    NEWS_SUBORDINATORS,
-    NOM,
-    NOUNS,
-    PLURAL,
-    PREPOSITIONS,
-    PRONOUNS,
-    REFLEXIVE,
-    RELATIVE,
-    SEIN,
-    SUBORDINATORS,
-    THIRD,
-    VERBS,
-    WERDEN,
-    Verb,
-    declined,
-    gender,
-    noun,
-    noun_class,
-    verb,
-)
 from helpers.world.meanings import NP, PP, Adverb, Clause, closed
 from helpers.world.word_tables import groups, single
 
@@ -55,7 +22,7 @@ Gap = tuple[int, bool, str]  # gender, plural and key of the noun that a relativ
 INDEFINITE = frozenset(("a", "", "two", "three", "many", "every"))
 MAN = NP("man", pronoun=True)  # "man", the subject where German has no passive
 
-GROUPS, QUESTIONS = groups(GRAMMAR["group"]), single(GRAMMAR["question"])
+GROUPS, QUESTIONS = groups(german.GRAMMAR["group"]), single(german.GRAMMAR["question"])
 ADVERB_KIND = {key: entry.kind for key, entry in lexicon.adverbs().items()}
 PLACE_KIND = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
 EARLY = dict.fromkeys(("yesterday", "today", "now", "tomorrow", "recently"), 0)  # order among early adverbials
@@ -95,15 +62,14 @@ def _with(first: str, preposition: str) -> str:
 
 def _female(key: str) -> bool:
     """Whether a subject makes a profession said of it feminine."""
-    return noun_class(key) in ("person", "name") and gender(key) == 1
+    return german.noun_class(key) in ("person", "name") and german.gender(key) == 1
 
 
 def _joined(prep: str, phrase: str, contracted: bool) -> str:
     """Preposition and noun phrase, "in dem" as "im"."""
     first, _, rest = phrase.partition(" ")
-    if contracted and f"{prep} {first}" in CONTRACTED:
-        return f"{CONTRACTED[f'{prep} {first}']} {rest}"
-    return f"{prep} {phrase}"
+    short = german.CONTRACTED.get(f"{prep} {first}") if contracted else None
+    return f"{short} {rest}" if short else f"{prep} {phrase}"
 
 
 def _pronoun(np: NP, case: int) -> str:
@@ -111,8 +77,8 @@ def _pronoun(np: NP, case: int) -> str:
     if np is MAN:
         return "man"
     if np.person < 3:
-        return PRONOUNS[np.person][np.number == "pl"][case]
-    return THIRD[PLURAL if np.number == "pl" else gender(np.noun)][case]
+        return german.PRONOUNS[np.person][np.number == "pl"][case]
+    return german.THIRD[german.PLURAL if np.number == "pl" else german.gender(np.noun)][case]
 
 
 class _Run:
@@ -129,7 +95,7 @@ class _Run:
     # -- phrases
     def which(self, key: str) -> int:
         """First or second translation of a noun, the same throughout a sentence."""
-        if len(NOUNS.get(key, "1")) == 1:
+        if len(german.NOUNS.get(key, "1")) == 1:
             return 0
         if key not in self.chosen:
             self.chosen[key] = 1 if self.random() < SECOND else 0
@@ -137,7 +103,7 @@ class _Run:
 
     def np(self, np: NP, case: int, prep: str = "", determiner: str | None = None, feminine: bool = False) -> Part:
         """Words of a noun phrase (after a preposition) and its last member's relative clause."""
-        key, relative, kind, lead = np.noun, np.relative, noun_class(np.noun), prep.split()
+        key, relative, kind, lead = np.noun, np.relative, german.noun_class(np.noun), prep.split()
         if np.pronoun:
             if prep and np.person == 3 and kind not in ("person", "name", "animal", "vehicle", "organisation"):
                 return [_with("da", prep)], None
@@ -146,7 +112,7 @@ class _Run:
             determiner = np.determiner
         named = kind in ("name", "town")
         if named:
-            words, sex = [*lead, key, *([np.surname] if np.surname else [])], gender(key)
+            words, sex = [*lead, key, *([np.surname] if np.surname else [])], german.gender(key)
         else:
             words, sex = self.common(np, case, prep, determiner, feminine)
         if np.genitive is not None:
@@ -166,58 +132,58 @@ class _Run:
         """Determiner, adjectives and common noun; the noun's gender."""
         key, plural, degree, adjectives = np.noun, np.number == "pl", "", ()
         if np.adjectives:
-            adjectives = tuple([self.pick(ADJECTIVE_OF.get((a, key)) or ADJECTIVES[a]) for a in np.adjectives])
-            degree = self.pick(ADVERBS[np.degree]) if np.degree else ""
+            adjectives = tuple([self.pick(german.ADJECTIVE_OF.get((a, key)) or german.ADJECTIVES[a]) for a in np.adjectives])
+            degree = self.pick(german.ADVERBS[np.degree]) if np.degree else ""
         which = self.which(key)
-        text = declined(key, which, plural, determiner, adjectives, degree, feminine)[case]
+        text = german.declined(key, which, plural, determiner, adjectives, degree, feminine)[case]
         if prep:
             text = _joined(prep, text, determiner == "the" and np.relative is None)
-        return text.split(), 1 if feminine else noun(key, which).gender
+        return text.split(), 1 if feminine else german.noun(key, which).gender
 
     def genitive(self, np: NP) -> Part:
         """The possessor: genitive where it can be seen, else "von"."""
         unseen = np.determiner in ("", "two", "three") and not (np.determiner == "" and np.adjectives)
         if np.pronoun or unseen or (np.coordinate is not None and np.coordinate.determiner == ""):
-            return self.np(np, DAT, "von")
-        return self.np(np, GEN)
+            return self.np(np, german.DAT, "von")
+        return self.np(np, german.GEN)
 
     def pp(self, pp: PP, verb: str = "") -> Part:
         """A prepositional phrase: preposition and case by the noun it takes, "to" by place or person."""
         key, np = pp.preposition, pp.np
-        kind = noun_class(np.noun)
+        kind = german.noun_class(np.noun)
         if key == "to" and verb == "arrive":
-            key = "at" if np.noun in PREPOSITIONS["at"] or np.noun == "station" else "in"
-        options = PREPOSITIONS[key]
+            key = "at" if np.noun in german.PREPOSITIONS["at"] or np.noun == "station" else "in"
+        options = german.PREPOSITIONS[key]
         word, case = options.get(np.noun) or options.get(kind) or options[""]
         if key == "to" and np.pronoun:
-            word, case = "zu", DAT
-        elif case == GEN:
+            word, case = "zu", german.DAT
+        elif case == german.GEN:
             unseen = np.pronoun or kind in ("town", "name") or np.determiner in ("", "two", "three")
             if unseen and key == "near":
-                words, relative = self.np(np, DAT, "von")
+                words, relative = self.np(np, german.DAT, "von")
                 return [*word.split(), *words], relative
-            case = DAT if unseen else GEN
+            case = german.DAT if unseen else german.GEN
         return self.np(np, case, word)
 
     # -- verbs
-    def verb(self, clause: Clause, gap: Gap | None) -> Verb:
+    def verb(self, clause: Clause, gap: Gap | None) -> german.Verb:
         """The German verb, by register and where need be by its object, goal or place."""
         key = clause.verb
         if key == "live" and (
             clause.question == "where" or any(PLACE_KIND[pp.preposition] == "place" for pp in clause.places)
             or any(ADVERB_KIND[a.adverb] == "place" for a in clause.adverbs)
         ):  # fmt: skip
-            return verb("wohnen")
-        special = BY_OBJECT.get(key)
+            return german.verb("wohnen")
+        special = german.BY_OBJECT.get(key)
         if special is not None:
             wanted = _deciding(clause, gap)
-            chosen = None if wanted is None else special.get(wanted) or special.get(noun_class(wanted))
+            chosen = None if wanted is None else special.get(wanted) or special.get(german.noun_class(wanted))
             if chosen:
                 return chosen
-        options = VERBS[key][0 if self.news else 1]
+        options = german.VERBS[key][0 if self.news else 1]
         chosen = self.pick(options)
-        if clause.passive and (chosen.case != ACC or chosen.preposition):
-            return verb("spielen") if key == "play.music" else options[0]
+        if clause.passive and (chosen.case != german.ACC or chosen.preposition):
+            return german.verb("spielen") if key == "play.music" else options[0]
         return chosen
 
     # -- clauses
@@ -255,18 +221,18 @@ class _Run:
         if c.coordinate is not None:
             word, other = c.coordinate
             words += [","] if word == "but" else []
-            words += [COORDINATORS[word], *self.clause(other, final, c.question == "polar", shared=clause.index)]
+            words += [german.COORDINATORS[word], *self.clause(other, final, c.question == "polar", shared=clause.index)]
         return words
 
     def subordinate(self, part: tuple[str, Clause, bool]) -> list[str]:
         """Conjunction and clause, with the closing comma."""
         word, clause, _ = part
-        text = SUBORDINATORS[word]
+        text = german.SUBORDINATORS[word]
         if word == "when":
             frequent = any(ADVERB_KIND[a.adverb] == "frequency" for a in clause.adverbs)
             text = "als" if clause.tense == "past" and not frequent else "wenn"
-        elif self.news and word in NEWS_SUBORDINATORS:
-            text = self.pick((text, NEWS_SUBORDINATORS[word]))
+        elif self.news and word in german.NEWS_SUBORDINATORS:
+            text = self.pick((text, german.NEWS_SUBORDINATORS[word]))
         after = word == "after" and clause.tense in ("past", "present") and not clause.modal
         return [text, *self.clause(clause, True, after=after), ","]
 
@@ -316,7 +282,7 @@ class _Clause:
                     slot = "subject"
                 elif c.subject is None:
                     self.subject = MAN
-            elif self.verb.case == DAT:
+            elif self.verb.case == german.DAT:
                 self.agent, self.subject, self.impersonal, self.topic = c.subject, None, True, True
             else:
                 self.agent, self.subject, self.obj = c.subject, c.object, None
@@ -341,18 +307,18 @@ class _Clause:
         """Six forms of the finite verb, and the right bracket."""
         c, verb, passive = self.c, self.verb, self.passive
         if c.modal or c.tense == "future":
-            forms = WERDEN["present"]
+            forms = german.WERDEN["present"]
             if c.modal:  # "must not" is "darf nicht"
                 modal = "must not" if c.modal == "must" and c.negated else c.modal
-                forms = MODALS[modal]["past" if c.tense == "past" else "present"]
+                forms = german.MODALS[modal]["past" if c.tense == "past" else "present"]
             return forms, [verb.participle, "werden"] if passive else [verb.infinitive]
         simple = self.run.news or passive or c.verb in ("be", "know.fact")
         if c.tense == "perfect" or after or (c.tense == "past" and not simple):
-            auxiliary = SEIN if verb.sein or passive else HABEN
+            auxiliary = german.SEIN if verb.sein or passive else german.HABEN
             forms = auxiliary["past" if after and c.tense == "past" else "present"]  # in the past under "nachdem"
             return forms, [verb.participle, "worden"] if passive else [verb.participle]
         if passive:
-            return WERDEN[c.tense], [verb.participle]
+            return german.WERDEN[c.tense], [verb.participle]
         forms = verb.past if c.tense == "past" else verb.present
         if self.final:
             return tuple(verb.particle + form for form in forms), []
@@ -386,7 +352,7 @@ class _Clause:
 
     def adverb(self, a: Adverb) -> None:
         c, run, key = self.c, self.run, a.adverb
-        word = ADVERB_OF.get((key, c.verb)) or run.pick(ADVERBS[key])
+        word = german.ADVERB_OF.get((key, c.verb)) or run.pick(german.ADVERBS[key])
         may_front = self.may_front and self.front is None
         if may_front and (a.position == "initial" or (key in GROUPS["fronting"] and not c.negated and run.random() < FRONTED)):
             self.front = word.split()
@@ -452,7 +418,7 @@ class _Clause:
             self.indefinite = False
         opening, subject = self.opening(), []
         if self.subject is not None and self.slot != "subject":
-            subject = _closed(self.run.np(self.subject, NOM))
+            subject = _closed(self.run.np(self.subject, german.NOM))
         self.objects(self.left(opening, filled, subject, self.object_phrase("no" if kein == "object" else None)))
         self.adjuncts(kein)
         self.middle_and_right()
@@ -464,16 +430,16 @@ class _Clause:
             if question == "where":
                 return ["wohin" if c.verb in GROUPS["whither"] and "goal" not in self.fields else "wo"]
             return [QUESTIONS[question]] if question in QUESTIONS else []
-        cases = {"agent": (DAT, "von"), "subject": (NOM, "")}
+        cases = {"agent": (german.DAT, "von"), "subject": (german.NOM, "")}
         case, prep = cases.get(self.slot, (self.verb.case, self.verb.preposition))
         if gap is not None:
-            word = RELATIVE[PLURAL if gap[1] else gap[0]][case]
+            word = german.RELATIVE[german.PLURAL if gap[1] else gap[0]][case]
         elif question == "who":
             word = ("wer", "wen", "wem")[case]
         elif c.verb == "play.music":
             return ["was"]
         else:
-            return [_with("wo", prep)] if prep else ["wem" if case == DAT else "was"]
+            return [_with("wo", prep)] if prep else ["wem" if case == german.DAT else "was"]
         return [prep, word] if prep else [word]
 
     def object_phrase(self, determiner: str | None) -> Part | None:
@@ -481,13 +447,13 @@ class _Clause:
         if obj is None or self.slot == "object":
             return None
         if self.bare:
-            return [noun(obj.noun, run.which(obj.noun)).singular[ACC]], None
+            return [german.noun(obj.noun, run.which(obj.noun)).singular[german.ACC]], None
         return run.np(obj, self.verb.case, self.verb.preposition, determiner)
 
     def left(self, opening: list[str], filled: bool, subject: list[str], part: Part | None) -> Part | None:
         """The first field, the finite verb and the subject behind it; the object still to come."""
         c, words, finite = self.c, self.words, self.finite
-        reflexive = [REFLEXIVE[self.index]] if self.verb.reflexive else []
+        reflexive = [german.REFLEXIVE[self.index]] if self.verb.reflexive else []
         if self.final:
             words += opening
         elif opening:
@@ -516,7 +482,7 @@ class _Clause:
             field = "dative pronoun" if recipient.pronoun else "dative"
             if field == "dative" and not self.indefinite and recipient.determiner == "a" and part is not None:
                 field = "indefinite dative"
-            self.put(field, run.np(recipient, DAT))
+            self.put(field, run.np(recipient, german.DAT))
         if part is None:
             return
         if self.bare:
@@ -535,7 +501,7 @@ class _Clause:
         if self.early:
             self.fields["early"] = [part for _, _, part in sorted(self.early)]
         if self.agent is not None and self.slot != "agent":
-            self.put("agent", self.run.np(self.agent, DAT, "von"))
+            self.put("agent", self.run.np(self.agent, german.DAT, "von"))
         if self.c.attribute is not None:
             self.put("predicate", self.predicate(self.c.attribute, kein == "predicate"))
 
@@ -564,32 +530,17 @@ class _Clause:
         run, subject = self.run, self.subject
         who = self.gap[2] if self.gap is not None else "" if subject is None else subject.noun
         if isinstance(attribute, str):
-            word = run.pick(ADJECTIVE_OF.get((attribute, who)) or ADJECTIVES[attribute])
-            return ([run.pick(ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
+            word = run.pick(german.ADJECTIVE_OF.get((attribute, who)) or german.ADJECTIVES[attribute])
+            return ([run.pick(german.ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
         determiner, feminine = "no" if kein else None, False
-        if not attribute.pronoun and noun_class(attribute.noun) == "person":
-            entry = noun(attribute.noun)
+        if not attribute.pronoun and german.noun_class(attribute.noun) == "person":
+            entry = german.noun(attribute.noun)
             feminine = who != "" and entry.feminine != "" and _female(who)
             if entry.profession and attribute.determiner == "a" and not kein and attribute.number == "sg" and _bare(attribute):
                 determiner = ""
-        return run.np(attribute, NOM, "", determiner, feminine)
+        return run.np(attribute, german.NOM, "", determiner, feminine)
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a sentence plan into German.
-
-    Parameters
-    ----------
-    clause : Clause
-        What is said.
-    register : str
-        "news" (past in the Präteritum) or "subtitles" (past in the Perfekt).
-    rng : random.Random
-        Dice for the choice between translations.
-
-    Returns
-    -------
-    list of str
-        Words with the final punctuation.
-    """
+    """Put a plan into German, see `helpers.world.translate`. News: past in the Präteritum; subtitles: in the Perfekt."""
     return [*closed(_Run(register, rng).clause(clause)), "?" if clause.question else "."]

@@ -60,6 +60,7 @@ class Verb:
     motion: bool
     at: str
     passive: bool
+    goals: tuple[str, ...]  # prepositions
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +194,13 @@ def select(classes: str, where: str = "A list of nouns") -> tuple[str, ...]:
 def verbs() -> dict[str, Verb]:
     """Verb senses by key."""
     yes = dict.fromkeys(("clause", "recipient", "motion"), "yes")
-    forms, options = "key third past participle ing subjects", "objects clause recipient motion preposition passive"
+    forms, options = "key third past participle ing subjects", "objects clause recipient motion preposition passive goals"
     return {
         row["key"]: Verb(
             row["key"], sense(row["key"]), row["third"], row["past"], row["participle"], row["ing"],
             select(row["subjects"], row["where"]), select(row["objects"], row["where"]),
             row["clause"] != "", row["recipient"] != "", row["motion"] != "", row["preposition"],
-            row["objects"] != "" and row["passive"] == "" and row["preposition"] == "",
+            row["objects"] != "" and row["passive"] == "" and row["preposition"] == "", tuple(row["goals"].split()),
         )
         for row in read("verbs", forms, options, unique=True, passive="no", **yes)
     }  # fmt: skip

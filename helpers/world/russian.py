@@ -14,22 +14,9 @@ VARIED = 0.35  # chance of another translation where a word has one
 LATE = 0.15  # chance of another word order where there is one
 
 
-def _possessive(stem: str, hard: bool) -> tuple[tuple[str, ...], ...]:
-    """Forms of "мой" or "наш" by column and case."""
-    nom, a, u = (stem, "а", "у") if hard else (stem + "й", "я", "ю")
-    m = (nom, stem + "его", stem + "ему", stem + "его", stem + "им", stem + "ем")
-    f = (stem + a, stem + "ей", stem + "ей", stem + u, stem + "ей", stem + "ей")
-    p = (stem + "и", stem + "их", stem + "им", stem + "их", stem + "ими", stem + "их")
-    n = (stem + "е", m[1], m[2], stem + "е", m[4], m[5])
-    return m, (*m[:3], nom, *m[4:]), f, n, p, (*p[:3], p[0], *p[4:])
-
-
 _GROUPS = groups(GRAMMAR["group"])
-_REFLEXIVE = _possessive("сво", False)
-_DECLINED = {
-    "this": tuple(GRAMMAR["this"].values()), "my": _possessive("мо", False), "your": _possessive("тво", False),
-    "our": _possessive("наш", True), "every": words.adjective_forms("каждый"), "many": words.adjective_forms("многий"),
-}  # fmt: skip
+_DECLINED = {key: tuple(GRAMMAR[key].values()) for key in ("this", "my", "your", "our", "свой")}
+_DECLINED |= {"every": words.adjective_forms("каждый"), "many": words.adjective_forms("многий")}
 _FIXED = {key: forms * 6 for key, forms in GRAMMAR["fixed"].items()}
 _COUNTED = GRAMMAR["counted"]
 _PRONOUNS = {tuple(map(int, key.split())): forms for key, forms in GRAMMAR["pronoun"].items()}  # person, gender or number
@@ -65,11 +52,6 @@ def sound(preposition: str, word: str) -> str:
 
 class _Arg:
     """A noun phrase ready to be put in any case: the words that decline together, and what follows them."""
-
-    __slots__ = (
-        "after", "agree", "column", "direct", "forms", "indefinite", "loc", "na", "np", "person", "plural", "rest", "second",
-        "short",
-    )  # fmt: skip
 
     def __init__(self, np: NP):
         self.np, self.person = np, np.person
@@ -296,7 +278,7 @@ def _determined(det: str, possessor: str, column: int, noun: words.Noun) -> list
         gen, dat, ins, pre = counted[3:]
         return [(nominative, gen, dat, gen if column == 4 else nominative, ins, pre)]
     if det and det == possessor:
-        return [_REFLEXIVE[column]]
+        return [_DECLINED["свой"][column]]
     if det in _FIXED:
         return [_FIXED[det]]
     return [_DECLINED[det][column]] if det in _DECLINED else []
@@ -693,21 +675,6 @@ def _aspect(c: Clause, verb: words.Verb, tense: str, frequent: bool, sudden: boo
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a sentence plan into Russian.
-
-    Parameters
-    ----------
-    clause : Clause
-        What is said.
-    register : str
-        "news" or "subtitles"; Russian says both alike.
-    rng : random.Random
-        Dice for the choice between translations.
-
-    Returns
-    -------
-    list of str
-        Words with the final punctuation.
-    """
+    """Put a plan into Russian, see `helpers.world.translate`. Both registers are alike."""
     out = closed(_Run(rng).full(clause, "main").split())
     return [*out, "?" if clause.question else "."]

@@ -7,6 +7,7 @@ masculine, feminine, neuter, plural (0 to 3). The letter "ё" is written "е" th
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -212,8 +213,6 @@ FORMS = {
 class Verb:
     """A verb's aspect pair with its government."""
 
-    __slots__ = ("case", "extra", "fro", "i", "p", "preposition", "senses", "stative", "synonyms")
-
     def __init__(self, row: dict[str, str]):
         pair = [row[column] for column in ("imperfective", "perfective", "indeterminate")]
         self.i, self.p, self.fro = map(FORMS.get, pair)
@@ -222,13 +221,13 @@ class Verb:
         self.extra, self.synonyms = row["fixed"], ()
 
 
+@dataclass(slots=True)
 class VerbEntry:
     """The verbs of a key: the usual one, and those for certain objects or subjects."""
 
-    __slots__ = ("objects", "subjects", "usual")
-
-    def __init__(self):
-        self.usual, self.objects, self.subjects = None, {}, {}
+    usual: Verb | None = None
+    objects: dict[str, Verb] = field(default_factory=dict)
+    subjects: dict[str, Verb] = field(default_factory=dict)
 
 
 @cache

@@ -14,20 +14,7 @@ from functools import cache
 from itertools import accumulate
 from types import SimpleNamespace
 
-from helpers.world.lexicon import (
-    PREPOSITIONS,
-    Noun,
-    adjectives,
-    adverbs,
-    female,
-    further_surnames,
-    names,
-    nouns,
-    order,
-    select,
-    sense,
-    verbs,
-)
+from helpers.world import lexicon
 from helpers.world.meanings import NP, PP, Adverb, Clause
 from helpers.world.word_tables import read
 
@@ -64,27 +51,23 @@ GROUPS["timeless"] |= GROUPS["mental"] - {"see", "hear"}
 UNREPEATED = GROUPS["once"] | GROUPS["lasting"]
 OF_ONE = GROUPS["unique"] | GROUPS["kin"]
 COPULAR = frozenset(("be",))
-EVENTS = frozenset(verbs()) - GROUPS["mental"] - GROUPS["not events"]
-RELATIVE = frozenset(verbs()) - GROUPS["not relative"]
-CAPABLE = frozenset(verbs()) - GROUPS["no modal"]
+EVENTS = frozenset(lexicon.verbs()) - GROUPS["mental"] - GROUPS["not events"]
+RELATIVE = frozenset(lexicon.verbs()) - GROUPS["not relative"]
+CAPABLE = frozenset(lexicon.verbs()) - GROUPS["no modal"]
 DETERMINERS = _weights(read("determiners", "kind number weight", "determiner"), "kind", "determiner", "number")
 WEIGHTS = _weights(read("weights", "table item weight"), "table", "item")
 WHERE, WHEN, MODIFIER, JOINS = (_table(WEIGHTS[name]) for name in ("where", "when", "modifier", "join"))
-GOALS = {
-    "go": "to", "run.go": "to", "fly.person": "to", "come": "from to", "arrive": "in at", "live": "in near",
-    "work.person": "in at", "fly.bird": "to",
-}  # fmt: skip
-STAGE = {"on": "island mountain ship bridge bank.river", "under": "bridge"}
+STAGE = {"on": "island mountain ship bridge bank.river", "under": "bridge"}  # where people act
 AMBIGUOUS_BOOST = 2.0
 
 
 @cache
 def senses(part: str) -> dict[str, tuple[str, ...]]:
     """Words of a part of speech ("noun", "verb", "adjective", "adverb") with two senses or more, and their keys."""
-    keys = {"noun": nouns, "verb": verbs, "adjective": adjectives, "adverb": adverbs}[part]()
+    keys = {"noun": lexicon.nouns, "verb": lexicon.verbs, "adjective": lexicon.adjectives, "adverb": lexicon.adverbs}[part]()
     groups: dict[str, list[str]] = {}
     for key in keys:
-        groups.setdefault(sense(key), []).append(key)
+        groups.setdefault(lexicon.sense(key), []).append(key)
     return {word: tuple(group) for word, group in groups.items() if len(group) > 1}
 
 
@@ -101,7 +84,7 @@ def _sensed(keys: Iterable[str], part: str) -> dict[str, float]:
     return {key: weight * WEIGHTS["balance"].get(key, 1) for key, weight in weights.items()}
 
 
-def _kind(noun: Noun) -> str:
+def _kind(noun: lexicon.Noun) -> str:
     """The kind of a noun in `DETERMINERS`."""
     if noun.mass:
         return "game" if noun.cls == "game" else "mass"
@@ -134,28 +117,28 @@ class World:
         self.reg = reg = REGISTERS[register]
         self.random = random.random
         self.clauses = 0  # beyond the main one, in the sentence being drawn
-        self.nouns, self.verbs, self.adverbs = nouns(), verbs(), adverbs()
-        self.people = frozenset(select("person"))
+        self.nouns, self.verbs, self.adverbs = lexicon.nouns(), lexicon.verbs(), lexicon.adverbs()
+        self.people = frozenset(lexicon.select("person"))
         self.tables: dict = {}  # made when first needed
         self.noun_weights = self._noun_weights()
         self.rank = {key: rank for rank, key in enumerate(self.noun_weights)}
         self.subjects = {verb: frozenset(entry.subjects) for verb, entry in self.verbs.items()}
         self.verb_weights = _sensed(self.verbs, "verb")
-        weights = _sensed(adjectives(), "adjective")
+        weights = _sensed(lexicon.adjectives(), "adjective")
         self.adjective_weights: dict[str, dict[str, float]] = {key: {} for key in self.nouns}
-        for key, takes in adjectives().items():
+        for key, takes in lexicon.adjectives().items():
             for noun in takes:
                 self.adjective_weights[noun][key] = weights[key]
         rows = {kind: _table(row) for kind, row in DETERMINERS.items()}
         self.determiners = {key: rows[_kind(noun)] for key, noun in self.nouns.items()}
         listed: dict[str, list[str]] = {}
-        for key, word in names().items():
+        for key, word in lexicon.names().items():
             listed.setdefault(word.kind, []).append(key)
         turns = zip(listed["forename_m"], listed["forename_f"], strict=True)
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
-        self.surnames = _table(_ranked((*listed["surname"], *further_surnames(surnames)), 2))
+        self.surnames = _table(_ranked((*listed["surname"], *lexicon.further_surnames(surnames)), 2))
         self.towns = _table(_ranked(listed["town"], 2))
-        self.female = female()
+        self.female = lexicon.female()
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)
         self.lasting = _table({t: w for t, w in reg.tenses.items() if t in ("past", "present")})
         self.questions, self.possessors = _table(WEIGHTS["question"]), _table(reg.possessors)
@@ -199,7 +182,8 @@ class World:
 
     def nouns_of(self, classes: str) -> Table:
         """Nouns of a list of classes and nouns; not the bats, which it would leave open."""
-        return self.table(classes, lambda: {k: self.noun_weights[k] for k in select(classes) if not k.startswith("bat.")})
+        keys = lexicon.select(classes)
+        return self.table(classes, lambda: {k: self.noun_weights[k] for k in keys if not k.startswith("bat.")})
 
     def verb_table(self, subject: str, that: bool, among: frozenset | None = None) -> Table:
         """Verbs that a subject ("" for any) can have."""
@@ -322,21 +306,16 @@ class World:
         if preposition in ("in", "to", "from", "near") and self.random() < self.reg.town:
             return NP(self.pick(self.towns))
         classes = STAGE.get(preposition) if acting else None
-        key = self.pick(self.nouns_of(classes or PREPOSITIONS[preposition][2]))
+        key = self.pick(self.nouns_of(classes or lexicon.PREPOSITIONS[preposition][2]))
         if key == "bank.river" or self.random() < 0.3:
             return self.noun_phrase(key)
         return NP(key, determiner="the")
 
     # -- clauses
     def clause(
-        self,
-        left: float,
-        tense: str = "",
-        subject: NP | None = None,
-        role: str = "main",
-        among: frozenset | None = None,
+        self, left: float, tense: str = "", subject: NP | None = None, role: str = "main", among: frozenset | None = None,
         kind: str = "statement",
-    ) -> Clause:
+    ) -> Clause:  # fmt: skip
         """A clause of about `left` words.
 
         Parameters
@@ -380,8 +359,8 @@ class World:
         if entry.to and random() < (0.9 if verb in GROUPS["handed"] else 0.25):
             if not clause.passive or random() < 0.5:
                 clause.recipient = self.person(actor)
-        elif verb in GOALS and (verb in GROUPS["bound"] or random() < 0.55):
-            options = GOALS[verb].split()
+        elif entry.goals and (verb in GROUPS["bound"] or random() < 0.55):
+            options = entry.goals
             preposition = options[len(options) > 1 and random() < 0.4]
             clause.places = (PP(preposition, self.place(preposition)),)
         if kind == "question":
@@ -482,7 +461,7 @@ class World:
         if (
             (question == "what" and verb not in GROUPS["what"])
             or (question == "who" and ("teacher" not in self.verbs[verb].subjects or clause.attribute.__class__ is NP))
-            or (question == "where" and (verb == "come" or (verb not in GROUPS["acting"] and verb not in GOALS)))
+            or (question == "where" and (verb == "come" or (verb not in GROUPS["acting"] and not self.verbs[verb].goals)))
             or (question == "when" and (verb in GROUPS["timeless"] or clause.tense == "perfect"))
         ):
             question = "why" if self.random() < 0.2 else "polar"
@@ -540,7 +519,7 @@ class World:
         if np.determiner == "" and self.nouns[np.noun].cls == "game":
             return 0
         predicate = (clause.attribute,) if np is clause.subject and clause.attribute.__class__ is str else ()
-        rank = order()
+        rank = lexicon.order()
         key = (np.noun, *[rank[k] for k in (*np.adjectives, *predicate)])
         weights = self.adjective_weights[np.noun]
         table = self.table(key, lambda: {k: w for k, w in weights.items() if rank[k] not in key})
@@ -633,7 +612,7 @@ class World:
         actor = NP("", True, 2) if clause.imperative else clause.subject
         if left < 1.5 or len(places) > 1 or _heavy(clause) or self.verbs[verb].that:
             return 0
-        kinds = [PREPOSITIONS[pp.preposition][1] for pp in places]
+        kinds = [lexicon.PREPOSITIONS[pp.preposition][1] for pp in places]
         adverb_kinds = [self.adverbs[a.adverb].kind for a in clause.adverbs]
         r = random()
         if r < 0.5:
@@ -649,7 +628,7 @@ class World:
             ):  # fmt: skip
                 return 0
             preposition = self.pick(WHEN)
-            key = self.pick(self.nouns_of(PREPOSITIONS[preposition][2]))
+            key = self.pick(self.nouns_of(lexicon.PREPOSITIONS[preposition][2]))
             np = NP(key, determiner="the" if preposition == "in_time" or random() < 0.85 else "this")
         elif r < 0.86:
             if verb not in GROUPS["companion"] or "companion" in kinds or clause.passive or (clause.imperative and r > 0.83):
@@ -696,7 +675,7 @@ class World:
         cls, subject = self.nouns[np.noun].cls, np is (clause.object if clause.passive else clause.subject)
         if cls == "text" and np.noun not in ("map", "list", "contract"):
             preposition = "about"
-            inner = self.choose(self.nouns_of(PREPOSITIONS["about"][2]))
+            inner = self.choose(self.nouns_of(lexicon.PREPOSITIONS["about"][2]))
         elif cls == "person" and clause.verb not in GROUPS["bound"] and (not subject or self.random() < 0.6):
             preposition = "from"
             inner = NP(("village", "city", "island")[int(self.random() * 3)], determiner="the")

@@ -1,6 +1,5 @@
 """The controlled corpus: exact English with its tree, rules that every plan keeps, distributions, splits."""
 
-import importlib
 import random
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +9,6 @@ import pytest
 
 from helpers import world
 from helpers.corpora.describe import describe
-from helpers.study import StudyError
 from helpers.world import french_words, german_words, lexicon, russian, russian_words, sampler
 from helpers.world.english import RELATIONS, realise
 from helpers.world.meanings import NP, Clause
@@ -161,11 +159,10 @@ def test_it_and_they_can_mean_one_noun_of_the_clause_before(drawn):
 
 @pytest.mark.parametrize("language", world.LANGUAGES)
 def test_every_plan_is_said_in_every_language(drawn, language):
-    translate = importlib.import_module(f"helpers.world.{world.LANGUAGES[language]}").realise
     for number, (plan, _) in enumerate(drawn[1][:800]):
-        said = translate(plan, drawn[0], random.Random(number))
+        said = world.translate(plan, language, drawn[0], random.Random(number))
         check(said, plan)
-        assert number > 99 or said == translate(plan, drawn[0], random.Random(number))
+        assert number > 99 or said == world.translate(plan, language, drawn[0], random.Random(number))
 
 
 def test_every_key_has_a_word_in_every_language():
@@ -249,8 +246,6 @@ def test_no_sentence_stands_in_two_splits():
     assert len(set(sources)) == len(sources)
     less = world.splits("subtitles", "de", train=100, dev=100, test=50, seed=1)
     assert less == made | {"train": made["train"][:100]}
-    with pytest.raises(StudyError, match="0 sentences"):
-        world.splits("news", "de", 10, 0, 10, 1)
 
 
 def test_further_surnames_are_new_and_spelled_apart_in_every_language():
