@@ -66,7 +66,7 @@ class _Person:
     female: bool
     kin: str = ""  # what the person is to `owner`
     owner: _Person | None = None
-    told: bool = False  # whether the text has spoken of the person
+    mentioned: bool = False  # whether the text has spoken of the person
 
 
 @dataclass(slots=True, eq=False)
@@ -179,10 +179,10 @@ class _Talk:
 
     def name(self, who: _Person) -> None:
         owner = who.owner
-        if owner and not who.told and (owner in (self.speaker, self.hearer) or self.meant(owner.female) is owner):
+        if owner and not who.mentioned and (owner in (self.speaker, self.hearer) or self.meant(owner.female) is owner):
             self.refer("his", owner)
             self.words.append(who.kin)
-        who.told, self.subject = True, 2
+        who.mentioned, self.subject = True, 2
         self.mark(who, who.name)
         self.spoken.append(who)
 
@@ -258,9 +258,9 @@ class _Talk:
                 start = self.one(("then", "but", "well ,")) if expected else ""
             if expected is not None and settler is not answerer:
                 yield thing
-        said = {"now": time, "moved": wrong}.get(when, "")
+        day = {"now": time, "moved": wrong}.get(when, "")
         will = self.one(LINES["will"] if key in BARE else LINES["will"][:-1])
-        self.say(settler, f"{start} {will.format(time=said, do=do)}", roles)
+        self.say(settler, f"{start} {will.format(time=day, do=do)}", roles)
         yield thing
         other = self.other(self.speakers, settler)
         if when in ("asked", "moved", "guessed"):
@@ -345,10 +345,10 @@ class _Talk:
         """Small talk."""
         asker, roles = self.one(self.speakers), {"C": self.one(self.thirds)}
         turns = [line.split(" / ") for line in LINES["talk"]]
-        said, *answers = self.one([lines for lines in turns if lines[0] not in self.used])
-        self.used.add(said)
+        opening, *answers = self.one([lines for lines in turns if lines[0] not in self.used])
+        self.used.add(opening)
         answerer = self.other(self.speakers, asker)
-        self.say(asker, said, roles, answerer if "you" in said else None)
+        self.say(asker, opening, roles, answerer if "you" in opening else None)
         for who, answer in zip((answerer, asker), answers, strict=False):
             yield None
             self.say(who, answer, roles)
@@ -384,9 +384,9 @@ def _names() -> tuple[tuple[str, ...], ...]:
 def _people(dice: random.Random) -> tuple[list[_Person], list[_Person]]:
     """Who speaks, and who is spoken of; mostly of one gender."""
     speakers, count = dice.choice((2, 2, 3, 3, 4)), dice.choice((1, 2, 2, 3))
-    often, people, names = dice.random() < 0.5, [], _names()
+    gender, people, names = dice.random() < 0.5, [], _names()
     while len(people) < speakers + count:
-        female = often if dice.random() < 0.7 else not often
+        female = gender if dice.random() < 0.7 else not gender
         name = dice.choice(names[female])
         if all(name != who.name for who in people):
             people.append(_Person(name, female))
@@ -444,9 +444,6 @@ def conversations(seed: int) -> Iterator[Dialogue]:
             yield dialogue
 
 
-# -------------------------------------------------------------------------------------------------- summaries
-
-
 @cache
 def _verbs() -> dict[str, tuple[str, ...]]:
     """Lemma, past, participle and preposition of each verb, by lemma."""
@@ -491,12 +488,12 @@ def facts(summary: str) -> list[Event]:
     """
     events = []
     for sentence in " ".join(summary.lower().split()).split("."):
-        found = _sentence().fullmatch(sentence.strip())
-        if found is None:
+        match = _sentence().fullmatch(sentence.strip())
+        if match is None:
             continue
-        agent, future, past, perfect, thing, preposition, receiver, time = (part or "" for part in found.groups())
-        said = future or past or perfect
-        verb, forms = next((verb, forms) for verb, forms in _verbs().items() if said in forms[:3])
+        agent, future, past, perfect, thing, preposition, receiver, time = (part or "" for part in match.groups())
+        form = future or past or perfect
+        verb, forms = next((verb, forms) for verb, forms in _verbs().items() if form in forms[:3])
         if preposition in ("", forms[3]):
             fits = time in AHEAD if future else time in BEFORE if past else not time
             events.append(Event(verb, agent, thing, receiver, time if fits else UNCLEAR))
@@ -523,14 +520,14 @@ def consistency(hypotheses: Sequence[str], dialogues: Sequence[Dialogue]) -> np.
     """
     rows = np.zeros((len(dialogues), 4), int)
     for row, hypothesis, dialogue in zip(rows, hypotheses, dialogues, strict=True):
-        told = facts(hypothesis)
+        stated = facts(hypothesis)
         row[0] = len(dialogue.events)
         for column, parts in ((1, 2), (2, 4), (3, 5)):
-            ours, theirs = (
+            right, wanted = (
                 Counter((e.verb, e.thing, e.agent, e.receiver, e.time)[:parts] for e in events)
-                for events in (told, dialogue.events)
+                for events in (stated, dialogue.events)
             )
-            row[column] = (ours & theirs).total()
+            row[column] = (right & wanted).total()
     return rows
 
 
@@ -552,26 +549,23 @@ def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
     """
     dice, known, summaries = random.Random(f"guesses {seed}"), {name for names in _names() for name in names}, []
     for dialogue in dialogues:
-        words, told = dialogue.words, []
-        named = [(place, word) for place, word in enumerate(words) if word in known]
+        words, events = dialogue.words, []
+        names = [(place, word) for place, word in enumerate(words) if word in known]
         for event in dialogue.events:
             forms = _verbs()[event.verb][:3]
-            said = next((place for place, word in enumerate(words) if word in forms), len(words))
-            people = [word for place, word in reversed(named) if place < said] + [word for place, word in named if place > said]
+            spot = next((place for place, word in enumerate(words) if word in forms), len(words))
+            people = [word for place, word in reversed(names) if place < spot] + [word for place, word in names if place > spot]
             if way == "speaker":
-                people.insert(0, next(words[start + 1] for start, _, _ in reversed(dialogue.turns) if start < said))
+                people.insert(0, next(words[start + 1] for start, _, _ in reversed(dialogue.turns) if start < spot))
             people = list(dict.fromkeys(people))
             if way == "random":
                 people = dice.sample(people, 2)
-            told.append(Event(event.verb, people[0], event.thing, people[1] if event.receiver else "", event.time))
-        summaries.append(render_summary(told))
+            events.append(Event(event.verb, people[0], event.thing, people[1] if event.receiver else "", event.time))
+        summaries.append(render_summary(events))
     return summaries
 
 
-# -------------------------------------------------------------------------------------------------- who is meant
-
-
-def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> dict[str, float]:
+def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> dict[str, float]:
     """Of the pronouns of people in gold clusters, the share that clusters put with the right name, percent, by `PRONOUNS`.
 
     A cluster is of the person whose name stands most often in it; one without a name is of nobody.
@@ -583,29 +577,29 @@ def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) ->
     clusters : for each dialogue a sequence of Cluster
     """
     right, count = dict.fromkeys(PRONOUNS, 0), dict.fromkeys(PRONOUNS, 0)
-    for row, given in zip(told, clusters, strict=True):
+    for row, given in zip(dialogues, clusters, strict=True):
         names = {word for speaker in row.speakers for word in speaker}
         names |= {name for event in row.events for name in (event.agent, event.receiver)} - {""}
-        gold, ours = ({start: who for cluster in found if (who := _called(row, cluster, names)) for start, _ in cluster}
-                      for found in (row.clusters, given))  # fmt: skip
+        gold, meant = ({start: who for cluster in rows if (who := _person_of(row, cluster, names)) for start, _ in cluster}
+                      for rows in (row.clusters, given))  # fmt: skip
         for start, who in gold.items():
             for kind, words in PRONOUNS.items():
                 if row.words[start] in words:
                     count[kind] += 1
-                    right[kind] += ours.get(start) == who
+                    right[kind] += meant.get(start) == who
     return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
 
 
-def mistaken(told: Dialogue, given: Sequence[Cluster]) -> tuple[str, str] | None:
+def mistaken(dialogue: Dialogue, given: Sequence[Cluster]) -> tuple[str, str] | None:
     """The pronoun that clusters most often put with a wrong name, and that name; None where there is none."""
-    words, every = told.words, set.union(*PRONOUNS.values())
-    gold, ours = ({start: next((words[at] for at, _ in cluster if words[at] not in every), "")
-                   for cluster in found for start, _ in cluster} for found in (told.clusters, given))  # fmt: skip
-    known = [(words[start], ours.get(start, ""), who) for start, who in gold.items() if words[start] in every]
+    words, every = dialogue.words, set.union(*PRONOUNS.values())
+    gold, meant = ({start: next((words[at] for at, _ in cluster if words[at] not in every), "")
+                   for cluster in rows for start, _ in cluster} for rows in (dialogue.clusters, given))  # fmt: skip
+    known = [(words[start], meant.get(start, ""), who) for start, who in gold.items() if words[start] in every]
     wrong = [(pronoun, name) for pronoun, name, who in known if name not in ("", who)]
     return max(wrong, key=wrong.count, default=None)
 
 
-def _called(row: Dialogue, cluster: Cluster, names: set[str]) -> str:
-    found = [row.words[start] for start, _ in cluster if row.words[start] in names]
-    return max(found, key=found.count, default="")
+def _person_of(row: Dialogue, cluster: Cluster, names: set[str]) -> str:
+    standing = [row.words[start] for start, _ in cluster if row.words[start] in names]
+    return max(standing, key=standing.count, default="")

@@ -110,8 +110,8 @@ class _Run:
             return [*([prep] if prep else []), _pronoun(np, case)], None
         if determiner is None:
             determiner = np.determiner
-        named = kind in ("name", "town")
-        if named:
+        proper = kind in ("name", "town")
+        if proper:
             words, sex = [*lead, key, *([np.surname] if np.surname else [])], german.gender(key)
         else:
             words, sex = self.common(np, case, prep, determiner, feminine)
@@ -120,7 +120,7 @@ class _Run:
         if np.place is not None:
             words += _closed(self.pp(np.place))
         if relative is not None:
-            relative = self.clause(relative, True, gap=(sex, np.number == "pl" and not named, key))
+            relative = self.clause(relative, True, gap=(sex, np.number == "pl" and not proper, key))
         if np.coordinate is not None:
             words = _closed((words, relative))
             other = "no" if determiner == "no" and np.coordinate.determiner in ("a", "") else None

@@ -57,7 +57,6 @@ class Verb:
     objects: tuple[str, ...]
     that: bool
     to: bool
-    motion: bool
     at: str
     passive: bool
     goals: tuple[str, ...]  # prepositions
@@ -111,13 +110,13 @@ _LETTERS = dict(zip("abdefgiklmnoprstuvz", "абдефгиклмнопрстув
 @cache
 def further_surnames(count: int) -> tuple[str, ...]:
     """Surnames beside those of `tail`, most frequent first: the first of a longer list are a shorter one."""
-    rng, found = random.Random("further surnames"), {}
-    while len(found) < count:
+    rng, spellings = random.Random("further surnames"), {}
+    while len(spellings) < count:
         opened = (rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.choice((2, 2, 3))))
         spelled = ("".join(opened) + rng.choice("klmnrst")).capitalize()
         if spelled not in tail():
-            found[spelled] = None
-    return tuple(found)
+            spellings[spelled] = None
+    return tuple(spellings)
 
 
 def surname(key: str) -> TailWord:
@@ -183,23 +182,23 @@ def select(classes: str, where: str = "A list of nouns") -> tuple[str, ...]:
     """Noun keys of a list of classes and nouns; `where` is what to correct if there is no such."""
     chosen: dict[str, None] = {}
     for name in " ".join(_ANY if name == "any" else name for name in classes.split()).split():
-        found = selection(name)
-        if not found:
+        keys = selection(name)
+        if not keys:
             raise StudyError(f"{where}: {name!r} is neither a noun nor a class of nouns; correct it.")
-        chosen |= dict.fromkeys(found)
+        chosen |= dict.fromkeys(keys)
     return tuple(chosen)
 
 
 @cache
 def verbs() -> dict[str, Verb]:
     """Verb senses by key."""
-    yes = dict.fromkeys(("clause", "recipient", "motion"), "yes")
-    forms, options = "key third past participle ing subjects", "objects clause recipient motion preposition passive goals"
+    yes = dict.fromkeys(("clause", "recipient"), "yes")
+    forms, options = "key third past participle ing subjects", "objects clause recipient preposition passive goals"
     return {
         row["key"]: Verb(
             row["key"], sense(row["key"]), row["third"], row["past"], row["participle"], row["ing"],
             select(row["subjects"], row["where"]), select(row["objects"], row["where"]),
-            row["clause"] != "", row["recipient"] != "", row["motion"] != "", row["preposition"],
+            row["clause"] != "", row["recipient"] != "", row["preposition"],
             row["objects"] != "" and row["passive"] == "" and row["preposition"] == "", tuple(row["goals"].split()),
         )
         for row in read("verbs", forms, options, unique=True, passive="no", **yes)

@@ -777,7 +777,7 @@ class World:
         if join == "coordinate":
             first = self.clause(left * share)
             word = "and" if random() < 0.55 else "but"
-            first.coordinate = (word, self.beside(first, left * (1 - share), first.tense if random() < 0.7 else "", word))
+            first.coordinate = (word, self.second(first, left * (1 - share), first.tense if random() < 0.7 else "", word))
             return first
         word = self.pick(JOINS)
         front = random() < (0.4 if reg.clauses > 1 else 0.25)
@@ -791,7 +791,7 @@ class World:
             tense = "" if first.tense in ("present", "perfect") and random() < 0.3 else first.tense
             if tense in ("future", "perfect") and random() < 0.8:
                 tense = "present" if first.tense == "future" or random() < 0.5 else "past"
-            second = self.beside(first, right, tense, word)
+            second = self.second(first, right, tense, word)
         else:
             r = random()
             if word == "if":
@@ -805,17 +805,17 @@ class World:
             outside = EVENTS if eventive else None
             if front:
                 first = self.clause(left, after, role="time", among=inside)
-                second = self.beside(first, right, before, word, outside)
+                second = self.second(first, right, before, word, outside)
             else:
                 first = self.clause(left, before, among=outside)
-                second = self.beside(first, right, after, word, inside, "time")
+                second = self.second(first, right, after, word, inside, "time")
         main, inner = (second, first) if front else (first, second)
         if word == "while":
             inner.progressive, inner.passive = not inner.passive, inner.passive
         main.subordinate = (word, inner, front)
         return main
 
-    def beside(
+    def second(
         self, first: Clause, left: float, tense: str, word: str, among: frozenset | None = None, role: str = "reason"
     ) -> Clause:
         """A clause after another: its subject, or its object, is often a pronoun for one of the first's nouns."""

@@ -50,7 +50,7 @@ class _Person:
     surname: str
     trade: str
     female: bool
-    named: bool = False  # whether the text has said the name
+    introduced: bool = False  # whether the text has said the name
     known: bool = False  # whether the text has said the trade
 
     def full(self) -> NP:
@@ -61,7 +61,7 @@ class _Person:
 class _Thing:
     noun: str
     adjectives: tuple[str, ...] = ()
-    told: bool = False
+    mentioned: bool = False
 
     def first(self) -> NP:
         return NP(self.noun, determiner="a", adjectives=self.adjectives)
@@ -96,13 +96,13 @@ class _Text:
         self.now.append(who)
         if clear and self.random() < 0.7:
             return NP(who.name, True)
-        if not who.named and not who.known:
+        if not who.introduced and not who.known:
             if who.trade and self.random() < 0.5:
                 who.known = True
                 return NP(who.trade, determiner="a")
-            who.named = True
+            who.introduced = True
             return who.full()
-        if who.known and (not who.named or self.random() < 0.6):
+        if who.known and (not who.introduced or self.random() < 0.6):
             return NP(who.trade, determiner="the")
         return NP(who.name)
 
@@ -111,8 +111,8 @@ class _Text:
 
     def thing(self, what: _Thing) -> NP:
         self.now.append(what)
-        if not what.told:
-            what.told = True
+        if not what.mentioned:
+            what.mentioned = True
             return what.first()
         things = [other for other in self.near if other.__class__ is _Thing]
         if things == [what] and self.random() < 0.75:
@@ -233,7 +233,7 @@ class _Plot:
         def phrase(who: _Person | _Thing, determiner: str = "a") -> NP:
             if isinstance(who, _Thing):
                 return who.first() if determiner == "a" else NP(who.noun, True)
-            if not who.named:
+            if not who.introduced:
                 return NP(who.trade, determiner=determiner)
             return who.full() if determiner == "a" else NP(who.name)
 
@@ -247,30 +247,30 @@ class _Plot:
 
 def _introduce(text: _Text, who: _Person) -> None:
     """Tie a name and a trade together: "Kadan Morel is a doctor", or "the doctor is Kadan Morel"."""
-    if who.known and not who.named:
+    if who.known and not who.introduced:
         clause = Clause("be", NP(who.trade, determiner="the"), attribute=who.full(), tense="present")
     else:
-        subject = NP(who.name) if who.named else who.full()
+        subject = NP(who.name) if who.introduced else who.full()
         clause = Clause("be", subject, attribute=NP(who.trade, determiner="a"), tense="present")
-    who.named = who.known = True
+    who.introduced = who.known = True
     text.now.append(who)
     text.say(clause)
 
 
 def _announce(text: _Text, who: _Person) -> None:
     """Say whom the report is about; no pronoun takes that up."""
-    if who.known or who.named:
-        about = NP(who.trade, determiner="the") if who.known and (not who.named or text.random() < 0.75) else who.full()
+    if who.known or who.introduced:
+        about = NP(who.trade, determiner="the") if who.known and (not who.introduced or text.random() < 0.75) else who.full()
     elif text.random() < 0.75:
         about, who.known = NP(who.trade, determiner="a"), True
     else:
-        about, who.named = who.full(), True
+        about, who.introduced = who.full(), True
     noun = ("report", "story", "article")[int(text.random() * 3)]
     if text.random() < 0.6:
         text.say(Clause("be", NP(noun, determiner="this"), places=(PP("about", about),), tense="present"))
     else:
-        told = NP(noun, determiner="a", place=PP("about", about))
-        text.say(Clause("write", NP("journalist", determiner="a"), told))
+        piece = NP(noun, determiner="a", place=PP("about", about))
+        text.say(Clause("write", NP("journalist", determiner="a"), piece))
 
 
 def _colour(text: _Text, plot: _Plot) -> None:
@@ -317,7 +317,7 @@ def _report(world: World) -> tuple[list[list[str]], list[str]]:
         _announce(text, plot.actor)
     for step in steps:
         step()
-    if not (plot.actor.named and plot.actor.known):
+    if not (plot.actor.introduced and plot.actor.known):
         _introduce(text, plot.actor)
     if not first:
         _announce(text, plot.actor)
@@ -400,7 +400,7 @@ class _Story:
         here = [item for item in self.items if item.holder is None and item.place is self.at[who]]
         return [item for item in here if item.loser is not who or self.moves[who] > item.moves]
 
-    def beside(self, who: _Person) -> list[_Person]:
+    def fellows(self, who: _Person) -> list[_Person]:
         return [other for other in self.people if other is not who and self.at[other] is self.at[who]]
 
     def tell(self, clause: Clause, where: _Place | None = None) -> None:
@@ -417,7 +417,7 @@ class _Story:
         """Say who they are and where they live."""
         text, (first, second, *_) = self.text, self.people
         for who in self.people:
-            who.named = True
+            who.introduced = True
         pair = NP(first.name, coordinate=NP(second.name))
         if self.random() < 0.4:
             text.now += [first, second]
@@ -443,7 +443,7 @@ class _Story:
         others = [place for other, place in self.at.items() if other is not who]
         options = [place for place in (*self.places, *(3 * lost), *others) if place is not self.at[who]]
         place = self.one(options)
-        fellows = self.beside(who)
+        fellows = self.fellows(who)
         clause = Clause("go", self.text.person(who), places=(place.phrase("to"),))
         self.at[who] = place
         self.moves[who] += 1
@@ -452,7 +452,7 @@ class _Story:
             self.at[other] = place
             self.moves[other] += 1
             clause.places = (*clause.places, PP("with", self.text.person(other)))
-        elif not fellows and (met := self.beside(who)):
+        elif not fellows and (met := self.fellows(who)):
             self.due = lambda: self.meet(who, met[0])
         self.text.now.append(place)
         self.tell(clause)
@@ -470,7 +470,7 @@ class _Story:
         self.tell(clause, place if self.random() < 0.7 else None)
 
     def give(self, who: _Person) -> None:
-        item, other = self.one([i for i in self.held(who) if not i.given]), self.one(self.beside(who))
+        item, other = self.one([i for i in self.held(who) if not i.given]), self.one(self.fellows(who))
         subject, thing = self.text.person(who), self.text.thing(item.thing)  # the dice fall in this order
         verb = "give" if self.random() < 0.75 else "sell"
         self.tell(Clause(verb, subject, thing, self.text.person(other)))
@@ -526,7 +526,7 @@ class _Story:
         return DONE.get(noun, DONE.get(cls, ()))
 
     def show(self, who: _Person) -> None:
-        item, other = self.one(self.held(who)), self.one(self.beside(who))
+        item, other = self.one(self.held(who)), self.one(self.fellows(who))
         self.happen("show", who, item.thing, other)
 
     def beat(self) -> None:
@@ -539,7 +539,7 @@ class _Story:
         if self.random() < 0.4:
             self.hero = self.one(finders or self.people)
         who = self.hero
-        held, fellows = self.held(who), self.beside(who)
+        held, fellows = self.held(who), self.fellows(who)
         unused = [item for item in held if not item.used and self.uses(item)]
         options = {self.go: 0.1 if self.moved else 2.0, self.gain: (4.0, 1.0, 0.2, 0.0)[min(len(self.items), 3)]}
         if any(item.thing not in self.text.near for item in held):

@@ -32,7 +32,7 @@ def test_a_pronoun_is_said_only_where_one_person_or_thing_can_be_meant():
     text = tales._Text(lambda: 0.0)  # dice that choose a pronoun wherever there may be one
     ann, eve, tom = (tales._Person(name, "", "doctor", female, True) for name, female in
                      (("Dadulana", True), ("Koketa", True), ("Belub", False)))  # fmt: skip
-    key, ring = tales._Thing("key", told=True), tales._Thing("ring", told=True)
+    key, ring = tales._Thing("key", mentioned=True), tales._Thing("ring", mentioned=True)
     text.near = [ann, tom, key]
     assert [text.person(who).pronoun for who in (ann, tom)] == [True, True] and text.thing(key).pronoun
     text.near, text.now = [ann, eve, tom, key, ring], []
