@@ -546,10 +546,7 @@ class _Clause:
         self.control(need)
         # what will be needed for once is said by a verb of its own
         soon = need and self.tense == "future" and not (self.frequent or self.modal or self.near)
-        if need or c.verb == "know.person":
-            rest = [] if soon else [_SHORT[c.verb][self.agree]]
-        else:
-            rest = self.predicate()
+        rest = [] if soon else [_SHORT[c.verb][self.agree]] if c.verb in _SHORT else self.predicate()
         finite = self.copula(soon)
         dash = isinstance(c.attribute, NP) and not (finite or self.negated or self.before or self.role == "relative")
         dash = dash and not c.question and self.subject is not None and not self.subject.np.pronoun
