@@ -40,11 +40,10 @@ def root(tmp_path, monkeypatch):
     sets = {"newstest2017": "old", "newstest2018": "new", "tatoeba-test-v2021-08-07": "red"}
     rows = [(name, e, german(e)) for name, word in sets.items() for e in sentences(word, 60)]
     rows += [("newstest2018", "The new dog sleeps.", "Der neue Hund schläft.")] * 2 + [("newstest2018", LONG, "Oh.")]
+    rows += [("page", e, german(e)) for e in sentences("old", 30)]  # the English of newstest2017, again
+    rows += [("page", "the NEW dog, sleeps", "Der neue Hund schläft!")]  # a test sentence but for case and punctuation
     write_cells(tmp_path / "wmt_tests/en-de.tsv.xz", rows)
-    rows = [("wesnoth", e, german(e)) for e in sentences("old", 30)]  # the English of newstest2017, again
-    rows += [("wesnoth", "the NEW dog, sleeps", "Der neue Hund schläft!")]  # a test sentence but for case and punctuation
-    write_cells(tmp_path / "catalogues/en-de.tsv.xz", rows)
-    write_cells(tmp_path / "smartool/en-ru.tsv.xz", [("A1", e, "Да, это так и есть, да.") for e in sentences("red", 40)])
+    write_cells(tmp_path / "tatoeba/en-ru.tsv.xz", [(e, "Да, это так и есть, да.") for e in sentences("red", 40)])
     return tmp_path
 
 
@@ -64,17 +63,18 @@ def test_report_accounts_for_every_row(root):
     report = loaded.report.set_index("origin")
     assert (report.drop(columns="rows").sum(axis=1) == report["rows"]).all()
     assert report.loc["total", "rows"] == 267 + 150 + 20 + 30 + 183 + 31 and len(report) == 9
-    assert report.loc["wesnoth", "in_test"] == 1 and report.loc["wesnoth", "duplicate"] == 30
+    assert report.loc["page", "in_test"] == 1 and report.loc["page", "duplicate"] == 30
     assert report.loc["newstest2017", ["train", "dev", "over_limit"]].sum() == 60  # other years are trained on
     assert report.loc["tatoeba-test-v2021-08-07", "aside"] == report.loc["tatoeba-test-v2021-08-07", "rows"] == 60
 
 
-def test_filters_are_counted(tmp_path):
+def test_filters_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(natural, "MAX_WORDS", 12)
     long = " ".join(["word"] * 13)
     rows = [("A dog.", "Ein Hund."), ("A dog.", "Ein Hund."), ("", "Nichts."), (long, long)]
     rows += [("Yes.", "Aber ja doch bitte sehr."), ("No.", "Aber nein doch nicht.")]  # more than 2 (1 + 1) words, and no more
     write_cells(tmp_path / "tatoeba/en-de.tsv", rows)  # a plain file will do
-    report = natural.read("de", tmp_path, dev=0, max_words=12).report.set_index("origin").loc["tatoeba"]
+    report = natural.read("de", tmp_path, dev=0).report.set_index("origin").loc["tatoeba"]
     assert report[["duplicate", "empty", "long", "ratio", "train"]].tolist() == [1, 1, 1, 1, 2]
 
 
@@ -94,12 +94,12 @@ def test_a_smaller_limit_is_a_prefix(root):
 
 
 def test_every_language_finds_its_files(root, monkeypatch):
-    assert {pair.origin for pair in natural.read("ru", root, dev=5).splits["train"]} == {"smartool"}
+    assert {pair.origin for pair in natural.read("ru", root, dev=5).splits["train"]} == {"tatoeba"}
     french = natural.read("fr", root, dev=5).splits
     assert list(french) == ["train", "dev", "multi30k_test2016"] and french["train"][0].target.startswith("Le ")
     monkeypatch.setenv("HEADS_DATA_ROOT", str(root))
     assert natural.read("fr", dev=5).splits == french
-    assert [path.name for path in natural.files("ru", "")] == ["en-ru.tsv.xz"]
+    assert [path.name for path in natural.files("local", "ru", "")] == ["en-ru.tsv.xz"]
 
 
 def test_a_folder_with_parts_of_its_own_needs_no_code(root):
@@ -121,7 +121,8 @@ def test_a_folder_with_parts_of_its_own_needs_no_code(root):
     assert not {pair.source for pair in more["train"]} & {pair.source for pair in more["dev"]}
     (root / "chats").rename(root / "europarl_en-de")  # a row of the table: the folder by its own name, and a further test set
     assert list(natural.read("de", root, dev=20, source="europarl").splits) == ["train", "dev", "newstest2018", "europarl_test"]
-    refused(f"no file {root}/techdocs/test.en-de.tsv.xz", natural.read, "de", root, source="techdocs")
+    (root / "half").mkdir()
+    refused(f"no file {root}/half/test.en-de.tsv.xz", natural.read, "de", root, source="half")
     spec = {"corpus": "natural", "train": 0, "dev": 20, "test": 0, "vocabulary": 300}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADS_DATA_ROOT", str(root))
@@ -133,8 +134,8 @@ def test_a_folder_with_parts_of_its_own_needs_no_code(root):
 
 
 @pytest.mark.parametrize(("language", "more", "said"), [
-    ("es", {}, "'es'"), ("de", {"sets": ["europarl"]}, "'europarl'"), ("de", {"source": "paracrawl"}, "'paracrawl' for 'de'"),
-    ("de", {"dev": -1}, "dev=-1"), ("ru", {"dev": 40}, "dev=40 takes them all"),
+    ("es", {}, "'es'"), ("de", {"source": "paracrawl"}, "'paracrawl' for 'de'"),
+    ("ru", {"dev": 40}, "dev=40 takes them all"),
     ("de", {"data_root": None, "source": "local"}, "HEADS_DATA_ROOT"), ("de", {"data_root": "/nowhere"}, "no folder /nowhere"),
 ])  # fmt: skip
 def test_what_there_is_not(root, language, more, said):
