@@ -102,9 +102,9 @@ def _document(name: str, text: str) -> Dialogue:
     if not turns:
         raise StudyError(f"There is no word in {name}: it should be CoNLL-U.")
     dialogue = joined(((label, words) for label, words, _ in turns), summary, name)
-    said = [word for _, speech, stop in dialogue.turns for word in range(speech, stop)]
+    spoken_words = [word for _, speech, stop in dialogue.turns for word in range(speech, stop)]
     marks = [mark for *_, marks in turns for mark in marks]
-    dialogue.clusters = _entities(zip(said, marks, strict=True), name)
+    dialogue.clusters = _entities(zip(spoken_words, marks, strict=True), name)
     return dialogue
 
 

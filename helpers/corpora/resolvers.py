@@ -132,8 +132,8 @@ def _fastcoref(model: str) -> Callable[[Dialogue], list[list[Span]]]:
 
     def resolve(dialogue: Dialogue) -> list[list[Span]]:
         text, places = plain(dialogue)
-        (found,) = nlp.predict(texts=[text])
-        return from_characters(found.get_clusters(as_strings=False), places)
+        (result,) = nlp.predict(texts=[text])
+        return from_characters(result.get_clusters(as_strings=False), places)
 
     return resolve
 
@@ -190,15 +190,15 @@ def stored(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ..
 def _stored(row: str, dialogue: Dialogue, where: str) -> tuple[Cluster, ...]:
     tokens, links = _row(row, where)
     text, starts = _decoded(tokens, where)
-    found = list(WORD.finditer(text))
-    matcher = SequenceMatcher(None, [word[0] for word in found], dialogue.words, autojunk=False)
-    same = {ours + step: theirs + step for ours, theirs, size in matcher.get_matching_blocks() for step in range(size)}
+    words_there = list(WORD.finditer(text))
+    matcher = SequenceMatcher(None, [word[0] for word in words_there], dialogue.words, autojunk=False)
+    same = {place + step: other + step for place, other, size in matcher.get_matching_blocks() for step in range(size)}
     share = len(same) / len(dialogue.words)
     if share < MATCH:
         raise StudyError(
             f"There are only {share:.0%} of its dialogue's words in {where}: give the links of the same set, in order."
         )
-    holder = {place: number for number, word in enumerate(found) for place in range(word.start(), word.end())}
+    holder = {place: number for number, word in enumerate(words_there) for place in range(word.start(), word.end())}
     word_of = {token: same.get(holder.get(starts[token])) for link in links for token in link}
     groups: list[set[int]] = []
     for link in links:
