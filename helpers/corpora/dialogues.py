@@ -174,7 +174,7 @@ def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
 
 
 def _version(spec: Mapping[str, Any]) -> int:
-    return 2 if spec["by"].partition(":")[0] in ("stanza", "fastcoref") else 1  # these keep mentions in mentions since 2
+    return 2 if spec["by"].partition(":")[0] == "stanza" else 1  # which keeps mentions in mentions since 2
 
 
 CLUSTERS = study.Kind(

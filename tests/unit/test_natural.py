@@ -157,20 +157,14 @@ def test_broken_files_are_named(root, raw, said):
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """A data set in the Hub's form, on disk: configuration de-en of {language: sentence}, en-fr of two columns."""
+    """A data set in the Hub's form, on disk: configuration de-en of {language: sentence}."""
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     rows = {split: [{"de": german(e), "en": e} for e in sentences(word, count)]
             for split, word, count in (("train", "red", 200), ("test", "new", 20))}  # fmt: skip
-    german_pairs = {split: pd.DataFrame({"translation": pairs}) for split, pairs in rows.items()}
-    french = [{"english": e, "non_english": e.replace("The", "Le")} for e in sentences("red", 50)]
-    folder = write_hub(tmp_path / "hub", {"de-en": german_pairs, "en-fr": {"train": pd.DataFrame(french)}})
-    entry = natural.HubSet(str(folder), "de-en", ("translation",), 150, ("test", "newstest2014"))
-    monkeypatch.setitem(natural.HUB, ("wmt", "de"), entry)
-    entry = natural.HubSet(str(folder), "en-fr", ("english", "non_english"), 1000)
-    monkeypatch.setitem(natural.HUB, ("opensubtitles", "fr"), entry)
-    return folder
+    folder = write_hub(tmp_path / "hub", {"de-en": {s: pd.DataFrame({"translation": pairs}) for s, pairs in rows.items()}})
+    monkeypatch.setitem(natural.HUB, ("wmt", "de"), natural.HubSet(str(folder), "de-en", "newstest2014", pairs=150))
 
 
 def test_a_hub_set_is_a_seeded_sample_and_a_whole_test_set(hub):
@@ -180,14 +174,3 @@ def test_a_hub_set_is_a_seeded_sample_and_a_whole_test_set(hub):
     assert splits["newstest2014"] == natural.read("de", source="wmt", dev=20, seed=1).splits["newstest2014"]
     small = natural.read("de", source="wmt", dev=2, limit=3).splits
     assert {name: len(pairs) for name, pairs in small.items()} == {"train": 3, "dev": 2, "newstest2014": 20}
-
-
-def test_a_hub_set_of_two_columns(hub, monkeypatch):
-    splits = natural.read("fr", source="opensubtitles", dev=10).splits
-    assert len(splits["train"]) == 40 and splits["train"][0].target.startswith("Le ")
-    for config, columns, said in (
-        ("en-fr", ("english", "french"), "'french': it has english, non_english"),
-        ("en-de", ("translation",), f"{hub} (en-de), split train"),
-    ):
-        monkeypatch.setitem(natural.HUB, ("wmt", "de"), natural.HubSet(str(hub), config, columns, 10))
-        refused(said, natural.read, "de", source="wmt")
