@@ -1,7 +1,6 @@
 """The controlled corpus: exact English with its tree, rules that every plan keeps, distributions, splits."""
 
 import random
-from collections import Counter
 from dataclasses import replace
 from itertools import islice
 
@@ -194,37 +193,6 @@ def test_distributions(drawn):
         assert tables["offsets"][relation].sum() == pytest.approx(1)
     if news:  # no fixed offset finds most subjects or objects, as in natural text (figure 3 of the paper)
         assert tables["offsets"]["nsubj"].loc[3:].sum() > 0.2 and tables["offsets"]["dobj"].loc[:-4].sum() > 0.12
-
-
-def keys_said(plan):
-    """Part of speech and lexicon key of every noun, verb, adjective and adverb that a plan says."""
-    clauses, phrases = [plan], list(sampler.mentions(plan))
-    while clauses:
-        clause = clauses.pop()
-        adverbs = [*(adverb.adverb for adverb in clause.adverbs), clause.degree]
-        yield "verb", clause.verb
-        yield from (("adverb", key) for key in adverbs if key)
-        if isinstance(clause.attribute, str):
-            yield "adjective", clause.attribute
-        inner = [clause.complement, *(pair[1] for pair in (clause.subordinate, clause.coordinate) if pair)]
-        clauses += [one for one in inner if one is not None]
-    for phrase in phrases:
-        if not phrase.pronoun:
-            yield from [("noun", phrase.noun), *(("adjective", key) for key in phrase.adjectives)]
-            yield from [("adverb", phrase.degree)] if phrase.degree else []
-            said = keys_said(phrase.relative) if phrase.relative is not None else ()
-            yield from (key for key in said if key[0] in ("verb", "adverb"))
-            if phrase.relative is not None and isinstance(phrase.relative.attribute, str):
-                yield "adjective", phrase.relative.attribute
-
-
-def test_senses_are_balanced():
-    counts = Counter(said for plan, _ in islice(world.plans("news", 3), 4000) for said in keys_said(plan))
-    parts = ("noun", "verb", "adjective", "adverb")
-    words = {(part, word): [counts[part, key] for key in keys] for part in parts for word, keys in sampler.senses(part).items()}
-    assert sum(map(sum, words.values())) >= 0.15 * counts.total()
-    often = [of for of in words.values() if sum(of) >= 100]
-    assert len(often) >= 15 and all(min(of) > 0 and max(of) <= 0.73 * sum(of) for of in often)  # 0.7 and the error of a hundred
 
 
 @pytest.mark.parametrize("register", sampler.REGISTERS)
