@@ -19,8 +19,6 @@ class Pair:
         For each word the position of its syntactic head, -1 for the root. Empty until parsed.
     relations : tuple of str
         For each word its relation to its head, in the vocabulary of `helpers.corpora.parsing`. Empty until parsed.
-    marks : tuple of (phenomenon, wanted, others)
-        What a right translation must show (controlled corpus only), see `helpers.scores.scoring.phenomena`.
     origin : str
         Where the pair comes from: a named test set, a file, a generator's register.
     """
@@ -30,7 +28,6 @@ class Pair:
     words: tuple[str, ...] = ()
     heads: tuple[int, ...] = ()
     relations: tuple[str, ...] = ()
-    marks: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     origin: str = ""
 
 

@@ -49,9 +49,9 @@ def distinct(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
     taken: set[Span] = set()
     kept = []
     for cluster in clusters:
-        own = [mention for mention in dict.fromkeys(cluster) if mention not in taken]
-        taken.update(own)
-        kept.append(own)
+        fresh = [mention for mention in dict.fromkeys(cluster) if mention not in taken]
+        taken.update(fresh)
+        kept.append(fresh)
     return [cluster for cluster in kept if cluster]
 
 
@@ -78,8 +78,8 @@ def spoken(dialogue: Dialogue, clusters: Iterable[Cluster]) -> tuple[Cluster, ..
 
     For comparison with gold that marks what is said alone, such as GUM's.
     """
-    said = {word for _, speech, stop in dialogue.turns for word in range(speech, stop)}
-    cut = (tuple(mention for mention in cluster if mention[0] in said) for cluster in clusters)
+    spoken_words = {word for _, speech, stop in dialogue.turns for word in range(speech, stop)}
+    cut = (tuple(mention for mention in cluster if mention[0] in spoken_words) for cluster in clusters)
     return tuple(cluster for cluster in cut if len(cluster) > 1)
 
 

@@ -55,20 +55,20 @@ def read_dialogues(path: Path) -> list[Dialogue]:
 def _read(path: Path, what: str, record: Callable[[dict[str, Any]], Record]) -> list[Record]:
     if not path.exists():
         raise StudyError(f"There is no file {path}: prepare the corpus first.")
-    found = []
+    records = []
     with path.open("rb") as file:  # bytes: a cut may go through a letter
         for number, line in enumerate(file, 1):
             try:
-                found.append(record(json.loads(line)))
+                records.append(record(json.loads(line)))
             except (ValueError, TypeError, AttributeError, KeyError) as error:
                 raise StudyError(f"Line {number} of {path} is not a {what} ({error}): prepare the corpus anew.") from None
-    if not found:
+    if not records:
         raise StudyError(f"The file {path} holds no {what}s: prepare the corpus anew.")
-    return found
+    return records
 
 
 def _pair(row: dict[str, Any]) -> Pair:
-    row["marks"] = tuple((phenomenon, wanted, tuple(others)) for phenomenon, wanted, others in row.get("marks", ()))
+    row.pop("marks", None)  # of published corpora, which once carried what to look for in a translation
     return Pair(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
 
 

@@ -8,7 +8,6 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from helpers.corpora.files import text_of
 from helpers.corpora.parsing import Parse, read_conllu
 from helpers.corpora.turns import joined
 from helpers.records import Cluster, Dialogue, Span
@@ -30,22 +29,17 @@ def gum(root: str | Path) -> list[Dialogue]:
     Parameters
     ----------
     root : path
-        A folder that holds gum/gum.tar.xz or, unpacked, gum/dep/*.conllu: HEADS_DATA_ROOT.
+        A folder that holds gum/gum.tar.xz: HEADS_DATA_ROOT.
 
     Raises
     ------
     StudyError
-        If neither is there, the archive is damaged, or a file is no CoNLL-U with entities.
+        If it is not there or damaged, or a file is no CoNLL-U with entities.
     """
-    folder = Path(root) / "gum" / "dep"
-    if folder.is_dir():
-        texts = {path.name: text_of(str(path)) for path in folder.glob("*.conllu") if _GENRES.fullmatch(path.name)}
-    else:
-        texts = _archived(folder.parent / "gum.tar.xz")
+    path = Path(root) / "gum" / "gum.tar.xz"
+    texts = _archived(path)
     if not texts:
-        raise StudyError(
-            f"There is no conversation or interview of GUM in {folder.parent}: fetch gum.tar.xz, see data/README.md."
-        )
+        raise StudyError(f"There is no conversation or interview of GUM in {path}: fetch it again, see data/README.md.")
     return [_document(Path(name).stem, text) for name, text in sorted(texts.items())]
 
 
@@ -102,9 +96,9 @@ def _document(name: str, text: str) -> Dialogue:
     if not turns:
         raise StudyError(f"There is no word in {name}: it should be CoNLL-U.")
     dialogue = joined(((label, words) for label, words, _ in turns), summary, name)
-    said = [word for _, speech, stop in dialogue.turns for word in range(speech, stop)]
+    spoken_words = [word for _, speech, stop in dialogue.turns for word in range(speech, stop)]
     marks = [mark for *_, marks in turns for mark in marks]
-    dialogue.clusters = _entities(zip(said, marks, strict=True), name)
+    dialogue.clusters = _entities(zip(spoken_words, marks, strict=True), name)
     return dialogue
 
 

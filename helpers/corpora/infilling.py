@@ -32,18 +32,18 @@ def infill(ids: Sequence[int], hole: int, rng: np.random.Generator, share: float
     -------
     list of int
     """
-    found, place = [], 0
+    holed, place = [], 0
     starts = rng.random(len(ids) + 1) < share / (mean * (1 - share) + share)  # chance at a token that no span covers
     while place < len(ids):
         if starts[place]:
-            found.append(hole)
+            holed.append(hole)
             length = int(rng.poisson(mean))
             place += length
             if length or place == len(ids):
                 continue
-        found.append(ids[place])
+        holed.append(ids[place])
         place += 1
-    return found
+    return holed
 
 
 def pieces(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int]]:
@@ -55,8 +55,8 @@ def pieces(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int
         If nothing is left.
     """
     bare = [row[:-1] if row and row[-1] == eos else row for row in ids]
-    found = [list(row[at : at + length]) for row in bare for at in range(0, len(row), length)]
-    kept = [piece for piece in found if 2 * len(piece) >= length]
+    cut = [list(row[at : at + length]) for row in bare for at in range(0, len(row), length)]
+    kept = [piece for piece in cut if 2 * len(piece) >= length]
     if not kept:
         raise StudyError(f"No text has {length // 2} tokens to make holes in: take more text or shorter pieces.")
     return kept

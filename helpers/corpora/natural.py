@@ -3,14 +3,12 @@
 English is always the source. What differs from Voita et al. 2019 (section 3, appendix B.1), and must be said beside every
 number from these corpora:
 
-- The local sets are 8 to 20 times smaller than the paper's 2.5 (WMT) and 6 million (OpenSubtitles) pairs.
+- The local sets are 8 to 20 times smaller than the paper's 2.5 million (WMT) pairs.
 - Of the WMT test sets only the kept one of a language (newstest2018 for Russian and German, newstest2014 for French) is a
   test set here; **all other years are training data**.
 - On the Hub, wmt16 English-Russian holds 1.5 million pairs. The paper's sets leave out UN and Paracrawl; wmt14
   English-French on the Hub includes UN and the 10^9 corpus.
-- The paper keeps OpenSubtitles pairs whose subtitles overlap in time by at least 0.9. No set on the Hub has that field: the
-  original one (Helsinki-NLP/open_subtitles) records sentence ids only and is a loading script, which `datasets` has not run
-  since version 4. The set used here is the OPUS 2018 release as plain files, so **its pairs are unfiltered**.
+- OpenSubtitles, the paper's second corpus, is not read: no set on the Hub tells how well subtitles overlap in time.
 - The length and ratio filters are ours; the paper names none beyond 200 tokens a side.
 """
 
@@ -38,12 +36,12 @@ LANGUAGES = {"ru": "Russian", "de": "German", "fr": "French"}
 
 @dataclass(frozen=True)
 class LocalSet:
-    """A tab-separated file of the local folder; add a row to `LOCAL` to train on more.
+    """A tab-separated file of the local folder.
 
     Attributes
     ----------
     name : str
-        What `load(sets=...)` calls it, and the origin of its pairs unless a column gives one.
+        The origin of its pairs, unless a column gives one.
     path : str
         Below the data root, "{language}" filled in; compressed with xz, or plain without the ".xz".
     columns : tuple of str
@@ -72,62 +70,27 @@ LOCAL = (
     # A third to a half of the Tatoeba test's English sentences also stand in tatoeba/: it would be no test, and as one it
     # would cost training data. It is left out.
     LocalSet("wmt_tests", "wmt_tests/en-{language}.tsv.xz", ("origin", "en", "target"), _KEPT, ("tatoeba-test",)),
-    LocalSet("catalogues", "catalogues/en-{language}.tsv.xz", ("origin", "en", "target")),
-    LocalSet("smartool", "smartool/en-{language}.tsv.xz", ("level", "en", "target")),
 )
-
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder with files of its own for training, dev and test: `{train,dev,test}.en-{language}.tsv`, or without the language.
-
-    English stands in the column before the last, its translation in the last. A folder that is in no row of `FOLDERS` is read
-    by its name.
-
-    Attributes
-    ----------
-    path : str
-        Below the data root, "{language}" filled in.
-    tests : tuple of str
-        Sets of `LOCAL` whose test sets are further ones of this folder.
-    """
-
-    path: str
-    tests: tuple[str, ...] = ()
-
-
-FOLDERS = {
-    "europarl": Folder("europarl_en-{language}", ("wmt_tests",)),
-    "techdocs": Folder("techdocs"),
-}
+FURTHER = {"europarl": ("wmt_tests",)}  # sets of `LOCAL` whose test sets stand beside a folder's
 
 
 @dataclass(frozen=True)
 class HubSet:
-    """A data set of the Hub: id, configuration, revision, columns, and how many pairs the paper used.
-
-    `columns` are (English, target), or one column of {language: sentence}. `test` is (split, the set's name).
-    """
+    """A data set of the Hub: id, configuration, the test set's name, revision, and how many pairs the paper used."""
 
     id: str
     config: str
-    columns: tuple[str, ...]
-    pairs: int
-    test: tuple[str, str] | None = None
+    test: str
     revision: str = "main"
+    pairs: int = 2_500_000
 
 
 _WMT14 = "99a5abb5d3d446e54a4cf512c77dc4fd8dc95e42"
 _WMT16 = "049ba6fb74fdfa56f8e3605f633ef35afc86cb10"
-_SUBTITLES = "sentence-transformers/parallel-sentences-opensubtitles"  # no full commit known to us: "main"
-_BOTH = ("translation",)
 HUB: dict[tuple[str, str], HubSet] = {
-    ("wmt", "ru"): HubSet("wmt/wmt16", "ru-en", _BOTH, 2_500_000, ("test", "newstest2016"), _WMT16),
-    ("wmt", "de"): HubSet("wmt/wmt14", "de-en", _BOTH, 2_500_000, ("test", "newstest2014"), _WMT14),
-    ("wmt", "fr"): HubSet("wmt/wmt14", "fr-en", _BOTH, 2_500_000, ("test", "newstest2014"), _WMT14),
-} | {
-    ("opensubtitles", language): HubSet(_SUBTITLES, f"en-{language}", ("english", "non_english"), 6_000_000)
-    for language in LANGUAGES
+    ("wmt", "ru"): HubSet("wmt/wmt16", "ru-en", "newstest2016", _WMT16),
+    ("wmt", "de"): HubSet("wmt/wmt14", "de-en", "newstest2014", _WMT14),
+    ("wmt", "fr"): HubSet("wmt/wmt14", "fr-en", "newstest2014", _WMT14),
 }
 
 
@@ -159,18 +122,13 @@ class _Row(NamedTuple):
     target: str
 
 
+MAX_WORDS, MAX_RATIO = 80, 2.0  # of a side; of the longer side, to the shorter one's words + 1
+
+
 def read(
-    language: str,
-    data_root: str | Path | None = None,
-    sets: Sequence[str] | None = None,
-    dev: int = 2000,
-    seed: int = 42,
-    limit: int | None = None,
-    max_words: int = 80,
-    max_ratio: float = 2.0,
-    source: str = "auto",
-    revision: str | None = None,
-) -> Natural:
+    language: str, data_root: str | Path | None = None, dev: int = 2000, seed: int = 42, limit: int | None = None,
+    source: str = "local",
+) -> Natural:  # fmt: skip
     """Load, filter and split the sentence pairs of one language.
 
     All pairs of one English sentence (case, spacing and punctuation aside) land in one split; a sentence that stands in a
@@ -183,49 +141,34 @@ def read(
     language : {"ru", "de", "fr"}
         Target language.
     data_root : path, optional
-        Local folder with the files of `LOCAL`; else the environment variable HEADS_DATA_ROOT.
-    sets : sequence of str, optional
-        Names in `LOCAL` to use; by default all that are there.
+        Local folder; else the environment variable HEADS_DATA_ROOT.
     dev : int
         Size of the dev set in sentences. Of a folder that has one 0 takes all of it; what it lacks is taken out of train.
     limit : int, optional
         Most training pairs.
-    max_words, max_ratio : int, float
-        A train or dev pair has 1 to `max_words` words a side, and the longer side at most `max_ratio` times (the
-        shorter one's words + 1).
     source : str
-        "local", the name of a set in `HUB` ("wmt", "opensubtitles") or in `FOLDERS` ("europarl", "techdocs"), a folder below
-        the data root that has files of its own for train, dev and test, or "auto": local if a folder is set, else "wmt".
-    revision : str, optional
-        Another revision of the Hub set than the one in `HUB`.
+        "local" (the files of `LOCAL`), the name of a set in `HUB` ("wmt"), or a folder below the data root
+        that has files of its own, `{train,dev,test}.en-{language}.tsv` or without the language: "NAME" is NAME/ or
+        NAME_en-{language}/. English stands in the column before the last, its translation in the last.
 
     Raises
     ------
     StudyError
-        For an unknown language, set or source, a missing folder, no training set in it, a broken file (named with its
+        For an unknown language or source, a missing folder, no training set in it, a broken file (named with its
         line), a Hub that cannot be reached, a Hub set without the columns, sizes that leave nothing to train on.
     """
     if language not in LANGUAGES:
         raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
-    if dev < 0 or max_words < 1 or (limit is not None and limit < 1):
-        raise StudyError(f"Sizes must be positive: dev={dev}, limit={limit}, max_words={max_words}.")
-    if source == "auto":
-        source = "local" if data_root or os.environ.get("HEADS_DATA_ROOT") else "wmt"
     if source == "local":
-        rows = _local(language, _root(data_root), sets)
+        rows = (row for entry, path in _present(language, _root(data_root)) for row in _set(entry, path, language))
     elif (source, language) in HUB:
-        if sets is not None:
-            raise StudyError(f"sets={list(sets)} chooses files of a local folder: leave it out with source={source!r}.")
-        hub = HUB[source, language]
-        rows = _hub(hub, language, revision or hub.revision, seed, limit and 2 * (limit + dev))
-    elif is_folder(source, data_root):
-        rows = _own(source, language, _root(data_root))
+        rows = _hub(HUB[source, language], language, seed, limit and 2 * (limit + dev))
+    elif is_folder(source, language, data_root):
+        rows = _folder_rows(source, language, _root(data_root))
     else:
-        names = sorted({name for name, to in HUB if to == language}) + list(FOLDERS)
-        raise StudyError(
-            f"There is no source {source!r} for {language!r}: choose auto, local, {', '.join(names)} or a local folder."
-        )
-    return _split(rows, dev, seed, limit, max_words, max_ratio)
+        names = sorted({name for name, to in HUB if to == language})
+        raise StudyError(f"There is no source {source!r} for {language!r}: choose local, {', '.join(names)} or a local folder.")
+    return _split(rows, dev, seed, limit)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -240,88 +183,70 @@ def _root(data_root: str | Path | None) -> Path:
     return Path(given)
 
 
-def files(language: str, data_root: str | Path | None = None, sets: Sequence[str] | None = None) -> list[Path]:
-    """Files of the local folder that `read` takes for a language, in its order."""
-    return [path for _, path in _present(language, _root(data_root), sets)]
+def is_folder(source: str, language: str, data_root: str | Path | None = None) -> bool:
+    """Whether a source is a folder below the data root."""
+    given = data_root or os.environ.get("HEADS_DATA_ROOT")
+    return source in FURTHER or (bool(given) and _folder(source, language, Path(given)).is_dir())
 
 
-def _present(language: str, root: Path, sets: Sequence[str] | None) -> list[tuple[LocalSet, Path]]:
-    unknown = sorted(set(sets or ()) - {entry.name for entry in LOCAL})
-    if unknown:
-        raise StudyError(f"There is no set {unknown[0]!r}: choose from {', '.join(entry.name for entry in LOCAL)}.")
-    usable = [
-        (entry, root / entry.path.format(language=language))
-        for entry in LOCAL
-        if (sets is None or entry.name in sets) and {"target", language} & set(entry.columns)
-    ]
-    found = [(e, p if p.exists() else p.with_suffix("")) for e, p in usable if p.exists() or p.with_suffix("").exists()]
-    if not any(entry.name not in _tests(entry, language) for entry, _ in found):
-        names = ", ".join(str(path.relative_to(root)) for entry, path in usable if entry.name not in _tests(entry, language))
-        raise StudyError(f"There is no training set for {language!r} in {root}: looked for {names or 'none'}.")
-    return found
+def files(source: str, language: str, data_root: str | Path | None = None) -> list[Path]:
+    """Local files that `read` takes, in its order: of a folder further test sets first, training pairs last."""
+    root = _root(data_root)
+    if source == "local":
+        return [path for _, path in _present(language, root)]
+    further = [path for _, path in _existing(language, root, FURTHER.get(source, ()))]
+    return further + list(_parts(source, language, root).values())
 
 
 def _folder(source: str, language: str, root: Path) -> Path:
-    return root / (FOLDERS[source].path.format(language=language) if source in FOLDERS else source)
+    return root / source if (root / source).is_dir() else root / f"{source}_en-{language}"
 
 
-def is_folder(source: str, data_root: str | Path | None = None) -> bool:
-    """Whether a source is a folder with files of its own: one of `FOLDERS`, or any that is below the data root."""
-    given = data_root or os.environ.get("HEADS_DATA_ROOT")
-    return source in FOLDERS or bool(given and (Path(given) / source).is_dir())
+def _existing(language: str, root: Path, names: Sequence[str]) -> list[tuple[LocalSet, Path]]:
+    entries = [entry for entry in LOCAL if entry.name in names and {"target", language} & set(entry.columns)]
+    paths = [(entry, root / entry.path.format(language=language)) for entry in entries]
+    either = ((entry, path if path.exists() else path.with_suffix("")) for entry, path in paths)
+    return [(entry, path) for entry, path in either if path.exists()]
 
 
-def own_files(source: str, language: str, data_root: str | Path | None = None) -> list[Path]:
-    """Files of a folder with a train, a dev and a test file, in the order in which `read` takes them, further test sets first.
-
-    Raises
-    ------
-    StudyError
-        If one of the three is missing.
-    """
-    root = _root(data_root)
-    return [path for _, path in _further(source, language, root)] + list(_parts(source, language, root).values())
-
-
-def _further(source: str, language: str, root: Path) -> list[tuple[LocalSet, Path]]:
-    wanted = FOLDERS[source].tests if source in FOLDERS else ()
-    paths = [(entry, root / entry.path.format(language=language)) for entry in LOCAL if entry.name in wanted]
-    found = ((entry, path if path.exists() else path.with_suffix("")) for entry, path in paths)
-    return [(entry, path) for entry, path in found if path.exists()]
+def _present(language: str, root: Path) -> list[tuple[LocalSet, Path]]:
+    there = _existing(language, root, [entry.name for entry in LOCAL])
+    if not any(entry.name not in _tests(entry, language) for entry, _ in there):
+        raise StudyError(f"There is no training set for {language!r} in {root}, such as {LOCAL[0].path}.")
+    return there
 
 
 def _parts(source: str, language: str, root: Path) -> dict[str, Path]:
     """The three files of a folder by role: training pairs come last, when it is known what is held out."""
-    folder, found = _folder(source, language, root), {}
+    folder, parts = _folder(source, language, root), {}
     for role in ("test", "dev", "train"):
         names = [f"{role}{part}.tsv{packed}" for part in (f".en-{language}", "") for packed in (".xz", "")]
         there = [folder / name for name in names if (folder / name).exists()]
         if not there:
             raise StudyError(f"There is no file {folder / names[0]}: a folder of pairs has one each for train, dev and test.")
-        found[role] = there[0]
-    return found
+        parts[role] = there[0]
+    return parts
 
 
-def _own(source: str, language: str, root: Path) -> Iterator[_Row]:
-    for entry, path in _further(source, language, root):
+def _folder_rows(source: str, language: str, root: Path) -> Iterator[_Row]:
+    for entry, path in _existing(language, root, FURTHER.get(source, ())):
         yield from (row for row in _set(entry, path, language) if row.role == "test")
     for role, path in _parts(source, language, root).items():
         origin = source if role == "train" else f"{source}_{role}"
         for number, cells in _cells(path, 0):
             if len(cells) < 2:
                 raise StudyError(f"Line {number} of {path} has one column: English and its translation are the last two.")
-            if role == "test" and not (cells[-2].strip() and cells[-1].strip()):
-                raise StudyError(f"Line {number} of {path} has an empty sentence in a test set.")
-            yield _Row(origin, role, cells[-2], cells[-1])
+            yield _row(origin, role, cells[-2], cells[-1], f"Line {number} of {path}")
+
+
+def _row(origin: str, role: str, english: str, target: str, where: str) -> _Row:
+    if role == "test" and not (english.strip() and target.strip()):
+        raise StudyError(f"{where} has an empty sentence in the test set {origin}.")
+    return _Row(origin, role, english, target)
 
 
 def _tests(entry: LocalSet, language: str) -> tuple[str, ...]:
     return entry.tests.get(language, ()) + entry.tests.get("*", ())
-
-
-def _local(language: str, root: Path, sets: Sequence[str] | None) -> Iterator[_Row]:
-    for entry, path in _present(language, root, sets):
-        yield from _set(entry, path, language)
 
 
 def _set(entry: LocalSet, path: Path, language: str) -> Iterator[_Row]:
@@ -331,9 +256,7 @@ def _set(entry: LocalSet, path: Path, language: str) -> Iterator[_Row]:
     for number, cells in _cells(path, len(entry.columns)):
         origin = cells[index["origin"]] if "origin" in index else entry.name
         role = "test" if origin in tests else "aside" if origin.startswith(entry.aside) else "train"
-        if role == "test" and not (cells[english].strip() and cells[target].strip()):
-            raise StudyError(f"Line {number} of {path} has an empty sentence in the test set {origin}.")
-        yield _Row(origin, role, cells[english], cells[target])
+        yield _row(origin, role, cells[english], cells[target], f"Line {number} of {path}")
 
 
 def _cells(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
@@ -346,25 +269,17 @@ def _cells(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
         yield number, cells
 
 
-def _hub(hub: HubSet, language: str, revision: str, seed: int, most: int | None) -> Iterator[_Row]:
+def _hub(hub: HubSet, language: str, seed: int, most: int | None) -> Iterator[_Row]:
     """Rows of a Hub set: a seeded sample of at most `hub.pairs` training rows, and the test set whole."""
-    instead = "give another revision, or set data_root or HEADS_DATA_ROOT to a local folder"
-    where = f"{hub.id} ({hub.config})"
-    for split, origin in filter(None, (("train", where), hub.test)):
-        data = sources.hub_split(hub.id, hub.config, split, revision, instead)
+    instead = "set data_root or HEADS_DATA_ROOT to a local folder"
+    for split, origin in (("train", f"{hub.id} ({hub.config})"), ("test", hub.test)):
+        data = sources.hub_split(hub.id, hub.config, split, hub.revision, instead)
         wanted = min(len(data), hub.pairs, most or hub.pairs)
         if split == "train" and wanted < len(data):
             data = data.select(sorted(random.Random(f"{seed}").sample(range(len(data)), wanted)))
-        role = "train" if split == "train" else "test"
         for batch in progress(data.iter(batch_size=1000), origin, total=len(data) // 1000):
-            try:
-                sides = [batch[column] for column in hub.columns]
-                pairs = zip(*sides, strict=True) if len(sides) == 2 else [(r["en"], r[language]) for r in sides[0]]
-            except KeyError as error:
-                found = ", ".join(data.column_names)
-                raise StudyError(f"The Hub set {where} has no column {error}: it has {found}.") from None
-            for english, target in pairs:
-                yield _Row(origin, role, english or "", target or "")
+            for pair in batch["translation"]:
+                yield _Row(origin, split, pair["en"] or "", pair[language] or "")
 
 
 # --- splitting -------------------------------------------------------------------------------------------------------
@@ -374,19 +289,19 @@ def _rank(seed: int, *texts: str) -> bytes:
     return hashlib.blake2b("\t".join((str(seed), *texts)).encode(), digest_size=8).digest()
 
 
-def _refusal(row: _Row, max_words: int, max_ratio: float) -> str | None:
+def _refusal(row: _Row) -> str | None:
     """The report's column for a training row that the filters drop, None for one they keep."""
     if row.role == "aside":
         return "aside"
     few, many = sorted((len(row.english.split()), len(row.target.split())))
     if not few:
         return "empty"
-    if many > max_words:
+    if many > MAX_WORDS:
         return "long"
-    return "ratio" if many > max_ratio * (few + 1) else None
+    return "ratio" if many > MAX_RATIO * (few + 1) else None
 
 
-def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None, max_words: int, max_ratio: float) -> Natural:
+def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None) -> Natural:
     counts: dict[str, Counter] = defaultdict(Counter)
     tests: dict[str, list[Pair]] = defaultdict(list)
     kept: dict[tuple[str, str], str] = {}
@@ -396,7 +311,7 @@ def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None, max_wor
         if row.role == "test":
             tests[row.origin].append(Pair(*pair, origin=row.origin))
             counts[row.origin]["test"] += 1
-        elif refusal := _refusal(row, max_words, max_ratio) or ("duplicate" if pair in kept else None):
+        elif refusal := _refusal(row) or ("duplicate" if pair in kept else None):
             counts[row.origin][refusal] += 1
         else:
             kept[pair] = row.origin
@@ -410,17 +325,17 @@ def _split(rows: Iterable[_Row], dev: int, seed: int, limit: int | None, max_wor
             counts[origin]["in_test"] += 1
         else:
             sentences[same].append(Pair(english, target, origin=origin))
-    own = {same for same, pairs in sentences.items() if pairs[0].origin in given}
-    if len(sentences) <= max(dev, len(own)):
+    given_dev = {same for same, pairs in sentences.items() if pairs[0].origin in given}
+    if len(sentences) <= max(dev, len(given_dev)):
         raise StudyError(f"There are {len(sentences)} English sentences to train on and dev={dev} takes them all: lower dev.")
-    chosen = sorted(sentences, key=lambda same: (same not in own, _rank(seed, same)))[: dev or len(own)]
+    chosen = sorted(sentences, key=lambda same: (same not in given_dev, _rank(seed, same)))[: dev or len(given_dev)]
     splits = {"train": [], "dev": []}
     for same in chosen:
         first, *others = sentences.pop(same)
         splits["dev"].append(first)
         for pair in others:
             counts[pair.origin]["dev_other"] += 1
-    for same in own - set(chosen):  # a dev set's sentences are not trained on, taken or not
+    for same in given_dev - set(chosen):  # a dev set's sentences are not trained on, taken or not
         for pair in sentences.pop(same):
             counts[pair.origin]["over_limit" if pair.origin in given else "dev_other"] += 1
     train = [pair for pairs in sentences.values() for pair in pairs]

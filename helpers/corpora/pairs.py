@@ -28,7 +28,7 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
         A profile's settings (`helpers.study.settings`).
     language, register : str
         Target language; for the natural track the register is "local" (a folder, `HEADS_DATA_ROOT`), a folder below it with
-        files for train, dev and test ("europarl", "techdocs" or any other), or a Hub set of `helpers.corpora.natural`.
+        files for train, dev and test ("europarl" or any other), or a Hub set of `helpers.corpora.natural`.
     """
     if language not in LANGUAGES:
         raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
@@ -39,10 +39,8 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
             raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
         chosen |= {"surnames": settings["surnames"]} if settings.get("surnames") else {}
     elif chosen["corpus"] == "natural":
-        if register == "local":
-            chosen["files"] = _fingerprint(natural.files(language, study.data_root()))
-        elif natural.is_folder(register, study.data_root()):
-            chosen["files"] = _fingerprint(natural.own_files(register, language, study.data_root()))
+        if register == "local" or natural.is_folder(register, language, study.data_root()):
+            chosen["files"] = _fingerprint(natural.files(register, language, study.data_root()))
     else:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
     return chosen
@@ -80,9 +78,8 @@ PAIRS = study.Kind("pairs", _version, _prepare, text=True)
 
 
 def _lower(pair: Pair) -> Pair:
-    marks = tuple((p, w.lower(), tuple(o.lower() for o in others)) for p, w, others in pair.marks)
     words = tuple(w.lower() for w in pair.words)
-    return Pair(pair.source.lower(), pair.target.lower(), words, pair.heads, pair.relations, marks, pair.origin)
+    return Pair(pair.source.lower(), pair.target.lower(), words, pair.heads, pair.relations, pair.origin)
 
 
 def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:

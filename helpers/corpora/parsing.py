@@ -414,15 +414,15 @@ def score(predicted: Sequence[Parse], gold: Sequence[Parse], relations: Sequence
         raise StudyError(f"There are {len(predicted)} parses to score against {len(gold)}: give one a sentence.")
     counts: dict[tuple[str, str, str], int] = {}
     facts = {"sentences": 0, "skipped": 0, "copulas": 0, "copulas_predicted": 0}
-    for ours, theirs in zip(predicted, gold, strict=True):
-        if ours.words != theirs.words:
+    for parse, tree in zip(predicted, gold, strict=True):
+        if parse.words != tree.words:
             facts["skipped"] += 1
             continue
         facts["sentences"] += 1
-        facts["copulas"] += len(theirs.copulas)
-        facts["copulas_predicted"] += len(ours.copulas)
-        copular = {word for clause in theirs.copulas for word in clause}
-        arcs = zip(ours.heads, ours.relations, theirs.heads, theirs.relations, strict=True)
+        facts["copulas"] += len(tree.copulas)
+        facts["copulas_predicted"] += len(parse.copulas)
+        copular = {word for clause in tree.copulas for word in clause}
+        arcs = zip(parse.heads, parse.relations, tree.heads, tree.relations, strict=True)
         for head, relation, gold_head, gold_relation in arcs:
             kind = "copular" if head in copular or gold_head in copular else "other"
             right = head == gold_head and relation == gold_relation
@@ -432,10 +432,10 @@ def score(predicted: Sequence[Parse], gold: Sequence[Parse], relations: Sequence
     rows = []
     for name in relations:
         for clauses in ("all", "copular", "other"):
-            found, there, right = (counts.get((name, clauses, what), 0) for what in ("predicted", "gold", "right"))
-            precision, recall = (right / n if n else float("nan") for n in (found, there))
-            f1 = 2 * right / (found + there) if found + there else float("nan")
-            rows.append((name, clauses, found, there, right, precision, recall, f1))
+            count, there, right = (counts.get((name, clauses, what), 0) for what in ("predicted", "gold", "right"))
+            precision, recall = (right / n if n else float("nan") for n in (count, there))
+            f1 = 2 * right / (count + there) if count + there else float("nan")
+            rows.append((name, clauses, count, there, right, precision, recall, f1))
     columns = ["relation", "clauses", "predicted", "gold", "right", "precision", "recall", "f1"]
     table = pd.DataFrame(rows, columns=columns)
     table.attrs |= facts

@@ -15,8 +15,7 @@ from helpers.records import Cluster, Dialogue, Span
 from helpers.study import StudyError, progress
 
 Resolver = Callable[[Sequence[Dialogue]], list[tuple[Cluster, ...]]]
-RESOLVERS = ("gold", "rule", "stored:PATH", "stanza", "stanza:FOLDER", "fastcoref", "fastcoref:MODEL")
-FASTCOREF = "biu-nlp/f-coref"
+RESOLVERS = ("gold", "rule", "stored:PATH", "stanza", "stanza:FOLDER")
 MATCH = 0.8  # share of a dialogue's words that its stored row must have
 
 
@@ -27,8 +26,7 @@ def resolver(name: str) -> Resolver:
     ----------
     name : str
         "gold": what the dialogue carries. "rule": see `rule`. "stored:PATH": see `stored`. "stanza" or "stanza:FOLDER":
-        Stanza's English model, a turn being a sentence. "fastcoref" or "fastcoref:MODEL": Otmazgin et al. 2022; these
-        two find mentions in mentions too.
+        Stanza's English model, a turn being a sentence; it finds mentions in mentions too.
 
     Raises
     ------
@@ -43,8 +41,6 @@ def resolver(name: str) -> Resolver:
         return _each(lambda dialogue: flat(rule(dialogue)))
     if kind == "stanza" and (detail or not colon):
         return _each(_stanza(detail))
-    if kind == "fastcoref" and (detail or not colon):
-        return _each(_fastcoref(detail or FASTCOREF))
     if kind == "stored" and detail:
         return lambda dialogues: stored(dialogues, detail)
     raise StudyError(f"There is no resolver {name!r}: choose one of {', '.join(RESOLVERS)}.")
@@ -113,54 +109,6 @@ def from_stanza(chains: Iterable[Iterable[tuple]], dialogue: Dialogue) -> list[l
     ]
 
 
-def _fastcoref(model: str) -> Callable[[Dialogue], list[list[Span]]]:
-    try:
-        from fastcoref import FCoref
-    except ImportError:
-        raise StudyError(
-            "The package fastcoref is not installed: run `pip install fastcoref` in an environment of its own, "
-            "or choose the resolver rule."
-        ) from None
-    try:
-        nlp = FCoref(model_name_or_path=model)
-    except Exception as error:  # a missing network, model and spaCy tokeniser fail in as many ways
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
-        raise StudyError(
-            f"The fastcoref model {model} cannot be loaded ({reason}): fetch it where there is a network, name its folder as "
-            "fastcoref:FOLDER, or choose the resolver rule."
-        ) from None
-
-    def resolve(dialogue: Dialogue) -> list[list[Span]]:
-        text, places = plain(dialogue)
-        (found,) = nlp.predict(texts=[text])
-        return from_characters(found.get_clusters(as_strings=False), places)
-
-    return resolve
-
-
-def plain(dialogue: Dialogue) -> tuple[str, list[tuple[int, int, int]]]:
-    """The text of a dialogue, a turn a line without `TURN`, and of each word in it (place in `words`, start, end character)."""
-    text, places = "", []
-    for start, _, stop in dialogue.turns:
-        for word in range(start + 1, stop):
-            places.append((word, len(text), len(text) + len(dialogue.words[word])))
-            text += dialogue.words[word] + (" " if word < stop - 1 else "\n")
-    return text, places
-
-
-def from_characters(clusters: Iterable[Iterable[tuple[int, int]]], places: Sequence[tuple[int, int, int]]) -> list[list[Span]]:
-    """Clusters of half-open character spans as spans of words, `places` as from `plain`.
-
-    A mention has all words that it touches; one that touches none is left out.
-    """
-    done = []
-    for cluster in clusters:
-        touched = [[word for word, start, end in places if start < stop and end > begin] for begin, stop in cluster]
-        if any(touched):
-            done.append([(words[0], words[-1] + 1) for words in touched if words])
-    return done
-
-
 def stored(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ...]]:
     """Clusters from the link files of Liu et al. 2021: one row a dialogue, in order.
 
@@ -190,15 +138,15 @@ def stored(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ..
 def _stored(row: str, dialogue: Dialogue, where: str) -> tuple[Cluster, ...]:
     tokens, links = _row(row, where)
     text, starts = _decoded(tokens, where)
-    found = list(WORD.finditer(text))
-    matcher = SequenceMatcher(None, [word[0] for word in found], dialogue.words, autojunk=False)
-    same = {ours + step: theirs + step for ours, theirs, size in matcher.get_matching_blocks() for step in range(size)}
+    words_there = list(WORD.finditer(text))
+    matcher = SequenceMatcher(None, [word[0] for word in words_there], dialogue.words, autojunk=False)
+    same = {place + step: other + step for place, other, size in matcher.get_matching_blocks() for step in range(size)}
     share = len(same) / len(dialogue.words)
     if share < MATCH:
         raise StudyError(
             f"There are only {share:.0%} of its dialogue's words in {where}: give the links of the same set, in order."
         )
-    holder = {place: number for number, word in enumerate(found) for place in range(word.start(), word.end())}
+    holder = {place: number for number, word in enumerate(words_there) for place in range(word.start(), word.end())}
     word_of = {token: same.get(holder.get(starts[token])) for link in links for token in link}
     groups: list[set[int]] = []
     for link in links:

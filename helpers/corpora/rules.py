@@ -4,61 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from helpers.records import Dialogue, Span
 
-_I, _YOU = {*"i im me my mine myself".split()}, {*"you your yours yourself u ur ya".split()}
-_PRONOUNS = dict.fromkeys("he him his himself".split(), "m") | dict.fromkeys("she her hers herself".split(), "f")
-_QUOTES = {'"': None, "“": True, "”": False}
-_IT, _POSSESSIVES = {*"it its itself".split()}, {*"my your his her its our their".split()}
-_KIN = dict.fromkeys(
-    "brother father dad daddy son husband uncle nephew grandfather grandpa boyfriend man boy guy".split(), "m"
-) | dict.fromkeys(
-    "sister mother mom mum mommy mummy daughter wife aunt niece grandmother grandma girlfriend woman girl lady".split(), "f"
-) | dict.fromkeys(
-    "friend boss teacher doctor neighbour neighbor baby child kid cousin colleague partner parent professor dentist".split(), ""
+_LINES = Path(__file__).with_name("words").joinpath("rules.tsv").read_text("utf-8").splitlines()
+_WORDS = {name: frozenset(words.split()) for name, _, words in (line.partition("\t") for line in _LINES if line[0] != "#")}
+
+
+def _gendered(kind: str) -> dict[str, str]:
+    """Words of a kind with their gender, "m", "f" or "" for either."""
+    genders = ((gender, _WORDS.get(f"{kind} {gender}".strip(), ())) for gender in ("m", "f", ""))
+    return {word: gender for gender, words in genders for word in words}
+
+
+_I, _YOU, _IT, _POSSESSIVES, _STOP, _DATES, _ADJECTIVES, _DETERMINERS, _PARENTS, _GREETINGS, _MEN, _WOMEN = (
+    _WORDS[kind] for kind in (
+        "i", "you", "it", "possessive", "function", "date", "adjective", "determiner", "parent", "greeting", "forename m",
+        "forename f",
+    )
 )  # fmt: skip
-_TITLES = {"mr": "m", "mister": "m", "sir": "m", "mrs": "f", "ms": "f", "miss": "f", "madam": "f", "dr": "", "prof": ""}
-_MEN = {
-    *"""adam alan alex andrew anthony ben bill bob brian charles charlie chris dan daniel dave david dick ed edward
-    eric frank fred gary george greg harry henry ian jack jacob jake james jason jeff jerry jim joe john jonathan josh
-    joshua justin keith kevin larry luke mark martin matt matthew max michael mike nathan nick oliver oscar patrick
-    paul pete peter phil ralph richard rob robert ron ryan sam scott simon stephen steve steven ted thomas tim todd
-    tom tony victor vincent walter william""".split()
-}
-_WOMEN = {
-    *"""abby agnes alice alison amy angie ann anne annie ashley becky beth betty carol caroline catherine charlotte
-    chloe christine claire daisy diane doris ellen elizabeth emily emma erin esther eve gail hannah heather helen
-    irene jane janet jean jennifer jenny jess jill joan joyce judy julie june karen kate katherine kathy kelly kim
-    kitty laurie linda lily liz lucy lynn margaret marie mary meg megan molly nancy nicole pam peggy rachel rosie ruth
-    sally sarah sharon sherry sophie sue susan suzanne tracy vivian wendy zoe""".split()
-}
-_STOP = {
-    *"""a about above after again ago all also always am an and another any anyone anything are around as ask at away
-    back be because been before being both but by call called came can can't cannot could did didn't do does doesn't
-    doing don't done down each else even ever every everyone everything few for from gave get getting give go goes
-    going gone gonna got had has have having hello her here hers hey hi him his how i if in into is isn't it its just
-    know last later let like lot many may maybe me mean might mine more most much must my need never next no nobody
-    not nothing now of off oh ok okay on once one only or other our out over own please really said same saw say see
-    she should since so some someone something soon sorry still such take tell than thank thanks that the their them
-    then there these they thing things think this those though through till time to today told tomorrow tonight too
-    two um uh under until up us very wait want wanted was way we well went were what when where which while who whole
-    whose why will with without won't would wow yeah yep yes yesterday yet you your yours morning afternoon evening
-    night day weekend week month year u ur ya im myself yourself himself herself itself""".split()
-}  # fmt: skip
-_DATES = {
-    *"monday tuesday wednesday thursday friday saturday sunday january february march april june july august september".split(),
-    *"october november december christmas easter english french german american british lol omg".split(),
-}
-_ADJECTIVES = {
-    *"""bad beautiful best better big black blue brown cheap cold cool cute different easy entire expensive fancy
-    favorite favourite fine first free full funny good great green grey happy hard hot huge important large little
-    long lovely main nice old older only perfect poor pretty real red rich second short silly small special strange
-    stupid sweet tall terrible tiny warm weird white whole wrong yellow young younger""".split()
-}
-_DETERMINERS = {*"the a an this that these those".split()}
-_PARENTS = {*"mom mum mommy mummy dad daddy grandma grandpa".split()}
-_GREETINGS = {*"hi hello hey dear thanks ok okay yes no sorry bye please morning".split()}
+_PRONOUNS, _KIN, _TITLES = _gendered("pronoun"), _gendered("kin"), _gendered("title")
+_QUOTES = {'"': None, "“": True, "”": False}
 
 
 @dataclass(eq=False)
@@ -188,13 +155,13 @@ class _Reader:
 
     def _names(self) -> tuple[bool, set[str]]:
         """Whether what is said has words in capitals, and words (in lower case) that are names."""
-        said = [place for _, speech, stop in self.turns for place in range(speech, stop)]
-        capital = [place for place in said if self.written[place][0].isupper() and not self.written[place].isupper()]
+        spoken_words = [place for _, speech, stop in self.turns for place in range(speech, stop)]
+        capital = [place for place in spoken_words if self.written[place][0].isupper() and not self.written[place].isupper()]
         if not capital:
-            after = {self.words[place] for place in said if self.words[place - 1] in _KIN}
+            after = {self.words[place] for place in spoken_words if self.words[place - 1] in _KIN}
             after = {word for word in after if word.isalpha() and not word.endswith(("s", "ed", "ing"))}
-            return False, (after | (_MEN | _WOMEN) & {self.words[place] for place in said}) - _STOP
-        lower = {self.words[place] for place in said if self.written[place].islower()}
+            return False, (after | (_MEN | _WOMEN) & {self.words[place] for place in spoken_words}) - _STOP
+        lower = {self.words[place] for place in spoken_words if self.written[place].islower()}
         inside = (place for place in capital if self._before(place)[-1].isalnum() or self._before(place) == ",")
         names = {self.words[place] for place in inside} | {self.words[place] for place in capital} & (_MEN | _WOMEN)
         return True, names - lower - _STOP - _DATES - set(_TITLES)
@@ -265,7 +232,7 @@ class _Reader:
 def _gender(name: Sequence[str]) -> str:
     """Of a name, "" if its words say nothing."""
     for part in name:
-        for said, parts in (("m", _MEN), ("f", _WOMEN)):
-            if part in parts or _TITLES.get(part, _KIN.get(part)) == said:
-                return said
+        for gender, parts in (("m", _MEN), ("f", _WOMEN)):
+            if part in parts or _TITLES.get(part, _KIN.get(part)) == gender:
+                return gender
     return "f" if name[0].endswith("a") and len(name[0]) > 1 else ""

@@ -1,4 +1,4 @@
-"""Text of others: local files below a data root, and sets of the Hugging Face Hub."""
+"""Text of others: local files below a data root, and sets of the Hugging Face Hub; and how text is split."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from helpers import study
 from helpers.corpora.files import numbered_lines
 from helpers.records import Pair
 from helpers.study import StudyError
+
+SUMMARIZATION, MODELLING = "summarization", "language modelling"
+SIZES = ("train", "dev", "test", "vocabulary", "longest")
+SPLITS = ("test", "dev", "train")  # in the order in which text is taken: what stands in one is in none that follows
 
 
 @dataclass(frozen=True)
@@ -27,15 +33,11 @@ class Source:
     what : str
         In words.
     files : mapping
-        Of a local set: split -> file below the data root; a file whose split is no part of train, dev and test may be absent.
+        Of a local set: split -> file below the data root.
     columns : tuple of str
-        (document, summary, another name of the summary), or (text,).
+        (document, summary), or (text,).
     hub, config, revision : str
         Of a set of the Hugging Face Hub: its id, configuration and commit.
-    apart : str
-        Of a set whose pieces overlap a regular expression: dev and test are the rows in whose id it is found.
-    most : int
-        Of local documents with more words nothing is read: a summary of what a model cannot see says nothing. 0 for no limit.
     """
 
     task: str
@@ -46,58 +48,147 @@ class Source:
     hub: str = ""
     config: str = ""
     revision: str = "main"
-    apart: str = ""
-    most: int = 0
+
+
+def dialogues(folder: str, dev: str = "val") -> Source:
+    """A folder of dialogues with summaries, in files of JSON lines with the fields dialogue and summary."""
+    files = {split: f"{folder}/{name}.jsonl.xz" for split, name in (("train", "train"), ("dev", dev), ("test", "test"))}
+    return Source(SUMMARIZATION, "natural", f"dialogues of {folder} with summaries", files, ("dialogue", "summary"))
+
+
+def find(table: Mapping[str, Source], name: str) -> Source:
+    """A source by its name in a table, or a folder of dialogues below the data root.
+
+    Raises
+    ------
+    StudyError
+        If there is no such source.
+    """
+    if name in table:
+        return table[name]
+    folder = Path(study.data_root() or "") / name
+    if not (study.data_root() and name and folder.is_dir()):
+        raise StudyError(f"There is no text {name!r}: choose one of {', '.join(table)}, or a folder below HEADS_DATA_ROOT.")
+    return dialogues(name, "val" if any(folder.glob("val.jsonl*")) else "dev")
+
+
+def spec(table: Mapping[str, Source], settings: Mapping[str, int], name: str, seed: int) -> dict[str, Any]:
+    """Everything that a prepared corpus of summarization, dialogues or language modelling depends on.
+
+    Parameters
+    ----------
+    table : mapping
+        Sources by name.
+    settings : mapping
+        "train", "dev" and "test" (examples; 0 for all there are, of a natural corpus), "vocabulary" (subwords at most) and
+        "longest" (0 for all).
+
+    Raises
+    ------
+    StudyError
+        If there is no such source, a size is missing or makes no sense, or a local file is missing.
+    """
+    source = find(table, name)
+    for size in SIZES:
+        least = 1 if size == "vocabulary" or (source.corpus == "controlled" and size in SPLITS) else 0
+        value = settings.get(size, "missing")
+        if type(value) is not int or value < least:
+            raise StudyError(f"The size {size!r} of {name} is {value!r}: give a whole number of {least} or more.")
+    chosen = {"task": source.task, "name": name, "corpus": source.corpus} | {size: settings[size] for size in SIZES}
+    return chosen | {"seed": seed} | ({"files": digest(source)} if source.files else {})
 
 
 def digest(source: Source) -> str:
-    """Digest of a source's local files, and of which of their documents are left out."""
-    digest = hashlib.sha256(f"most {source.most}\n".encode() if source.most else b"")
+    """Digest of a source's local files."""
+    digest = hashlib.sha256()
     for split, path in local(source).items():
         digest.update(f"{split} {study.digest(path)}\n".encode())
     return digest.hexdigest()[:16]
 
 
+def unchanged(source: Source, spec: Mapping[str, Any]) -> None:
+    """Stop where the local files are not those of a spec."""
+    if source.files and spec["files"] != digest(source):
+        raise StudyError(f"The local files of {spec['name']} are not those that the spec was written for: write the spec anew.")
+
+
 def local(source: Source) -> dict[str, Path]:
-    """The local files of a source by split; plain ones will do. Those of WikiText may be absent."""
+    """The local files of a source by split; plain ones will do."""
     root = study.data_root()
     if not root:
         raise StudyError("No folder of natural text is set: set HEADS_DATA_ROOT, see data/README.md.")
     if not Path(root).is_dir():
         raise StudyError(f"There is no folder {root}: set HEADS_DATA_ROOT to one, see data/README.md.")
-    found = {}
+    paths = {}
     for split, name in source.files.items():
         path = Path(root) / name
-        path = path if path.exists() else path.with_suffix("")
-        if path.exists():
-            found[split] = path
-        elif not name.startswith("wikitext"):
-            raise StudyError(f"There is no file {Path(root) / name}: fetch it, see data/README.md, or choose another text.")
-    return found
+        paths[split] = path if path.exists() else path.with_suffix("")
+        if not paths[split].exists():
+            raise StudyError(f"There is no file {path}: fetch it, see data/README.md, or choose another text.")
+    return paths
 
 
 def examples(source: Source, split: str) -> Iterator[Pair]:
     """Pairs of a split of a local set in files of JSON lines."""
-    return jsonl(local(source)[split], *source.columns, apart="" if split == "train" else source.apart, most=source.most)
-
-
-def jsonl(path: Path, document: str, summary: str, *others: str, apart: str = "", most: int = 0) -> Iterator[Pair]:
-    """Pairs of a file of JSON lines; `others` are names that the summary goes by instead, `apart`, `most` as in `Source`."""
-    origin = path.parent.name
+    path = local(source)[split]
     for number, line in numbered_lines(path):
         try:
             row = json.loads(line)
-            if apart and not re.search(apart, row["id"]):
-                continue
-            pair = row[document], row[next((name for name in others if name in row), summary)]
+            pair = tuple(row[column] for column in source.columns)
         except KeyError as error:
             raise StudyError(f"Line {number} of {path} has no field {error}: it has {', '.join(row)}.") from None
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError) as error:
             raise StudyError(f"Line {number} of {path} is not a JSON object ({error}): fetch the file again.") from None
         if not all(isinstance(side, str) for side in pair):
-            raise StudyError(f"Line {number} of {path} holds no text in {document!r} or {summary!r}: fetch the file again.")
-        if not most or len(pair[0].split()) <= most:
-            yield Pair(*pair, origin=origin)
+            raise StudyError(f"Line {number} of {path} holds no text in {source.columns}: fetch the file again.")
+        yield Pair(*pair, origin=path.parent.name)
+
+
+def divide(
+    spec: Mapping[str, Any], streams: Mapping[str, Iterable], document: Callable[[Any], str], empty: Callable[[Any], bool],
+    in_order: bool,
+) -> tuple[dict[str, list], list[Counter]]:  # fmt: skip
+    """Splits in which no document stands twice, and of each how many rows were read, left out and kept.
+
+    Parameters
+    ----------
+    streams : mapping
+        Rows by split, in the order of `SPLITS`.
+    document : function
+        The text by which rows are the same, case, spacing and punctuation aside.
+    empty : function
+        Whether a row says nothing.
+    in_order : bool
+        Whether a part of dev or test keeps the order of its file.
+    """
+    controlled, held = spec["corpus"] == "controlled", set()
+    splits, report = {}, []
+    for split, stream in streams.items():
+        counts, kept, limit = Counter(), {}, spec[split]
+        for place, row in enumerate(study.progress(stream, f"{spec['name']}, {split}", total=limit if controlled else None)):
+            counts["rows"] += 1
+            same = key(document(row))
+            if empty(row):
+                counts["empty"] += 1
+            elif same in held:
+                counts["overlap"] += 1
+            elif same in kept and (controlled or split != "test"):
+                counts["duplicate"] += 1
+            else:
+                kept[same if same not in kept else (same, place)] = row
+            if controlled and len(kept) == limit:
+                break
+        rows = list(kept.values())
+        places = range(len(rows))
+        if not controlled and (split == "train" or 0 < limit < len(rows)):  # by a hash, so that fewer are a part of more
+            places = sorted(places, key=lambda place: rank(spec["seed"], document(rows[place])))[: limit or None]
+            places = sorted(places) if in_order and split != "train" else places
+        held |= kept.keys()
+        splits[split] = [rows[place] for place in places]
+        if not splits[split]:
+            raise StudyError(f"Nothing is left of {spec['name']} in {split}: lower the other splits or take more text.")
+        report.append(counts | Counter(over_limit=len(rows) - len(places), kept=len(places)))
+    return splits, report
 
 
 def rank(seed: int, text: str) -> bytes:

@@ -82,8 +82,8 @@ class Subwords:
         """`encode` for many sentences."""
         if self.own:
             parts = (texts[start : start + PART] for start in range(0, len(texts), PART))
-            own = chain.from_iterable(map(self.tokenizer.encode_batch_fast, map(list, parts)))
-            return [[*map(self._ids.__getitem__, one.ids), self.eos] for one in own]
+            encodings = chain.from_iterable(map(self.tokenizer.encode_batch_fast, map(list, parts)))
+            return [[*map(self._ids.__getitem__, one.ids), self.eos] for one in encodings]
         return self.tokenizer(text_target=list(texts))["input_ids"] if self.target else self.tokenizer(list(texts))["input_ids"]
 
     def decode_all(self, ids: Iterable[Sequence[int]]) -> list[str]:
@@ -95,8 +95,8 @@ class Subwords:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The tokens as strings, word starts marked with "▁" (or the tokenizer's own mark); of the other side's `UNK`."""
         if self.own:
-            own = (int(i) - self.offset if i > self.eos else int(i) for i in ids)
-            return [(self.tokenizer.id_to_token(i) if i >= 0 else None) or UNK for i in own]
+            inner = (int(i) - self.offset if i > self.eos else int(i) for i in ids)
+            return [(self.tokenizer.id_to_token(i) if i >= 0 else None) or UNK for i in inner]
         return [self.tokenizer.convert_ids_to_tokens(int(i)) for i in ids]
 
     def word_ids(self, text: str, words: Sequence[str]) -> list[int]:
@@ -124,13 +124,13 @@ class Subwords:
             spans = self.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
         else:
             spans = list(_find_pieces(text, self.pieces(self.encode(text))))
-        found = []
+        owners = []
         for start, stop in spans:
             if stop < len(text) and text[start:stop].isspace():  # a mark of its own
                 stop += 1
             inside = [int(w) for w in owner[start:stop] if w >= 0]
-            found.append(inside[0] if inside else -1)
-        return found
+            owners.append(inside[0] if inside else -1)
+        return owners
 
 
 def _find_pieces(text: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -38,10 +38,10 @@ def from_text(dialogue: str, summary: str, origin: str) -> Dialogue:
     """
     turns: list[tuple[list[str], list[str]]] = []
     for line in dialogue.splitlines():
-        found = _LABEL.match(line)
-        name = split(found[1].strip("# ")) if found else []
+        label = _LABEL.match(line)
+        name = split(label[1].strip("# ")) if label else []
         if name:
-            turns.append((name, split(line[found.end() :])))
+            turns.append((name, split(line[label.end() :])))
         elif turns:
             turns[-1][1].extend(split(line))
         elif line.strip():

@@ -1,17 +1,15 @@
-"""BLEU, ROUGE, perplexity, accuracy on grammatical phenomena, bootstrap intervals."""
+"""BLEU, ROUGE, perplexity, bootstrap intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-import pandas as pd
 from sacrebleu.metrics import BLEU
 
 from helpers.study import StudyError
 
-ORDER = ("verb position", "adjective position", "clitic position")
 ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
@@ -181,54 +179,6 @@ def perplexity_interval(
 def _check_sizes(needed: str, *sizes: int | tuple[int, ...]) -> None:
     if len(set(sizes)) > 1 or not np.prod(sizes[0]):
         raise StudyError(f"{needed}, at least one, not {' and '.join(map(str, sizes))}.")
-
-
-def phenomena(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str, tuple[str, ...]]]]) -> pd.DataFrame:
-    """Accuracy per grammatical phenomenon on decoded translations.
-
-    A mark of word order is met if both words occur and the first stands before the second; any other mark is met if the
-    wanted word (or run of words) occurs. `found` counts marks whose word occurs in the wanted or in another of its forms
-    (word order: whose two words both occur); `of_found` is accuracy among them, which sets lexical choice apart.
-
-    Parameters
-    ----------
-    hypotheses : sequence of str
-        Translations, words separated by spaces.
-    marks : iterable of sequences of (phenomenon, wanted, others)
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by phenomenon: n, accuracy, found, of_found, sentences (share of those with marks that meet them all).
-    """
-    table = met(hypotheses, marks)
-    grouped = table.groupby("phenomenon")
-    out = pd.DataFrame({"n": grouped.size(), "accuracy": grouped.right.mean(), "found": grouped.found.mean()})
-    out["of_found"] = out.accuracy / out.found.where(out.found > 0)
-    out["sentences"] = table.groupby(["phenomenon", "sentence"]).right.all().groupby("phenomenon").mean()
-    return out
-
-
-def met(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str, tuple[str, ...]]]]) -> pd.DataFrame:
-    """Every mark of `phenomena`, a row each: phenomenon, sentence (its number), right, found."""
-    rows = []
-    for number, (hypothesis, wants) in enumerate(zip(hypotheses, marks, strict=True)):
-        words = hypothesis.split()
-        text = f" {' '.join(words)} "
-        for phenomenon, wanted, others in wants:
-            if phenomenon in ORDER:
-                found = wanted in words and others[0] in words
-                right = found and words.index(wanted) < words.index(others[0])
-            else:
-                right = f" {wanted} " in text
-                found = right or any(f" {other} " in text for other in others)
-            rows.append((phenomenon, number, right, found))
-    return pd.DataFrame(rows, columns=["phenomenon", "sentence", "right", "found"])
-
-
-def enough(table: pd.DataFrame, least: int = 30) -> pd.DataFrame:
-    """`phenomena` without the rates of what has fewer than `least` marks: one of three is no result. n stays."""
-    return table.where(table.n >= least).assign(n=table.n)
 
 
 @lru_cache(maxsize=4)  # to draw them takes longer than to use them

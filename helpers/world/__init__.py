@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import random
 from collections.abc import Iterator
 from itertools import islice
 
 from helpers.records import Pair
 from helpers.study import StudyError
+from helpers.world import french, german, russian
 from helpers.world.english import English, realise
 from helpers.world.meanings import Clause
 from helpers.world.sampler import REGISTERS, sample
 
-LANGUAGES = {"de": "german", "fr": "french", "ru": "russian"}
+LANGUAGES = {"de": german, "fr": french, "ru": russian}
 VERSIONS = dict.fromkeys(LANGUAGES, 1)  # of the text in each language: raise it when a sentence or its translation changes
 BLOCK = 256  # sentences drawn from one seed
 LENGTHS = {"news": (5, 32), "subtitles": (2, 20)}  # words of a sentence, shortest and longest
@@ -53,19 +53,37 @@ def plans(register: str, seed: int, surnames: int = 0) -> Iterator[tuple[Clause,
         block += 1
 
 
+def translate(plan: Clause, language: str, register: str, rng: random.Random) -> list[str]:
+    """Put a sentence plan into another language.
+
+    Parameters
+    ----------
+    plan : Clause
+    language : str
+        "de", "fr" or "ru".
+    register : str
+        "news" or "subtitles".
+    rng : random.Random
+        Dice for the choice between translations.
+
+    Returns
+    -------
+    list of str
+        Words and punctuation; elided clitics are words.
+    """
+    return LANGUAGES[language].realise(plan, register, rng)
+
+
 def pairs(register: str, language: str, seed: int, surnames: int = 0) -> Iterator[Pair]:
     """Endless sentence pairs; see `generate`."""
     if language not in LANGUAGES:
         raise StudyError(f"No language {language!r}: the controlled corpus is translated into {', '.join(LANGUAGES)}.")
-    translate = importlib.import_module(f"{__name__}.{LANGUAGES[language]}").realise
     origin, rng = f"controlled-{register}", random.Random(f"{language} {register} {seed}")
     for plan, english in plans(register, seed, surnames):
-        target = translate(plan, register, rng)
+        target = translate(plan, language, register, rng)
         words = english.words
-        yield Pair(
-            " ".join(words), " ".join(target.words), tuple(words), tuple(english.heads), tuple(english.relations),
-            tuple(target.marks), origin,
-        )  # fmt: skip
+        trees = tuple(english.heads), tuple(english.relations)
+        yield Pair(" ".join(words), " ".join(target), tuple(words), *trees, origin=origin)
 
 
 def generate(register: str, language: str, n: int, seed: int) -> list[Pair]:
@@ -84,15 +102,13 @@ def generate(register: str, language: str, n: int, seed: int) -> list[Pair]:
     Returns
     -------
     list of Pair
-        English words with gold heads and relations, the translation, and the marks to score it by.
+        English words with gold heads and relations, and the translation.
 
     Raises
     ------
     StudyError
-        If the register or language is unknown or `n` is less than 1.
+        If the register or language is unknown.
     """
-    if n < 1:
-        raise StudyError(f"Cannot make {n} sentences: ask for 1 or more.")
     return list(islice(pairs(register, language, seed), n))
 
 
@@ -113,9 +129,6 @@ def splits(
     StudyError
         As `generate`.
     """
-    for n in (train, dev, test):
-        if n < 1:
-            raise StudyError(f"Cannot make a split of {n} sentences: ask for 1 or more.")
     seen: set[str] = set()
     fresh = (p for p in pairs(register, language, seed, surnames) if not (p.source in seen or seen.add(p.source)))
     made = {name: list(islice(fresh, n)) for name, n in (("test", test), ("dev", dev), ("train", train))}

@@ -29,40 +29,21 @@ from itertools import pairwise
 import numpy as np
 
 from helpers.records import TURN, Cluster, Dialogue, Event, Span
-from helpers.study import StudyError
 from helpers.world.lexicon import verbs
 from helpers.world.sampler import World
+from helpers.world.word_tables import read
 
 WORDS, TURNS, SPEAKERS = (60, 150), (6, 14), (2, 4)  # fewest and most
 PRONOUNS = {"people": {*"he she him her his".split()}, "speakers": {*"i me my you your".split()}}
 NAMES = 32  # forenames in use: the world's most frequent, half of them women's
-_SMALL = (
-    "key box bag lamp knife cup bottle clock mirror basket rope hammer ring umbrella phone camera picture flag book letter "
-    "newspaper map list poem coat hat shirt dress cake apple bread"
-)
-_LARGE = "table chair computer car boat bicycle truck"
 DEEDS = {  # verb: the preposition of its receiver, and what may be its thing
-    "give": ("to", _SMALL),
-    "sell": ("to", _SMALL + " " + _LARGE),
-    "send": ("to", _SMALL),
-    "show": ("to", _SMALL + " " + _LARGE),
-    "take": ("to", _SMALL),
-    "buy": ("for", _SMALL + " " + _LARGE),
-    "order.thing": ("for", "table chair lamp clock umbrella phone computer camera book car bicycle truck coat hat shirt dress"),
-    "repair": ("for", "table chair lamp window door clock umbrella phone computer camera car boat bicycle truck"),
-    "paint": ("for", "window door boat table chair box"),
-    "wash": ("for", "window knife cup bottle car truck coat hat shirt dress"),
-    "find": ("for", _SMALL),
-    "carry": ("for", _SMALL + " table chair computer"),
-    "draw.picture": ("for", "picture map flag"),
-    "lose": ("", _SMALL),
-    "break.thing": ("", "window bottle cup lamp mirror chair"),
-    "forget": ("", "key bag umbrella phone book letter map list coat hat"),
-}  # fmt: skip
+    row["verb"]: (row["preposition"], tuple(row["things"].split()))
+    for row in read("deeds", "verb things", "preposition", unique=True)
+}
 PLANNED = tuple(verb for verb, (preposition, _) in DEEDS.items() if preposition)  # may be asked for
 BARE = frozenset(("sell", "send", *(verb for verb in DEEDS if DEEDS[verb][0] == "for")))  # can be said without a receiver
 MISSED = frozenset("give sell send take lose forget break.thing".split())  # leave one asking where the thing is
-THINGS = tuple(dict.fromkeys(noun for _, taken in DEEDS.values() for noun in taken.split()))
+THINGS = tuple(dict.fromkeys(noun for _, taken in DEEDS.values() for noun in taken))
 AHEAD = (
     *(f"on {day}" for day in "monday tuesday wednesday thursday friday saturday sunday".split()),
     *("tomorrow", "tonight", "next week"),
@@ -74,51 +55,9 @@ KIN = (("brother", "son", "uncle", "friend"), ("sister", "daughter", "aunt", "fr
 _FORMS = {"he": ("i", "you", "he", "she"), "him": ("me", "you", "him", "her"), "his": ("my", "your", "his", "her")}
 _AGREE = {"has": ("have", "have", "has"), "is": ("am", "are", "is"), "wants": ("want", "want", "wants")}  # "i", "you", others
 
-# Wordings: "he:X" is X as the one who speaks would say it, "name:X" X's name, "the:T" and "it:T" a thing, "lead:X" brings X up
-# if need be; "+has" agrees with the last of them.
-LEADS = (
-    "i saw name:X .", "name:X was here .", "name:X called me .", "name:X is back .", "i met name:X at the station .",
-    "i was with name:X today .",
-)  # fmt: skip
-PAIRS = (
-    "name:X and name:Y were here .", "i saw name:X with name:Y .", "name:X came with name:Y .",
-    "name:Y called . name:X is there too .",
-)  # fmt: skip
-ADDRESSES = ("name:B ,", "name:B ,", "name:B !", "hello name:B .")
-ASKS = {
-    "direct": ("can you {} ?", "could you {} ?", "will you {} ?", "you must {} .", "please {} ."),
-    "third": ("lead:E can he:E {} ?", "lead:E could he:E {} ?", "lead:E he:E must {} ."),
-    "offer": ("i can {} .", "shall i {} ?", "i could {} ."),
-    "open": ("can somebody {} ?", "who can {} ?", "somebody must {} .", "who will {} ?"),
-}
-MISTAKEN = ("no , sorry , the:T .", "no , i mean the:T .", "sorry , not the:W . the:T .", "oh no , the:T .")
-AGREED = ("yes ,", "of course .", "yes .", "good idea .")
-REFUSALS = (
-    "no , he:E +is ill .", "sorry , he:E +has no time .", "no , he:E +is away .", "no , he:E can not do that .",
-    "he:E can not . he:E +is tired .", "not him:E .",
-)  # fmt: skip
-WILL = (
-    "lead:X he:X will do that {time} .", "lead:X he:X can do that {time} .", "lead:X he:X will see to that {time} .",
-    "lead:X he:X +has time {time} . he:X will do that .", "lead:X he:X will {do} it:T {time} .",
-)  # fmt: skip
-MOVED = ("not {wrong} . better {time} .", "{wrong} ? i need it:T {time} .", "not {wrong} , please . {time} .")
-NOT_THEN = ("no , {time} .", "no , he:X +is away then . {time} .", "not {wrong} . {time} .")
-DID = ("lead:X he:X did that {time} .", "lead:X that was him:X {time} .", "lead:X he:X did {time} .")
-SOUGHT = ("where is the:T ?", "i do not see the:T .", "who has the:T ?")
-ABOUT = ("what about the:T ?", "and the:T ?", "what is new about the:T ?")
-NEXT = ("and ?", "what is new ?", "how is he:X ?", "what did he:X do ?")
-THANKS = ("thank you .", "good .", "all right .", "very good .", "i see .")
-TALK = (  # what one says, another answers, and the first adds
-    ("how are you ?", "i am tired ."), ("how are you ?", "i am happy today ."), ("where are you ?", "i am at home ."),
-    ("where are you ?", "i am at the station ."), ("i am hungry .", "me too ."), ("the train is late .", "again ?"),
-    ("is name:C at home ?", "yes , he:C +is ."), ("is name:C at home ?", "no , he:C +is away ."),
-    ("i saw name:C today .", "how is he:C ?", "he:C +is happy ."), ("name:C is ill .", "oh no . poor name:C ."),
-    ("name:C called me .", "and what did he:C say ?", "he:C +is tired ."),
-    ("where is name:C ?", "i was with him:C . he:C +is asleep ."), ("do you know name:C ?", "yes , he:C +is very nice ."),
-)  # fmt: skip
-WISHES = ("i want to {} .", "i would like to {} .", "shall i {} ?", "can you {} ?", "lead:C he:C +wants to {} .")
-NEVER = ("no , never .", "that is a bad idea .", "no , not now .", "oh no , please not .")
-DROPPED = ("all right , then not .", "you are right .", "good , then not .")
+LINES: dict[str, tuple[str, ...]] = {}  # what is said, by occasion
+for _row in read("conversation", "occasion line", "times"):
+    LINES[_row["occasion"]] = (*LINES.get(_row["occasion"], ()), *[_row["line"]] * int(_row["times"] or 1))
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +66,7 @@ class _Person:
     female: bool
     kin: str = ""  # what the person is to `owner`
     owner: _Person | None = None
-    told: bool = False  # whether the text has spoken of the person
+    mentioned: bool = False  # whether the text has spoken of the person
 
 
 @dataclass(slots=True, eq=False)
@@ -184,7 +123,7 @@ class _Talk:
             self.link = None
         if to is not None and (to is not self.hearer or self.random() < 0.15):
             self.hearer = to
-            for word in self.one(ADDRESSES).split():
+            for word in self.one(LINES["address"]).split():
                 if word == "name:B":
                     self.mark(to, to.name)
                 else:
@@ -240,10 +179,10 @@ class _Talk:
 
     def name(self, who: _Person) -> None:
         owner = who.owner
-        if owner and not who.told and (owner in (self.speaker, self.hearer) or self.meant(owner.female) is owner):
+        if owner and not who.mentioned and (owner in (self.speaker, self.hearer) or self.meant(owner.female) is owner):
             self.refer("his", owner)
             self.words.append(who.kin)
-        who.told, self.subject = True, 2
+        who.mentioned, self.subject = True, 2
         self.mark(who, who.name)
         self.spoken.append(who)
 
@@ -259,12 +198,12 @@ class _Talk:
             return
         others = [other for other in self.people if other.female != who.female and other not in near]
         paired = others and self.random() < 0.5
-        self.speak(self.one(PAIRS if paired else LEADS), {"X": who, "Y": self.one(others) if paired else None})
+        self.speak(self.one(LINES["pair"] if paired else LINES["lead"]), {"X": who, "Y": self.one(others) if paired else None})
 
     # -- threads: each says one turn after another, and yields what it is about where something else may come in between
     def deed(self, keys: Sequence[str]) -> tuple[str, _Thing]:
         key = self.fresh(keys)
-        return key, _Thing(self.fresh(DEEDS[key][1].split()))
+        return key, _Thing(self.fresh(DEEDS[key][1]))
 
     def fact(self, key: str, agent: _Person, thing: _Thing, receiver: _Person | None, time: str) -> None:
         self.events.append(Event(verbs()[key].lemma, agent.name, thing.noun, receiver.name if receiver else "", time))
@@ -289,15 +228,15 @@ class _Talk:
         mistaken = self.random() < 0.15
         roles = {"T": thing, "X": agent, "R": receiver, "E": expected}
         if mistaken:
-            roles["W"] = _Thing(self.fresh(DEEDS[key][1].split()))
+            roles["W"] = _Thing(self.fresh(DEEDS[key][1]))
         whom = f" {preposition} him:R" if receiver and not late else ""
         asked = f"{do} the:{'W' if mistaken else 'T'}{whom} {time if when == 'early' else ''}"
-        self.say(asker, self.one(ASKS[style]).format(asked), roles, answerer if style == "direct" else None)
+        self.say(asker, self.one(LINES[f"ask {style}"]).format(asked), roles, answerer if style == "direct" else None)
         if mistaken:
             yield None
             self.say(answerer, "the:W ?", roles)
             yield None
-            self.say(asker, self.one(MISTAKEN), roles)
+            self.say(asker, self.one(LINES["mistaken"]), roles)
         if late:
             yield thing
             self.say(answerer, f"{preposition} whom ?", roles)
@@ -310,28 +249,30 @@ class _Talk:
             yield None
             settler = asker
         elif expected is agent:
-            start = self.one(AGREED)
+            start = self.one(LINES["agreed"])
         else:
             if expected is not None:
-                self.say(answerer, self.one(REFUSALS), roles)
+                self.say(answerer, self.one(LINES["refusal"]), roles)
             if agent in self.speakers and self.random() < 0.8 and (expected or agent is not asker):
                 settler = agent
                 start = self.one(("then", "but", "well ,")) if expected else ""
             if expected is not None and settler is not answerer:
                 yield thing
-        said = {"now": time, "moved": wrong}.get(when, "")
-        will = self.one(WILL if key in BARE else WILL[:-1])
-        self.say(settler, f"{start} {will.format(time=said, do=do)}", roles)
+        day = {"now": time, "moved": wrong}.get(when, "")
+        will = self.one(LINES["will"] if key in BARE else LINES["will"][:-1])
+        self.say(settler, f"{start} {will.format(time=day, do=do)}", roles)
         yield thing
         other = self.other(self.speakers, settler)
         if when in ("asked", "moved", "guessed"):
-            ask = {"asked": self.one(("when ?", "and when ?")), "moved": self.one(MOVED), "guessed": "{wrong} ?"}[when]
+            ask = {"asked": self.one(("when ?", "and when ?")), "moved": self.one(LINES["moved"]), "guessed": "{wrong} ?"}[when]
             self.say(other, ask.format(time=time, wrong=wrong), roles)
             yield None
-            reply = {"asked": "{time} .", "moved": self.one(("all right , {time} .", "good ."))}.get(when) or self.one(NOT_THEN)
+            reply = {"asked": "{time} .", "moved": self.one(("all right , {time} .", "good ."))}.get(when) or self.one(
+                LINES["not then"]
+            )
             self.say(settler, reply.format(time=time, wrong=wrong), roles)
         elif self.random() < 0.3:
-            self.say(other, self.one(THANKS), roles)
+            self.say(other, self.one(LINES["thanks"]), roles)
 
     def report(self) -> Iterator[_Thing | None]:
         """Tell what somebody has done."""
@@ -352,13 +293,13 @@ class _Talk:
         style = self.one(("told", "who", "who", "asked", "asked", "sought"))
         if style == "told":
             if agent not in self.speakers:
-                self.say(teller, self.one(LEADS), roles)
+                self.say(teller, self.one(LINES["lead"]), roles)
                 yield None
-                self.say(asker, self.one(NEXT), roles)
+                self.say(asker, self.one(LINES["next"]), roles)
                 yield None
             self.say(teller, f"lead:X he:X {done} the:T{whom} {day} .", roles)
         elif style == "sought":
-            self.say(asker, self.one(SOUGHT if key in MISSED else ABOUT), roles)
+            self.say(asker, self.one(LINES["sought"] if key in MISSED else LINES["about"]), roles)
             yield thing
             self.say(teller, f"lead:X he:X {done} it:T{whom} {day} .", roles)
         elif style == "who":
@@ -369,14 +310,14 @@ class _Talk:
                 roles["Y"] = self.one(suspects)
                 self.say(asker, "lead:Y was that him:Y ?", roles)
             yield thing
-            self.say(teller, f"{'no ,' if suspected else ''} {self.one(DID).format(time=day)}", roles)
+            self.say(teller, f"{'no ,' if suspected else ''} {self.one(LINES['did']).format(time=day)}", roles)
         else:
             guess = agent if self.random() < 0.35 else self.other((*self.thirds, teller), receiver)
             roles["E"] = guess
             self.say(asker, f"lead:E did he:E {verb.lemma} the:T{whom} ?", roles, teller if guess is teller else None)
             yield thing
             start = "yes ," if guess is agent else self.one(("no ,", "not him:E .", "no , not him:E ."))
-            self.say(teller, f"{start} {self.one(DID).format(time=day)}", roles)
+            self.say(teller, f"{start} {self.one(LINES['did']).format(time=day)}", roles)
         questions = [(f"{preposition} whom ?", f"lead:R {preposition} him:R .")] if late else []
         questions += [("when ?", f"{time} .")] if dated else []
         for question, answer in questions:
@@ -386,27 +327,28 @@ class _Talk:
             self.say(teller, answer, roles)
         if self.random() < 0.2:
             yield None
-            self.say(asker, self.one(THANKS), roles)
+            self.say(asker, self.one(LINES["thanks"]), roles)
 
     def wish(self) -> Iterator[_Thing | None]:
         """Bring up something that nobody will do."""
         key, thing = self.deed([key for key in PLANNED if key in BARE])
         asker, roles = self.one(self.speakers), {"T": thing, "C": self.one(self.thirds)}
-        answerer, wish = self.other(self.speakers, asker), self.one(WISHES)
+        answerer, wish = self.other(self.speakers, asker), self.one(LINES["wish"])
         self.say(asker, wish.format(f"{verbs()[key].lemma} the:T"), roles, answerer if "you" in wish else None)
         yield thing
-        self.say(answerer, self.one(NEVER), roles)
+        self.say(answerer, self.one(LINES["never"]), roles)
         if self.random() < 0.5:
             yield None
-            self.say(asker, self.one(DROPPED), roles)
+            self.say(asker, self.one(LINES["dropped"]), roles)
 
     def chat(self) -> Iterator[None]:
         """Small talk."""
         asker, roles = self.one(self.speakers), {"C": self.one(self.thirds)}
-        said, *answers = self.one([lines for lines in TALK if lines[0] not in self.used])
-        self.used.add(said)
+        turns = [line.split(" / ") for line in LINES["talk"]]
+        opening, *answers = self.one([lines for lines in turns if lines[0] not in self.used])
+        self.used.add(opening)
         answerer = self.other(self.speakers, asker)
-        self.say(asker, said, roles, answerer if "you" in said else None)
+        self.say(asker, opening, roles, answerer if "you" in opening else None)
         for who, answer in zip((answerer, asker), answers, strict=False):
             yield None
             self.say(who, answer, roles)
@@ -442,9 +384,9 @@ def _names() -> tuple[tuple[str, ...], ...]:
 def _people(dice: random.Random) -> tuple[list[_Person], list[_Person]]:
     """Who speaks, and who is spoken of; mostly of one gender."""
     speakers, count = dice.choice((2, 2, 3, 3, 4)), dice.choice((1, 2, 2, 3))
-    often, people, names = dice.random() < 0.5, [], _names()
+    gender, people, names = dice.random() < 0.5, [], _names()
     while len(people) < speakers + count:
-        female = often if dice.random() < 0.7 else not often
+        female = gender if dice.random() < 0.7 else not gender
         name = dice.choice(names[female])
         if all(name != who.name for who in people):
             people.append(_Person(name, female))
@@ -502,9 +444,6 @@ def conversations(seed: int) -> Iterator[Dialogue]:
             yield dialogue
 
 
-# -------------------------------------------------------------------------------------------------- summaries
-
-
 @cache
 def _verbs() -> dict[str, tuple[str, ...]]:
     """Lemma, past, participle and preposition of each verb, by lemma."""
@@ -527,20 +466,9 @@ def render_summary(events: Sequence[Event]) -> str:
     """Tell events, one sentence each: "mira will repair the lamp for tom on monday . tom has lost the key ."
 
     An event with a time ahead stands in the future, one with a time gone by in the past, one without in the perfect.
-
-    Raises
-    ------
-    StudyError
-        If the grammar lacks a verb or a time.
     """
     sentences = []
     for event in events:
-        if event.verb not in _verbs():
-            raise StudyError(f"The summaries have no verb {event.verb!r}: choose one of {', '.join(_verbs())}.")
-        if event.time not in ("", *AHEAD, *BEFORE):
-            raise StudyError(
-                f"The summaries have no time {event.time!r}: choose one of {', '.join((*AHEAD, *BEFORE))}, or none."
-            )
         lemma, past, participle, preposition = _verbs()[event.verb]
         done = f"will {lemma}" if event.time in AHEAD else past if event.time else f"has {participle}"
         whom = f"{preposition} {event.receiver} " if event.receiver else ""
@@ -560,12 +488,12 @@ def facts(summary: str) -> list[Event]:
     """
     events = []
     for sentence in " ".join(summary.lower().split()).split("."):
-        found = _sentence().fullmatch(sentence.strip())
-        if found is None:
+        match = _sentence().fullmatch(sentence.strip())
+        if match is None:
             continue
-        agent, future, past, perfect, thing, preposition, receiver, time = (part or "" for part in found.groups())
-        said = future or past or perfect
-        verb, forms = next((verb, forms) for verb, forms in _verbs().items() if said in forms[:3])
+        agent, future, past, perfect, thing, preposition, receiver, time = (part or "" for part in match.groups())
+        form = future or past or perfect
+        verb, forms = next((verb, forms) for verb, forms in _verbs().items() if form in forms[:3])
         if preposition in ("", forms[3]):
             fits = time in AHEAD if future else time in BEFORE if past else not time
             events.append(Event(verb, agent, thing, receiver, time if fits else UNCLEAR))
@@ -589,24 +517,17 @@ def consistency(hypotheses: Sequence[str], dialogues: Sequence[Dialogue]) -> np.
     int array [dialogues, 4]
         Events of the dialogue; those told at all (the same verb and thing); those told with the right people (agent and
         receiver too); those told right in full (time too). Factual consistency is the third column's sum over the first's.
-
-    Raises
-    ------
-    StudyError
-        If there are not as many summaries as dialogues.
     """
-    if len(hypotheses) != len(dialogues):
-        raise StudyError(f"Each dialogue needs one summary, but there are {len(hypotheses)} for {len(dialogues)} dialogues.")
     rows = np.zeros((len(dialogues), 4), int)
     for row, hypothesis, dialogue in zip(rows, hypotheses, dialogues, strict=True):
-        told = facts(hypothesis)
+        stated = facts(hypothesis)
         row[0] = len(dialogue.events)
         for column, parts in ((1, 2), (2, 4), (3, 5)):
-            ours, theirs = (
+            right, wanted = (
                 Counter((e.verb, e.thing, e.agent, e.receiver, e.time)[:parts] for e in events)
-                for events in (told, dialogue.events)
+                for events in (stated, dialogue.events)
             )
-            row[column] = (ours & theirs).total()
+            row[column] = (right & wanted).total()
     return rows
 
 
@@ -625,36 +546,26 @@ def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
         before it (labels of turns count; where there are too few, those after it follow).
     seed : int
         Of the random people.
-
-    Raises
-    ------
-    StudyError
-        If there is no such way.
     """
-    if way not in ("random", "speaker", "nearest"):
-        raise StudyError(f"There is no way {way!r} to guess people: choose random, speaker or nearest.")
     dice, known, summaries = random.Random(f"guesses {seed}"), {name for names in _names() for name in names}, []
     for dialogue in dialogues:
-        words, told = dialogue.words, []
-        named = [(place, word) for place, word in enumerate(words) if word in known]
+        words, events = dialogue.words, []
+        names = [(place, word) for place, word in enumerate(words) if word in known]
         for event in dialogue.events:
             forms = _verbs()[event.verb][:3]
-            said = next((place for place, word in enumerate(words) if word in forms), len(words))
-            people = [word for place, word in reversed(named) if place < said] + [word for place, word in named if place > said]
+            spot = next((place for place, word in enumerate(words) if word in forms), len(words))
+            people = [word for place, word in reversed(names) if place < spot] + [word for place, word in names if place > spot]
             if way == "speaker":
-                people.insert(0, next(words[start + 1] for start, _, _ in reversed(dialogue.turns) if start < said))
+                people.insert(0, next(words[start + 1] for start, _, _ in reversed(dialogue.turns) if start < spot))
             people = list(dict.fromkeys(people))
             if way == "random":
                 people = dice.sample(people, 2)
-            told.append(Event(event.verb, people[0], event.thing, people[1] if event.receiver else "", event.time))
-        summaries.append(render_summary(told))
+            events.append(Event(event.verb, people[0], event.thing, people[1] if event.receiver else "", event.time))
+        summaries.append(render_summary(events))
     return summaries
 
 
-# -------------------------------------------------------------------------------------------------- who is meant
-
-
-def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> dict[str, float]:
+def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> dict[str, float]:
     """Of the pronouns of people in gold clusters, the share that clusters put with the right name, percent, by `PRONOUNS`.
 
     A cluster is of the person whose name stands most often in it; one without a name is of nobody.
@@ -666,29 +577,29 @@ def pronouns(told: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) ->
     clusters : for each dialogue a sequence of Cluster
     """
     right, count = dict.fromkeys(PRONOUNS, 0), dict.fromkeys(PRONOUNS, 0)
-    for row, given in zip(told, clusters, strict=True):
+    for row, given in zip(dialogues, clusters, strict=True):
         names = {word for speaker in row.speakers for word in speaker}
         names |= {name for event in row.events for name in (event.agent, event.receiver)} - {""}
-        gold, ours = ({start: who for cluster in found if (who := _called(row, cluster, names)) for start, _ in cluster}
-                      for found in (row.clusters, given))  # fmt: skip
+        gold, meant = ({start: who for cluster in rows if (who := _person_of(row, cluster, names)) for start, _ in cluster}
+                      for rows in (row.clusters, given))  # fmt: skip
         for start, who in gold.items():
             for kind, words in PRONOUNS.items():
                 if row.words[start] in words:
                     count[kind] += 1
-                    right[kind] += ours.get(start) == who
+                    right[kind] += meant.get(start) == who
     return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
 
 
-def mistaken(told: Dialogue, given: Sequence[Cluster]) -> tuple[str, str] | None:
+def mistaken(dialogue: Dialogue, given: Sequence[Cluster]) -> tuple[str, str] | None:
     """The pronoun that clusters most often put with a wrong name, and that name; None where there is none."""
-    words, every = told.words, set.union(*PRONOUNS.values())
-    gold, ours = ({start: next((words[at] for at, _ in cluster if words[at] not in every), "")
-                   for cluster in found for start, _ in cluster} for found in (told.clusters, given))  # fmt: skip
-    known = [(words[start], ours.get(start, ""), who) for start, who in gold.items() if words[start] in every]
+    words, every = dialogue.words, set.union(*PRONOUNS.values())
+    gold, meant = ({start: next((words[at] for at, _ in cluster if words[at] not in every), "")
+                   for cluster in rows for start, _ in cluster} for rows in (dialogue.clusters, given))  # fmt: skip
+    known = [(words[start], meant.get(start, ""), who) for start, who in gold.items() if words[start] in every]
     wrong = [(pronoun, name) for pronoun, name, who in known if name not in ("", who)]
     return max(wrong, key=wrong.count, default=None)
 
 
-def _called(row: Dialogue, cluster: Cluster, names: set[str]) -> str:
-    found = [row.words[start] for start, _ in cluster if row.words[start] in names]
-    return max(found, key=found.count, default="")
+def _person_of(row: Dialogue, cluster: Cluster, names: set[str]) -> str:
+    standing = [row.words[start] for start, _ in cluster if row.words[start] in names]
+    return max(standing, key=standing.count, default="")

@@ -7,6 +7,7 @@ depend on the lexical verb. The root is labelled "root" and its head is -1. Noth
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 from helpers.world.lexicon import PREPOSITIONS, adjectives, adverbs, female, names, nouns, sense, verbs
 from helpers.world.meanings import NP, PP, Clause
@@ -106,20 +107,11 @@ def _group(c: Clause, entry, person: int, plural: bool, inverted: bool) -> tuple
     return do, (), lemma
 
 
-@dataclass(frozen=True, slots=True)
-class _Want:
-    lemma: str = "want"
-    third: str = "wants"
-    past: str = "wanted"
-
-
-_WANT, _BE = _Want(), _VERBS["be"]
+_WANT, _BE = SimpleNamespace(lemma="want", third="wants", past="wanted"), _VERBS["be"]
 
 
 class _Speaker:
     """Puts the words of one sentence in order."""
-
-    __slots__ = ("add", "heads", "out", "register", "words")
 
     def __init__(self, register: str):
         self.out = English()

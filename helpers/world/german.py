@@ -8,45 +8,11 @@ which heavy relative clauses go.
 from __future__ import annotations
 
 import random
-from functools import cache, lru_cache
 
+from helpers.world import german_words as german
 from helpers.world import lexicon
-from helpers.world.german_words import (
-    ACC,
-    ADJECTIVE_OF,
-    ADJECTIVES,
-    ADVERB_OF,
-    ADVERBS,
-    BY_OBJECT,
-    CONTRACTED,
-    COORDINATORS,
-    DAT,
-    GEN,
-    HABEN,
-    MODALS,
-    NEWS_SUBORDINATORS,
-    NOM,
-    NOUNS,
-    PLURAL,
-    PREPOSITIONS,
-    PRONOUNS,
-    REFLEXIVE,
-    RELATIVE,
-    SEIN,
-    SENSES,
-    SUBORDINATORS,
-    THIRD,
-    VERBS,
-    WERDEN,
-    Verb,
-    declined,
-    gender,
-    inflected,
-    noun,
-    noun_class,
-    verb,
-)
-from helpers.world.meanings import NP, PP, Adverb, Clause, Words
+from helpers.world.meanings import NP, PP, Adverb, Clause, closed
+from helpers.world.word_tables import groups, single
 
 SECOND = 0.32  # chance of a word's rarer translation
 FRONTED = 0.2  # chance that a time or sentence adverbial opens the clause, where English has it elsewhere
@@ -56,15 +22,7 @@ Gap = tuple[int, bool, str]  # gender, plural and key of the noun that a relativ
 INDEFINITE = frozenset(("a", "", "two", "three", "many", "every"))
 MAN = NP("man", pronoun=True)  # "man", the subject where German has no passive
 
-NOT_BEFORE = frozenset(("often", "always", "really", "immediately", "soon"))  # "nicht oft", not "oft nicht"
-SKILL = frozenset(("well", "badly.skill"))
-FRONTING = frozenset(
-    "sometimes usually often yesterday recently suddenly finally today now tomorrow perhaps probably fortunately".split()
-)
-LASTING = frozenset("be live work.machine belong love know.person know.fact need".split())  # no "gerade"
-WHITHER = frozenset("go come run.go fly.bird fly.person".split())
-INNER = frozenset(("live", "arrive"))  # whose place is a complement
-QUESTIONS = {"when": "wann", "why": "warum"}
+GROUPS, QUESTIONS = groups(german.GRAMMAR["group"]), single(german.GRAMMAR["question"])
 ADVERB_KIND = {key: entry.kind for key, entry in lexicon.adverbs().items()}
 PLACE_KIND = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
 EARLY = dict.fromkeys(("yesterday", "today", "now", "tomorrow", "recently"), 0)  # order among early adverbials
@@ -97,190 +55,136 @@ def _closed(part: Part) -> list[str]:
     return words if relative is None else [*words, ",", *relative, ","]
 
 
-@cache
 def _with(first: str, preposition: str) -> str:
     """ "worauf", "davon"."""
     return first + ("r" if preposition[0] in "aeiouäöü" else "") + preposition
 
 
-@cache
 def _female(key: str) -> bool:
     """Whether a subject makes a profession said of it feminine."""
-    return noun_class(key) in ("person", "name") and gender(key) == 1
+    return german.noun_class(key) in ("person", "name") and german.gender(key) == 1
 
 
-@cache
-def _attached(particle: str, forms: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(particle + form for form in forms)
-
-
-@lru_cache(maxsize=1 << 17)
-def _joined(prep: str, core: str, contracted: bool) -> str:
+def _joined(prep: str, phrase: str, contracted: bool) -> str:
     """Preposition and noun phrase, "in dem" as "im"."""
-    if contracted:
-        first, _, rest = core.partition(" ")
-        short = CONTRACTED.get((prep, first))
-        if short:
-            return f"{short} {rest}"
-    return f"{prep} {core}"
+    first, _, rest = phrase.partition(" ")
+    short = german.CONTRACTED.get(f"{prep} {first}") if contracted else None
+    return f"{short} {rest}" if short else f"{prep} {phrase}"
+
+
+def _pronoun(np: NP, case: int) -> str:
+    """A personal pronoun."""
+    if np is MAN:
+        return "man"
+    if np.person < 3:
+        return german.PRONOUNS[np.person][np.number == "pl"][case]
+    return german.THIRD[german.PLURAL if np.number == "pl" else german.gender(np.noun)][case]
 
 
 class _Run:
-    """One realisation: its dice, the words it settled on, its marks."""
-
-    __slots__ = ("chosen", "marks", "news", "orders", "random")
+    """One realisation: its dice, and the words it settled on."""
 
     def __init__(self, register: str, rng: random.Random):
         self.news = register == "news"
         self.random = rng.random
         self.chosen: dict[str, int] = {}
-        self.marks: list[tuple[str, str, tuple[str, ...]]] = []
-        self.orders: list[tuple[str, str]] = []
 
     def pick(self, options: tuple):
         return options[0] if len(options) == 1 or self.random() >= SECOND else options[1]
 
-    def mark(self, phenomenon: str, wanted: str, others) -> None:
-        others = tuple(dict.fromkeys(o for o in others if o != wanted))
-        if others:
-            self.marks.append((phenomenon, wanted, others))
-
     # -- phrases
     def which(self, key: str) -> int:
         """First or second translation of a noun, the same throughout a sentence."""
-        if len(NOUNS.get(key, "1")) == 1:
+        if len(german.NOUNS.get(key, "1")) == 1:
             return 0
         if key not in self.chosen:
             self.chosen[key] = 1 if self.random() < SECOND else 0
         return self.chosen[key]
 
-    def pronoun(self, np: NP, case: int, mark: bool = True) -> str:
-        """A personal pronoun, marked for the gender of "it" from its noun, or for case."""
-        if np is MAN:
-            return "man"
-        if np.person < 3:
-            forms = PRONOUNS[np.person][np.number == "pl"]
-        else:
-            forms = THIRD[PLURAL if np.number == "pl" else gender(np.noun)]
-        word = forms[case]
-        if mark and np.person == 3 and np.number == "sg" and noun_class(np.noun) not in ("person", "name"):
-            self.mark("agreement", word, [row[case] for row in THIRD[:3]])
-        elif mark and case != NOM:
-            self.mark("case", word, forms)
-        return word
-
-    def np(
-        self, np: NP, case: int, prep: str = "", determiner: str | None = None, mark: bool = True, feminine: bool = False
-    ) -> tuple[list[str], list[str] | None, str]:
-        """Words of a noun phrase (after a preposition), its last member's relative clause, and its head."""
-        key, relative, kind = np.noun, np.relative, noun_class(np.noun)
+    def np(self, np: NP, case: int, prep: str = "", determiner: str | None = None, feminine: bool = False) -> Part:
+        """Words of a noun phrase (after a preposition) and its last member's relative clause."""
+        key, relative, kind, lead = np.noun, np.relative, german.noun_class(np.noun), prep.split()
         if np.pronoun:
             if prep and np.person == 3 and kind not in ("person", "name", "animal", "vehicle", "organisation"):
-                return [_with("da", prep)], None, ""
-            word = self.pronoun(np, case, mark)
-            return ([prep, word] if prep else [word]), None, word
+                return [_with("da", prep)], None
+            return [*([prep] if prep else []), _pronoun(np, case)], None
         if determiner is None:
             determiner = np.determiner
-        if kind in ("name", "town"):
-            words = [*prep.split(), key, np.surname] if np.surname else [*prep.split(), key]
-            sex, head = gender(key), np.surname or key
+        proper = kind in ("name", "town")
+        if proper:
+            words, sex = [*lead, key, *([np.surname] if np.surname else [])], german.gender(key)
         else:
-            words, sex, head = self.common(np, case, prep, determiner, mark, feminine)
+            words, sex = self.common(np, case, prep, determiner, feminine)
         if np.genitive is not None:
             words += _closed(self.genitive(np.genitive))
         if np.place is not None:
             words += _closed(self.pp(np.place))
         if relative is not None:
-            relative = self.clause(relative, True, gap=(sex, np.number == "pl" and kind not in ("name", "town"), key))
+            relative = self.clause(relative, True, gap=(sex, np.number == "pl" and not proper, key))
         if np.coordinate is not None:
             words = _closed((words, relative))
             other = "no" if determiner == "no" and np.coordinate.determiner in ("a", "") else None
-            more, relative, _ = self.np(np.coordinate, case, determiner=other, mark=mark)
+            more, relative = self.np(np.coordinate, case, determiner=other)
             words += ["und", *more]
-        return words, relative, head
+        return words, relative
 
-    def common(
-        self, np: NP, case: int, prep: str, determiner: str, mark: bool, feminine: bool
-    ) -> tuple[list[str], int, str]:  # fmt: skip
-        """Determiner, adjectives and common noun, with their marks; the noun's gender, and its form."""
+    def common(self, np: NP, case: int, prep: str, determiner: str, feminine: bool) -> tuple[list[str], int]:
+        """Determiner, adjectives and common noun; the noun's gender."""
         key, plural, degree, adjectives = np.noun, np.number == "pl", "", ()
         if np.adjectives:
-            adjectives = tuple([self.pick(ADJECTIVE_OF.get((a, key)) or ADJECTIVES[a]) for a in np.adjectives])
-            degree = self.pick(ADVERBS[np.degree]) if np.degree else ""
+            adjectives = tuple([self.pick(german.ADJECTIVE_OF.get((a, key)) or german.ADJECTIVES[a]) for a in np.adjectives])
+            degree = self.pick(german.ADVERBS[np.degree]) if np.degree else ""
         which = self.which(key)
-        strings, endings = declined(key, which, plural, determiner, adjectives, degree, feminine)
-        contracted = determiner == "the" and np.relative is None
-        text = _joined(prep, strings[case], contracted) if prep else strings[case]
-        if mark and prep and prep != "in der Nähe":
-            self.mark("case", text, [_joined(prep, s, contracted) for s in strings[:3]])
-        elif mark:
-            self.mark("case", strings[case], strings)
-        entry = noun(key, which)
-        head = entry.feminine if feminine else entry.forms(plural)[case]
-        if key in SENSES["nouns"]:
-            self.mark("word sense", head, [noun(other).forms(plural)[case] for other in SENSES["nouns"][key]])
-        for sense, adjective in zip(np.adjectives, adjectives, strict=True):
-            if sense in SENSES["adjectives"]:
-                others = [inflected(ADJECTIVES[other][0], endings[case]) for other in SENSES["adjectives"][sense]]
-                self.mark("word sense", inflected(adjective, endings[case]), others)
-        return text.split(), 1 if feminine else entry.gender, head
+        text = german.declined(key, which, plural, determiner, adjectives, degree, feminine)[case]
+        if prep:
+            text = _joined(prep, text, determiner == "the" and np.relative is None)
+        return text.split(), 1 if feminine else german.noun(key, which).gender
 
     def genitive(self, np: NP) -> Part:
         """The possessor: genitive where it can be seen, else "von"."""
         unseen = np.determiner in ("", "two", "three") and not (np.determiner == "" and np.adjectives)
         if np.pronoun or unseen or (np.coordinate is not None and np.coordinate.determiner == ""):
-            return self.np(np, DAT, "von")[:2]
-        return self.np(np, GEN)[:2]
+            return self.np(np, german.DAT, "von")
+        return self.np(np, german.GEN)
 
     def pp(self, pp: PP, verb: str = "") -> Part:
         """A prepositional phrase: preposition and case by the noun it takes, "to" by place or person."""
         key, np = pp.preposition, pp.np
-        kind = noun_class(np.noun)
+        kind = german.noun_class(np.noun)
         if key == "to" and verb == "arrive":
-            key = "at" if np.noun in PREPOSITIONS["at"] or np.noun == "station" else "in"
-        options = PREPOSITIONS[key]
+            key = "at" if np.noun in german.PREPOSITIONS["at"] or np.noun == "station" else "in"
+        options = german.PREPOSITIONS[key]
         word, case = options.get(np.noun) or options.get(kind) or options[""]
         if key == "to" and np.pronoun:
-            word, case = "zu", DAT
-        elif case == GEN:
+            word, case = "zu", german.DAT
+        elif case == german.GEN:
             unseen = np.pronoun or kind in ("town", "name") or np.determiner in ("", "two", "three")
             if unseen and key == "near":
-                words, relative, _ = self.np(np, DAT, "von")
+                words, relative = self.np(np, german.DAT, "von")
                 return [*word.split(), *words], relative
-            case = DAT if unseen else GEN
-        return self.np(np, case, word)[:2]
+            case = german.DAT if unseen else german.GEN
+        return self.np(np, case, word)
 
     # -- verbs
-    def verb(self, clause: Clause, gap: Gap | None) -> Verb:
+    def verb(self, clause: Clause, gap: Gap | None) -> german.Verb:
         """The German verb, by register and where need be by its object, goal or place."""
         key = clause.verb
         if key == "live" and (
             clause.question == "where" or any(PLACE_KIND[pp.preposition] == "place" for pp in clause.places)
             or any(ADVERB_KIND[a.adverb] == "place" for a in clause.adverbs)
         ):  # fmt: skip
-            return verb("wohnen")
-        special = BY_OBJECT.get(key)
+            return german.verb("wohnen")
+        special = german.BY_OBJECT.get(key)
         if special is not None:
             wanted = _deciding(clause, gap)
-            found = None if wanted is None else special.get(wanted) or special.get(noun_class(wanted))
-            if found:
-                return found
-        options = VERBS[key][0 if self.news else 1]
-        found = self.pick(options)
-        if clause.passive and (found.case != ACC or found.preposition):
-            return verb("spielen") if key == "play.music" else options[0]
-        return found
-
-    def mark_verb(self, key: str, how: str, wanted: str, index: int, joined: bool) -> None:
-        """The word of an ambiguous English verb, told from the other senses' in the same form."""
-        others = []
-        for other in SENSES["verbs"][key]:
-            rival = VERBS[other][0 if self.news else 1][0]
-            form = getattr(rival, how)
-            if isinstance(form, tuple):
-                form = (rival.particle if joined else "") + form[index]
-            others.append(form)
-        self.mark("word sense", wanted, others)
+            chosen = None if wanted is None else special.get(wanted) or special.get(german.noun_class(wanted))
+            if chosen:
+                return chosen
+        options = german.VERBS[key][0 if self.news else 1]
+        chosen = self.pick(options)
+        if clause.passive and (chosen.case != german.ACC or chosen.preposition):
+            return german.verb("spielen") if key == "play.music" else options[0]
+        return chosen
 
     # -- clauses
     def clause(
@@ -302,36 +206,33 @@ class _Run:
         shared : int
             Person and number of a subject that is left out.
         """
-        said = _Clause(self, c, final, gap)
+        clause = _Clause(self, c, final, gap)
         if c.subordinate is not None and c.subordinate[2] and not final:
-            said.words += self.subordinate(c.subordinate)
+            clause.words += self.subordinate(c.subordinate)
             filled = True
-        said.take_roles(shared)
-        said.conjugate(after)
-        said.say(filled)
-        words = said.words
+        clause.take_roles(shared)
+        clause.conjugate(after)
+        clause.write(filled)
+        words = clause.words
         if c.complement is not None:
             words += [",", "dass", *self.clause(c.complement, True), ","]
         if c.subordinate is not None and (final or not c.subordinate[2]):
             words += [",", *self.subordinate(c.subordinate)]
         if c.coordinate is not None:
             word, other = c.coordinate
-            if word == "but":
-                words.append(",")
-            words.append(COORDINATORS[word])
-            words += self.clause(other, final, filled=c.question == "polar", shared=said.index)
+            words += [","] if word == "but" else []
+            words += [german.COORDINATORS[word], *self.clause(other, final, c.question == "polar", shared=clause.index)]
         return words
 
     def subordinate(self, part: tuple[str, Clause, bool]) -> list[str]:
         """Conjunction and clause, with the closing comma."""
         word, clause, _ = part
-        text = SUBORDINATORS[word]
+        text = german.SUBORDINATORS[word]
         if word == "when":
-            often = any(ADVERB_KIND[a.adverb] == "frequency" for a in clause.adverbs)
-            text = "als" if clause.tense == "past" and not often else "wenn"
-            self.mark("word sense", text, ("als", "wenn"))
-        elif self.news and word in NEWS_SUBORDINATORS:
-            text = self.pick((text, NEWS_SUBORDINATORS[word]))
+            frequent = any(ADVERB_KIND[a.adverb] == "frequency" for a in clause.adverbs)
+            text = "als" if clause.tense == "past" and not frequent else "wenn"
+        elif self.news and word in german.NEWS_SUBORDINATORS:
+            text = self.pick((text, german.NEWS_SUBORDINATORS[word]))
         after = word == "after" and clause.tense in ("past", "present") and not clause.modal
         return [text, *self.clause(clause, True, after=after), ","]
 
@@ -350,12 +251,6 @@ def _deciding(clause: Clause, gap: Gap | None) -> str | None:
 class _Clause:
     """One clause on its way: who stands in which role, its verbs, and the parts of its fields."""
 
-    __slots__ = (
-        "agent", "bare", "c", "case", "denied", "early", "fields", "final", "finite", "front", "gap", "how", "impersonal",
-        "indefinite", "index", "may_front", "negative", "obj", "passive", "run", "skill", "slot", "subject", "tail", "topic",
-        "verb", "words",
-    )  # fmt: skip
-
     def __init__(self, run: _Run, c: Clause, final: bool, gap: Gap | None):
         self.run, self.c, self.final, self.gap = run, c, final, gap
         self.verb = run.verb(c, gap)
@@ -364,7 +259,6 @@ class _Clause:
         self.early: list[tuple[int, int, Part]] = []
         self.front: list[str] | None = None
         self.skill = self.denied = False
-        self.case = NOM
 
     def put(self, field: str, part: Part) -> None:
         self.fields.setdefault(field, []).append(part)
@@ -388,7 +282,7 @@ class _Clause:
                     slot = "subject"
                 elif c.subject is None:
                     self.subject = MAN
-            elif self.verb.case == DAT:
+            elif self.verb.case == german.DAT:
                 self.agent, self.subject, self.impersonal, self.topic = c.subject, None, True, True
             else:
                 self.agent, self.subject, self.obj = c.subject, c.object, None
@@ -405,52 +299,30 @@ class _Clause:
             self.index = shared if subject is None else subject.person - 1 + (3 if _plural(subject) else 0)
 
     def conjugate(self, after: bool) -> None:
-        """The finite verb, the words of the right bracket (`tail`), and the form of the verb itself (`how`)."""
-        c, index, mark = self.c, self.index, self.run.mark
-        forms, self.tail, self.how = self.verb_forms(after)
-        if c.imperative:
-            self.finite, self.how = self.verb.imperative, "imperative"
-        else:
-            self.finite, other = forms[index], forms[(index + 3) % 6]
-            mark("agreement", self.finite, (other,) if index % 3 == 2 else (other, forms[2], forms[5]))
-        if c.verb in SENSES["verbs"]:
-            word = self.tail[0] if self.how in ("participle", "infinitive") else self.finite
-            self.run.mark_verb(c.verb, self.how, word, index, self.final)
+        """The finite verb and the words of the right bracket (`tail`)."""
+        forms, self.tail = self.verb_forms(after)
+        self.finite = self.verb.imperative if self.c.imperative else forms[self.index]
 
-    def verb_forms(self, after: bool) -> tuple[tuple[str, ...], list[str], str]:
-        """Six forms of the finite verb, the right bracket, and the form of the verb itself."""
+    def verb_forms(self, after: bool) -> tuple[tuple[str, ...], list[str]]:
+        """Six forms of the finite verb, and the right bracket."""
         c, verb, passive = self.c, self.verb, self.passive
         if c.modal or c.tense == "future":
-            forms = self.modal_forms() if c.modal else WERDEN["present"]
-            return (forms, [verb.participle, "werden"], "participle") if passive else (forms, [verb.infinitive], "infinitive")
+            forms = german.WERDEN["present"]
+            if c.modal:  # "must not" is "darf nicht"
+                modal = "must not" if c.modal == "must" and c.negated else c.modal
+                forms = german.MODALS[modal]["past" if c.tense == "past" else "present"]
+            return forms, [verb.participle, "werden"] if passive else [verb.infinitive]
         simple = self.run.news or passive or c.verb in ("be", "know.fact")
         if c.tense == "perfect" or after or (c.tense == "past" and not simple):
-            return self.perfect_forms(after), [verb.participle, "worden"] if passive else [verb.participle], "participle"
+            auxiliary = german.SEIN if verb.sein or passive else german.HABEN
+            forms = auxiliary["past" if after and c.tense == "past" else "present"]  # in the past under "nachdem"
+            return forms, [verb.participle, "worden"] if passive else [verb.participle]
         if passive:
-            forms = WERDEN[c.tense]
-            self.run.mark("tense", forms[self.index], [SEIN[c.tense][self.index], HABEN[c.tense][self.index]])
-            return forms, [verb.participle], "participle"
-        forms, how = (verb.past, "past") if c.tense == "past" else (verb.present, "present")
-        if self.final and verb.particle:
-            return _attached(verb.particle, forms), [], how
-        return forms, [verb.particle] if verb.particle else [], how
-
-    def modal_forms(self) -> tuple[str, ...]:
-        c = self.c
-        denied = c.modal == "must" and c.negated  # "must not" is "darf nicht"
-        forms = MODALS["must not" if denied else c.modal]["past" if c.tense == "past" else "present"]
-        if denied:
-            self.run.mark("word sense", forms[self.index], [MODALS["must"]["present"][self.index]])
-        return forms
-
-    def perfect_forms(self, after: bool) -> tuple[str, ...]:
-        """ "haben" or "sein", in the past under "nachdem"."""
-        index, past = self.index, after and self.c.tense == "past"
-        forms, wrong = (SEIN, HABEN) if self.verb.sein or self.passive else (HABEN, SEIN)
-        time, other = ("past", "present") if past else ("present", "past")
-        others = [wrong[time][index], forms[other][index]] if after else [wrong[time][index]]
-        self.run.mark("tense", forms[time][index], others)
-        return forms[time]
+            return german.WERDEN[c.tense], [verb.participle]
+        forms = verb.past if c.tense == "past" else verb.present
+        if self.final:
+            return tuple(verb.particle + form for form in forms), []
+        return forms, [verb.particle] if verb.particle else []
 
     # -- adverbials and negation
     def adverbials(self, filled: bool) -> None:
@@ -464,7 +336,7 @@ class _Clause:
         for a in c.adverbs:
             self.adverb(a)
         idle = not (self.final or filled or c.negated or c.question or c.adverbs or c.modal)
-        if c.progressive and idle and c.verb not in LASTING:
+        if c.progressive and idle and c.verb not in GROUPS["lasting"]:
             self.early.append((3, len(self.early), (["gerade"], None)))
         for pp in c.places:
             kind, part = PLACE_KIND[pp.preposition], run.pp(pp, c.verb)
@@ -473,33 +345,31 @@ class _Clause:
                     self.front = part[0]
                 else:
                     self.early.append((2, len(self.early), part))
-            elif kind in ("goal", "source") or (kind == "place" and c.verb in INNER):
+            elif kind in ("goal", "source") or (kind == "place" and c.verb in GROUPS["inner"]):
                 self.put("goal", part)
             else:
                 self.put("place", part)
 
     def adverb(self, a: Adverb) -> None:
         c, run, key = self.c, self.run, a.adverb
-        word = ADVERB_OF.get((key, c.verb)) or run.pick(ADVERBS[key])
-        if key in SENSES["adverbs"]:
-            run.mark("word sense", word, [ADVERBS[other][0] for other in SENSES["adverbs"][key]])
+        word = german.ADVERB_OF.get((key, c.verb)) or run.pick(german.ADVERBS[key])
         may_front = self.may_front and self.front is None
-        if may_front and (a.position == "initial" or (key in FRONTING and not c.negated and run.random() < FRONTED)):
+        if may_front and (a.position == "initial" or (key in GROUPS["fronting"] and not c.negated and run.random() < FRONTED)):
             self.front = word.split()
             return
         kind, part = ADVERB_KIND[key], (word.split(), None)
         if key == "already" and c.negated:
             self.negative = ["noch", "nicht"]
-        elif c.negated and key in NOT_BEFORE:
+        elif c.negated and key in GROUPS["nicht before"]:
             self.negative.append(word)
             self.denied = True
         elif kind == "place":
-            if c.verb in WHITHER and not any(PLACE_KIND[p.preposition] == "goal" for p in c.places):
+            if c.verb in GROUPS["whither"] and not any(PLACE_KIND[p.preposition] == "goal" for p in c.places):
                 self.put("goal", (["hierher" if key == "here" else "dorthin"], None))
             else:
                 self.put("here", part)
         elif kind == "manner" and key != "immediately":
-            skill = key in SKILL or word == "sehr"
+            skill = key in GROUPS["skill"] or word == "sehr"
             self.skill = self.skill or skill
             self.put("skill" if skill and self.obj is not None and not self.bare else "manner", part)
         else:
@@ -531,9 +401,9 @@ class _Clause:
         return "object" if kein else ""
 
     # -- the fields
-    def say(self, filled: bool) -> None:
+    def write(self, filled: bool) -> None:
         """Fill the fields and put them in order."""
-        obj, run, c = self.obj, self.run, self.c
+        obj, c = self.obj, self.c
         self.indefinite = (
             obj is not None and not obj.pronoun and obj.determiner in INDEFINITE and obj.noun not in lexicon.names()
         )
@@ -546,70 +416,44 @@ class _Clause:
             self.put("negation", (self.negative, None))
         if self.skill:
             self.indefinite = False
-        opening = self.opening()
-        subject, head = self.subject_phrase()
-        part, object_head = self.object_phrase("no" if kein == "object" else None)
-        part, inverted = self.left(opening, filled, subject, part)
-        self.objects(part)
+        opening, subject = self.opening(), []
+        if self.subject is not None and self.slot != "subject":
+            subject = _closed(self.run.np(self.subject, german.NOM))
+        self.objects(self.left(opening, filled, subject, self.object_phrase("no" if kein == "object" else None)))
         self.adjuncts(kein)
         self.middle_and_right()
-        if self.final and (object_head or head):
-            run.orders.append((object_head or head, self.finite))
-        elif not self.final:
-            if inverted and head:
-                run.orders.append((self.finite, head))
-            if object_head and self.how in ("participle", "infinitive"):
-                run.orders.append((object_head, self.tail[-1]))
-        if self.gap is not None and len(self.words) > len(opening):
-            self.mark_relative(opening)
 
     def opening(self) -> list[str]:
         """The relative pronoun or the question word."""
         c, gap, question = self.c, self.gap, self.c.question
         if not self.slot or (gap is None and not question):
             if question == "where":
-                return ["wohin" if c.verb in WHITHER and "goal" not in self.fields else "wo"]
+                return ["wohin" if c.verb in GROUPS["whither"] and "goal" not in self.fields else "wo"]
             return [QUESTIONS[question]] if question in QUESTIONS else []
-        prep = ""
-        if self.slot == "agent":
-            self.case, prep = DAT, "von"
-        elif self.slot != "subject":
-            self.case, prep = self.verb.case, self.verb.preposition
+        cases = {"agent": (german.DAT, "von"), "subject": (german.NOM, "")}
+        case, prep = cases.get(self.slot, (self.verb.case, self.verb.preposition))
         if gap is not None:
-            word = RELATIVE[PLURAL if gap[1] else gap[0]][self.case]
+            word = german.RELATIVE[german.PLURAL if gap[1] else gap[0]][case]
         elif question == "who":
-            word = ("wer", "wen", "wem")[self.case]
+            word = ("wer", "wen", "wem")[case]
         elif c.verb == "play.music":
             return ["was"]
         else:
-            return [_with("wo", prep)] if prep else ["wem" if self.case == DAT else "was"]
+            return [_with("wo", prep)] if prep else ["wem" if case == german.DAT else "was"]
         return [prep, word] if prep else [word]
 
-    def subject_phrase(self) -> tuple[list[str], str]:
-        """Words of the subject and its head."""
-        subject = self.subject
-        if subject is None or self.slot == "subject":
-            return [], ""
-        if subject.pronoun:
-            word = self.run.pronoun(subject, NOM)
-            return [word], word
-        words, relative, head = self.run.np(subject, NOM, mark=False)
-        return _closed((words, relative)), head
-
-    def object_phrase(self, determiner: str | None) -> tuple[Part | None, str]:
-        """The object and its head."""
+    def object_phrase(self, determiner: str | None) -> Part | None:
         obj, run = self.obj, self.run
         if obj is None or self.slot == "object":
-            return None, ""
+            return None
         if self.bare:
-            return ([noun(obj.noun, run.which(obj.noun)).singular[ACC]], None), ""
-        words, relative, head = run.np(obj, self.verb.case, self.verb.preposition, determiner)
-        return (words, relative), head
+            return [german.noun(obj.noun, run.which(obj.noun)).singular[german.ACC]], None
+        return run.np(obj, self.verb.case, self.verb.preposition, determiner)
 
-    def left(self, opening: list[str], filled: bool, subject: list[str], part: Part | None) -> tuple[Part | None, bool]:
-        """The first field, the finite verb and the subject behind it; the object still to be said, whether inverted."""
+    def left(self, opening: list[str], filled: bool, subject: list[str], part: Part | None) -> Part | None:
+        """The first field, the finite verb and the subject behind it; the object still to come."""
         c, words, finite = self.c, self.words, self.finite
-        reflexive = [REFLEXIVE[self.index]] if self.verb.reflexive else []
+        reflexive = [german.REFLEXIVE[self.index]] if self.verb.reflexive else []
         if self.final:
             words += opening
         elif opening:
@@ -623,12 +467,10 @@ class _Clause:
             words += [*self.front, finite]
         else:
             words += [*subject, finite, *reflexive]
-            return part, False
-        if subject and not self.subject.pronoun:
-            words += [*reflexive, *subject]
-        else:
-            words += [*subject, *reflexive]
-        return part, bool(subject) and not self.final
+            return part
+        pronoun = not subject or self.subject.pronoun
+        words += [*subject, *reflexive] if pronoun else [*reflexive, *subject]
+        return part
 
     def objects(self, part: Part | None) -> None:
         """Give object and recipient their places in the middle field."""
@@ -640,7 +482,7 @@ class _Clause:
             field = "dative pronoun" if recipient.pronoun else "dative"
             if field == "dative" and not self.indefinite and recipient.determiner == "a" and part is not None:
                 field = "indefinite dative"
-            self.put(field, run.np(recipient, DAT)[:2])
+            self.put(field, run.np(recipient, german.DAT))
         if part is None:
             return
         if self.bare:
@@ -659,7 +501,7 @@ class _Clause:
         if self.early:
             self.fields["early"] = [part for _, _, part in sorted(self.early)]
         if self.agent is not None and self.slot != "agent":
-            self.put("agent", self.run.np(self.agent, DAT, "von")[:2])
+            self.put("agent", self.run.np(self.agent, german.DAT, "von"))
         if self.c.attribute is not None:
             self.put("predicate", self.predicate(self.c.attribute, kein == "predicate"))
 
@@ -683,73 +525,22 @@ class _Clause:
         words += bracket
         words += extraposed
 
-    def mark_relative(self, opening: list[str]) -> None:
-        """The relative pronoun between comma and next word: its gender, and its case."""
-        *start, word = opening
-        feminine, plural, _ = self.gap
-        row = RELATIVE[PLURAL if plural else feminine]
-        lead, following = " ".join([",", *start]), self.words[len(opening)]
-        for phenomenon, others in (
-            ("agreement", [other[self.case] for other in (RELATIVE if plural else RELATIVE[:3])]), ("case", row[:3]),
-        ):  # fmt: skip
-            self.run.mark(phenomenon, f"{lead} {word} {following}", [f"{lead} {other} {following}" for other in others])
-
     def predicate(self, attribute: str | NP, kein: bool) -> Part:
         """After "sein": the bare adjective, or a nominative, a bare profession."""
         run, subject = self.run, self.subject
         who = self.gap[2] if self.gap is not None else "" if subject is None else subject.noun
         if isinstance(attribute, str):
-            word = run.pick(ADJECTIVE_OF.get((attribute, who)) or ADJECTIVES[attribute])
-            if attribute in SENSES["adjectives"]:
-                run.mark("word sense", word, [ADJECTIVES[other][0] for other in SENSES["adjectives"][attribute]])
-            return ([run.pick(ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
-        if attribute.pronoun or noun_class(attribute.noun) != "person":
-            return run.np(attribute, NOM, "", "no" if kein else None, False)[:2]
-        entry = noun(attribute.noun)
-        feminine = who != "" and entry.feminine != "" and _female(who)
-        determiner = "no" if kein else None
-        if entry.profession and attribute.determiner == "a" and not kein and attribute.number == "sg" and _bare(attribute):
-            determiner = ""
-        words, relative, head = run.np(attribute, NOM, "", determiner, False, feminine)
-        if feminine:
-            run.mark("agreement", head, [noun(attribute.noun, run.which(attribute.noun)).singular[NOM]])
-        return words, relative
+            word = run.pick(german.ADJECTIVE_OF.get((attribute, who)) or german.ADJECTIVES[attribute])
+            return ([run.pick(german.ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
+        determiner, feminine = "no" if kein else None, False
+        if not attribute.pronoun and german.noun_class(attribute.noun) == "person":
+            entry = german.noun(attribute.noun)
+            feminine = who != "" and entry.feminine != "" and _female(who)
+            if entry.profession and attribute.determiner == "a" and not kein and attribute.number == "sg" and _bare(attribute):
+                determiner = ""
+        return run.np(attribute, german.NOM, "", determiner, feminine)
 
 
-def realise(clause: Clause, register: str, rng: random.Random) -> Words:
-    """Put a sentence plan into German.
-
-    Parameters
-    ----------
-    clause : Clause
-        What is said.
-    register : str
-        "news" (past in the Präteritum) or "subtitles" (past in the Perfekt).
-    rng : random.Random
-        Dice for the choice between translations.
-
-    Returns
-    -------
-    Words
-        Words with the final punctuation, and the marks to score a translation by.
-    """
-    run = _Run(register, rng)
-    raw = run.clause(clause)
-    words: list[str] = []
-    for word in raw:  # a comma that closes one clause also opens the next
-        if word != "," or (words and words[-1] != ","):
-            words.append(word)
-    if words[-1] == ",":
-        words.pop()
-    words.append("?" if clause.question else ".")
-    text = f" {' '.join(words)} "
-    marks = []
-    for phenomenon, wanted, others in run.marks:
-        if text.count(f" {wanted} ") == 1:
-            clear = tuple([o for o in others if f" {o} " not in text])
-            if clear and (phenomenon, wanted, clear) not in marks:
-                marks.append((phenomenon, wanted, clear))
-    for first, second in run.orders:
-        if words.count(first) == 1 and words.count(second) == 1 and words.index(first) < words.index(second):
-            marks.append(("verb position", first, (second,)))
-    return Words(words, marks)
+def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
+    """Put a plan into German, see `helpers.world.translate`. News: past in the Präteritum; subtitles: in the Perfekt."""
+    return [*closed(_Run(register, rng).clause(clause)), "?" if clause.question else "."]

@@ -8,50 +8,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.word_tables import read
+from helpers.world.word_tables import forms, grammar, grouped, read, single
 
 NOM, ACC, DAT, GEN = range(4)
 CASES = {"": ACC, "acc": ACC, "dat": DAT, "gen": GEN}
 PLURAL = 3  # after the genders
 
-# endings by gender or plural, then case
-STRONG = ("er en em en", "e e er er", "es es em en", "e e en er")
-WEAK = ("e en en en", "e e en en", "e e en en", "en en en en")
-MIXED = ("er en en en", "e e en en", "es es en en", "en en en en")
-STRONG, WEAK, MIXED = (tuple(tuple(row.split()) for row in rows) for rows in (STRONG, WEAK, MIXED))
-DER = tuple(tuple(r.split()) for r in ("der den dem des", "die die der der", "das das dem des", "die die den der"))
-DIES = (("er", "en", "em", "es"), ("e", "e", "er", "er"), ("es", "es", "em", "es"), ("e", "e", "en", "er"))
-EIN = (("", "en", "em", "es"), ("e", "e", "er", "er"), ("", "", "em", "es"), ("e", "e", "en", "er"))
-DETERMINERS = {  # stem, its endings, the adjective's
-    "the": None, "a": ("ein", EIN, MIXED), "no": ("kein", EIN, MIXED), "this": ("dies", DIES, WEAK),
-    "every": ("jed", DIES, WEAK), "my": ("mein", EIN, MIXED), "your": ("dein", EIN, MIXED), "his": ("sein", EIN, MIXED),
-    "her": ("ihr", EIN, MIXED), "our": ("unser", EIN, MIXED), "their": ("ihr", EIN, MIXED), "many": ("viel", DIES, STRONG),
-    "two": None, "three": None, "": None,
-}  # fmt: skip
-NUMERALS = {"two": "zwei", "three": "drei"}
-RELATIVE = (
-    ("der", "den", "dem", "dessen"), ("die", "die", "der", "deren"), ("das", "das", "dem", "dessen"),
-    ("die", "die", "denen", "deren"),
-)  # fmt: skip
-PRONOUNS = {  # by person and number; third singular by gender
-    1: (("ich", "mich", "mir"), ("wir", "uns", "uns")),
-    2: (("du", "dich", "dir"), ("ihr", "euch", "euch")),
+GRAMMAR = grammar("german_grammar")
+SUBORDINATORS, NEWS_SUBORDINATORS, COORDINATORS, CONTRACTED, NUMERALS = (
+    single(GRAMMAR[name]) for name in ("subordinator", "subordinator in news", "coordinator", "contraction", "numeral")
+)
+# endings and pronouns by gender or plural, then case
+ENDINGS = {
+    name: tuple(GRAMMAR[name].values()) for name in ("strong", "weak", "mixed", "der", "dies", "ein", "relative", "third")
 }
-THIRD = (("er", "ihn", "ihm"), ("sie", "sie", "ihr"), ("es", "es", "ihm"), ("sie", "sie", "ihnen"))
-REFLEXIVE = ("mich", "dich", "sich", "uns", "euch", "sich")
-CONTRACTED = {
-    ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans", ("von", "dem"): "vom",
-    ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
-}  # fmt: skip
-SUBORDINATORS = {
-    "because": "weil", "when": "als", "although": "obwohl", "if": "wenn", "while": "während", "before": "bevor",
-    "after": "nachdem",
-}  # fmt: skip
-NEWS_SUBORDINATORS = {"because": "da", "if": "falls", "although": "obgleich", "before": "ehe"}  # as rarer choices
-COORDINATORS = {"and": "und", "but": "aber", "or": "oder"}
+PRONOUNS = {1: tuple(GRAMMAR["first"].values()), 2: tuple(GRAMMAR["second"].values())}  # by person and number
+RELATIVE, THIRD, REFLEXIVE = ENDINGS["relative"], ENDINGS["third"], GRAMMAR["reflexive"]["sich"]
+DETERMINERS = {  # stem, its endings, the adjective's
+    key: (stem, ENDINGS[endings], ENDINGS[after]) for key, (stem, endings, after) in GRAMMAR["determiner"].items()
+}
 
 
 # ------------------------------------------------------------------------------------------------------------------ verbs
@@ -70,66 +49,16 @@ class Verb(NamedTuple):
     case: int
 
 
-_STRONG_VERBS = {row["infinitive"]: row for row in read("german_strong_verbs", "infinitive preterite participle", "third")}
-_INSEPARABLE = ("be", "er", "ver", "zer", "gehör", "überr", "unter")
-
-
-def _needs_e(stem: str) -> bool:
-    """Whether an "e" parts the stem from an ending in t or s (wartet, öffnet)."""
-    if stem[-1] in "td":
-        return True
-    return stem[-1] in "mn" and (stem[-3:-1] == "ch" or stem[-2] not in "aeiouäöülrhmn")
-
-
-def _weak_past(stem: str) -> tuple[str, ...]:
-    return tuple(stem + e for e in ("", "st", "", "n", "t", "n"))
-
-
-@cache
-def conjugate(infinitive: str) -> tuple[tuple[str, ...], tuple[str, ...], str, str]:
-    """Present, past, participle and imperative of a verb without particle."""
-    if infinitive == "sein":
-        return tuple("bin bist ist sind seid sind".split()), tuple("war warst war waren wart waren".split()), "gewesen", "sei"
-    if infinitive == "wissen":
-        present = tuple("weiß weißt weiß wissen wisst wissen".split())
-        return present, _weak_past("wusste"), "gewusst", "wisse"
-    stem = infinitive[:-2] if infinitive.endswith("en") else infinitive[:-1]
-    e = "e" if _needs_e(stem) else ""
-    light = infinitive.endswith(("eln", "ern"))
-    ich = (stem[:-2] + "l" if light and stem.endswith("el") else stem) + "e"
-    du, er = stem + ("t" if stem[-1] in "sßzx" else e + "st"), stem + e + "t"
-    imperative = ich if e or light or stem.endswith(("ier", "ig", "tz")) else stem
-    ihr = er
-    if infinitive in _STRONG_VERBS:
-        row = _STRONG_VERBS[infinitive]
-        past, participle = _strong_past(row["preterite"]), row["participle"]
-        if row["third"]:
-            er = row["third"]
-            base = er if stem[-1] == "t" else er[:-1]
-            du = base + ("t" if base[-1] in "sßzx" else "st")
-            if "e" in stem and "ä" not in er:
-                imperative = base
-    else:
-        past = _weak_past(er + "e")
-        plain = infinitive.endswith("ieren") or infinitive.startswith(_INSEPARABLE)
-        participle = ("" if plain else "ge") + er
-    return (ich, du, er, infinitive, ihr, infinitive), past, participle, imperative
-
-
-def _strong_past(past: str) -> tuple[str, ...]:
-    if past.endswith("te"):
-        return _weak_past(past)
-    e = "e" if past[-1] in "tdsß" else ""
-    return past, past + e + "st", past, past + "en", past + ("e" if past[-1] in "td" else "") + "t", past + "en"
+FORMS = forms("german_verb_forms", "present past", "participle imperative")
 
 
 @cache
 def verb(word: str, auxiliary: str = "", reflexive: str = "", preposition: str = "", case: str = "") -> Verb:
     """A verb as its row of the table tells it; a bar follows a particle that is set apart ("an|kommen")."""
     particle, _, infinitive = word.rpartition("|")
-    present, past, participle, imperative = conjugate(infinitive)
+    row = FORMS[infinitive]
     return Verb(
-        present, past, particle + infinitive, particle + participle, imperative, particle,
+        row["present"], row["past"], particle + infinitive, particle + row["participle"][0], row["imperative"][0], particle,
         auxiliary == "sein" or infinitive == "sein", reflexive != "", preposition, CASES[case],
     )  # fmt: skip
 
@@ -156,23 +85,9 @@ def _verbs() -> tuple[dict[str, tuple[tuple[Verb, ...], ...]], dict[str, dict[st
 VERBS, BY_OBJECT = _verbs()
 
 
-def _modal(present: str, past: str) -> dict[str, tuple[str, ...]]:
-    return {"present": tuple(present.split()), "past": _weak_past(past)}
-
-
-MODALS = {
-    "can": _modal("kann kannst kann können könnt können", "konnte"),
-    "must": _modal("muss musst muss müssen müsst müssen", "musste"),
-    "want": _modal("will willst will wollen wollt wollen", "wollte"),
-    "should": {"present": _weak_past("sollte"), "past": _weak_past("sollte")},
-    "must not": _modal("darf darfst darf dürfen dürft dürfen", "durfte"),
-}
-WERDEN = {
-    "present": tuple("werde wirst wird werden werdet werden".split()),
-    "past": tuple("wurde wurdest wurde wurden wurdet wurden".split()),
-}
-HABEN = {"present": tuple("habe hast hat haben habt haben".split()), "past": _weak_past("hatte")}
-SEIN = {"present": conjugate("sein")[0], "past": conjugate("sein")[1]}
+MODALS = {"can": "können", "must": "müssen", "want": "wollen", "should": "sollen", "must not": "dürfen"}
+MODALS = {key: FORMS[infinitive] for key, infinitive in MODALS.items()}
+WERDEN, HABEN, SEIN = FORMS["werden"], FORMS["haben"], FORMS["sein"]
 
 
 # ------------------------------------------------------------------------------------------------------------------ nouns
@@ -201,24 +116,11 @@ def _declined(row: dict[str, str]) -> Noun:
     return Noun(gender, singular, plurals, row["feminine"], row["profession"] != "")
 
 
-def _by_key(rows: list[dict[str, str]], column: str) -> dict[str, tuple[str, ...]]:
-    """Translations by key, the usual one first."""
-    table: dict[str, tuple[str, ...]] = {}
-    for row in rows:
-        table[row["key"]] = (*table.get(row["key"], ()), row[column])
-    return table
-
-
-NOUNS: dict[str, tuple[Noun, ...]] = {}
-for _row in read(
+NOUNS = grouped(read(
     "german_nouns", "key noun gender plural", "genitive weak feminine profession", lexicon.nouns(),
     same="gender", gender="m f n", weak="yes", profession="yes",
-):  # fmt: skip
-    NOUNS[_row["key"]] = (*NOUNS.get(_row["key"], ()), _declined(_row))
-TAIL = {  # ending, gender, and the plural's
-    "ite": ("it", 0, "ite"), "ist": ("ist", 0, "isten"), "logy": ("ologie", 1, "ologien"), "ium": ("ium", 2, "ien"),
-    "tron": ("otron", 2, "otrone"),
-}  # fmt: skip
+), _declined)  # fmt: skip
+TAIL = GRAMMAR["rare"]  # ending, gender, and the plural's
 
 
 @cache
@@ -229,8 +131,8 @@ def _rare(key: str) -> Noun:
     stem = "".join(word.syllables).capitalize()
     person = word.kind == "ist"
     row = {
-        "noun": stem + ending, "gender": "mfn"[gender], "plural": stem + plural, "weak": "yes" if person else "",
-        "genitive": "" if gender == 1 else stem + ending + "s", "feminine": stem + "istin" if person else "",
+        "noun": stem + ending, "gender": gender, "plural": stem + plural, "weak": "yes" if person else "",
+        "genitive": "" if gender == "f" else stem + ending + "s", "feminine": stem + "istin" if person else "",
         "profession": "yes" if person else "",
     }  # fmt: skip
     return _declined(row)
@@ -266,18 +168,18 @@ def gender(key: str) -> int:
 
 # ------------------------------------------------------------------------------------------------------------- the others
 _ADJECTIVE_ROWS = read("german_adjectives", "key adjective", "stem nouns", lexicon.adjectives())
-ADJECTIVES = _by_key([row for row in _ADJECTIVE_ROWS if not row["nouns"]], "adjective")
+ADJECTIVES = grouped((row for row in _ADJECTIVE_ROWS if not row["nouns"]), itemgetter("adjective"))
 ADJECTIVE_OF = {
     (row["key"], noun): (row["adjective"],) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"], row["where"])
 }
 _STEMS = {row["adjective"]: row["stem"] for row in _ADJECTIVE_ROWS if row["stem"]}
 _ADVERB_ROWS = read("german_adverbs", "key adverb", "verbs", lexicon.adverbs())
-ADVERBS = _by_key([row for row in _ADVERB_ROWS if not row["verbs"]], "adverb")
+ADVERBS = grouped((row for row in _ADVERB_ROWS if not row["verbs"]), itemgetter("adverb"))
 ADVERB_OF = {(row["key"], verb): row["adverb"] for row in _ADVERB_ROWS for verb in row["verbs"].split()}
 PREPOSITIONS: dict[str, dict[str, tuple[str, int]]] = {}  # word and case, by key and noun or class of nouns ("" for any)
 for _row in read("german_prepositions", "key preposition case", "nouns", lexicon.PREPOSITIONS, case="acc dat gen"):
-    _said = _row["preposition"], CASES[_row["case"]]
-    PREPOSITIONS.setdefault(_row["key"], {}).update(dict.fromkeys(_row["nouns"].split() or ("",), _said))
+    _governed = _row["preposition"], CASES[_row["case"]]
+    PREPOSITIONS.setdefault(_row["key"], {}).update(dict.fromkeys(_row["nouns"].split() or ("",), _governed))
 
 
 def inflected(adjective: str, ending: str) -> str:
@@ -288,17 +190,17 @@ def inflected(adjective: str, ending: str) -> str:
 @lru_cache(maxsize=1 << 18)
 def declined(
     key: str, which: int, plural: bool, determiner: str, adjectives: tuple[str, ...], degree: str, feminine: bool = False
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Determiner, adjectives and noun by case as strings; and the adjectives' endings by case."""
+) -> tuple[str, ...]:
+    """Determiner, adjectives and noun by case as strings."""
     entry = noun(key, which)
     row, nouns = PLURAL if plural else entry.gender, entry.forms(plural)
     if feminine:
         row, nouns = PLURAL if plural else 1, (entry.feminine,) * 4
-    kind = DETERMINERS[determiner]
+    kind = DETERMINERS.get(determiner)
     if determiner == "the":
-        heads, endings = DER[row], WEAK[row]
+        heads, endings = ENDINGS["der"][row], ENDINGS["weak"][row]
     elif kind is None or (determiner == "a" and plural):
-        heads, endings = (NUMERALS.get(determiner, ""),) * 4, STRONG[row]
+        heads, endings = (NUMERALS.get(determiner, ""),) * 4, ENDINGS["strong"][row]
     else:
         stem, tails, adjective = kind
         heads, endings = tuple(stem + tail for tail in tails[row]), adjective[row]
@@ -307,26 +209,4 @@ def declined(
     for head, ending, form in zip(heads, endings, nouns, strict=True):
         words = (head, *degrees, *(inflected(a, ending) for a in adjectives), form)
         out.append(" ".join(word for word in words if word))
-    return tuple(out), endings
-
-
-def _senses(keys) -> dict[str, tuple[str, ...]]:
-    """Each ambiguous key and the other senses of its English word."""
-    groups: dict[str, list[str]] = {}
-    for key in keys:
-        groups.setdefault(lexicon.sense(key), []).append(key)
-    return {k: tuple(o for o in group if o != k) for group in groups.values() if len(group) > 1 for k in group}
-
-
-SENSES = {part: _senses(getattr(lexicon, part)()) for part in ("nouns", "verbs", "adjectives", "adverbs")}
-
-
-def missing() -> list[str]:
-    """Keys of the lexicon without a German word."""
-    wanted = (
-        (lexicon.verbs(), VERBS), (lexicon.adjectives(), ADJECTIVES), (lexicon.adverbs(), ADVERBS),
-        (lexicon.PREPOSITIONS, PREPOSITIONS), (lexicon.SUBORDINATORS, SUBORDINATORS),
-        (lexicon.COORDINATORS, COORDINATORS), (lexicon.DETERMINERS, DETERMINERS), (lexicon.MODALS, MODALS),
-        ([key for key, noun in lexicon.nouns().items() if noun.tail is None], NOUNS), (lexicon.TAIL_CLASS, TAIL),
-    )  # fmt: skip
-    return [key for keys, words in wanted for key in keys if key not in words]
+    return tuple(out)

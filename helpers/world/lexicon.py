@@ -30,6 +30,7 @@ class Noun:
     mass: bool
     female: bool = False
     tail: TailWord | None = None
+    of: str = ""  # whose it is, or of what: classes and keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +57,22 @@ class Verb:
     objects: tuple[str, ...]
     that: bool
     to: bool
-    motion: bool
     at: str
     passive: bool
+    goals: tuple[str, ...]  # prepositions
 
 
 @dataclass(frozen=True, slots=True)
 class AdverbEntry:
-    key: str
-    word: str
     kind: str
     tense: str
     positions: tuple[str, ...]
+    weight: float
+    verbs: tuple[str, ...]  # that an adverb of manner goes with
 
 
 SYLLABLES = {row["syllable"]: row for row in read("syllables", "syllable place cyrillic", "french french_before_vowel",
-                                                 once=True, place="open closed")}  # fmt: skip
+                                                 unique=True, place="open closed")}  # fmt: skip
 _OPEN, _CLOSED = ([key for key, row in SYLLABLES.items() if row["place"] == place] for place in ("open", "closed"))
 TAIL_COUNTS = {
     "forename_m": 150, "forename_f": 150, "surname": 900, "town": 500,
@@ -109,13 +110,13 @@ _LETTERS = dict(zip("abdefgiklmnoprstuvz", "абдефгиклмнопрстув
 @cache
 def further_surnames(count: int) -> tuple[str, ...]:
     """Surnames beside those of `tail`, most frequent first: the first of a longer list are a shorter one."""
-    rng, found = random.Random("further surnames"), {}
-    while len(found) < count:
+    rng, spellings = random.Random("further surnames"), {}
+    while len(spellings) < count:
         opened = (rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.choice((2, 2, 3))))
         spelled = ("".join(opened) + rng.choice("klmnrst")).capitalize()
         if spelled not in tail():
-            found[spelled] = None
-    return tuple(found)
+            spellings[spelled] = None
+    return tuple(spellings)
 
 
 def surname(key: str) -> TailWord:
@@ -139,10 +140,10 @@ def spell(word: TailWord) -> str:
 
 @cache
 def _core() -> dict[str, Noun]:
-    rows = read("nouns", "key class", "plural female", once=True, female="yes", **{"class": _CLASSES})
     return {
-        row["key"]: Noun(row["key"], row["class"], sense(row["key"]), row["plural"], not row["plural"], row["female"] != "")
-        for row in rows
+        key: Noun(key, row["class"], sense(key), row["plural"], not row["plural"], row["female"] != "", of=row["of"])
+        for row in read("nouns", "key class", "plural female of", unique=True, female="yes", **{"class": _CLASSES})
+        for key in (row["key"],)
     }
 
 
@@ -181,42 +182,55 @@ def select(classes: str, where: str = "A list of nouns") -> tuple[str, ...]:
     """Noun keys of a list of classes and nouns; `where` is what to correct if there is no such."""
     chosen: dict[str, None] = {}
     for name in " ".join(_ANY if name == "any" else name for name in classes.split()).split():
-        found = selection(name)
-        if not found:
+        keys = selection(name)
+        if not keys:
             raise StudyError(f"{where}: {name!r} is neither a noun nor a class of nouns; correct it.")
-        chosen |= dict.fromkeys(found)
+        chosen |= dict.fromkeys(keys)
     return tuple(chosen)
 
 
 @cache
 def verbs() -> dict[str, Verb]:
     """Verb senses by key."""
-    yes = dict.fromkeys(("clause", "recipient", "motion"), "yes")
-    forms, options = "key third past participle ing subjects", "objects clause recipient motion preposition passive"
+    yes = dict.fromkeys(("clause", "recipient"), "yes")
+    forms, options = "key third past participle ing subjects", "objects clause recipient preposition passive goals"
     return {
         row["key"]: Verb(
             row["key"], sense(row["key"]), row["third"], row["past"], row["participle"], row["ing"],
             select(row["subjects"], row["where"]), select(row["objects"], row["where"]),
-            row["clause"] != "", row["recipient"] != "", row["motion"] != "", row["preposition"],
-            row["objects"] != "" and row["passive"] == "" and row["preposition"] == "",
+            row["clause"] != "", row["recipient"] != "", row["preposition"],
+            row["objects"] != "" and row["passive"] == "" and row["preposition"] == "", tuple(row["goals"].split()),
         )
-        for row in read("verbs", forms, options, once=True, passive="no", **yes)
+        for row in read("verbs", forms, options, unique=True, passive="no", **yes)
     }  # fmt: skip
 
 
 @cache
 def adjectives() -> dict[str, tuple[str, ...]]:
     """Noun keys that each adjective sense goes with."""
-    return {row["key"]: select(row["nouns"], row["where"]) for row in read("adjectives", "key nouns", once=True)}
+    return {row["key"]: select(row["nouns"], row["where"]) for row in _adjective_rows()}
+
+
+@cache
+def order() -> dict[str, int]:
+    """The place of each adjective among others before a noun."""
+    return {row["key"]: int(row["order"]) for row in _adjective_rows()}
+
+
+@cache
+def _adjective_rows() -> list[dict[str, str]]:
+    return read("adjectives", "key order nouns", unique=True)
 
 
 @cache
 def adverbs() -> dict[str, AdverbEntry]:
     """Adverb senses by key."""
     return {
-        row["key"]: AdverbEntry(row["key"], sense(row["key"]), row["kind"], row["tense"], tuple(row["places"].split()))
+        row["key"]: AdverbEntry(
+            row["kind"], row["tense"], tuple(row["places"].split()), float(row["weight"] or 0), tuple(row["verbs"].split())
+        )
         for row in read(
-            "adverbs", "key kind", "tense places", once=True,
+            "adverbs", "key kind", "tense places weight verbs", unique=True,
             kind="manner frequency time degree place sentence", tense="past present perfect future any",
         )
     }  # fmt: skip
@@ -224,5 +238,5 @@ def adverbs() -> dict[str, AdverbEntry]:
 
 PREPOSITIONS = {  # key: (English word, kind, noun classes it takes)
     row["key"]: (row["preposition"], row["kind"], row["nouns"])
-    for row in read("prepositions", "key preposition kind nouns", once=True)
+    for row in read("prepositions", "key preposition kind nouns", unique=True)
 }

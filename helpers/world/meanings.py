@@ -6,53 +6,25 @@ into words. Whatever a language needs beyond that (gender, case government, word
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class NP:
-    """A noun phrase: a noun, a name or a pronoun.
+    """A noun phrase: a noun, a name or a pronoun, which has neither determiner nor adjectives nor modifiers."""
 
-    Attributes
-    ----------
-    noun : str
-        Key of `lexicon.nouns()` or `lexicon.names()`; for a pronoun of the third person its antecedent (the realisers take the
-        pronoun's gender from it), "" for first and second person.
-    pronoun : bool
-        Realised as a personal pronoun (never with determiner, adjectives or modifiers).
-    person, number : int, str
-        1, 2, 3 and "sg", "pl". Names and nouns are third person. "I" and "you" are a man's words; "you" is familiar.
-    determiner : str
-        "the", "a" (nothing in the plural), "this", "my", "your", "his", "her", "our", "their", "two", "three", "many",
-        "every" (singular) or "" (names, bare plurals, mass nouns).
-    adjectives : tuple of str
-        Keys of `lexicon.adjectives()`, in English order (at most two).
-    degree : str
-        Key of a degree adverb ("very") before the first adjective, or "".
-    surname : str
-        A second name after a forename, or "".
-    genitive : NP or None
-        "the brother of the teacher": the possessor.
-    place : PP or None
-        "the book on the table": a modifier of the noun.
-    relative : Clause or None
-        A relative clause whose `gap` says which role the noun plays in it.
-    coordinate : NP or None
-        "the doctor and the nurse": the second member (no further coordinate). The whole is plural.
-    """
-
-    noun: str = ""
+    noun: str = ""  # key of `lexicon`; of a third person's pronoun its antecedent, which gives it its gender
     pronoun: bool = False
-    person: int = 3
-    number: str = "sg"
-    determiner: str = ""
-    adjectives: tuple[str, ...] = ()
-    degree: str = ""
-    surname: str = ""
-    genitive: NP | None = None
-    place: PP | None = None
-    relative: Clause | None = None
-    coordinate: NP | None = None
+    person: int = 3  # "I" and "you" are a man's words; "you" is familiar
+    number: str = "sg"  # or "pl"
+    determiner: str = ""  # one of `lexicon.DETERMINERS`; "a" is nothing in the plural, "every" is singular
+    adjectives: tuple[str, ...] = ()  # at most two, in English order
+    degree: str = ""  # an adverb ("very") before the first adjective
+    surname: str = ""  # after a forename
+    genitive: NP | None = None  # the possessor: "the brother of the teacher"
+    place: PP | None = None  # "the book on the table"
+    relative: Clause | None = None  # whose `gap` says which role the noun plays in it
+    coordinate: NP | None = None  # "the doctor and the nurse": the second member; the whole is plural
 
 
 @dataclass(slots=True)
@@ -75,73 +47,35 @@ class Adverb:
 class Clause:
     """A clause.
 
-    Attributes
-    ----------
-    verb : str
-        Key of `lexicon.verbs()`; "be" takes `attribute` instead of an object.
-    subject : NP or None
-        None only for the missing agent of a passive, the gap of a relative clause, a questioned role, an imperative.
-    object, recipient : NP or None
-        In the passive the object is what stands in English's subject place; `subject` (if any) is the by-agent.
-    attribute : str, NP or None
-        After "be": an adjective's key or a noun phrase ("is old", "is a doctor"), with `degree` before an adjective.
-    places : tuple of PP
-        Where and when, at the end of the English clause.
-    adverbs : tuple of Adverb
-        At most two.
-    complement : Clause or None
-        "says that ...", of verbs whose frame takes one.
-    tense : str
-        "past", "present", "future" or "perfect" (has done).
-    progressive : bool
-        "is reading", "was reading" (only present and past, never passive).
-    modal : str
-        "", "can", "must", "want" (wants to), "should". Tense is then "present", or "past" for "want" and "can" (could).
-    negated, passive : bool
-    question : str
-        "", "polar", "who" (asks for the subject, a person), "what" (asks for the object), "where", "when", "why".
-    imperative : bool
-        Second person, no subject ("Close the door .").
-    gap : str
-        In a relative clause: "subject" or "object", the role of the noun outside; that slot is None.
-    subordinate : tuple of (str, Clause, bool) or None
-        Conjunction (key of `lexicon.SUBORDINATORS`), clause, and whether it comes first.
-    coordinate : tuple of (str, Clause) or None
-        Conjunction (key of `lexicon.COORDINATORS`) and clause.
+    There is no subject in an imperative, where it is the gap of a relative clause or asked for, and where a passive has no
+    agent. The passive's object is what stands in English's subject place, its subject the agent.
     """
 
-    verb: str
+    verb: str  # "be" takes `attribute` instead of an object
     subject: NP | None = None
     object: NP | None = None
     recipient: NP | None = None
-    attribute: str | NP | None = None
+    attribute: str | NP | None = None  # an adjective's key, with `degree`, or a noun phrase
     degree: str = ""
-    places: tuple[PP, ...] = ()
-    adverbs: tuple[Adverb, ...] = ()
-    complement: Clause | None = None
-    tense: str = "past"
-    progressive: bool = False
-    modal: str = ""
+    places: tuple[PP, ...] = ()  # where and when, at the end of the English clause
+    adverbs: tuple[Adverb, ...] = ()  # at most two
+    complement: Clause | None = None  # "says that ..."
+    tense: str = "past"  # or "present", "future", "perfect"
+    progressive: bool = False  # of present and past, never passive
+    modal: str = ""  # "can", "must", "want", "should", in the present; "can" and "want" in the past too
     negated: bool = False
     passive: bool = False
-    question: str = ""
+    question: str = ""  # "polar", "who" (for the subject, a person), "what" (for the object), "where", "when", "why"
     imperative: bool = False
-    gap: str = ""
-    subordinate: tuple[str, Clause, bool] | None = None
-    coordinate: tuple[str, Clause] | None = None
+    gap: str = ""  # of a relative clause: "subject" or "object", the role of the noun outside
+    subordinate: tuple[str, Clause, bool] | None = None  # conjunction, clause, whether it comes first
+    coordinate: tuple[str, Clause] | None = None  # conjunction and clause
 
 
-@dataclass(slots=True)
-class Words:
-    """A realised target sentence: its words (punctuation and elided clitics are words) and the marks to score it by.
-
-    A mark is (phenomenon, wanted, others). For the phenomena in `ORDER` `wanted` must stand before `others[0]`; for all
-    others `wanted`, a word or a run of words, must occur, and `others` are the forms it is told from.
-    """
-
-    words: list[str] = field(default_factory=list)
-    marks: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
-
-
-FORM = ("case", "agreement", "tense", "word sense")
-ORDER = ("verb position", "adjective position", "clitic position")
+def closed(words: list[str]) -> list[str]:
+    """Words of a sentence whose clauses stand between commas: one that closes a clause also opens the next."""
+    out: list[str] = []
+    for word in words:
+        if word != "," or (out and out[-1] != ","):
+            out.append(word)
+    return out[:-1] if out[-1] == "," else out

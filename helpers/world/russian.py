@@ -6,79 +6,35 @@ import random
 
 from helpers.world import lexicon
 from helpers.world import russian_words as words
-from helpers.world.meanings import NP, PP, Adverb, Clause, Words
-from helpers.world.russian_words import ACC, ADVERBS, AGREES, COLUMN, DAT, GEN, INS, NOM, PRE, VOWELS
+from helpers.world.meanings import NP, PP, Adverb, Clause, closed
+from helpers.world.russian_words import ACC, ADVERBS, AGREES, COLUMN, DAT, GEN, GRAMMAR, INS, NOM, PRE, VOWELS
+from helpers.world.word_tables import groups, single
 
 VARIED = 0.35  # chance of another translation where a word has one
 LATE = 0.15  # chance of another word order where there is one
 
 
-def _possessive(stem: str, hard: bool) -> tuple[tuple[str, ...], ...]:
-    """Forms of "мой" or "наш" by column and case."""
-    nom, a, u = (stem, "а", "у") if hard else (stem + "й", "я", "ю")
-    m = (nom, stem + "его", stem + "ему", stem + "его", stem + "им", stem + "ем")
-    f = (stem + a, stem + "ей", stem + "ей", stem + u, stem + "ей", stem + "ей")
-    p = (stem + "и", stem + "их", stem + "им", stem + "их", stem + "ими", stem + "их")
-    n = (stem + "е", m[1], m[2], stem + "е", m[4], m[5])
-    return m, (*m[:3], nom, *m[4:]), f, n, p, (*p[:3], p[0], *p[4:])
-
-
-_THIS = (
-    tuple("этот этого этому этого этим этом".split()), tuple("этот этого этому этот этим этом".split()),
-    tuple("эта этой этой эту этой этой".split()), tuple("это этого этому это этим этом".split()),
-    tuple("эти этих этим этих этими этих".split()), tuple("эти этих этим эти этими этих".split()),
-)  # fmt: skip
-_OWN = _possessive("сво", False)
-_DECLINED = {
-    "this": _THIS, "my": _possessive("мо", False), "your": _possessive("тво", False), "our": _possessive("наш", True),
-    "every": words.adjective_forms("каждый"), "many": words.adjective_forms("многий"),
-}  # fmt: skip
-_FIXED = {"his": ("его",) * 6, "her": ("ее",) * 6, "their": ("их",) * 6}
-_COUNTED = {  # nominative by whether feminine, and for what has no singular; genitive, dative, instrumental, prepositional
-    "two": ("два", "две", "двое", ("двух", "двум", "двумя", "двух")),
-    "three": ("три", "три", "трое", ("трех", "трем", "тремя", "трех")),
-}
-_PRONOUNS = {  # by person and gender or number
-    (1, 0): "я меня мне меня мной мне", (1, 3): "мы нас нам нас нами нас", (2, 0): "ты тебя тебе тебя тобой тебе",
-    (2, 3): "вы вас вам вас вами вас", (3, 0): "он его ему его им нем", (3, 1): "она ее ей ее ей ней",
-    (3, 2): "оно его ему его им нем", (3, 3): "они их им их ими них",
-}  # fmt: skip
-_PRONOUNS = {key: tuple(text.split()) for key, text in _PRONOUNS.items()}
+_GROUPS = groups(GRAMMAR["group"])
+_DECLINED = {key: tuple(GRAMMAR[key].values()) for key in ("this", "my", "your", "our", "свой")}
+_DECLINED |= {"every": words.adjective_forms("каждый"), "many": words.adjective_forms("многий")}
+_FIXED = {key: forms * 6 for key, forms in GRAMMAR["fixed"].items()}
+_COUNTED = GRAMMAR["counted"]
+_PRONOUNS = {tuple(map(int, key.split())): forms for key, forms in GRAMMAR["pronoun"].items()}  # person, gender or number
 _AFTER = {  # and after a preposition
     key: tuple(f if key[0] < 3 or f[0] == "н" else "н" + f for f in forms) for key, forms in _PRONOUNS.items()
 }
 _WHICH = words.adjective_forms("который")
-_WHAT = ("что", "чего", "чему", "что", "чем", "чем")
-_MUST = ("должен", "должна", "должно", "должны")
-_NEEDED = ("нужен", "нужна", "нужно", "нужны")
-_KNOWN = ("знаком", "знакома", "знакомо", "знакомы")
+_WHAT, _SHORT = GRAMMAR["what"]["что"], GRAMMAR["short"]
 _NOUNS, _ADJECTIVES, _VERBS = words.nouns(), words.adjectives(), words.verbs()
 _CLASS = {key: noun.cls for key, noun in lexicon.nouns().items()}
 _KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}
-_SENSES: dict[str, tuple[str, ...]] = {}
-for _key in _NOUNS:
-    _SENSES[_key] = tuple(k for k in _NOUNS if k != _key and "." in k and lexicon.sense(k) == lexicon.sense(_key))
-_CAN, _WANT, _BE, _KNOW, _NEED_SOON = (_VERBS[k].usual for k in ("go.can", "go.want", "be", "know.fact", "need.soon"))
-_FAR = frozenset("city village island castle harbour mountain".split())
-_MOVING = frozenset("go run.go fly.bird fly.person".split())
-_ARRIVING = frozenset("go come arrive".split())
-_SUDDEN = frozenset("suddenly finally soon immediately".split())
-_APPEARING = frozenset("come arrive begin".split())
-_PLACES = {  # preposition and case; place, goal and source follow the noun
-    "near": ("около", GEN), "behind": ("за", INS), "in_front_of": ("перед", INS), "under": ("под", INS), "with": ("с", INS),
-    "without": ("без", GEN), "during": ("во время", GEN), "after": ("после", GEN), "before": ("перед", INS),
-    "about": ("о", PRE), "for": ("для", GEN), "in": ("в", PRE), "at": ("в", PRE), "on": ("на", PRE), "to": ("в", ACC),
-    "from": ("из", GEN), "in_time": ("", INS),
-}  # fmt: skip
-_INSTEAD = {"near": ("возле", GEN), "before": ("до", GEN)}
+_CAN, _WANT, _BE, _NEED_SOON = (_VERBS[k].usual for k in ("go.can", "go.want", "be", "need.soon"))
+_PLACES, _INSTEAD = (  # preposition and case; place, goal and source follow the noun
+    {key: (word, words.CASES[case]) for key, (word, case) in GRAMMAR[name].items()}
+    for name in ("preposition", "other preposition")
+)
 _KIND_OF = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
-_CONJUNCTIONS = {
-    "because": ("потому что", "так как"), "when": ("когда",), "although": ("хотя", "несмотря на то что"), "if": ("если",),
-    "while": ("пока",), "before": ("прежде чем", "перед тем как"), "after": ("после того как",), "and": ("и",),
-    "but": ("но",), "or": ("или",),
-}  # fmt: skip
-_PLAYED = {"play.game": ("на", PRE), "play.music": ("в", ACC)}  # the government of the other sense
-_WHY = {"where": "где", "when": "когда", "why": "почему"}
+_CONJUNCTIONS, _WHY = GRAMMAR["conjunction"], single(GRAMMAR["question"])
 
 
 def sound(preposition: str, word: str) -> str:
@@ -97,16 +53,22 @@ def sound(preposition: str, word: str) -> str:
 class _Arg:
     """A noun phrase ready to be put in any case: the words that decline together, and what follows them."""
 
-    __slots__ = (
-        "after", "agree", "column", "direct", "forms", "indefinite", "loc", "na", "np", "person", "plural", "rest", "second",
-        "senses", "short",
-    )  # fmt: skip
-
     def __init__(self, np: NP):
         self.np, self.person = np, np.person
         self.after = self.second = None  # forms after a preposition; the second member
         self.rest = self.loc = self.direct = ""  # what follows; locative; accusative of "many"
-        self.senses, self.indefinite, self.short, self.na = [], False, True, False
+        self.indefinite, self.short, self.na = False, True, False
+
+    def put(self, case: int, preposition: str = "") -> str:
+        """The words in a case, with what follows them."""
+        forms = self.forms if not preposition or self.after is None else self.after
+        wanted = forms[case]
+        if case == PRE and self.loc and preposition in ("в", "на"):
+            wanted = self.loc
+        elif case == ACC and self.direct and not preposition:
+            wanted = self.direct
+        text = f"{sound(preposition, wanted)} {wanted}{self.rest}" if preposition else wanted + self.rest
+        return text if self.second is None else f"{text} и {self.second.put(case)}"
 
 
 def _counted(forms: tuple[str, ...], nominative: str, column: int) -> tuple[str, ...]:
@@ -119,14 +81,10 @@ def _noun(key: str) -> words.Noun:
 
 
 class _Run:
-    """Puts one sentence into words and collects its marks."""
-
-    __slots__ = ("marks", "orders", "random")
+    """The phrases of one sentence, and its dice."""
 
     def __init__(self, rng: random.Random):
         self.random = rng.random
-        self.marks: list[tuple[str, str, tuple[str, ...]]] = []
-        self.orders: list[tuple[str, str]] = []
 
     def choose(self, options):
         """The first of the options, or now and then another."""
@@ -134,24 +92,22 @@ class _Run:
             return options[1 + int(self.random() * (len(options) - 1))]
         return options[0]
 
-    def mark(self, phenomenon: str, wanted: str, others) -> None:
-        others = tuple([x for x in dict.fromkeys(others) if x and x != wanted])
-        if others:
-            self.marks.append((phenomenon, wanted, others))
-
     # -- noun phrases
-    def phrase(self, np: NP, own: str = "") -> _Arg:
-        """Choose the words of a noun phrase; `own` is the possessive that points to the clause's subject."""
+    def phrase(self, np: NP, possessor: str = "") -> _Arg:
+        """Choose the words of a noun phrase; `possessor` is the possessive that points to the clause's subject."""
         arg = _Arg(np)
         if np.pronoun:
             self.pronoun(arg)
             return arg
         if np.noun in _CLASS:
-            self.common(arg, own)
-            self.modifiers(arg, own)
+            self.common(arg, possessor)
+            self.modifiers(arg, possessor)
         else:
             self.name(arg)
-        self.coordinate(arg, np, own)
+        if np.coordinate is not None:
+            arg.second = self.phrase(np.coordinate, possessor)
+            arg.agree, arg.plural, arg.short = 3, True, False
+            arg.person = min(arg.person, arg.second.person)
         return arg
 
     def pronoun(self, arg: _Arg) -> None:
@@ -174,7 +130,7 @@ class _Run:
             forms = last.sg if noun.column == 0 else (last.sg[0],) * 6
             arg.forms = tuple([f"{x} {y}" for x, y in zip(noun.sg, forms, strict=True)])
 
-    def common(self, arg: _Arg, own: str) -> None:
+    def common(self, arg: _Arg, possessor: str) -> None:
         """Determiner, adjectives and common noun."""
         np, det, key = arg.np, arg.np.determiner, arg.np.noun
         counted, noun = _COUNTED.get(det), _noun(key)
@@ -188,13 +144,10 @@ class _Run:
         arg.column = column = 5 if tantum else noun.many if plural else noun.column
         arg.plural, arg.agree, arg.na = plural, AGREES[column], noun.na
         arg.indefinite = det == "a" or (det == "" and not np.genitive)
-        parts = [*_determined(det, own, column, noun), *self.adjectives(arg, noun)]
+        parts = [*_determined(det, possessor, column, noun), *self.adjectives(arg, noun)]
         forms = noun.pl if plural else noun.sg
         if counted is not None:
             forms = _counted(forms, forms[1] if tantum else noun.count, column)
-        if _SENSES.get(key):
-            rivals = [_NOUNS[other] for other in _SENSES[key]]
-            arg.senses.append((forms, [rival.pl if plural else rival.sg for rival in rivals]))
         parts.append(forms)
         arg.forms = forms if len(parts) == 1 else tuple([" ".join(x) for x in zip(*parts, strict=True)])
         if noun.loc and not plural:
@@ -204,17 +157,13 @@ class _Run:
 
     def adjectives(self, arg: _Arg, noun: words.Noun) -> list[tuple[str, ...]]:
         """Forms of the adjectives by case, a degree before the first."""
-        parts, np, column, degree = [], arg.np, arg.column, arg.np.degree
-        for name in np.adjectives:
-            adjective = self.adjective(name, np.noun)
-            forms = adjective.forms[column]
+        parts, np, column = [], arg.np, arg.column
+        for place, key in enumerate(np.adjectives):
+            forms = self.adjective(key, np.noun).forms[column]
             if np.determiner in _COUNTED:
                 forms = _counted(forms, forms[0] if noun.column == 2 else forms[1], column)
-            if adjective.rivals:
-                arg.senses.append((forms, [r.forms[column] for r in adjective.rivals]))
-            if degree:
-                parts.append((self.choose(ADVERBS[degree]),) * 6)
-                degree = ""
+            if np.degree and place == 0:
+                parts.append((self.choose(ADVERBS[np.degree]),) * 6)
             parts.append(forms)
         return parts
 
@@ -224,52 +173,22 @@ class _Run:
             return adjective.at[noun]
         return self.choose((adjective, *adjective.synonyms)) if adjective.synonyms else adjective
 
-    def modifiers(self, arg: _Arg, own: str) -> None:
+    def modifiers(self, arg: _Arg, possessor: str) -> None:
         """What follows a common noun: possessor, place, relative clause."""
         np = arg.np
         arg.short = not (np.genitive or np.place or np.relative)
         if np.genitive is not None:
-            inner = self.phrase(np.genitive, own)
-            arg.rest = " " + (self.put(inner, GEN, "от") if np.noun == "key" else self.put(inner, GEN))
+            arg.rest = " " + self.phrase(np.genitive, possessor).put(GEN, "от" if np.noun == "key" else "")
         if np.place is not None:
-            arg.rest += " " + self.place(np.place, own, "")[0]
+            arg.rest += " " + self.place(np.place, possessor, "")[0]
         if np.relative is not None:
             arg.rest += " , " + self.full(np.relative, "relative", arg) + " ,"
 
-    def coordinate(self, arg: _Arg, np: NP, own: str) -> None:
-        if np.coordinate is not None:
-            arg.second = self.phrase(np.coordinate, own)
-            arg.agree, arg.plural, arg.short = 3, True, False
-            arg.person = min(arg.person, arg.second.person)
-
-    def put(self, arg: _Arg, case: int, preposition: str = "") -> str:
-        """The words of a noun phrase in a case, with what follows them."""
-        forms = arg.forms if not preposition or arg.after is None else arg.after
-        wanted = forms[case]
-        if case == PRE and arg.loc and preposition in ("в", "на"):
-            wanted = arg.loc
-        elif case == ACC and arg.direct and not preposition:
-            wanted = arg.direct
-        if case:
-            self.mark("case", wanted, forms)
-        for own, others in arg.senses:
-            word = arg.loc.split()[-1] if wanted == arg.loc and own[PRE] in arg.forms[PRE].split()[-1:] else own[case]
-            if wanted == arg.direct:
-                word = own[GEN]
-            self.mark("word sense", word, [x[case] for x in others])
-        text = f"{sound(preposition, wanted)} {wanted}{arg.rest}" if preposition else wanted + arg.rest
-        if arg.second is not None:
-            text += " и " + self.put(arg.second, case)
-        return text
-
-    def place(self, pp: PP, own: str, verb: str) -> tuple[str, str]:
+    def place(self, pp: PP, possessor: str, verb: str) -> tuple[str, str]:
         """A prepositional phrase and its kind; with verbs of arriving a place is a goal."""
-        key, arg = pp.preposition, self.phrase(pp.np, own)
+        key, arg = pp.preposition, self.phrase(pp.np, possessor)
         kind = _KIND_OF[key]
-        if key in _INSTEAD:
-            preposition, case = self.choose((_PLACES[key], _INSTEAD[key]))
-        else:
-            preposition, case = _PLACES[key]
+        preposition, case = self.choose((_PLACES[key], _INSTEAD[key])) if key in _INSTEAD else _PLACES[key]
         if arg.na:
             preposition = {"в": "на", "из": "с"}.get(preposition, preposition)
         if key == "at" and pp.np.noun == "bridge":
@@ -278,14 +197,13 @@ class _Run:
             preposition = "в течение"
         elif key == "in_time" and pp.np.determiner == "every":
             case = ACC
-        if case == PRE and verb in _ARRIVING:
+        if case == PRE and verb in _GROUPS["arriving"]:
             case, kind = ACC, "goal"
-        return self.put(arg, case, preposition), kind
+        return arg.put(case, preposition), kind
 
     # -- clauses
     def full(self, c: Clause, role: str, head: _Arg | None = None, shift: bool = False, lasting: bool = False) -> str:
         """A clause with those joined to it."""
-        text = ""
         if c.subordinate is not None:
             key, inner, first = c.subordinate
             ahead = (c.tense == "future" or c.imperative or shift) and key != "because" and key != "although"
@@ -303,6 +221,10 @@ class _Run:
             text += f" , {_CONJUNCTIONS[key][0]} {self.full(inner, 'second')}"
         return text
 
+    def clause(self, c: Clause, role: str, head: _Arg | None, shift: bool, lasting: bool) -> str:
+        clause = _Clause(self, c, role, head, shift, lasting)
+        return clause.copular() if c.verb in ("be", "know.person", "need") else clause.verbal()
+
     def verb(self, c: Clause, head: _Arg | None) -> words.Verb:
         """The Russian verb: by sense, and within it by object, subject and distance."""
         key = c.verb
@@ -311,7 +233,9 @@ class _Run:
         subject = c.subject.noun if c.subject is not None else outside if c.gap == "subject" else ""
         if key in ("go", "come") and _CLASS.get(subject, "person") != "animal":
             for pp in c.places:
-                if pp.np.noun in _FAR or (pp.np.noun not in _CLASS and _KIND_OF[pp.preposition] in ("goal", "source")):
+                if pp.np.noun in _GROUPS["far"] or (
+                    pp.np.noun not in _CLASS and _KIND_OF[pp.preposition] in ("goal", "source")
+                ):
                     key += ".far"
                     break
         entry = _VERBS[key]
@@ -322,76 +246,39 @@ class _Run:
             verb = entry.objects[object_]
         return self.choose((verb, *verb.synonyms)) if verb.synonyms else verb
 
-    def clause(self, c: Clause, role: str, head: _Arg | None, shift: bool, lasting: bool) -> str:
-        said = _Clause(self, c, role, head, shift, lasting)
-        return said.copular() if c.verb in ("be", "know.person", "need") else said.verbal()
 
-    def told(self, verb, form, other, slot: str, index: int, aspect: str) -> None:
-        """Marks of aspect and sense for a verb's form."""
-        wanted = getattr(form, slot)
-        single = slot in ("imperative", "infinitive")
-        if not single:
-            wanted = wanted[index]
-        if other is not None:
-            found = getattr(other, slot)
-            if found is not None:
-                self.mark("tense", wanted, (found if single else found[index],))
-        if verb is _KNOW:
-            self.mark("word sense", wanted, _KNOWN)
-        if verb.rivals:
-            others = []
-            for rival in verb.rivals:
-                found = getattr(rival.p if aspect == "p" and rival.p is not None else rival.i, slot)
-                if found is not None:
-                    others.append(found if single else found[index])
-            self.mark("word sense", wanted, others)
-
-    def copula(self, tense: str, modal: str, person: int, agree: int) -> str:
-        """The finite form of "be" ("" in the present), or of a modal before it."""
-        if modal:
-            return self.modal(modal, tense, person, agree, False)
-        if tense == "present":
-            return ""
-        if tense == "past":
-            finite = _BE.i.past[agree]
-            self.mark("agreement", finite, _BE.i.past_others[agree])
-            self.mark("tense", finite, (_BE.i.present[person],))
-        else:
-            finite = _BE.i.present[person]
-            self.mark("agreement", finite, _BE.i.present_others[person])
-            self.mark("tense", finite, (_BE.i.past[agree],))
-        return finite
-
-    def modal(self, modal: str, tense: str, person: int, agree: int, shift: bool) -> str:
-        if modal in ("must", "should"):
-            self.mark("agreement", _MUST[agree], _MUST)
-            return _MUST[agree] if tense == "present" else f"{_BE.i.past[agree]} {_MUST[agree]}"
-        verb = _CAN if modal == "can" else _WANT
-        if tense == "past":
-            self.mark("agreement", verb.i.past[agree], verb.i.past)
-            return verb.i.past[agree]
-        form = verb.p if shift and modal == "can" else verb.i
-        self.mark("agreement", form.present[person], form.present_others[person])
-        return form.present[person]
-
-    def which(self, head: _Arg, case: int, preposition: str = "") -> str:
-        """The relative pronoun: gender and number of the noun outside, case of the role inside."""
-        column = head.column
-        word = _WHICH[column][case]
-        self.mark("agreement", word, [_WHICH[x][case] for x in (0, 2, 3, 4)])
-        self.mark("case", word, _WHICH[column])
-        return f"{sound(preposition, word)} {word}" if preposition else word
+def _modal(modal: str, tense: str, person: int, agree: int, shift: bool) -> str:
+    """The finite form of a modal verb."""
+    if modal in ("must", "should"):
+        return _SHORT["must"][agree] if tense == "present" else f"{_BE.i.past[agree]} {_SHORT['must'][agree]}"
+    verb = _CAN if modal == "can" else _WANT
+    if tense == "past":
+        return verb.i.past[agree]
+    return (verb.p if shift and modal == "can" else verb.i).present[person]
 
 
-def _determined(det: str, own: str, column: int, noun: words.Noun) -> list[tuple[str, ...]]:
+def _copula(tense: str, modal: str, person: int, agree: int) -> str:
+    """The finite form of "be" ("" in the present), or of a modal before it."""
+    if modal:
+        return _modal(modal, tense, person, agree, False)
+    return {"present": "", "past": _BE.i.past[agree]}.get(tense, _BE.i.present[person])
+
+
+def _which(head: _Arg, case: int, preposition: str = "") -> str:
+    """The relative pronoun: gender and number of the noun outside, case of the role inside."""
+    word = _WHICH[head.column][case]
+    return f"{sound(preposition, word)} {word}" if preposition else word
+
+
+def _determined(det: str, possessor: str, column: int, noun: words.Noun) -> list[tuple[str, ...]]:
     """Forms of a determiner by case; of an article none."""
     counted = _COUNTED.get(det)
     if counted is not None:
         nominative = counted[2] if noun.column == 5 else counted[noun.column == 2]
-        gen, dat, ins, pre = counted[3]
+        gen, dat, ins, pre = counted[3:]
         return [(nominative, gen, dat, gen if column == 4 else nominative, ins, pre)]
-    if det and det == own:
-        return [_OWN[column]]
+    if det and det == possessor:
+        return [_DECLINED["свой"][column]]
     if det in _FIXED:
         return [_FIXED[det]]
     return [_DECLINED[det][column]] if det in _DECLINED else []
@@ -399,12 +286,6 @@ def _determined(det: str, own: str, column: int, noun: words.Noun) -> list[tuple
 
 class _Clause:
     """One clause on its way: adverbials by place, who takes part, the finite verb and what goes with it."""
-
-    __slots__ = (
-        "after", "agent", "agree", "aspect", "before", "c", "column", "dative", "end", "finite", "form", "frequent", "goal",
-        "head", "kinds", "lasting", "main", "modal", "near", "negated", "obj", "own", "participle", "person", "places",
-        "recipient", "role", "run", "shift", "start", "subject", "sudden", "tense", "verb",
-    )  # fmt: skip
 
     def __init__(self, run: _Run, c: Clause, role: str, head: _Arg | None, shift: bool, lasting: bool):
         self.run, self.c, self.role, self.head, self.shift, self.lasting = run, c, role, head, shift, lasting
@@ -420,11 +301,11 @@ class _Clause:
             self.adverb(item)
         patient = c.object if c.passive else c.subject
         if c.gap == "subject" and not c.passive:
-            self.own = _pointing(head.np)
+            self.possessor = _pointing(head.np)
         elif c.imperative or c.question == "who":
-            self.own = "your" if c.imperative else "his"
+            self.possessor = "your" if c.imperative else "his"
         else:
-            self.own = "" if patient is None else _pointing(patient)
+            self.possessor = "" if patient is None else _pointing(patient)
 
     def adverb(self, item: Adverb) -> None:
         """Put an adverb at the start, before the verb, next to it, or at the end."""
@@ -435,18 +316,16 @@ class _Clause:
         elif self.negated and name in ("often", "always") and not c.imperative:
             # what is denied is how often, not what happens
             word, self.negated = "не " + word, False
-        self.sudden = self.sudden or name in _SUDDEN
+        self.sudden = self.sudden or name in _GROUPS["sudden"]
         if kind == "manner":
             self.near.append(word)
         elif kind == "place":
-            if c.verb in _ARRIVING:
+            if c.verb in _GROUPS["arriving"]:
                 word, self.goal = {"here": "сюда", "there": "туда"}[name], True
             self.end.append(word)
         elif kind == "sentence" and name != "really":
-            if item.position == "initial":
-                self.start.append(word + " ,")
-            else:
-                self.before.append(f", {word} ,")
+            initial = item.position == "initial"
+            (self.start if initial else self.before).append(f"{word} ," if initial else f", {word} ,")
         else:
             self.frequent = self.frequent or kind == "frequency"
             late = item.position == "final" and self.main and kind == "time" and name != "soon"
@@ -461,7 +340,7 @@ class _Clause:
         self.choose_agreement()
         group = self.group()
         case = self.object_case()
-        front, subject, objects = self.front(case), self.said_subject(), self.objects(case)
+        front, subject, objects = self.front(case), self.subject_words(), self.objects(case)
         if self.c.complement is not None:
             self.places.append(f", что {self.run.full(self.c.complement, 'complement', None)} ,")
         return " ".join(self.ordered(front, subject, group, objects))
@@ -470,8 +349,8 @@ class _Clause:
         """The aspect and the way of going; a passive by participle, where there is one and the event is single."""
         c, verb = self.c, self.verb
         kinds = {_KIND_OF[pp.preposition] for pp in c.places}
-        toward = c.question == "where" and (c.verb in _ARRIVING or c.verb in _MOVING)
-        arriving = c.verb in _ARRIVING and "place" in kinds
+        toward = c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"])
+        arriving = c.verb in _GROUPS["arriving"] and "place" in kinds
         self.goal = self.goal or toward or arriving or not kinds.isdisjoint(("goal", "source"))
         self.aspect = _aspect(c, verb, self.tense, self.frequent, self.sudden, self.lasting)
         self.form = verb.p if self.aspect == "p" else verb.i
@@ -480,21 +359,21 @@ class _Clause:
         single = self.aspect == "p" and self.form.participle is not None and (self.tense != "present" or self.modal != "")
         self.participle = c.passive and single and not (self.modal == "should" and c.subject is None)
         if c.passive and not self.participle:  # the object comes first and the verb stays active
-            self.own = ""
+            self.possessor = ""
 
     def to_and_fro(self, kinds: set[str]) -> bool:
         """Whether a verb of motion has no one direction ("ходить", "носить")."""
         c = self.c
         if c.verb == "carry":
             return self.frequent or (self.tense == "present" and not (c.progressive or self.modal or c.imperative))
-        if c.verb not in _MOVING:
+        if c.verb not in _GROUPS["moving"]:
             return self.frequent or (c.imperative and self.negated)
         if self.frequent or (self.aspect == "i" and not c.progressive and not self.lasting):
             return True
         if self.goal or c.imperative:
             return False
-        once = c.progressive or (c.verb == "run.go" and not (self.modal or "companion" in kinds))
-        return not once or ("place" in kinds and c.verb not in _ARRIVING)
+        single = c.progressive or (c.verb == "run.go" and not (self.modal or "companion" in kinds))
+        return not single or ("place" in kinds and c.verb not in _GROUPS["arriving"])
 
     def take_part(self) -> None:
         """Choose the words for all who take part, and for places and times."""
@@ -503,16 +382,16 @@ class _Clause:
         if c.gap == "object":
             self.obj = self.head
         elif c.object is not None:
-            self.obj = run.phrase(c.object, "" if c.passive else self.own)
+            self.obj = run.phrase(c.object, "" if c.passive else self.possessor)
         if c.subject is not None:
-            self.agent = run.phrase(c.subject, self.own if self.participle else "")
+            self.agent = run.phrase(c.subject, self.possessor if self.participle else "")
         elif c.gap == "subject":
             self.agent = self.head
         self.subject = self.obj if self.participle else self.agent
-        self.recipient = run.phrase(c.recipient, self.own) if c.recipient is not None else None
+        self.recipient = run.phrase(c.recipient, self.possessor) if c.recipient is not None else None
         self.places, self.kinds = [], []
         for pp in c.places:
-            text, kind = run.place(pp, self.own, c.verb)
+            text, kind = run.place(pp, self.possessor, c.verb)
             if kind == "time" and self.main and not self.start and run.random() < LATE:
                 self.start.append(text)
             else:
@@ -534,45 +413,25 @@ class _Clause:
         if self.dative and self.c.passive and self.agent is not None:
             self.dative, self.modal = False, "must"
 
-    def told(self, slot: str, index: int) -> None:
-        other = None if self.participle else self.verb.i if self.aspect == "p" else self.verb.p
-        self.run.told(self.verb, self.form, other, slot, index, self.aspect)
-
     def finite_verb(self) -> tuple[str, list[str]]:
         """The finite word ("" if there is none) and the words that go with it."""
-        run, form, person = self.run, self.form, self.person
+        form, person = self.form, self.person
         if self.c.imperative:
-            self.told("imperative", 0)
             return form.imperative, []
         if self.participle:
             return self.passive()
         if self.modal:
-            self.told("infinitive", 0)
-            finite = "следует" if self.dative else run.modal(self.modal, self.tense, person, self.agree, self.shift)
+            finite = "следует" if self.dative else _modal(self.modal, self.tense, person, self.agree, self.shift)
             return finite, [form.infinitive]
         if self.tense == "future" and self.aspect == "i":
-            run.mark("agreement", _BE.i.present[person], _BE.i.present_others[person])
-            self.told("infinitive", 0)
             return _BE.i.present[person], [form.infinitive]
-        if self.tense == "past":
-            finite = form.past[self.agree]
-            run.mark("agreement", finite, form.past_others[self.agree])
-            self.told("past", self.agree)
-        else:
-            finite = form.present[person]
-            run.mark("agreement", finite, form.present_others[person])
-            self.told("present", person)
-        return finite, []
+        return form.past[self.agree] if self.tense == "past" else form.present[person], []
 
     def passive(self) -> tuple[str, list[str]]:
         """A short participle and its copula."""
-        word, agree = self.form.participle[self.agree], self.agree
-        self.run.mark("agreement", word, self.form.participle)
-        self.told("participle", agree)
+        word = self.form.participle[self.agree]
         tense = "present" if self.c.tense == "perfect" and not self.negated else self.tense
-        finite = self.run.copula(tense, self.modal, self.person, agree)
-        if self.modal == "should":
-            finite = _MUST[agree]
+        finite = _SHORT["must"][self.agree] if self.modal == "should" else _copula(tense, self.modal, self.person, self.agree)
         return finite, ["быть", word] if self.modal else [word]
 
     def group(self) -> list[str]:
@@ -609,88 +468,70 @@ class _Clause:
 
     def front(self, case: int) -> str:
         """The relative pronoun or the question word."""
-        c, run, preposition = self.c, self.run, self.verb.preposition
+        c, preposition = self.c, self.verb.preposition
         if c.gap == "subject":
             passive = INS if self.participle else NOM
-            return run.which(self.head, passive if c.passive else DAT if self.dative else NOM)
+            return _which(self.head, passive if c.passive else DAT if self.dative else NOM)
         if c.gap == "object":
-            return run.which(self.head, NOM) if self.participle else run.which(self.head, case, preposition)
+            return _which(self.head, NOM) if self.participle else _which(self.head, case, preposition)
         if c.question == "who":
             return "кому" if self.dative else "кто"
         if c.question == "what":
             if self.participle:
                 return "что"
             return f"{preposition} {_WHAT[case]}" if preposition else _WHAT[case]
-        if c.question == "where" and (c.verb in _ARRIVING or c.verb in _MOVING):
+        if c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"]):
             return "куда"
         return _WHY.get(c.question, "")
 
-    def said_subject(self) -> str:
+    def subject_words(self) -> str:
         """The subject's words; the agent of a participle stands later, in the instrumental."""
-        c, run = self.c, self.run
+        c = self.c
         self.after, text = [], ""
         if self.agent is not None and c.gap != "subject":
             if self.participle:
-                self.after.append(run.put(self.agent, INS))
+                self.after.append(self.agent.put(INS))
             else:
-                text = run.put(self.agent, DAT if self.dative else NOM)
+                text = self.agent.put(DAT if self.dative else NOM)
         if self.participle and self.obj is not None and c.gap != "object" and c.question != "what":
-            text = run.put(self.obj, NOM)
+            text = self.obj.put(NOM)
         return text
 
     def objects(self, case: int) -> list[str]:
         """Object and recipient: what is short or a pronoun comes first."""
-        c, run, obj, recipient, preposition = self.c, self.run, self.obj, self.recipient, self.verb.preposition
-        said = []
+        c, obj, recipient, texts = self.c, self.obj, self.recipient, []
         if obj is not None and not self.participle and c.gap != "object" and c.question != "what":
-            said.append(run.put(obj, case, preposition))
-            if c.verb in _PLAYED:
-                other, other_case = _PLAYED[c.verb]
-                forms = obj.forms if obj.after is None else obj.after
-                run.mark("word sense", f"{preposition} {forms[case]}", (f"{other} {forms[other_case]}",))
+            texts.append(obj.put(case, self.verb.preposition))
         if recipient is None:
-            return said
-        text = run.put(recipient, DAT)
+            return texts
         behind = obj is None or c.passive or (obj.short and not recipient.short) or c.gap == "object"
         if not behind:
-            behind = obj.np.pronoun or (run.random() < LATE and recipient.short)
-        return [*said, text] if behind else [text, *said]
+            behind = obj.np.pronoun or (self.run.random() < LATE and recipient.short)
+        return [*texts, recipient.put(DAT)] if behind else [recipient.put(DAT), *texts]
 
     def ordered(self, front: str, subject: str, group: list[str], objects: list[str]) -> list[str]:
         """All words in order; now and then, and for what appears or is asked about, another order than the usual."""
-        c, run, finite = self.c, self.run, self.finite
+        c, finite = self.c, self.finite
         tail, asked = [*self.after, *self.end, *self.places], self.subject
-        if c.passive and not self.participle:
-            return self.object_first(front, subject, group, objects, tail)
+        if c.passive and not self.participle:  # an active verb whose object comes first
+            first = objects[:1] if self.obj is not None and c.gap != "object" else []
+            return [*self.start, front, *(first or [""]), *self.before, *group, subject, *objects[len(first) :], *tail]
         plain = not self.participle and not self.before
         noun = asked is not None and not asked.np.pronoun and not self.dative
         light = plain and noun and len(group) == 1 and not objects and (asked.short or not self.places)
         if light and c.question in ("what", "where", "when"):
-            if not self.negated:
-                run.orders.append((finite, asked.forms[NOM].split()[-1]))
             return [front, finite, subject, *tail]
         direct = c.question == "polar" and not self.negated and not self.dative and plain and asked is not None
-        if direct and run.random() < 0.3 and not (self.near and self.obj is not None and self.obj.np.pronoun):
+        if direct and self.run.random() < 0.3 and not (self.near and self.obj is not None and self.obj.np.pronoun):
             group.remove(finite)
             return [*self.start, finite, "ли", subject, *group, *objects, *tail]
         if self.appears():
-            if len(group) == 1:
-                run.orders.append((finite, self.agent.forms[NOM].split()[-1]))
             return [*self.start, *self.places, *self.before, *group, *self.end, subject]
         return [*self.start, front, subject, *self.before, *group, *objects, *tail]
 
-    def object_first(
-        self, front: str, subject: str, group: list[str], objects: list[str], tail: list[str]
-    ) -> list[str]:  # fmt: skip
-        """A passive without participle: an active verb whose object comes first."""
-        first = objects[0] if self.obj is not None and self.c.gap != "object" else ""
-        if first and len(group) == 1 and not self.negated:
-            self.run.orders.append((self.obj.forms[self.verb.case].split()[-1], self.finite))
-        return [*self.start, front, first, *self.before, *group, subject, *(objects[1:] if first else objects), *tail]
-
     def appears(self) -> bool:
         """Whether somebody new comes on the scene and is named last."""
-        if self.c.verb not in _APPEARING or not self.main or self.modal or self.negated or self.tense != "past":
+        if self.c.verb not in _GROUPS["appearing"] or not self.main or self.modal or self.negated or self.tense != "past":
             return False
         return self.agent.indefinite and "companion" not in self.kinds and not self.agent.np.pronoun
 
@@ -700,12 +541,12 @@ class _Clause:
         c, run, head = self.c, self.run, self.head
         need = c.verb == "need"
         self.subject = head if c.gap == "subject" else run.phrase(c.subject) if c.subject is not None else None
-        self.obj = head if c.gap == "object" else run.phrase(c.object, "" if need else self.own) if c.object else None
+        self.obj = head if c.gap == "object" else run.phrase(c.object, "" if need else self.possessor) if c.object else None
         self.dative = need or self.modal == "should"
         self.control(need)
-        # what will be needed once is said by a verb of its own
+        # what will be needed for once is said by a verb of its own
         soon = need and self.tense == "future" and not (self.frequent or self.modal or self.near)
-        rest = self.acquainted(need, soon) if need or c.verb == "know.person" else self.predicate()
+        rest = [] if soon else [_SHORT[c.verb][self.agree]] if c.verb in _SHORT else self.predicate()
         finite = self.copula(soon)
         dash = isinstance(c.attribute, NP) and not (finite or self.negated or self.before or self.role == "relative")
         dash = dash and not c.question and self.subject is not None and not self.subject.np.pronoun
@@ -721,7 +562,7 @@ class _Clause:
             rest[0] = no + rest[0]
         group = [*(["—"] if dash else []), finite, *near, *rest]
         front, text, objects = self.needed() if need else self.known()
-        places = [run.place(pp, self.own, c.verb)[0] for pp in c.places]
+        places = [run.place(pp, self.possessor, c.verb)[0] for pp in c.places]
         if c.gap == "object" and need and text:
             return " ".join([front, *self.before, *group, text, *self.end, *places])
         return " ".join([*self.start, front, text, *self.before, *group, *objects, *self.end, *places])
@@ -739,40 +580,19 @@ class _Clause:
             if need and control.direct:  # "many" as what is needed: нужно много
                 self.person, self.agree = 2, 2
 
-    def acquainted(self, need: bool, soon: bool) -> list[str]:
-        """ "нужен" or "знаком"."""
-        forms, agree = _NEEDED if need else _KNOWN, self.agree
-        if soon:
-            return []
-        self.run.mark("agreement", forms[agree], forms)
-        if not need:
-            self.run.mark("word sense", forms[agree], (_KNOW.i.infinitive, _KNOW.i.present[self.person], _KNOW.i.past[agree]))
-        return [forms[agree]]
-
     def predicate(self) -> list[str]:
-        """Adjective or noun after "be": short forms where usual, the instrumental beside a finite "be"."""
-        c, run, attribute, column, agree = self.c, self.run, self.c.attribute, self.column, self.agree
+        """Adjective or noun after "be": short forms where usual, the instrumental with a finite "be"."""
+        c, run, attribute = self.c, self.run, self.c.attribute
         if attribute is None:
             return []
         oblique = self.modal != "" or c.imperative
         if not isinstance(attribute, str):
-            phrase = run.phrase(attribute)
-            return [run.put(phrase, INS if oblique or self.tense != "present" or self.role == "relative" else NOM)]
+            return [run.phrase(attribute).put(INS if oblique or self.tense != "present" or self.role == "relative" else NOM)]
         adjective = run.adjective(attribute, self.subject.np.noun if self.subject is not None else "")
         if oblique or (adjective.short is None and self.tense != "present"):
-            word = adjective.forms[column][INS]
-            rivals = [r.forms[column][INS] for r in adjective.rivals]
-            run.mark("case", word, adjective.forms[column])
-            run.mark("agreement", word, [adjective.forms[x][INS] for x in (0, 2, 4)])
-        elif adjective.short is not None:
-            word = adjective.short[agree]
-            rivals = [r.short[agree] if r.short else r.forms[column][NOM] for r in adjective.rivals]
-            run.mark("agreement", word, adjective.short)
+            word = adjective.forms[self.column][INS]
         else:
-            word = adjective.forms[column][NOM]
-            rivals = [r.forms[column][NOM] for r in adjective.rivals]
-            run.mark("agreement", word, [adjective.forms[x][NOM] for x in (0, 2, 3, 4)])
-        run.mark("word sense", word, rivals)
+            word = adjective.forms[self.column][NOM] if adjective.short is None else adjective.short[self.agree]
         return [run.choose(ADVERBS[c.degree]), word] if c.degree else [word]
 
     def copula(self, soon: bool) -> str:
@@ -782,51 +602,45 @@ class _Clause:
         if self.modal == "should":
             return "следует"
         if soon:
-            form = _NEED_SOON.p
-            self.run.mark("agreement", form.present[self.person], form.present_others[self.person])
-            return form.present[self.person]
+            return _NEED_SOON.p.present[self.person]
         noun = isinstance(self.c.attribute, NP) and self.role == "relative"
         if noun and self.tense == "present" and not self.modal:
             return "являются" if self.subject.plural else "является"
-        return self.run.copula(self.tense, self.modal, self.person, self.agree)
+        return _copula(self.tense, self.modal, self.person, self.agree)
 
     def known(self) -> tuple[str, str, list[str]]:
         """Relative pronoun or question word, subject and object of "be" and "know"."""
-        c, run = self.c, self.run
-        front = text = ""
+        c, front, text = self.c, "", ""
+        case = DAT if self.dative else NOM
         if c.gap == "subject":
-            front = run.which(self.head, DAT if self.dative else NOM)
+            front = _which(self.head, case)
         elif c.question == "who":
             front = "кому" if self.dative else "кто"
         elif self.subject is not None:
-            text = run.put(self.subject, DAT if self.dative else NOM)
+            text = self.subject.put(case)
         if c.gap == "object":
-            return run.which(self.head, INS, "с"), text, []
+            return _which(self.head, INS, "с"), text, []
         if self.obj is not None:
-            return front, text, [run.put(self.obj, INS, "с")]
+            return front, text, [self.obj.put(INS, "с")]
         return "с кем" if c.question == "what" else _WHY.get(c.question, front), text, []
 
     def needed(self) -> tuple[str, str, list[str]]:
         """Relative pronoun or question word, who needs (a dative), and what is needed (a nominative)."""
-        c, run, subject, obj = self.c, self.run, self.subject, self.obj
-        front = text = ""
+        c, subject, obj, front, text = self.c, self.subject, self.obj, "", ""
         if c.gap == "subject":
-            front = run.which(self.head, DAT)
+            front = _which(self.head, DAT)
         elif c.question == "who":
             front = "кому"
         elif subject is not None:
-            text = run.put(subject, DAT)
+            text = subject.put(DAT)
         if c.gap == "object":
-            return run.which(self.head, NOM), text, []
+            return _which(self.head, NOM), text, []
         if obj is None:
             return "что" if c.question == "what" else _WHY.get(c.question, front), text, []
         if obj.np.pronoun and text:
             # what is known already comes first: "он мне нужен", "он нужен врачу"
             return obj.forms[NOM], text if subject.np.pronoun else "", [] if subject.np.pronoun else [text]
-        said = obj.direct + obj.rest if obj.direct else run.put(obj, NOM)
-        if not obj.np.pronoun:
-            run.mark("case", obj.direct or obj.forms[NOM], obj.forms)
-        return front, text, [said]
+        return front, text, [obj.direct + obj.rest if obj.direct else obj.put(NOM)]
 
 
 def _pointing(np: NP) -> str:
@@ -857,48 +671,7 @@ def _aspect(c: Clause, verb: words.Verb, tense: str, frequent: bool, sudden: boo
     return "p" if sudden or not (verb.stative or (verb.senses and tense == "past")) else "i"
 
 
-def missing() -> list[str]:
-    """Keys of the lexicon that have no Russian."""
-    found = [k for k, noun in lexicon.nouns().items() if noun.tail is None and k not in _NOUNS]
-    found += [k for k in lexicon.verbs() if k not in _VERBS] + [k for k in lexicon.adjectives() if k not in _ADJECTIVES]
-    found += [k for k in lexicon.adverbs() if k not in ADVERBS] + [k for k in lexicon.PREPOSITIONS if k not in _PLACES]
-    found += [k for k in (*lexicon.SUBORDINATORS, *lexicon.COORDINATORS) if k not in _CONJUNCTIONS]
-    known = {"the", "a", "", *_DECLINED, *_FIXED, *_COUNTED}
-    found += [k for k in lexicon.DETERMINERS if k not in known]
-    found += [k for k in lexicon.MODALS if k not in ("can", "must", "want", "should")]
-    return found + [
-        w.kind for w in lexicon.tail().values() if w.kind not in words.SUFFIX and w.kind not in ("forename_m", "surname")
-    ]
-
-
-def realise(clause: Clause, register: str, rng: random.Random) -> Words:
-    """Put a sentence plan into Russian.
-
-    Parameters
-    ----------
-    clause : Clause
-        What is said.
-    register : str
-        "news" or "subtitles"; Russian says both alike.
-    rng : random.Random
-        Dice for the choice between translations.
-
-    Returns
-    -------
-    Words
-        Words with the final punctuation, and the marks to score a translation by.
-    """
-    run = _Run(rng)
-    out: list[str] = []
-    for word in run.full(clause, "main").split():
-        # a comma that closes one clause also opens the next
-        if word != "," or (out and out[-1] != ","):
-            out.append(word)
-    if out[-1] == ",":
-        out.pop()
-    out.append("?" if clause.question else ".")
-    marks = run.marks
-    for first, second in run.orders:
-        if out.count(first) == 1 and out.count(second) == 1:
-            marks.append(("verb position", first, (second,)))
-    return Words(out, marks)
+def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
+    """Put a plan into Russian, see `helpers.world.translate`. Both registers are alike."""
+    out = closed(_Run(rng).full(clause, "main").split())
+    return [*out, "?" if clause.question else "."]

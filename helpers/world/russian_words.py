@@ -7,16 +7,17 @@ masculine, feminine, neuter, plural (0 to 3). The letter "ё" is written "е" th
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
+from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.lexicon import sense
-from helpers.world.word_tables import read
+from helpers.world.word_tables import forms, grammar, grouped, read, single
 
-ADVERBS: dict[str, tuple[str, ...]] = {}
-for _row in read("russian_adverbs", "key adverb", "", lexicon.adverbs()):
-    ADVERBS[_row["key"]] = (*ADVERBS.get(_row["key"], ()), _row["adverb"])
+ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
 
+GRAMMAR = grammar("russian_grammar")
 VOWELS = frozenset("аеиоуыэюя")
 HUSH, SIBILANT = frozenset("кгхжшщч"), frozenset("жшщчц")
 NOM, GEN, DAT, ACC, INS, PRE = range(6)
@@ -143,7 +144,7 @@ def nouns() -> dict[str, Noun]:
     return table
 
 
-SUFFIX = {"forename_f": "а", "town": "бург", "ite": "ит", "ist": "ист", "logy": "ология", "ium": "иум", "tron": "отрон"}
+SUFFIX = single(GRAMMAR["ending"])
 
 
 def tail_noun(key: str) -> Noun:
@@ -170,13 +171,13 @@ def _of_tail(word: lexicon.TailWord) -> Noun:
 class Adjective:
     """An adjective: forms by column and case, short forms by gender (or none), words with certain nouns, synonyms."""
 
-    __slots__ = ("at", "forms", "lemma", "rivals", "short", "synonyms")
+    __slots__ = ("at", "forms", "short", "synonyms")
 
     def __init__(self, row: dict[str, str]):
-        self.lemma, short = row["adjective"], row["short_feminine"][:-1]
-        self.forms = adjective_forms(self.lemma)
+        short = row["short_feminine"][:-1]
+        self.forms = adjective_forms(row["adjective"])
         self.short = (row["short_masculine"], short + "а", short + "о", short + "ы") if short else None
-        self.at, self.synonyms, self.rivals = {}, (), ()
+        self.at, self.synonyms = {}, ()
 
 
 @cache
@@ -190,105 +191,43 @@ def adjectives() -> dict[str, Adjective]:
             usual.at.update(dict.fromkeys(lexicon.select(row["nouns"], row["where"]), word))
         elif usual is not word:
             usual.synonyms = (*usual.synonyms, word)
-    for key, entry in table.items():
-        rivals = [v for k, v in table.items() if sense(k) == sense(key) and k != key]
-        for word in (entry, *entry.synonyms, *entry.at.values()):
-            word.rivals = tuple(r for r in rivals if r.lemma != word.lemma)
     return table
 
 
-class Conjugation:
+class Conjugation(NamedTuple):
     """Forms of a verb: present or simple future by person (singular, then plural), past by gender, and the rest."""
 
-    __slots__ = ("imperative", "infinitive", "participle", "past", "past_others", "present", "present_others")
-
-    def __init__(self, infinitive: str, row: dict[str, str]):
-        self.infinitive, reflexive = infinitive, infinitive.endswith("ся")
-        base = infinitive[:-2] if reflexive else infinitive
-        forms = row["present"].split()
-        if len(forms) != 6:
-            if reflexive:
-                forms = [form[:-2] for form in forms]
-            forms = _persons(*(forms or _regular(base)))
-        last = forms[5][:-2]
-        order = last + ("й" if last[-1] in VOWELS else "и")
-        he = row["past"] or base[:-2] + "л"
-        she = he[:-2] + "ла" if he.endswith(("шел", "чел")) else (he if he.endswith("л") else he + "л") + "а"
-        forms = [*forms, order, he, she, she[:-1] + "о", she[:-1] + "и"]
-        if reflexive:
-            forms = [x + ("сь" if x[-1] in VOWELS else "ся") for x in forms]
-        self.present, self.past = tuple(forms[:6]), tuple(forms[7:])
-        self.imperative = row["imperative"] or forms[6]
-        part = row["participle"]
-        self.participle = (part, part + "а", part + "о", part + "ы") if part else None
-        self.past_others = tuple(tuple(y for y in self.past if y != x) for x in self.past)
-        told = (self.present[2], self.present[5], self.present[0])
-        self.present_others = tuple(tuple(y for y in told if y != x) for x in self.present)
+    infinitive: str
+    present: tuple[str, ...]
+    past: tuple[str, ...]
+    imperative: str
+    participle: tuple[str, ...] | None
 
 
-def _persons(one: str, he: str) -> list[str]:
-    """Six forms of the present, from those of I and he."""
-    stem, vowel = he[:-2], he[-2]
-    they = stem + ("ат" if stem[-1] in SIBILANT else "ят") if vowel == "и" else one + "т"
-    return [one, stem + vowel + "шь", he, stem + vowel + "м", stem + vowel + "те", they]
-
-
-MUTATION = {"д": "ж", "з": "ж", "с": "ш", "т": "ч", "б": "бл", "п": "пл", "в": "вл", "м": "мл", "ф": "фл"}
-
-
-def _regular(base: str) -> tuple[str, str]:
-    """First and third person singular of a verb that follows from its infinitive."""
-    if base.endswith("овать"):
-        return base[:-5] + "ую", base[:-5] + "ует"
-    if base.endswith("нуть"):
-        return base[:-3] + "у", base[:-3] + "ет"
-    if base.endswith("ыть"):
-        return base[:-3] + "ою", base[:-3] + "оет"
-    if base.endswith("ить"):
-        stem = base[:-3]
-        first = stem[:-1] + MUTATION.get(stem[-1], stem[-1])
-        return first + ("у" if first[-1] in SIBILANT else "ю"), stem + "ит"
-    return base[:-2] + "ю", base[:-2] + "ет"
+FORMS = {
+    infinitive: Conjugation(infinitive, row["present"], row["past"], row["imperative"][0], row["participle"] or None)
+    for infinitive, row in forms("russian_verb_forms", "present past imperative", "participle").items()
+}
 
 
 class Verb:
-    """A verb's aspect pair with its government; `rivals` are the other verbs of its English word."""
-
-    __slots__ = ("case", "extra", "fro", "i", "lemma", "p", "preposition", "rivals", "senses", "stative", "synonyms")
+    """A verb's aspect pair with its government."""
 
     def __init__(self, row: dict[str, str]):
         pair = [row[column] for column in ("imperfective", "perfective", "indeterminate")]
-        self.i, self.p, self.fro = (conjugation(infinitive) if infinitive else None for infinitive in pair)
+        self.i, self.p, self.fro = map(FORMS.get, pair)
         self.preposition, self.case = row["preposition"], CASES[row["case"]]
         self.stative, self.senses = row["imperfective_event"] == "always", row["imperfective_event"] == "past"
-        self.extra, self.lemma, self.synonyms, self.rivals = row["fixed"], row["imperfective"], (), ()
+        self.extra, self.synonyms = row["fixed"], ()
 
 
-@cache
-def _forms() -> dict[str, dict[str, str]]:
-    rows = read("russian_verb_forms", "infinitive", "present past imperative participle", once=True)
-    return {row["infinitive"]: row for row in rows}
-
-
-@cache
-def conjugation(infinitive: str) -> Conjugation:
-    """Forms of a verb, by `words/russian_verb_forms.tsv` and by rule."""
-    return Conjugation(
-        infinitive, _forms().get(infinitive) or dict.fromkeys(("present", "past", "imperative", "participle"), "")
-    )
-
-
+@dataclass(slots=True)
 class VerbEntry:
     """The verbs of a key: the usual one, and those for certain objects or subjects."""
 
-    __slots__ = ("objects", "subjects", "usual")
-
-    def __init__(self):
-        self.usual, self.objects, self.subjects = None, {}, {}
-
-    def all(self) -> list[Verb]:
-        verbs = [self.usual, *dict.fromkeys((*self.objects.values(), *self.subjects.values()))]
-        return [v for verb in verbs for v in (verb, *verb.synonyms)]
+    usual: Verb | None = None
+    objects: dict[str, Verb] = field(default_factory=dict)
+    subjects: dict[str, Verb] = field(default_factory=dict)
 
 
 @cache
@@ -309,15 +248,4 @@ def verbs() -> dict[str, VerbEntry]:
             entry.usual = verb
         else:
             entry.usual.synonyms = (*entry.usual.synonyms, verb)
-    groups: dict[str, list[str]] = {}
-    for key in lexicon.verbs():
-        groups.setdefault(sense(key), []).append(key)
-    for keys in groups.values():
-        kin = [(key, verb) for key in keys if key in table and key != "know.person" for verb in table[key].all()]
-        for key, verb in kin:
-            same = {verb.lemma} | {v.lemma for k, v in kin if k == key and v in (table[key].usual, *table[key].usual.synonyms)}
-            if verb not in (table[key].usual, *table[key].usual.synonyms):
-                same = {verb.lemma}
-            found = {v.lemma: v for _, v in reversed(kin) if v.lemma not in same}
-            verb.rivals = tuple(reversed(found.values()))
     return table

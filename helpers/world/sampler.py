@@ -2,275 +2,25 @@
 
 A budget of words, drawn first, decides how much is said; words within a class follow Zipf's law; the rare words of the
 tail take a fixed share of each class. What decides the sense of an ambiguous word or the gender of "it" is always said.
+Weights and chances stand in `words/weights.tsv`, `words/determiners.tsv` and `words/registers.tsv`.
 """
 
 from __future__ import annotations
 
 import random
 from bisect import bisect
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import accumulate
+from types import SimpleNamespace
 
-from helpers.world.lexicon import (
-    PREPOSITIONS,
-    Noun,
-    adjectives,
-    adverbs,
-    female,
-    further_surnames,
-    names,
-    nouns,
-    select,
-    sense,
-    verbs,
-)
+from helpers.world import lexicon
 from helpers.world.meanings import NP, PP, Adverb, Clause
+from helpers.world.word_tables import read
 
 Table = tuple[tuple, list[float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
-    """What tells one register from another: chances (0 to 1) and weights (any scale).
-
-    Attributes
-    ----------
-    length, spread, shortest, longest : float
-        Of the roughly normal distribution of the word budget, and its bounds.
-    clauses : int
-        Clauses beyond the main one, at most.
-    kinds : dict
-        Weights of statement, question, imperative.
-    joins : dict
-        Weights of a second clause: none, subordinate, coordinate.
-    speaker, hearer, pronoun : float
-        Chance of "I"/"we" and of "you" where a person is the subject; of he/she/they where it is neither.
-    object_pronoun : float
-        Chance of a pronoun where a person is not the subject.
-    name, surname, town : float
-        Chance of a name for a person, of a surname after it, and of a town's name for a place.
-    tail : float
-        Share of learned nouns in the classes that have them.
-    negated, modal, passive, agent : float
-        Chances where they are possible.
-    that : float
-        Factor on the weight of verbs with a "that" clause.
-    tenses, progressive : dict
-        Weights of tenses; chance of the progressive by tense.
-    spend : dict
-        Weights of the ways to spend what is left of the budget.
-    possessors : dict
-        Weights of a possessive whose owner is not the subject.
-    """
-
-    length: float
-    spread: float
-    shortest: float
-    longest: float
-    clauses: int
-    kinds: dict
-    joins: dict
-    speaker: float
-    hearer: float
-    pronoun: float
-    object_pronoun: float
-    name: float
-    surname: float
-    town: float
-    tail: float
-    negated: float
-    modal: float
-    passive: float
-    agent: float
-    that: float
-    tenses: dict
-    progressive: dict
-    spend: dict
-    possessors: dict
-
-
-REGISTERS = {
-    "news": Register(
-        length=19, spread=6.3, shortest=6, longest=29, clauses=2,
-        kinds={"statement": 97, "question": 3, "imperative": 0},
-        joins={"none": 58, "subordinate": 28, "coordinate": 14},
-        speaker=0.08, hearer=0.04, pronoun=0.08, object_pronoun=0.06,
-        name=0.36, surname=0.5, town=0.4, tail=0.12,
-        negated=0.2, modal=0.22, passive=0.2, agent=0.5, that=1.3,
-        tenses={"past": 46, "present": 19, "perfect": 21, "future": 14}, progressive={"past": 0.12, "present": 0.3},
-        spend={"adjective": 30, "degree": 4, "adverb": 24, "place": 24, "genitive": 20, "modifier": 20, "relative": 40,
-               "pair": 8},
-        possessors={"his": 30, "her": 25, "their": 20, "my": 8, "our": 10, "your": 3},
-    ),
-    "subtitles": Register(
-        length=7.9, spread=2.4, shortest=4, longest=15, clauses=1,
-        kinds={"statement": 62, "question": 28, "imperative": 10},
-        joins={"none": 84, "subordinate": 10, "coordinate": 6},
-        speaker=0.48, hearer=0.18, pronoun=0.5, object_pronoun=0.5,
-        name=0.5, surname=0.25, town=0.45, tail=0.1,
-        negated=0.2, modal=0.26, passive=0.03, agent=0.3, that=1.0,
-        tenses={"present": 50, "past": 24, "perfect": 14, "future": 12}, progressive={"past": 0.12, "present": 0.8},
-        spend={"adjective": 22, "degree": 6, "adverb": 34, "place": 22, "genitive": 6, "modifier": 3, "relative": 5,
-               "pair": 3},
-        possessors={"my": 45, "your": 30, "his": 10, "her": 10, "our": 6, "their": 3},
-    ),
-}  # fmt: skip
-
-
-# -------------------------------------------------------------------------------------------------- what goes together
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-KIN = _set("mother father brother sister daughter son wife husband friend neighbour")
-SINGLE = _set("mother father wife husband")  # one has one
-UNIQUE = _set("king queen president government truth army")
-ROLE = _set("man boy child woman girl king queen president")  # not said of somebody: "he is a boy"
-MENTAL = _set(
-    "be know.fact know.person think believe hope hear love need fear trust belong understand surprise see miss.person"
-)
-STATIVE = MENTAL | _set(  # no progressive
-    "say find remember forget miss.vehicle catch.thief accept break.rule break.thing raise.question leave.thing thank "
-    "draw.attract die"
-)
-LASTING = _set("know.fact know.person think believe hope love belong trust live dream")  # not "often"
-DURING = _set(  # fit for "while": what takes time and has an agent
-    "work.person wait sleep read write play.game play.music sing eat.person eat.animal drink.person drink.animal build "
-    "paint repair wash carry watch laugh cry.weep discuss draw.picture look run.go visit order.food"
-)
-NO_MODAL = _set(
-    "be say know.fact know.person think believe hope hear love need fear belong surprise miss.person lose die begin "
-    "end.finish break.thing grow.animal work.machine draw.attract fly.bird eat.animal drink.animal"
-)
-NO_WANT = NO_MODAL | _set("miss.vehicle forget break.rule trust follow attack raise.price")
-ONCE = _set("die begin end.finish grow.animal build save.person fire.dismiss raise.child")
-MANNER = {
-    "quickly": "read write run.go go fly.bird fly.person eat.person eat.animal drink.person drink.animal open.thing close "
-    "build paint repair wash carry sell change answer leave.place draw.picture grow.animal understand forget raise.price "
-    "catch.thief catch.animal work.person",
-    "slowly": "read write run.go go come fly.bird eat.person eat.animal drink.person drink.animal open.thing close build "
-    "paint repair wash carry change grow.animal work.person work.machine draw.picture",
-    "carefully": "read write open.thing close carry hold.thing paint repair wash build draw.picture look watch follow use "
-    "change raise.child",
-    "quietly": "open.thing close work.person sleep wait play.music read sing cry.weep laugh live leave.place go come",
-    "well": "play.game play.music sing write paint work.person work.machine sleep know.person understand remember see "
-    "draw.picture run.manage",
-    "badly.skill": "play.game play.music sing write paint draw.picture run.manage sleep work.machine",
-    "badly.much": "need miss.person",
-    "secretly": "meet write read buy sell follow love visit watch discuss take drink.person leave.place open.thing send "
-    "fear",
-    "happily": "sing smile live play.game play.music work.person eat.person laugh dream",
-    "angrily": "leave.place close answer look write break.thing attack",
-    "immediately": "answer come leave.place accept help understand send fire.dismiss sell buy attack open.place "
-    "save.person close change repair forget order.food order.thing",
-    "gladly": "accept help answer come buy sell give show play.game meet visit read",
-    "patiently": "wait watch answer repair read follow help look paint",
-}  # fmt: skip
-PASSIVE_MANNER = _set("quickly slowly carefully secretly immediately")
-ADVERB_WEIGHT = {
-    "quickly": 10, "slowly": 8, "carefully": 8, "quietly": 6, "well": 8, "badly.skill": 8, "badly.much": 50, "secretly": 4,
-    "happily": 4, "angrily": 4, "immediately": 6, "gladly": 3, "patiently": 4,
-    "often": 7, "always": 5, "sometimes": 4, "usually": 3, "rarely": 2,
-    "yesterday": 7, "recently": 3, "suddenly": 3, "finally": 3, "today": 4, "now": 6, "tomorrow": 12, "soon": 7,
-    "already": 14, "perhaps": 1.5, "probably": 3, "fortunately": 1, "really": 5, "here": 4, "there": 2.5,
-}  # fmt: skip
-ACTING = _set(  # happens somewhere
-    "see find buy sell read write eat.person eat.animal drink.person drink.animal play.game play.music run.go sleep "
-    "work.person work.machine wait meet watch draw.picture hold.event order.food order.thing build paint repair wash "
-    "discuss sing laugh cry.weep smile catch.animal catch.thief die attack fly.bird grow.plant open.place "
-    "hold.thing save.person leave.thing lose break.thing"
-)
-TIMELESS = MENTAL - {"see", "hear"} | _set("grow.animal begin end.finish draw.attract work.machine fly.bird live")
-BENEFIT = _set(
-    "buy open.place draw.picture build repair order.food order.thing sing work.person play.music paint carry wash write"
-)
-COMPANION = _set(
-    "go come live work.person play.game play.music sing eat.person drink.person laugh fly.person arrive leave.place wait "
-    "discuss visit run.go watch"
-)
-GOALS = {
-    "go": "to", "run.go": "to", "fly.person": "to", "come": "from to", "arrive": "in at", "live": "in near",
-    "work.person": "in at", "fly.bird": "to",
-}  # fmt: skip
-HANDED = _set("give send show")  # mostly to somebody
-STAGE = {"on": "island mountain ship bridge bank.river", "under": "bridge"}
-BOUND = _set("go live come")  # hardly said without a place
-TEMPORARY = _set("cold.thing warm clean dirty happy sad tired sick empty full dangerous dark slow cold.heart")
-UNGRADED = _set("red blue green white black right.correct wrong secret empty full sick modern")
-ORDERED = _set(  # what one tells people to do
-    "open.thing close take give send show write read eat.person drink.person play.game play.music go come wait look help "
-    "follow meet visit hold.thing order.food order.thing paint repair wash carry forget remember answer watch buy sell "
-    "change sing run.go trust accept use save.computer save.person leave.thing leave.place draw.picture break.thing "
-    "break.rule raise.question open.place sleep catch.animal catch.thief fly.person"
-)
-FORBIDDEN = _set("forget break.thing break.rule sleep lose fear cry.weep")  # what one tells them not to do
-GROUPS = {  # adjectives of a group do not stand together; the order of the groups is their order in English
-    0: "good bad beautiful ugly famous important dangerous right.correct wrong clever stupid honest brave easy "
-    "hard.difficult expensive cheap rich poor.money poor.quality secret",
-    1: "big small tall short.body short.time short.text long heavy light.weight",
-    2: "strong.body strong.taste weak.body weak.taste hard.firm sharp.blade sharp.mind cold.thing cold.heart warm clean "
-    "dirty happy sad tired sick empty full slow fast",
-    3: "old.person old.thing young new modern",
-    4: "red blue green white black light.colour dark",
-}
-GROUP = {key: rank for rank, keys in GROUPS.items() for key in keys.split()}
-GENITIVES = {  # of whom or what: "the mast of the ship"
-    "mother father brother sister daughter son wife husband friend neighbour": "person",
-    "manager": "factory hotel company bank.money museum", "president": "company club university",
-    "driver": "bus train truck", "owner": "house hotel car boat company factory dog horse", "servant": "king queen",
-    "student": "university", "king queen": "island", "door": "house church room kitchen", "window": "house room kitchen",
-    "key": "house car box room", "wheel": "car bicycle truck", "mast": "ship boat",
-    "house garden office room kitchen": "person", "car boat bicycle dog horse coat hat": "person",
-    "letter.mail report book poem song story picture contract article": "person",
-    "plan decision answer mistake idea promise secret problem": "person organisation",
-    "price": "bread cheese coffee house car milk", "wedding": "person", "trial": "thief prisoner", "strike": "worker driver",
-    "army": "king", "bridge church hospital market museum harbour tower university library": "town", "map": "city island",
-}  # fmt: skip
-GENITIVE = {key: of for heads, of in GENITIVES.items() for key in heads.split()}
-
-DETERMINERS = {  # determiner and number, by kind of noun; "poss" is filled in by who owns it
-    "person": {"the sg": 42, "a sg": 15, "the pl": 12, " pl": 3, "many pl": 2, "two pl": 3, "three pl": 2, "every sg": 2,
-               "this sg": 4, "poss sg": 4},
-    "kin": {"poss sg": 66, "the sg": 14, "poss pl": 8, "a sg": 5, "the pl": 4},
-    "single": {"poss sg": 75, "the sg": 20, "a sg": 4},
-    "unique": {"the sg": 100},
-    "animal": {"the sg": 44, "a sg": 16, "the pl": 14, " pl": 5, "many pl": 3, "two pl": 4, "this sg": 4, "poss sg": 9},
-    "thing": {"the sg": 40, "a sg": 22, "the pl": 9, " pl": 4, "many pl": 2, "two pl": 3, "three pl": 2, "this sg": 6,
-              "poss sg": 12, "poss pl": 2},
-    "mass": {"the sg": 42, " sg": 40, "this sg": 6, "poss sg": 9},
-    "place": {"the sg": 66, "a sg": 13, "this sg": 7, "the pl": 3, "two pl": 2, "every sg": 2},
-    "organisation": {"the sg": 70, "a sg": 13, "this sg": 6, "the pl": 5, "two pl": 2, "every sg": 2},
-    "event": {"the sg": 66, "a sg": 14, "this sg": 10, "the pl": 3, "every sg": 2},
-    "idea": {"the sg": 46, "a sg": 18, "this sg": 11, "the pl": 5, "poss sg": 12, "many pl": 2, "two pl": 2},
-    "field": {"the sg": 60, "this sg": 40},
-    "game": {" sg": 1},
-    "instrument": {"the sg": 70, "a sg": 8, "poss sg": 20},
-    "time": {"the sg": 1},
-}  # fmt: skip
-CLASS_WEIGHT = {
-    "person": 6.0, "animal": 1.3, "thing": 1.6, "text": 1.8, "food": 1.0, "drink": 0.8, "vehicle": 1.2, "place": 1.6,
-    "organisation": 2.2, "event": 1.4, "idea": 1.7, "garment": 0.8,
-}  # fmt: skip
-# corrections of frequency: the senses of a word should come up about equally often
-BALANCE: dict[str, float] = {
-    "be": 2.2, "know.fact": 0.8, "know.person": 0.4, "old.person": 0.5, "old.thing": 0.5, "bat.animal": 1.5,
-    "bat.club": 10.0, "bank.money": 1.0, "bank.river": 14.0, "letter.mail": 1.5, "game.match": 2.0, "hard.difficult": 4.0,
-    "poor.quality": 2.5, "poor.money": 0.6, "sharp.blade": 45.0, "sharp.mind": 0.6, "knife": 2.5, "cold.heart": 0.7,
-    "strong.taste": 6.0, "strong.body": 0.35, "weak.taste": 8.0, "weak.body": 0.16, "light.colour": 0.6,
-}  # fmt: skip
-AMBIGUOUS_BOOST = 2.0
-QUESTIONS = {"polar": 45, "what": 14, "who": 11, "where": 12, "when": 8, "why": 10}
-# verbs that can be asked "what", as neither sense nor kind of verb is left open by it
-WHAT = _set("see find buy sell give send show take eat.person eat.animal drink.person drink.animal read write need use "
-            "change wash carry forget remember understand discuss accept build paint repair")  # fmt: skip
-AGENT_DECIDES = _set("eat.person eat.animal drink.person drink.animal draw.attract")  # no passive without "by"
-TIMES = _set("during after before in_time")
-DOUBTED = _set("know.person believe love need understand trust be think fear")  # with "really": "does n't really know"
-
-
-# ---------------------------------------------------------------------------------------------------- tables of chances
 def _table(weights: dict) -> Table:
     """Items and cumulative chances; the last is left out, so that `bisect` never runs over the end."""
     keys = tuple(key for key, weight in weights.items() if weight > 0)
@@ -278,19 +28,46 @@ def _table(weights: dict) -> Table:
     return keys, list(accumulate(weights[key] / total for key in keys[:-1]))
 
 
-WHERE = _table({"in": 50, "at": 14, "near": 14, "behind": 7, "in_front_of": 8, "on": 7, "under": 2})
-WHEN = _table({"in_time": 35, "during": 25, "after": 22, "before": 18})
-BESIDE = _table({"in": 40, "near": 20, "behind": 12, "in_front_of": 14, "on": 12, "under": 4})
-JOINS = _table({"because": 30, "when": 22, "although": 14, "if": 10, "while": 8, "before": 8, "after": 8})
+def _weights(rows: Iterable[dict[str, str]], name: str, *item: str) -> dict[str, dict]:
+    """Weights by name of a table, and item."""
+    tables: dict[str, dict] = {}
+    for row in rows:
+        key = tuple(row[column] for column in item)
+        tables.setdefault(row[name], {})[key if len(item) > 1 else key[0]] = float(row["weight"])
+    return tables
+
+
+REGISTERS: dict[str, SimpleNamespace] = {}  # what tells one from another, see `words/registers.tsv`
+for _row in read("registers", "register name weight", "item meaning"):
+    _register, _weight = REGISTERS.setdefault(_row["register"], SimpleNamespace()), float(_row["weight"])
+    if _row["item"]:
+        vars(_register).setdefault(_row["name"], {})[_row["item"]] = _weight
+    else:
+        setattr(_register, _row["name"], _weight)
+GROUPS = {row["group"]: frozenset(row["keys"].split()) for row in read("groups", "group keys", "meaning", unique=True)}
+GROUPS["stative"] |= GROUPS["mental"]
+GROUPS["no want"] |= GROUPS["no modal"]
+GROUPS["timeless"] |= GROUPS["mental"] - {"see", "hear"}
+UNREPEATED = GROUPS["once"] | GROUPS["lasting"]
+OF_ONE = GROUPS["unique"] | GROUPS["kin"]
+COPULAR = frozenset(("be",))
+EVENTS = frozenset(lexicon.verbs()) - GROUPS["mental"] - GROUPS["not events"]
+RELATIVE = frozenset(lexicon.verbs()) - GROUPS["not relative"]
+CAPABLE = frozenset(lexicon.verbs()) - GROUPS["no modal"]
+DETERMINERS = _weights(read("determiners", "kind number weight", "determiner"), "kind", "determiner", "number")
+WEIGHTS = _weights(read("weights", "table item weight"), "table", "item")
+WHERE, WHEN, MODIFIER, JOINS = (_table(WEIGHTS[name]) for name in ("where", "when", "modifier", "join"))
+STAGE = {"on": "island mountain ship bridge bank.river", "under": "bridge"}  # where people act
+AMBIGUOUS_BOOST = 2.0
 
 
 @cache
 def senses(part: str) -> dict[str, tuple[str, ...]]:
     """Words of a part of speech ("noun", "verb", "adjective", "adverb") with two senses or more, and their keys."""
-    keys = {"noun": nouns, "verb": verbs, "adjective": adjectives, "adverb": adverbs}[part]()
+    keys = {"noun": lexicon.nouns, "verb": lexicon.verbs, "adjective": lexicon.adjectives, "adverb": lexicon.adverbs}[part]()
     groups: dict[str, list[str]] = {}
     for key in keys:
-        groups.setdefault(sense(key), []).append(key)
+        groups.setdefault(lexicon.sense(key), []).append(key)
     return {word: tuple(group) for word, group in groups.items() if len(group) > 1}
 
 
@@ -304,27 +81,25 @@ def _sensed(keys: Iterable[str], part: str) -> dict[str, float]:
     weights = _ranked(keys, 4)
     for group in senses(part).values():
         weights.update(dict.fromkeys(group, AMBIGUOUS_BOOST * sum(map(weights.get, group)) / len(group)))
-    return {key: weight * BALANCE.get(key, 1) for key, weight in weights.items()}
+    return {key: weight * WEIGHTS["balance"].get(key, 1) for key, weight in weights.items()}
 
 
-def _kind(noun: Noun) -> str:
-    """The row of `DETERMINERS` for a noun."""
+def _kind(noun: lexicon.Noun) -> str:
+    """The kind of a noun in `DETERMINERS`."""
     if noun.mass:
         return "game" if noun.cls == "game" else "mass"
     if noun.tail and noun.tail.kind == "logy":
         return "field"
-    for kind, members in (("single", SINGLE), ("kin", KIN), ("unique", UNIQUE)):
-        if noun.key in members:
+    for kind in ("single", "kin", "unique"):
+        if noun.key in GROUPS[kind]:
             return kind
     return "thing" if noun.cls in ("text", "food", "vehicle", "garment") else noun.cls
 
 
 def _heavy(clause: Clause) -> bool:
     """Whether something after the verb ends in a relative clause, so that nothing more can follow it."""
-    for np in (clause.recipient, clause.subject if clause.passive else clause.object, clause.attribute):
-        if np.__class__ is NP and np.relative is not None:
-            return True
-    return any(pp.np.relative is not None for pp in clause.places)
+    phrases = (clause.recipient, clause.subject if clause.passive else clause.object, clause.attribute)
+    return any(np.__class__ is NP and np.relative is not None for np in (*phrases, *(pp.np for pp in clause.places)))
 
 
 class World:
@@ -342,32 +117,31 @@ class World:
         self.reg = reg = REGISTERS[register]
         self.random = random.random
         self.clauses = 0  # beyond the main one, in the sentence being drawn
-        self.nouns, self.verbs, self.adverbs = nouns(), verbs(), adverbs()
-        self.people = frozenset(select("person"))
-        self.cache: dict = {}  # tables made when first needed
+        self.nouns, self.verbs, self.adverbs = lexicon.nouns(), lexicon.verbs(), lexicon.adverbs()
+        self.people = frozenset(lexicon.select("person"))
+        self.tables: dict = {}  # made when first needed
         self.noun_weights = self._noun_weights()
         self.rank = {key: rank for rank, key in enumerate(self.noun_weights)}
         self.subjects = {verb: frozenset(entry.subjects) for verb, entry in self.verbs.items()}
         self.verb_weights = _sensed(self.verbs, "verb")
-        weights = _sensed(adjectives(), "adjective")
+        weights = _sensed(lexicon.adjectives(), "adjective")
         self.adjective_weights: dict[str, dict[str, float]] = {key: {} for key in self.nouns}
-        for key, takes in adjectives().items():
+        for key, takes in lexicon.adjectives().items():
             for noun in takes:
                 self.adjective_weights[noun][key] = weights[key]
-        rows = {kind: _table({tuple(k.split(" ")): w for k, w in row.items()}) for kind, row in DETERMINERS.items()}
+        rows = {kind: _table(row) for kind, row in DETERMINERS.items()}
         self.determiners = {key: rows[_kind(noun)] for key, noun in self.nouns.items()}
         listed: dict[str, list[str]] = {}
-        for key, word in names().items():
+        for key, word in lexicon.names().items():
             listed.setdefault(word.kind, []).append(key)
         turns = zip(listed["forename_m"], listed["forename_f"], strict=True)
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
-        self.surnames = _table(_ranked((*listed["surname"], *further_surnames(surnames)), 2))
+        self.surnames = _table(_ranked((*listed["surname"], *lexicon.further_surnames(surnames)), 2))
         self.towns = _table(_ranked(listed["town"], 2))
-        self.female = female()
-        self.manner = {verb: [a for a, keys in MANNER.items() if verb in keys.split()] for verb in self.verbs}
+        self.female = lexicon.female()
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)
         self.lasting = _table({t: w for t, w in reg.tenses.items() if t in ("past", "present")})
-        self.questions, self.possessors = _table(QUESTIONS), _table(reg.possessors)
+        self.questions, self.possessors = _table(WEIGHTS["question"]), _table(reg.possessors)
         self.spends = _table({getattr(self, "add_" + way): weight for way, weight in reg.spend.items()})
         self.anybody = self.noun_table("help", "object")
 
@@ -375,6 +149,13 @@ class World:
     def pick(self, table: Table):
         keys, chances = table
         return keys[bisect(chances, self.random())]
+
+    def table(self, key, weights: Callable[[], dict]) -> Table:
+        """A table that is made when it is first needed."""
+        made = self.tables.get(key)
+        if made is None:
+            made = self.tables[key] = _table(weights())
+        return made
 
     def _noun_weights(self) -> dict[str, float]:
         weights: dict[str, float] = {}
@@ -384,51 +165,41 @@ class World:
             share = self.reg.tail if rare else 0.0
             for keys, part, shift in ((core, 1 - share, 2), (rare, share, 4)):
                 chances = _ranked(keys, shift)
-                scale = CLASS_WEIGHT.get(cls, 1.0) * part / (sum(chances.values()) or 1)
-                weights.update((key, scale * chance * BALANCE.get(key, 1)) for key, chance in chances.items())
+                scale = WEIGHTS["class"].get(cls, 1.0) * part / (sum(chances.values()) or 1)
+                weights.update((key, scale * chance * WEIGHTS["balance"].get(key, 1)) for key, chance in chances.items())
         return weights
 
     def noun_table(self, verb: str, role: str) -> Table:
         """Nouns as subject or object of a verb, without those whose sense the verb would leave open."""
-        found = self.cache.get((verb, role))
-        if found is None:
-            entry = self.verbs[verb]
+
+        def weights() -> dict[str, float]:
+            entry, bats = self.verbs[verb], {"bat.animal", "bat.club"}
             keys = set(entry.subjects if role == "subject" else entry.objects)
-            if {"bat.animal", "bat.club"} <= keys:
-                keys -= {"bat.animal", "bat.club"}
-            found = self.cache[verb, role] = _table({k: self.noun_weights[k] for k in sorted(keys, key=self.rank.get)})
-        return found
+            keys -= bats if bats <= keys else set()
+            return {key: self.noun_weights[key] for key in sorted(keys, key=self.rank.get)}
+
+        return self.table((verb, role), weights)
 
     def nouns_of(self, classes: str) -> Table:
         """Nouns of a list of classes and nouns; not the bats, which it would leave open."""
-        found = self.cache.get(classes)
-        if found is None:
-            keys = [k for k in select(classes) if not k.startswith("bat.")]
-            found = self.cache[classes] = _table({k: self.noun_weights[k] for k in keys})
-        return found
+        keys = lexicon.select(classes)
+        return self.table(classes, lambda: {k: self.noun_weights[k] for k in keys if not k.startswith("bat.")})
 
     def verb_table(self, subject: str, that: bool, among: frozenset | None = None) -> Table:
         """Verbs that a subject ("" for any) can have."""
-        key = (subject, that, among)
-        found = self.cache.get(key)
-        if found is None:
-            found = self.cache[key] = _table({
-                verb: self.verb_weights[verb] * (self.reg.that if entry.that else 1)
-                for verb, entry in self.verbs.items()
-                if (not subject or subject in self.subjects[verb]) and (that or not entry.that)
-                and (among is None or verb in among)
-            })  # fmt: skip
-        return found
+        return self.table((subject, that, among), lambda: {
+            verb: self.verb_weights[verb] * (self.reg.that if entry.that else 1)
+            for verb, entry in self.verbs.items()
+            if (not subject or subject in self.subjects[verb]) and (that or not entry.that)
+            and (among is None or verb in among)
+        })  # fmt: skip
 
     def verbs_taking(self, noun: str) -> Table:
         """Verbs of which a person is the subject and this noun can be the object, in a relative clause."""
-        found = self.cache.get(("taking", noun))
-        if found is None:
-            found = self.cache["taking", noun] = _table({
-                verb: self.verb_weights[verb] for verb, entry in self.verbs.items()
-                if noun in self.noun_table(verb, "object")[0] and not entry.at and "teacher" in entry.subjects
-            })  # fmt: skip
-        return found
+        return self.table(("taking", noun), lambda: {
+            verb: self.verb_weights[verb] for verb, entry in self.verbs.items()
+            if noun in self.noun_table(verb, "object")[0] and not entry.at and "teacher" in entry.subjects
+        })  # fmt: skip
 
     def of_class(self, np: NP) -> str:
         noun = self.nouns.get(np.noun)
@@ -503,11 +274,11 @@ class World:
     def object_for(self, verb: str, subject: NP | None) -> NP:
         table = self.noun_table(verb, "object")
         if "woman" in table[0] and "teacher" in table[0]:
-            human = self.cache.get((verb, "human"))
+            human = self.tables.get((verb, "human"))
             if human is None:
                 weights = {k: self.noun_weights[k] for k in table[0]}
                 human = sum(w for k, w in weights.items() if k in self.people) / sum(weights.values())
-                self.cache[verb, "human"] = human
+                self.tables[verb, "human"] = human
             if self.random() < self.reg.object_pronoun * human:
                 return self.addressee(subject)
         np = self.choose(table, subject)
@@ -535,21 +306,16 @@ class World:
         if preposition in ("in", "to", "from", "near") and self.random() < self.reg.town:
             return NP(self.pick(self.towns))
         classes = STAGE.get(preposition) if acting else None
-        key = self.pick(self.nouns_of(classes or PREPOSITIONS[preposition][2]))
+        key = self.pick(self.nouns_of(classes or lexicon.PREPOSITIONS[preposition][2]))
         if key == "bank.river" or self.random() < 0.3:
             return self.noun_phrase(key)
         return NP(key, determiner="the")
 
     # -- clauses
     def clause(
-        self,
-        left: float,
-        tense: str = "",
-        subject: NP | None = None,
-        role: str = "main",
-        among: frozenset | None = None,
+        self, left: float, tense: str = "", subject: NP | None = None, role: str = "main", among: frozenset | None = None,
         kind: str = "statement",
-    ) -> Clause:
+    ) -> Clause:  # fmt: skip
         """A clause of about `left` words.
 
         Parameters
@@ -582,7 +348,7 @@ class World:
         elif entry.passive and statement and role != "relative" and random() < reg.passive:
             clause.passive = True
             clause.object = self.choose(self.noun_table(verb, "object"))
-            if random() < reg.agent or verb in AGENT_DECIDES:
+            if random() < reg.agent or verb in GROUPS["agent decides"]:
                 clause.subject = self.choose(self.noun_table(verb, "subject"), clause.object)
         else:
             clause.subject = self.subject_for(verb, kind)
@@ -590,11 +356,11 @@ class World:
         actor = NP("", True, 2) if clause.imperative else clause.subject
         if entry.objects and clause.object is None:
             clause.object = self.object_for(verb, actor)
-        if entry.to and random() < (0.9 if verb in HANDED else 0.25):
+        if entry.to and random() < (0.9 if verb in GROUPS["handed"] else 0.25):
             if not clause.passive or random() < 0.5:
                 clause.recipient = self.person(actor)
-        elif verb in GOALS and (verb in BOUND or random() < 0.55):
-            options = GOALS[verb].split()
+        elif entry.goals and (verb in GROUPS["bound"] or random() < 0.55):
+            options = entry.goals
             preposition = options[len(options) > 1 and random() < 0.4]
             clause.places = (PP(preposition, self.place(preposition)),)
         if kind == "question":
@@ -629,41 +395,39 @@ class World:
             else:
                 clause.attribute = NP(key, determiner="the", genitive=self.choose(self.anybody))
             return
-        table = self.cache.get(("predicate", noun))
-        if table is None:
-            weights = dict(self.adjective_weights[noun])
-            if noun.startswith("bat."):  # what both bats can be does not tell them apart
-                other = self.adjective_weights["bat.club" if noun == "bat.animal" else "bat.animal"]
-                weights = {k: w for k, w in weights.items() if k not in other}
-            table = self.cache["predicate", noun] = _table(weights)
-        clause.attribute = self.pick(table)
-        if random() < 0.2 and clause.attribute not in UNGRADED:
+        # what both bats can be does not tell them apart
+        other = {"bat.animal": "bat.club", "bat.club": "bat.animal"}.get(noun, "")
+        shared = self.adjective_weights.get(other, ())
+        weights = self.adjective_weights[noun].items()
+        clause.attribute = self.pick(self.table(("predicate", noun), lambda: {k: w for k, w in weights if k not in shared}))
+        if random() < 0.2 and clause.attribute not in GROUPS["ungraded"]:
             clause.degree = ("very", "too", "quite", "extremely")[int(random() ** 2 * 4)]
 
     def attributes(self, kind: str, gender: str) -> Table:
         """Nouns for "is ...": kin or trades, of men or women."""
-        found = self.cache.get((kind, gender))
-        if found is None:
-            found = self.cache[kind, gender] = _table({
-                k: w for k, w in self.noun_weights.items()
-                if k in self.people and (k in self.female) == (gender == "f") and k not in ROLE
-                and (k in KIN) == (kind == "kin")
-            })  # fmt: skip
-        return found
+        return self.table((kind, gender), lambda: {
+            k: w for k, w in self.noun_weights.items()
+            if k in self.people and (k in self.female) == (gender == "f") and k not in GROUPS["role"]
+            and (k in GROUPS["kin"]) == (kind == "kin")
+        })  # fmt: skip
 
     def time(self, clause: Clause, tense: str, kind: str, role: str) -> None:
         """Choose tense, modal, negation and progressive."""
         random, reg, verb = self.random, self.reg, clause.verb
         if kind == "imperative":
-            clause.tense, clause.negated = "present", random() < 0.15 or verb in FORBIDDEN
+            clause.tense, clause.negated = "present", random() < 0.15 or verb in GROUPS["forbidden"]
             return
-        lasting = verb in MENTAL and verb != "see" and not (clause.attribute.__class__ is str and clause.attribute in TEMPORARY)
+        lasting = (
+            verb in GROUPS["mental"]
+            and verb != "see"
+            and not (clause.attribute.__class__ is str and clause.attribute in GROUPS["temporary"])
+        )
         clause.tense = tense or self.pick(self.lasting if lasting else self.tenses)
         clause.negated = role != "time" and random() < (reg.negated if role != "relative" else reg.negated / 3)
         tensed = clause.tense in ("present", "past")
-        if tensed and verb not in NO_MODAL and role != "time" and random() < reg.modal:
+        if tensed and verb not in GROUPS["no modal"] and role != "time" and random() < reg.modal:
             r = random()
-            if r < 0.3 and verb not in NO_WANT and not clause.passive and (
+            if r < 0.3 and verb not in GROUPS["no want"] and not clause.passive and (
                 clause.subject is None or self.of_class(clause.subject) in ("person", "animal")
             ):  # fmt: skip
                 clause.modal = "want"
@@ -671,7 +435,7 @@ class World:
                 clause.modal = "can"
             elif not tense or clause.tense == "present":
                 clause.modal, clause.tense = ("must" if r < 0.85 else "should"), "present"
-        elif tensed and verb not in STATIVE and not clause.passive:
+        elif tensed and verb not in GROUPS["stative"] and not clause.passive:
             clause.progressive = random() < reg.progressive[clause.tense]
 
     def complement(self, clause: Clause, left: float) -> Clause:
@@ -695,10 +459,10 @@ class World:
         """Turn the clause into a question."""
         question, verb = self.pick(self.questions), clause.verb
         if (
-            (question == "what" and verb not in WHAT)
+            (question == "what" and verb not in GROUPS["what"])
             or (question == "who" and ("teacher" not in self.verbs[verb].subjects or clause.attribute.__class__ is NP))
-            or (question == "where" and (verb == "come" or (verb not in ACTING and verb not in GOALS)))
-            or (question == "when" and (verb in TIMELESS or clause.tense == "perfect"))
+            or (question == "where" and (verb == "come" or (verb not in GROUPS["acting"] and not self.verbs[verb].goals)))
+            or (question == "when" and (verb in GROUPS["timeless"] or clause.tense == "perfect"))
         ):
             question = "why" if self.random() < 0.2 else "polar"
         if question in ("what", "where", "when"):
@@ -754,17 +518,14 @@ class World:
             return 0
         if np.determiner == "" and self.nouns[np.noun].cls == "game":
             return 0
-        said = np.adjectives
-        if np is clause.subject and clause.attribute.__class__ is str:
-            said = (*said, clause.attribute)
-        key = (np.noun, *[GROUP[k] for k in said])
-        table = self.cache.get(key)
-        if table is None:
-            weights = {k: w for k, w in self.adjective_weights[np.noun].items() if GROUP[k] not in key}
-            table = self.cache[key] = _table(weights)
+        predicate = (clause.attribute,) if np is clause.subject and clause.attribute.__class__ is str else ()
+        rank = lexicon.order()
+        key = (np.noun, *[rank[k] for k in (*np.adjectives, *predicate)])
+        weights = self.adjective_weights[np.noun]
+        table = self.table(key, lambda: {k: w for k, w in weights.items() if rank[k] not in key})
         if not table[0]:
             return 0
-        np.adjectives = tuple(sorted((*np.adjectives, self.pick(table)), key=GROUP.__getitem__))
+        np.adjectives = tuple(sorted((*np.adjectives, self.pick(table)), key=rank.__getitem__))
         return 1
 
     def add_degree(self, clause: Clause, spots: list[NP], left: float, role: str) -> int:
@@ -773,7 +534,7 @@ class World:
             return 0
         if not np.adjectives:
             spent = self.add_adjective(clause, [np], left, role)
-        if not np.adjectives or np.adjectives[0] in UNGRADED or np.determiner not in ("a", "the", "this", ""):
+        if not np.adjectives or np.adjectives[0] in GROUPS["ungraded"] or np.determiner not in ("a", "the", "this", ""):
             return spent
         np.degree = "very" if self.random() < 0.6 else "extremely"
         return spent + 1
@@ -783,12 +544,9 @@ class World:
             return 0
         key = (
             clause.verb, clause.tense, clause.progressive, clause.modal, clause.negated, clause.passive, clause.question,
-            clause.imperative, role, clause.attribute.__class__ is str and clause.attribute in TEMPORARY,
+            clause.imperative, role, clause.attribute.__class__ is str and clause.attribute in GROUPS["temporary"],
         )  # fmt: skip
-        table = self.cache.get(key)
-        if table is None:
-            table = self.cache[key] = self.adverb_table(*key)
-        adverb, position = self.pick(table)
+        adverb, position = self.pick(self.table(key, lambda: self.adverb_weights(*key)))
         if not adverb:
             return 0
         kind = self.adverbs[adverb].kind
@@ -798,28 +556,28 @@ class World:
                 return 0
         if (kind == "place" and clause.places) or (position == "final" and _heavy(clause)):
             return 0
-        if kind in ("time", "frequency") and any(pp.preposition in TIMES for pp in clause.places):
+        if kind in ("time", "frequency") and any(pp.preposition in GROUPS["times"] for pp in clause.places):
             return 0
         if adverb in ("perhaps", "probably") and clause.subject is not None and clause.subject.person == 1:
             return 0
         clause.adverbs = (*clause.adverbs, Adverb(adverb, position))
         return 1
 
-    def adverb_table(self, verb, tense, progressive, modal, negated, passive, question, imperative, role, temporary) -> Table:
+    def adverb_weights(self, verb, tense, progressive, modal, negated, passive, question, imperative, role, temporary) -> dict:
         """Adverbs and their places that a clause of this form can have."""
         statement = not question and not imperative
-        timeless = verb in TIMELESS and not (verb == "be" and temporary)
+        timeless = verb in GROUPS["timeless"] and not (verb == "be" and temporary)
         kinds = {  # whether a clause of this form takes any
             "manner": question in ("", "polar", "who"),
-            "frequency": tense in ("past", "present") and not progressive and not modal and verb not in ONCE | LASTING
+            "frequency": tense in ("past", "present") and not progressive and not modal and verb not in UNREPEATED
             and role != "time" and question in ("", "polar", "why", "who") and (verb != "be" or temporary),
             "time": not imperative and question != "when" and role != "time" and not timeless,
-            "place": verb in ACTING and question != "where" and role != "relative" and not passive,
+            "place": verb in GROUPS["acting"] and question != "where" and role != "relative" and not passive,
             "sentence": statement and role not in ("relative", "time"),
             "degree": False,
         }  # fmt: skip
-        event = not negated and question in ("", "polar") and not progressive and verb not in MENTAL and not modal
-        onset = event and not question and role in ("main", "complement") and verb not in DURING
+        event = not negated and question in ("", "polar") and not progressive and verb not in GROUPS["mental"] and not modal
+        onset = event and not question and role in ("main", "complement") and verb not in GROUPS["during"]
         limits = {  # and what some adverbs ask for besides
             "often": not imperative, "always": not (imperative and negated), "usually": not negated and not imperative,
             "sometimes": statement and not negated, "rarely": statement and not negated,
@@ -828,26 +586,25 @@ class World:
             "now": progressive or temporary or modal in ("can", "must"),
             "yesterday": not modal, "tomorrow": not modal, "fortunately": tense in ("past", "perfect"),
         }  # fmt: skip
-        doubted = verb in DOUBTED and (negated or question == "polar")
+        doubted = verb in GROUPS["doubted"] and (negated or question == "polar")
         closed = {  # places that are not open
             kind: ("initial",) * (not statement or role != "main")
             + ("medial",) * (kind == "manner" and (negated or not statement or modal == "want"))
             for kind in kinds
         }
-        manners = self.manner[verb]
         weights = {("", ""): 6.0}  # none
         for adverb, entry in self.adverbs.items():
             kind = entry.kind
             if not (doubted if adverb == "really" else kinds[kind] and limits.get(adverb, True)):
                 continue
-            if kind == "manner" and (adverb not in manners or (passive and adverb not in PASSIVE_MANNER)):
+            if kind == "manner" and (verb not in entry.verbs or (passive and adverb not in GROUPS["passive manner"])):
                 continue
             if kind == "time" and entry.tense not in ("any", tense):
                 continue
             for place in entry.positions:
                 if place not in closed[kind]:
-                    weights[adverb, place] = ADVERB_WEIGHT[adverb] * (1.4 if place == "final" else 0.7)
-        return _table(weights)
+                    weights[adverb, place] = entry.weight * (1.4 if place == "final" else 0.7)
+        return weights
 
     def add_place(self, clause: Clause, spots: list[NP], left: float, role: str) -> int:
         """Where, when, with whom, for whom."""
@@ -855,31 +612,31 @@ class World:
         actor = NP("", True, 2) if clause.imperative else clause.subject
         if left < 1.5 or len(places) > 1 or _heavy(clause) or self.verbs[verb].that:
             return 0
-        kinds = [PREPOSITIONS[pp.preposition][1] for pp in places]
+        kinds = [lexicon.PREPOSITIONS[pp.preposition][1] for pp in places]
         adverb_kinds = [self.adverbs[a.adverb].kind for a in clause.adverbs]
         r = random()
         if r < 0.5:
-            if verb not in ACTING or kinds or clause.question == "where" or "place" in adverb_kinds:
+            if verb not in GROUPS["acting"] or kinds or clause.question == "where" or "place" in adverb_kinds:
                 return 0
             preposition = self.pick(WHERE)
             np = self.place(preposition, True)
         elif r < 0.72:
             if (
-                verb in TIMELESS or "time" in kinds or clause.question == "when" or clause.tense == "perfect"
+                verb in GROUPS["timeless"] or "time" in kinds or clause.question == "when" or clause.tense == "perfect"
                 or "time" in adverb_kinds or "frequency" in adverb_kinds or role == "time"
                 or (clause.object is not None and self.of_class(clause.object) == "event")
             ):  # fmt: skip
                 return 0
             preposition = self.pick(WHEN)
-            key = self.pick(self.nouns_of(PREPOSITIONS[preposition][2]))
+            key = self.pick(self.nouns_of(lexicon.PREPOSITIONS[preposition][2]))
             np = NP(key, determiner="the" if preposition == "in_time" or random() < 0.85 else "this")
         elif r < 0.86:
-            if verb not in COMPANION or "companion" in kinds or clause.passive or (clause.imperative and r > 0.83):
+            if verb not in GROUPS["companion"] or "companion" in kinds or clause.passive or (clause.imperative and r > 0.83):
                 return 0
             preposition = "with" if r < 0.82 else "without"
             np = self.person(actor) if random() < 0.9 else self.noun_phrase("dog", actor)
         else:
-            if verb not in BENEFIT or kinds or clause.recipient is not None:
+            if verb not in GROUPS["benefit"] or kinds or clause.recipient is not None:
                 return 0
             preposition = "for"
             np = self.choose(self.nouns_of("organisation")) if random() < 0.25 else self.person(actor)
@@ -893,16 +650,16 @@ class World:
 
     def add_genitive(self, clause: Clause, spots: list[NP], left: float, role: str) -> int:
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
+        of = self.nouns[np.noun].of if np is not None and np.noun in self.nouns else ""
         if (
-            np is None or left < 2 or np.noun not in GENITIVE or np.genitive or np.place or np.relative or np.coordinate
+            not of or left < 2 or np.genitive or np.place or np.relative or np.coordinate
             or np.determiner in ("every", "many", "this", "two", "three")
         ):  # fmt: skip
             return 0
-        of = GENITIVE[np.noun]
         inner = NP(self.pick(self.towns)) if of == "town" else self.choose(self.nouns_of(of))
         if inner.noun in self.nouns and inner.determiner in ("", "many", "every"):
             inner.determiner, inner.number = "the", "sg"
-        if (inner.noun in KIN and inner.determiner != "the") or inner.noun == np.noun:
+        if (inner.noun in GROUPS["kin"] and inner.determiner != "the") or inner.noun == np.noun:
             return 0
         np.determiner, np.genitive = "the", inner
         return 1 + self.width(inner)
@@ -912,20 +669,20 @@ class World:
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
         if (
             np is None or left < 2 or np.noun not in self.nouns or np.genitive or np.place or np.relative or np.coordinate
-            or np.noun in KIN or np.noun in UNIQUE or np.determiner in ("my", "your", "his", "her", "our", "their")
+            or np.noun in OF_ONE or np.determiner in ("my", "your", "his", "her", "our", "their")
         ):  # fmt: skip
             return 0
         cls, subject = self.nouns[np.noun].cls, np is (clause.object if clause.passive else clause.subject)
         if cls == "text" and np.noun not in ("map", "list", "contract"):
             preposition = "about"
-            inner = self.choose(self.nouns_of(PREPOSITIONS["about"][2]))
-        elif cls == "person" and clause.verb not in BOUND and (not subject or self.random() < 0.6):
+            inner = self.choose(self.nouns_of(lexicon.PREPOSITIONS["about"][2]))
+        elif cls == "person" and clause.verb not in GROUPS["bound"] and (not subject or self.random() < 0.6):
             preposition = "from"
             inner = NP(("village", "city", "island")[int(self.random() * 3)], determiner="the")
             if self.random() < self.reg.town:
                 inner = NP(self.pick(self.towns))
         elif subject and cls in ("person", "animal", "thing", "vehicle", "place") and clause.question == "":
-            preposition = "near" if cls == "place" else self.pick(BESIDE)
+            preposition = "near" if cls == "place" else self.pick(MODIFIER)
             inner = self.place(preposition, cls != "thing")
         else:
             return 0
@@ -970,7 +727,7 @@ class World:
         front = np is (clause.object if clause.passive else clause.subject)
         if (
             np is None or np.pronoun or np.noun not in self.nouns or np.genitive or np.place or np.relative or np.coordinate
-            or np.determiner not in ("the", "a", "this", "two", "three", "many") or np.noun in UNIQUE or np.noun in KIN
+            or np.determiner not in ("the", "a", "this", "two", "three", "many") or np.noun in OF_ONE
             or self.nouns[np.noun].cls == "time" or (front and clause.question)
             or (not front and any(a.position == "final" for a in clause.adverbs))
             or (not front and clause.passive and (np is not clause.subject or clause.places))
@@ -997,7 +754,7 @@ class World:
         while inner.subject.noun == noun:
             inner.subject = self.subject_for(verb)
         self.time(inner, tense, "statement", "relative")
-        if self.verbs[verb].to and random() < (0.85 if verb in HANDED else 0.25):
+        if self.verbs[verb].to and random() < (0.85 if verb in GROUPS["handed"] else 0.25):
             inner.recipient = self.person(inner.subject)
         self.spend(inner, left, "relative")
         return inner
@@ -1010,7 +767,7 @@ class World:
         left = min(max(left, reg.shortest), reg.longest)
         self.clauses = 0
         if kind == "imperative":
-            return self.clause(left, among=ORDERED, kind=kind)
+            return self.clause(left, among=GROUPS["ordered"], kind=kind)
         if kind == "question":
             return self.clause(left, kind=kind)
         if join == "none" or left < (10 if reg.clauses > 1 else 7):
@@ -1020,7 +777,7 @@ class World:
         if join == "coordinate":
             first = self.clause(left * share)
             word = "and" if random() < 0.55 else "but"
-            first.coordinate = (word, self.beside(first, left * (1 - share), first.tense if random() < 0.7 else "", word))
+            first.coordinate = (word, self.second(first, left * (1 - share), first.tense if random() < 0.7 else "", word))
             return first
         word = self.pick(JOINS)
         front = random() < (0.4 if reg.clauses > 1 else 0.25)
@@ -1034,7 +791,7 @@ class World:
             tense = "" if first.tense in ("present", "perfect") and random() < 0.3 else first.tense
             if tense in ("future", "perfect") and random() < 0.8:
                 tense = "present" if first.tense == "future" or random() < 0.5 else "past"
-            second = self.beside(first, right, tense, word)
+            second = self.second(first, right, tense, word)
         else:
             r = random()
             if word == "if":
@@ -1044,21 +801,21 @@ class World:
             else:
                 before, after = ("past", "past") if r < 0.65 else ("future", "present") if r < 0.85 else ("present", "present")
             eventive = word not in ("if", "when")
-            inside = DURING if word == "while" else EVENTS if eventive else None
+            inside = GROUPS["during"] if word == "while" else EVENTS if eventive else None
             outside = EVENTS if eventive else None
             if front:
                 first = self.clause(left, after, role="time", among=inside)
-                second = self.beside(first, right, before, word, outside)
+                second = self.second(first, right, before, word, outside)
             else:
                 first = self.clause(left, before, among=outside)
-                second = self.beside(first, right, after, word, inside, "time")
+                second = self.second(first, right, after, word, inside, "time")
         main, inner = (second, first) if front else (first, second)
         if word == "while":
             inner.progressive, inner.passive = not inner.passive, inner.passive
         main.subordinate = (word, inner, front)
         return main
 
-    def beside(
+    def second(
         self, first: Clause, left: float, tense: str, word: str, among: frozenset | None = None, role: str = "reason"
     ) -> Clause:
         """A clause after another: its subject, or its object, is often a pronoun for one of the first's nouns."""
@@ -1136,12 +893,6 @@ def _inside(np: NP) -> Iterator[NP]:
             yield from _inside(inner)
     if np.relative is not None:
         yield from mentions(np.relative)
-
-
-COPULAR = _set("be")
-EVENTS = frozenset(verbs()) - MENTAL - _set("live work.machine fly.bird grow.animal say die begin end.finish draw.attract")
-RELATIVE = frozenset(verbs()) - _set("be die hope think believe hear say know.fact")
-CAPABLE = frozenset(verbs()) - NO_MODAL
 
 
 @cache

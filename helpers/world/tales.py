@@ -19,6 +19,7 @@ from helpers.records import Pair, Text
 from helpers.world.english import realise
 from helpers.world.meanings import NP, PP, Adverb, Clause
 from helpers.world.sampler import WHEN, World
+from helpers.world.word_tables import read
 
 SENTENCES = {"report": (4, 8), "story": (5, 10)}  # fewest and most
 WORDS = {"report": (35, 80), "summary": (9, 22)}
@@ -27,36 +28,14 @@ TRADES = (  # of men and of women
     "doctor teacher student worker soldier driver farmer lawyer judge writer singer painter cook baker hunter sailor pilot "
     "engineer manager minister tourist scientist musician player gardener butcher ist"
 )
-_SMALL = (
-    "key box bag lamp knife cup bottle clock mirror basket rope hammer ring umbrella phone camera picture book letter.mail "
-    "newspaper map garment ite tron"
-)
-# what is done: (verb, its objects or "person", trades, what may follow); the follower's part: see `_Plot.sequel`
-PLOTS = {
-    "find": (_SMALL, TRADES, "give sell show send"),
-    "buy": (_SMALL, TRADES, "give sell show send"),
-    "order.thing": ("table chair lamp clock mirror phone computer camera bicycle umbrella garment", TRADES, "give sell"),
-    "lose": (_SMALL, TRADES, "find find take"),
-    "leave.thing": (_SMALL, TRADES, "find take"),
-    "write": ("letter.mail book article story poem song report", TRADES, "show send"),
-    "draw.picture": ("picture map", TRADES, "give sell show send"),
-    "build": ("ship boat car plane tron", TRADES, "sell buy"),
-    "repair": ("vehicle clock lamp chair phone camera tron", TRADES, "give sell buy"),
-    "paint": ("boat door window", TRADES, "buy see"),
-    "break.thing": ("window lamp chair tron", TRADES, "repair"),
-    "open.place": ("school hospital museum factory office hotel theatre library", TRADES, "visit visit buy"),
-    "save.person": ("person", TRADES, "thank"),
-    "help": ("person", TRADES, "thank"),
-    "meet": ("person", TRADES, "follow help"),
-    "visit": ("person", TRADES, "thank"),
-    "follow": ("person", "thief prisoner", "catch.thief"),
-    "attack": ("person", "thief prisoner", "catch.thief"),
-    "take": (_SMALL, "thief prisoner", "catch.thief"),
-}
+PLOTS = {row["verb"]: row for row in read("plots", "verb objects sequels", "trades", unique=True)}  # see `_Plot.sequel`
 DRAWS = 100  # from one class before it counts as spent
 TOWNS = ("city", "village", "island")
 OUTDOORS = frozenset(("build", "repair", "paint", "open.place"))  # done in a town, a village, on an island
-HANDED = frozenset(("give", "sell", "show", "send"))  # what follows is the actor's doing: it goes to somebody
+SEQUELS = dict.fromkeys(("give", "sell", "show", "send"), ("actor", "object", "other")) | {  # who does what follows, to what
+    "help": ("actor", "object"), "follow": ("actor", "object"), "thank": ("object", "actor"),
+    "catch.thief": ("other", "actor"),
+}  # fmt: skip
 REACHED = {  # places where things happen, and the preposition they take
     "city": "in", "village": "in", "school": "in", "hospital": "in", "church": "in", "museum": "in", "park": "in",
     "castle": "in", "theatre": "in", "library": "in", "hotel": "in", "harbour": "in", "station": "at", "market": "at",
@@ -71,7 +50,7 @@ class _Person:
     surname: str
     trade: str
     female: bool
-    named: bool = False  # whether the text has said the name
+    introduced: bool = False  # whether the text has said the name
     known: bool = False  # whether the text has said the trade
 
     def full(self) -> NP:
@@ -82,7 +61,7 @@ class _Person:
 class _Thing:
     noun: str
     adjectives: tuple[str, ...] = ()
-    told: bool = False
+    mentioned: bool = False
 
     def first(self) -> NP:
         return NP(self.noun, determiner="a", adjectives=self.adjectives)
@@ -117,20 +96,23 @@ class _Text:
         self.now.append(who)
         if clear and self.random() < 0.7:
             return NP(who.name, True)
-        if not who.named and not who.known:
+        if not who.introduced and not who.known:
             if who.trade and self.random() < 0.5:
                 who.known = True
                 return NP(who.trade, determiner="a")
-            who.named = True
+            who.introduced = True
             return who.full()
-        if who.known and (not who.named or self.random() < 0.6):
+        if who.known and (not who.introduced or self.random() < 0.6):
             return NP(who.trade, determiner="the")
         return NP(who.name)
 
+    def mention(self, what: _Person | _Thing) -> NP:
+        return self.person(what) if isinstance(what, _Person) else self.thing(what)
+
     def thing(self, what: _Thing) -> NP:
         self.now.append(what)
-        if not what.told:
-            what.told = True
+        if not what.mentioned:
+            what.mentioned = True
             return what.first()
         things = [other for other in self.near if other.__class__ is _Thing]
         if things == [what] and self.random() < 0.75:
@@ -203,15 +185,16 @@ class _Plot:
     def __init__(self, cast: _Cast) -> None:
         world = cast.world
         self.cast, self.random = cast, world.random
-        able = [verb for verb, (_, trades, _) in PLOTS.items() if trades == TRADES or "officer" not in cast.used]
+        able = [verb for verb, plot in PLOTS.items() if not plot["trades"] or "officer" not in cast.used]
         self.verb = able[int(world.random() * len(able))]
-        objects, trades, sequels = PLOTS[self.verb]
-        self.actor = cast.person(trades)
-        self.object = cast.person() if objects == "person" else cast.thing(objects)
+        plot = PLOTS[self.verb]
+        self.actor = cast.person(plot["trades"] or TRADES)
+        self.object = cast.person() if plot["objects"] == "person" else cast.thing(plot["objects"])
         self.place = cast.place(0.7, TOWNS) if self.verb in OUTDOORS else cast.place()
         self.time = cast.time() if world.random() < 0.8 else None
-        options = sequels.split()
+        options = plot["sequels"].split()
         self.follows = options[int(world.random() * len(options))]
+        self.roles = SEQUELS.get(self.follows, ("other", "object"))
         self.other = None  # who comes in with what follows
         if self.follows == "catch.thief":
             self.other = cast.person("officer")
@@ -220,8 +203,7 @@ class _Plot:
 
     def act(self, text: _Text, there: bool, timed: bool) -> None:
         """Say what was done; `there`: and where."""
-        clause = Clause(self.verb, text.person(self.actor))
-        clause.object = text.person(self.object) if isinstance(self.object, _Person) else text.thing(self.object)
+        clause = Clause(self.verb, text.person(self.actor), text.mention(self.object))
         if there:
             clause.places, clause.adverbs = text.where(self.place)
         if timed and self.time is not None:
@@ -240,17 +222,7 @@ class _Plot:
 
     def sequel(self, text: _Text) -> None:
         """Say what followed: the actor hands the thing on, or somebody does something with it, or to the actor."""
-        if self.follows in HANDED:
-            clause = Clause(self.follows, text.person(self.actor), text.thing(self.object), text.person(self.other))
-        elif self.follows in ("help", "follow"):
-            clause = Clause(self.follows, text.person(self.actor), text.person(self.object))
-        elif self.follows == "thank":
-            clause = Clause(self.follows, text.person(self.object), text.person(self.actor))
-        elif self.follows == "catch.thief":
-            clause = Clause(self.follows, text.person(self.other), text.person(self.actor))
-        else:
-            clause = Clause(self.follows, text.person(self.other), text.thing(self.object))
-        text.say(clause)
+        text.say(Clause(self.follows, *(text.mention(getattr(self, role)) for role in self.roles)))
 
     def people(self) -> list[_Person]:
         return [who for who in (self.actor, self.object, self.other) if isinstance(who, _Person)]
@@ -258,55 +230,47 @@ class _Plot:
     def summary(self) -> list[str]:
         """The event and what followed in one sentence, as far as the report has named who took part."""
 
-        def again(who: _Person) -> NP:
-            return NP(who.name) if who.named else NP(who.trade, determiner="the")
+        def phrase(who: _Person | _Thing, determiner: str = "a") -> NP:
+            if isinstance(who, _Thing):
+                return who.first() if determiner == "a" else NP(who.noun, True)
+            if not who.introduced:
+                return NP(who.trade, determiner=determiner)
+            return who.full() if determiner == "a" else NP(who.name)
 
-        def first(who: _Person) -> NP:
-            return who.full() if who.named else NP(who.trade, determiner="a")
-
-        theirs = isinstance(self.object, _Person)
-        clause = Clause(self.verb, first(self.actor), first(self.object) if theirs else self.object.first())
+        clause = Clause(self.verb, phrase(self.actor), phrase(self.object))
         clause.places = (self.place.phrase(), self.time) if self.time is not None else (self.place.phrase(),)
-        if self.follows in HANDED:
-            after = Clause(self.follows, None, NP(self.object.noun, True), first(self.other))
-        elif self.follows in ("help", "follow"):
-            after = Clause(self.follows, None, again(self.object))
-        elif self.follows == "thank":
-            after = Clause(self.follows, again(self.object), again(self.actor))
-        elif self.follows == "catch.thief":
-            after = Clause(self.follows, first(self.other), again(self.actor))
-        else:
-            after = Clause(self.follows, first(self.other), NP(self.object.noun, True))
+        subject, *others = (phrase(getattr(self, role), "a" if role == "other" else "the") for role in self.roles)
+        after = Clause(self.follows, None if self.roles[0] == "actor" else subject, *others)
         clause.coordinate = ("and", after)
         return realise(clause, "news").words
 
 
 def _introduce(text: _Text, who: _Person) -> None:
     """Tie a name and a trade together: "Kadan Morel is a doctor", or "the doctor is Kadan Morel"."""
-    if who.known and not who.named:
+    if who.known and not who.introduced:
         clause = Clause("be", NP(who.trade, determiner="the"), attribute=who.full(), tense="present")
     else:
-        subject = NP(who.name) if who.named else who.full()
+        subject = NP(who.name) if who.introduced else who.full()
         clause = Clause("be", subject, attribute=NP(who.trade, determiner="a"), tense="present")
-    who.named = who.known = True
+    who.introduced = who.known = True
     text.now.append(who)
     text.say(clause)
 
 
 def _announce(text: _Text, who: _Person) -> None:
     """Say whom the report is about; no pronoun takes that up."""
-    if who.known or who.named:
-        about = NP(who.trade, determiner="the") if who.known and (not who.named or text.random() < 0.75) else who.full()
+    if who.known or who.introduced:
+        about = NP(who.trade, determiner="the") if who.known and (not who.introduced or text.random() < 0.75) else who.full()
     elif text.random() < 0.75:
         about, who.known = NP(who.trade, determiner="a"), True
     else:
-        about, who.named = who.full(), True
+        about, who.introduced = who.full(), True
     noun = ("report", "story", "article")[int(text.random() * 3)]
     if text.random() < 0.6:
         text.say(Clause("be", NP(noun, determiner="this"), places=(PP("about", about),), tense="present"))
     else:
-        told = NP(noun, determiner="a", place=PP("about", about))
-        text.say(Clause("write", NP("journalist", determiner="a"), told))
+        piece = NP(noun, determiner="a", place=PP("about", about))
+        text.say(Clause("write", NP("journalist", determiner="a"), piece))
 
 
 def _colour(text: _Text, plot: _Plot) -> None:
@@ -353,7 +317,7 @@ def _report(world: World) -> tuple[list[list[str]], list[str]]:
         _announce(text, plot.actor)
     for step in steps:
         step()
-    if not (plot.actor.named and plot.actor.known):
+    if not (plot.actor.introduced and plot.actor.known):
         _introduce(text, plot.actor)
     if not first:
         _announce(text, plot.actor)
@@ -389,7 +353,7 @@ def reports(seed: int) -> Iterator[Pair]:
 
 # -------------------------------------------------------------------------------------------------- stories
 
-GOODS = _SMALL + " list apple cake egg potato"
+GOODS = f"{PLOTS['find']['objects']} list apple cake egg potato"
 SHOPS = frozenset(("city", "village", "station", "market", "harbour"))  # and towns
 DONE = {  # what one does with what one has, by class or noun
     "text": ("read",), "food": ("eat.person",), "box": ("open.thing",), "bag": ("open.thing",), "bottle": ("open.thing",),
@@ -436,7 +400,7 @@ class _Story:
         here = [item for item in self.items if item.holder is None and item.place is self.at[who]]
         return [item for item in here if item.loser is not who or self.moves[who] > item.moves]
 
-    def beside(self, who: _Person) -> list[_Person]:
+    def fellows(self, who: _Person) -> list[_Person]:
         return [other for other in self.people if other is not who and self.at[other] is self.at[who]]
 
     def tell(self, clause: Clause, where: _Place | None = None) -> None:
@@ -445,11 +409,15 @@ class _Story:
             clause.places = (*clause.places, *places)
         self.text.say(clause)
 
+    def happen(self, verb: str, *roles: _Person | _Thing, where: _Place | None = None) -> None:
+        """Tell who does what to whom."""
+        self.tell(Clause(verb, *map(self.text.mention, roles)), where)
+
     def begin(self) -> None:
         """Say who they are and where they live."""
         text, (first, second, *_) = self.text, self.people
         for who in self.people:
-            who.named = True
+            who.introduced = True
         pair = NP(first.name, coordinate=NP(second.name))
         if self.random() < 0.4:
             text.now += [first, second]
@@ -475,7 +443,7 @@ class _Story:
         others = [place for other, place in self.at.items() if other is not who]
         options = [place for place in (*self.places, *(3 * lost), *others) if place is not self.at[who]]
         place = self.one(options)
-        fellows = self.beside(who)
+        fellows = self.fellows(who)
         clause = Clause("go", self.text.person(who), places=(place.phrase("to"),))
         self.at[who] = place
         self.moves[who] += 1
@@ -484,14 +452,13 @@ class _Story:
             self.at[other] = place
             self.moves[other] += 1
             clause.places = (*clause.places, PP("with", self.text.person(other)))
-        elif not fellows and (met := self.beside(who)):
+        elif not fellows and (met := self.fellows(who)):
             self.due = lambda: self.meet(who, met[0])
         self.text.now.append(place)
         self.tell(clause)
 
     def meet(self, who: _Person, other: _Person) -> None:
-        clause = Clause("meet", self.text.person(who), self.text.person(other))
-        self.tell(clause, self.at[who])
+        self.happen("meet", who, other, where=self.at[who])
 
     def gain(self, who: _Person) -> None:
         """Find or buy something new."""
@@ -499,13 +466,12 @@ class _Story:
         sold = place.town or place.noun in SHOPS
         verb = "buy" if self.world.nouns[thing.noun].cls == "food" or (sold and self.random() < 0.7) else "find"
         self.items.append(_Item(thing, who))
-        clause = Clause(verb, self.text.person(who))
-        clause.object = self.text.thing(thing)
+        clause = Clause(verb, self.text.person(who), self.text.thing(thing))
         self.tell(clause, place if self.random() < 0.7 else None)
 
     def give(self, who: _Person) -> None:
-        item, other = self.one([i for i in self.held(who) if not i.given]), self.one(self.beside(who))
-        subject, thing = self.text.person(who), self.text.thing(item.thing)
+        item, other = self.one([i for i in self.held(who) if not i.given]), self.one(self.fellows(who))
+        subject, thing = self.text.person(who), self.text.thing(item.thing)  # the dice fall in this order
         verb = "give" if self.random() < 0.75 else "sell"
         self.tell(Clause(verb, subject, thing, self.text.person(other)))
         item.holder, item.used, item.given = other, False, True
@@ -514,17 +480,14 @@ class _Story:
 
     def thank(self, who: _Person, other: _Person) -> None:
         if self.random() < 0.6:
-            subject = self.text.person(who)
-            self.tell(Clause("thank", subject, self.text.person(other)))
+            self.happen("thank", who, other)
         else:
             self.tell(Clause("be", self.text.person(who), attribute="happy", degree="very" if self.random() < 0.4 else ""))
 
     def lose(self, who: _Person) -> None:
         item = self.one([item for item in self.held(who) if item.thing not in self.text.near])
         item.holder, item.place, item.loser, item.moves = None, self.at[who], who, self.moves[who]
-        clause = Clause("lose", self.text.person(who))
-        clause.object = self.text.thing(item.thing)
-        self.tell(clause, item.place)
+        self.happen("lose", who, item.thing, where=item.place)
         if self.random() < 0.5:
             self.due = lambda: self.tell(Clause("be", self.text.person(who), attribute="sad"))
 
@@ -544,19 +507,16 @@ class _Story:
             self.due = lambda: self.give_back(who, item, loser)
 
     def give_back(self, who: _Person, item: _Item, other: _Person) -> None:
-        subject, thing = self.text.person(who), self.text.thing(item.thing)
-        self.tell(Clause("give", subject, thing, self.text.person(other)))
+        self.happen("give", who, item.thing, other)
         item.holder = other
         self.due = lambda: self.thank(other, who)
 
     def use(self, who: _Person) -> None:
         item = self.one([item for item in self.held(who) if not item.used and self.uses(item)])
-        clause = Clause(self.one(self.uses(item)), self.text.person(who))
-        clause.object = self.text.thing(item.thing)
-        item.used = True
-        if clause.verb == "eat.person":
+        verb, item.used = self.one(self.uses(item)), True
+        if verb == "eat.person":
             self.items.remove(item)
-        self.tell(clause)
+        self.happen(verb, who, item.thing)
 
     def uses(self, item: _Item) -> tuple[str, ...]:
         noun = item.thing.noun
@@ -566,9 +526,8 @@ class _Story:
         return DONE.get(noun, DONE.get(cls, ()))
 
     def show(self, who: _Person) -> None:
-        item, other = self.one(self.held(who)), self.one(self.beside(who))
-        subject, thing = self.text.person(who), self.text.thing(item.thing)
-        self.tell(Clause("show", subject, thing, self.text.person(other)))
+        item, other = self.one(self.held(who)), self.one(self.fellows(who))
+        self.happen("show", who, item.thing, other)
 
     def beat(self) -> None:
         """Let happen what the last sentence calls for, or something that can happen to somebody."""
@@ -580,7 +539,7 @@ class _Story:
         if self.random() < 0.4:
             self.hero = self.one(finders or self.people)
         who = self.hero
-        held, fellows = self.held(who), self.beside(who)
+        held, fellows = self.held(who), self.fellows(who)
         unused = [item for item in held if not item.used and self.uses(item)]
         options = {self.go: 0.1 if self.moved else 2.0, self.gain: (4.0, 1.0, 0.2, 0.0)[min(len(self.items), 3)]}
         if any(item.thing not in self.text.near for item in held):

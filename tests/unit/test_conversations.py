@@ -76,7 +76,7 @@ def test_turns_divide_the_words_and_events_are_of_what_is_said(dialogues, female
 
 
 def test_a_dialogue_that_runs_out_of_things_ends_and_not_the_generator(monkeypatch):
-    monkeypatch.setitem(talks.DEEDS, "wash", ("for", "shirt"))
+    monkeypatch.setitem(talks.DEEDS, "wash", ("for", ("shirt",)))
     made = list(islice(talks.conversations(1), 100))
     assert len(made) == 100 and {event.thing for d in made for event in d.events if event.verb == "wash"} == {"shirt"}
 

@@ -24,7 +24,7 @@ ALL = {"train": 0, "dev": 0, "test": 0, "vocabulary": 200, "longest": 0}
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """SAMSum as it is fetched, DialogSum as plain files, in a local folder."""
+    """SAMSum as it is fetched, a set of our own as plain files, in a local folder."""
     write_chats(tmp_path / "local")
     monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path / "local"))
     return tmp_path / "local"
@@ -114,10 +114,10 @@ def test_natural_dialogues_keep_case_turns_and_words(root):
     assert row.source == pair.source == "# Ann : Where is the teacher ? # Bob : I saw it in the white boat ."
     assert row.turns == ((0, 3, 8), (8, 11, 19)) and pair.words == row.words and row.clusters == row.events == ()
     assert pair.target == row.target == "The teacher is away." and pair.origin == row.origin == "samsum"
-    folder = made("dialogsum", ALL)
+    folder = made("calls", ALL)  # a folder, which no list in the code names
     names = {" ".join(row.words[at + 1 : speech - 1]) for row in whole(folder, "train") for at, speech, _ in row.turns}
     assert names == {"Person1", "Person2"}
-    assert pairs(folder, "test")[0].target == "The teacher is away."  # the first of three
+    assert pairs(folder, "test")[0].target == "The teacher is away."
     refused("/nowhere/x", made, "samsum", ALL, 1, "/nowhere/x")  # no such tokenizer
 
 

@@ -60,7 +60,7 @@ def test_what_is_not_in_the_cache_and_the_hub_cannot_be_reached(tmp_path):
         from helpers.corpora import texts
 
         settings = study.settings("paper")
-        sizes = {name: settings["coreference"]["summarization"][name] for name in texts.SIZES}
+        sizes = {name: settings["coreference"]["summarization"][name] for name in texts.sources.SIZES}
         for attempt in (
             lambda: corpora.prepare(corpora.spec(settings, "de", "wmt", 1)),
             lambda: corpora.prepare(texts.spec(sizes, "cnn_dailymail", 1)),

@@ -140,28 +140,16 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
 
 
 def test_unknown_resolvers_and_models_are_refused(tmp_path):
-    for name in ("", "silver", "stored:", "rule:x", "fastcoref:"):
+    for name in ("", "silver", "stored:", "rule:x"):
         refused(f"no resolver {name!r}", resolvers.resolver, name)
     refused("dialogue 0 of samsum", resolvers.resolver("gold"), [turns.from_text("Ann: hi", "", "samsum")])
     refused(f"Stanza's coreference model cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
-    refused("the resolver rule", resolvers.resolver, f"fastcoref:{tmp_path}")
 
 
 def test_places_in_turns_become_places_in_the_dialogue():
     dialogue = turns.from_text("Ann: hi you\nBob: me", "", "")
     chains = [[(0, 0, 1)], [(0, 3, 4), (1, 0, 1), (1, (1, 1), (1, 1)), (1, 2, 3)], [(0, (1, 1), (1, 1))]]
     assert said(dialogue, resolvers.from_stanza(chains, dialogue)) == [{"1 Ann"}, {"4 you", "6 Bob", "8 me"}]
-
-
-def test_characters_become_words():
-    dialogue = turns.from_text("Ann: my old hat\nBob: it's", "", "")
-    text, places = resolvers.plain(dialogue)
-    assert text == "Ann : my old hat\nBob : it 's\n"
-    assert [(dialogue.words[word], text[start:end]) for word, start, end in places] == [
-        (word, word) for word in ("Ann", ":", "my", "old", "hat", "Bob", ":", "it", "'s")
-    ]
-    spans = [[(6, 16), (23, 25)], [(0, 3), (3, 4)], [(5, 6)], [(9, 11), (17, 19)]]  # whole; between words; parts of words
-    assert resolvers.from_characters(spans, places) == [[(3, 6), (9, 10)], [(1, 2)], [(4, 5), (7, 8)]]
 
 
 TOKENS = "# ĠAn na : ĠHey , ĠB etty 's Ġhat ! ĠZo Ã« ? Ġ# ĠTom : ĠI Ġgave Ġher Ġit Ġ# ĠAn na : ĠI Ġsee Ġ:)".split()

@@ -1,4 +1,4 @@
-"""BLEU, ROUGE, perplexity, grammatical phenomena on hand-written translations, bootstrap intervals."""
+"""BLEU, ROUGE, perplexity, bootstrap intervals."""
 
 import math
 import random
@@ -115,37 +115,6 @@ def test_perplexity_and_its_interval(paired):
     found, *ends = scoring.perplexity_interval(list(loss), tokens, other if paired else None, 300)
     assert found == pytest.approx(score(np.arange(30))) and ends == pytest.approx(drawn_middle(score, 30, 300))
     assert scoring.perplexity_interval(loss, tokens, loss) == (0, 0, 0)
-
-
-CASE = ("case", "den hund", ("der hund", "dem hund"))
-ARTICLE = ("agreement", "ein", ("eine", "einen"))
-WORDS = {name: (name, "gesehen", ("hat",)) for name in scoring.ORDER}
-MARKED = [  # a text, its mark, whether it is met and whether its word is there in any form
-    ("die katze sieht den hund .", CASE, 1, 1), ("die katze sieht dem hund .", CASE, 0, 1),
-    ("die katze sieht die maus .", CASE, 0, 0), ("die katze sieht den großen hund .", CASE, 0, 0),
-    ("kein hund .", ARTICLE, 0, 0), ("  da  ein\thund ", ARTICLE, 1, 1), ("ein hund und eine maus", ARTICLE, 1, 1),
-    ("", ARTICLE, 0, 0), ("ein", ("tense", "ein", ()), 1, 1),
-    *((text, mark, *met) for mark in WORDS.values() for text, met in {
-        "weil er ihn gesehen hat .": (1, 1), "weil er hat ihn gesehen .": (0, 1), "hat gesehen hat": (0, 1), "gesehen": (0, 0),
-        "ungesehen hat": (0, 0),
-    }.items()),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "mark", "right", "found"), MARKED)
-def test_marks_are_met_by_whole_words_in_form_and_order(text, mark, right, found):
-    row = scoring.phenomena([text], [[mark]]).loc[mark[0]]
-    assert row[["n", "accuracy", "found"]].tolist() == [1, right, found]
-    assert row.of_found == right if found else math.isnan(row.of_found)
-
-
-def test_marks_are_counted_by_phenomenon_and_sentence():
-    marks = [[("case", "a", ()), ("case", "b", ()), ("tense", "c", ("b",))], [("case", "a", ())], [("case", "b", ("a",))]]
-    full, less = scoring.phenomena(["a b", "a", "a"], marks), scoring.phenomena(["a", "a", "a"], marks)
-    assert full.loc["case", ["n", "accuracy", "found", "of_found"]].tolist() == [4, 0.75, 1, 0.75]
-    assert full.sentences["case"] == pytest.approx(2 / 3)
-    assert full.loc["tense"].tolist() == [1, 0, 1, 0, 0] and less.sentences["case"] == pytest.approx(1 / 3)
-    assert scoring.phenomena(["a", "b"], [[], []]).empty
 
 
 @pytest.mark.parametrize("level", [0.95, 0.5])

@@ -8,7 +8,6 @@ import pytest
 from helpers.world import tales
 from helpers.world.lexicon import verbs
 
-HE, SHE = {"he", "him"}, {"she", "her"}
 ABOUT = r"(?:is|report|story|article) about "
 
 
@@ -32,7 +31,7 @@ def test_a_pronoun_is_said_only_where_one_person_or_thing_can_be_meant():
     text = tales._Text(lambda: 0.0)  # dice that choose a pronoun wherever there may be one
     ann, eve, tom = (tales._Person(name, "", "doctor", female, True) for name, female in
                      (("Dadulana", True), ("Koketa", True), ("Belub", False)))  # fmt: skip
-    key, ring = tales._Thing("key", told=True), tales._Thing("ring", told=True)
+    key, ring = tales._Thing("key", mentioned=True), tales._Thing("ring", mentioned=True)
     text.near = [ann, tom, key]
     assert [text.person(who).pronoun for who in (ann, tom)] == [True, True] and text.thing(key).pronoun
     text.near, text.now = [ann, eve, tom, key, ring], []
@@ -47,16 +46,6 @@ def test_a_pronoun_is_said_only_where_one_person_or_thing_can_be_meant():
 def test_the_summary_tells_of_the_person_that_the_report_is_said_to_be_about(reports):
     for pair in reports:
         assert hero(pair.source).split()[0] == pair.target.split()[0], pair
-
-
-def test_a_summary_fuses_what_its_report_says_and_adds_nothing(reports):
-    shares, free = [], set("a an the in at on to it and , .".split())
-    for pair in reports:
-        wanted = set(pair.target.split())
-        assert wanted - free <= set(pair.source.split()) and not wanted & (HE | SHE), pair
-        sentences = [{".", *sentence.split()} for sentence in pair.source.split(" . ")]
-        shares.append(max(len(wanted & sentence) / len(wanted) for sentence in sentences))
-    assert max(shares) < 0.9 and sum(shares) / len(shares) < 0.55
 
 
 def test_a_summary_says_who_did_what_followed(reports):

@@ -1,6 +1,5 @@
 """Text for summarization and language modelling, splits of dialogues too, and files of records."""
 
-import dataclasses
 import itertools
 import json
 import lzma
@@ -14,26 +13,17 @@ from helpers.corpora import dialogues, texts
 from helpers.corpora.sources import normalise
 from helpers.records import Dialogue, Event, Pair, Text
 from helpers.world import conversations, tales
-from tests.unit.tiny_text import NOUNS, SPLITS, chats, refused, write, write_archive, write_chats, write_hub, write_rows
+from tests.unit.tiny_text import SPLITS, chats, refused, write, write_chats, write_hub, write_rows
 
 SIZES = {"train": 40, "dev": 8, "test": 8, "vocabulary": 300, "longest": 50}
 ALL = {"train": 0, "dev": 0, "test": 0, "vocabulary": 300, "longest": 0}
 
 
-def book(word, paragraphs=12):
-    return "\r\n\r\n".join(f"Chapter {i} of the {word} book.\r\n" + f"{word} " * 99 for i in range(paragraphs)).encode()
-
-
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """Two sets of dialogues, ten books and two files of WikiText, laid out as a local folder."""
+    """Two sets of dialogues, laid out as a local folder."""
     folder = tmp_path / "local"
     write_chats(folder)
-    books = {f"original/{i}_{noun}.txt": book(noun) for i, noun in enumerate(NOUNS)} | {"original/README.md": b"not a book"}
-    write_archive(folder / "litbank/litbank_original_novels.tar.xz", books)
-    for name in ("valid", "test"):
-        lines = f" \n = The {name} lobster = \n \n It is 0 @.@ 7 cm , by @-@ passing . \n = = Food = = \n Fish . \n"
-        write(folder / f"wikitext/wiki.{name}.txt.xz", lines + " = B = \n\n End . \n")
     monkeypatch.setenv("HEADS_DATA_ROOT", str(folder))
     return folder
 
@@ -57,7 +47,7 @@ def report(folder):
 PAIRS = [
     Pair("", ""),
     Pair("the cat sees .", "кошка видит .", ("the", "cat", "sees", "."), (1, 2, -1, 2), ("det", "nsubj", "ROOT", "punct"),
-         (("case", "кошка", ("кошку", "кошке")), ("sense", "видит", ())), "controlled-news"),
+         "controlled-news"),
     Pair('she said "no"\t\\ \u2028 next', "« non »"),
 ]  # fmt: skip
 TEXTS = [Text("Ein Tür\u2028zu.", "a book"), Text("zwölf")]
@@ -93,7 +83,7 @@ PAIR, ROW = {"source": "x", "target": "y"}, asdict(DIALOGUES[1])
 
 @pytest.mark.parametrize(("reader", "good", "bad"), [
     (corpora.read_pairs, PAIR, {"source": "x"}),
-    *((corpora.read_pairs, PAIR, PAIR | bad) for bad in ({"colour": 1}, {"marks": [["case"]]})),
+    *((corpora.read_pairs, PAIR, PAIR | bad) for bad in ({"colour": 1},)),
     (corpora.read_texts, {"text": "x"}, {"origin": "x"}),
     *((corpora.read_dialogues, ROW, ROW | bad) for bad in ({"more": 1}, {"clusters": [[1]]}, {"events": [{"who": "A"}]})),
 ])  # fmt: skip
@@ -106,7 +96,9 @@ def test_a_broken_line_is_named(tmp_path, reader, good, bad):
 def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
     spec = module.spec(SIZES, name, 1)
     others = [module.spec(SIZES | {size: 77}, name, 1) for size in SIZES] + [module.spec(SIZES, name, 2)]
-    others += [module.spec(SIZES, other, 1) for other in module.SOURCES if other not in (name, "crd3", "europarl")]
+    others += [module.spec(SIZES, other, 1) for other in module.SOURCES if other not in (name, "europarl")] + [
+        module.spec(SIZES, "calls", 1)
+    ]
     assert len({study.key(other) for other in (spec, *others)}) == len(others) + 1
     before = module.spec(ALL, "samsum", 1)
     write_rows(root / "samsum/val.jsonl.xz", chats("blue", 9))
@@ -115,7 +107,7 @@ def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
 
 
 @pytest.mark.parametrize(("module", "name", "sizes", "said"), [
-    (texts, "books", ALL, "'books'"), (texts, "reports", {"train": 3}, "not train:"),
+    (texts, "books", ALL, "'books'"), (texts, "reports", {"train": 3}, "'dev' of reports is 'missing'"),
     (dialogues, "samsum", ALL | {"longest": 7}, "7 subwords"), (texts, "reports", SIZES | {"dev": 0}, "'dev' of reports is 0"),
     (texts, "samsum", ALL | {"train": 2.0}, "'train' of samsum is 2.0"),
 ])  # fmt: skip
@@ -131,7 +123,7 @@ def test_no_folder_or_file(root, monkeypatch, tmp_path):
     monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path / "x"))
     refused(f"no folder {tmp_path / 'x'}", texts.spec, ALL, "samsum", 1)
     monkeypatch.delenv("HEADS_DATA_ROOT")
-    refused("set HEADS_DATA_ROOT", texts.spec, ALL, "novels", 1)
+    refused("set HEADS_DATA_ROOT", texts.spec, ALL, "samsum", 1)
 
 
 @pytest.mark.parametrize(("module", "name"), [(texts, "reports"), (texts, "stories"), (dialogues, "dialogues")])
@@ -222,40 +214,6 @@ def test_damaged_files_are_named(root, raw, said):
     refused(said.format(path), made, "samsum")
 
 
-@pytest.mark.parametrize("module", [texts, dialogues])
-def test_pieces_that_overlap_are_trained_on_but_not_tested_on(root, module):
-    ids = ["C1_2_0#0", "C1_2_1#0", "C1_3_0#1"]
-    for split, word in (("train", "red"), ("val", "blue"), ("test", "white")):
-        rows = [row | {"id": ids[place % 3]} for place, row in enumerate(chats(word, 9))]
-        write_rows(root / f"crd3/{split}.jsonl.xz", rows)
-    folder = made("crd3", module=module)
-    assert [len(read(folder, split)) for split in SPLITS] == [9, 3, 3]
-
-
-@pytest.mark.parametrize("module", [texts, dialogues])
-def test_dialogues_too_long_for_a_model_are_left_out(root, module):
-    source = texts.SOURCES["crd3"]
-    for split, word in (("train", "red"), ("val", "blue"), ("test", "white")):
-        rows = [row | {"id": f"C{place}_2_0#0"} for place, row in enumerate(chats(word, 4))]
-        for place, words in ((1, source.most), (2, source.most + 1)):
-            rows[place]["dialogue"] = " ".join(f"{word}{place}" for _ in range(words))
-        write_rows(root / f"crd3/{split}.jsonl.xz", rows)
-    assert [len(read(made("crd3", module=module), split)) for split in SPLITS] == [3, 3, 3]
-    assert texts.sources.digest(source) != texts.sources.digest(dataclasses.replace(source, most=0))
-
-
-def test_novels_are_split_by_book_in_passages_of_whole_paragraphs(root):
-    """Twelve paragraphs of 105 words: passages of four, as three do not make 400 words."""
-    folder = made("novels")
-    books = {split: {text.origin for text in read(folder, split)} for split in SPLITS}
-    assert [len(books[split]) for split in SPLITS] == [8, 1, 1] and len(set().union(*books.values())) == 10
-    assert [row.text.split()[:2] for row in read(folder, "dev")] == [["chapter", "0"], ["chapter", "4"], ["chapter", "8"]]
-    again = {f"original/{i}_{noun}.txt": book(noun, 11) for i, noun in reversed(list(enumerate(NOUNS)))}
-    write_archive(root / "litbank/litbank_original_novels.tar.xz", again)  # in another order
-    assert {text.origin for text in read(made("novels"), "test")} == books["test"]
-    assert [len(row.text.split()) for row in read(made("novels"), "dev")] == [420, 420, 315]
-
-
 def test_sessions_are_running_text(root):
     for split, size in zip(SPLITS, (30, 2, 3), strict=True):
         places = itertools.product(range(size), range(20))
@@ -267,23 +225,6 @@ def test_sessions_are_running_text(root):
     assert first.origin == second.origin == "day 0 dev" and second.text.startswith("sentence 10 of 0 dev word")
     write(root / "europarl_en-fr/dev.en-fr.tsv.xz", "day\tno translation\n")
     refused("dev.en-fr.tsv.xz has 2 columns", made, "europarl")
-
-
-def test_wikitext_is_a_further_test_beside_novels(root):
-    rows = read(made("novels", ALL | {"test": 1}), "wikitext")
-    body = "= the {} lobster = it is 0.7 cm , by-passing . = = food = = fish ."
-    assert [row.text for row in rows] == [body.format("valid"), "= b = end .", body.format("test"), "= b = end ."]
-    assert [row.origin for row in rows] == ["The valid lobster", "B", "The test lobster", "B"]
-
-
-def test_bad_archives_are_named(root):
-    path = root / "litbank/litbank_original_novels.tar.xz"
-    whole = path.read_bytes()
-    for damaged in (whole[: len(whole) // 2], b"no archive", lzma.compress(b"no archive" * 200)):
-        path.write_bytes(damaged)
-        refused(f"{path} is damaged or cut off", made, "novels")
-    write_archive(path, {"original/a.txt": book("a"), "original/b.txt": book("b")})
-    refused(f"{path} holds 2 books", made, "novels")
 
 
 def test_blocks_join_documents_and_drop_the_rest():

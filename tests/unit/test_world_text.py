@@ -26,7 +26,7 @@ def corpora() -> dict:
 
 
 def digest(stream, count: int) -> str:
-    """SHA-256 of all that the items of a stream hold: words, heads, relations and marks, or clusters and events."""
+    """SHA-256 of all that the items of a stream hold: words, heads and relations, or clusters and events."""
     return hashlib.sha256("\n".join(map(repr, islice(stream, count))).encode()).hexdigest()
 
 
