@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from helpers import corpora, study
+from helpers import corpora, gpu, study
 from helpers.experiments import functions, pruning, relevance
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
@@ -303,7 +303,7 @@ def read_job(path: Path) -> list[list[Any]]:
 def make_job(described: Iterable[Sequence[Any]]) -> None:
     """Make what a job's file holds."""
     for kind, spec, label, weights in described:
-        study.make(study.kind(kind).of(spec, label), weights)
+        study.make_together(study.kind(kind).of(spec, label), weights)
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------
@@ -402,8 +402,8 @@ class Rates:
     def __init__(self) -> None:
         self._found: dict[tuple[str, bool], list[tuple[float, float]]] = {}
         self._plain: dict[str, list[float]] = {}
-        self.gpu = study.made_on() == "cuda"
-        here = study.hardware() if not self.gpu or torch.cuda.is_available() else "a GPU elsewhere"
+        self.gpu = study.made_on() == gpu.GPU
+        here = study.hardware() if not self.gpu or gpu.present() else "a GPU elsewhere"
         for root in (study.data(), study.runs()):
             for file in sorted(root.glob("*/[0-9a-f]*/made.json")):
                 made = study.read_spec(file)

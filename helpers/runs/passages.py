@@ -11,7 +11,7 @@ from typing import Any
 import sklearn.datasets
 import torch
 
-from helpers import models
+from helpers import gpu, models
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
 
@@ -28,7 +28,7 @@ class Passages:
     Attributes
     ----------
     model
-        As `helpers.models.load` gives it, on `helpers.models.device()`.
+        As `helpers.models.load` gives it, on `helpers.gpu.device()`.
     dev, few, test : lists of batches
         `few` are the first of `dev`.
     """
@@ -137,6 +137,6 @@ def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:
         If the model cannot be loaded, or as `halves`.
     """
     model, tokenizer = models.load(checkpoint)
-    model = model.float().to(models.device())
+    model = model.float().to(gpu.device())
     dev, test = halves(model, tokenizer, text, many)
     return Passages(model, dev, dev[: -(-few // ROWS)], test)

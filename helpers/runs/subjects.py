@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers import corpora, heads, models, study
+from helpers import corpora, gpu, heads, models, study
 from helpers import pretrained as pretrained_models
 from helpers.corpora import Pair, alignment, texts, tokens
 from helpers.runs import training
@@ -288,7 +288,7 @@ class Subject:
     def _batched(self, data: Any, budget: int, first: int | None, device: torch.device | None) -> list[Fed]:
         if first is not None and first < 1:
             raise StudyError(f"There must be at least one dev example to measure on, not {first}: raise the setting.")
-        device = device or models.device()
+        device = device or gpu.device()
         if self.kind == LANGUAGE:
             rows, size = range(len(data))[:first], max(1, budget // self.block)
             return [self._blocks(data, rows[i : i + size], device) for i in range(0, len(rows), size)]
@@ -365,7 +365,7 @@ def of_spec(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subje
     if "pretrained" not in start:
         return of_run(training.trained(start, name), parser)
     text = of_text(start["corpus"], start["pretrained"])
-    return replace(text, name=name, opened=lambda: models.load(start["pretrained"])[0].to(models.device()), parser=parser)
+    return replace(text, name=name, opened=lambda: models.load(start["pretrained"])[0].to(gpu.device()), parser=parser)
 
 
 def of_run(run: study.Recipe, parser: str = "spacy") -> Subject:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, models, study
+from helpers import corpora, gpu, heads, models, study
 from helpers.corpora import tokens
 from helpers.models import cross_entropy, predicted
 from helpers.study import StudyError
@@ -97,6 +97,8 @@ def fit(
     What requires no gradient does not learn and is not saved on the way: of a frozen model with gates,
     ``l0.Gated(model.requires_grad_(False), kinds)``, the gates alone.
 
+    Processes that ``accelerate launch`` started train one model together, each on its share of every batch.
+
     Asked to end (SIGINT, SIGTERM) it saves after the step that it is in, and ends by a KeyboardInterrupt.
 
     Parameters
@@ -127,9 +129,10 @@ def fit(
     for name in ("steps", "evaluate_every"):
         if plan[name] < 1:
             raise StudyError(f"The setting 'training.{name}' must be 1 or more, not {plan[name]}.")
-    objective = _compiled(objective or (lambda model, batch: cross_entropy(model, batch, plan["label_smoothing"])), plan)
+    plain = objective or (lambda model, batch: cross_entropy(model, batch, plan["label_smoothing"]))
+    objective = gpu.compiled(plain, plan.get("compiled"))
     device = next(model.parameters()).device
-    every, pace = (LOOK_EVERY, 3) if device.type == "cuda" else (1, 1)
+    every, pace = (LOOK_EVERY, 3) if gpu.is_gpu(device) else (1, 1)
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.Adam(parameters, betas=tuple(plan["betas"]), eps=1e-9, fused=True)
     state: dict[str, Any] = {"step": 0, "epoch": 0, "row": 0, "seconds": 0.0, "loss": 0.0, "since": 0, "history": []}
@@ -140,13 +143,13 @@ def fit(
         _resume(checkpoint, model, optimiser, state)
     end, look = plan["steps"], look or (lambda step: None)
     total = torch.tensor(state["loss"], dtype=torch.float64, device=device)
-    precision = torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
+    precision, team = gpu.autocast(device), gpu.processes()
     model.train()
     if not state["step"]:
         look(0)
-    bar = study.progress(None, label, end, initial=state["step"], unit="step")
+    bar = study.progress(None, label, end, initial=state["step"], unit="step", disable=not team.first)
     started, saved, done = time.time() - state["seconds"], time.time(), state["step"] >= end
-    with _asked_to_stop() as asked, models.kernels():
+    with _asked_to_stop() as asked, gpu.kernels():
         while not done:
             skip, state["row"] = state["row"], 0
             for batch in batches(state["epoch"]):
@@ -157,13 +160,14 @@ def fit(
                 rate = learning_rate(state["step"], plan)
                 for group in optimiser.param_groups:
                     group["lr"] = rate
-                with precision:
-                    loss = objective(model, batch)
-                total += loss.detach()
-                if state["step"] % every == 0:
-                    _look(total, state, checkpoint)
+                rows, part = team.share(batch)
+                with precision, team.draws():
+                    loss = objective(model, rows) * part
                 optimiser.zero_grad(set_to_none=True)
                 loss.backward()
+                total += team.summed(loss, parameters)
+                if state["step"] % every == 0:
+                    _look(total, state, checkpoint)
                 torch.nn.utils.clip_grad_norm_(parameters, plan["clip"] or math.inf)
                 optimiser.step()
                 state["since"] += 1
@@ -176,7 +180,7 @@ def fit(
                     done |= _evaluate(model, dev, plan, state, rate)
                     total.zero_()
                     bar.set_postfix_str(f"dev loss {state['history'][-1]['dev_loss']:.3f}")
-                if not done and checkpoint and (asked or time.time() - saved > pace * SAVE_EVERY):
+                if not done and checkpoint and team.first and (asked or time.time() - saved > pace * SAVE_EVERY):
                     _look(total, state, checkpoint)
                     state["seconds"] = time.time() - started
                     _save(checkpoint, model, optimiser, state)
@@ -223,11 +227,6 @@ def _asked_to_stop() -> Iterator[list[int]]:
             signal.signal(sign, handler)
 
 
-def _compiled(objective: Callable[[Any, Mapping[str, Any]], Any], plan: Mapping[str, Any]) -> Callable[[Any, Any], Any]:
-    """The objective, compiled if the plan asks for it; shapes are symbols then, as hardly two batches have the same."""
-    return torch.compile(objective, backend=plan["compiled"], dynamic=True) if plan.get("compiled") else objective
-
-
 def _look(total: torch.Tensor, state: dict[str, Any], checkpoint: Path | None) -> None:
     """Keep the sum of losses, which must be a number."""
     state["loss"] = total.item()
@@ -253,8 +252,7 @@ def _evaluate(model, dev, plan: Mapping[str, Any], state: dict[str, Any], rate: 
 
 
 def _save(path: Path, model, optimiser, state: dict[str, Any]) -> None:
-    rng = {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []}
-    saved = {"model": _learned(model), "optimiser": optimiser.state_dict(), "state": state, "rng": rng}
+    saved = {"model": _learned(model), "optimiser": optimiser.state_dict(), "state": state, "rng": gpu.random_state()}
     with study.whole(path) as scratch, scratch.open("wb") as file:  # given the path torch hides why writing failed
         torch.save(saved, file)
 
@@ -265,9 +263,7 @@ def _resume(path: Path, model, optimiser, state: dict[str, Any]) -> None:
         _load(model, saved["model"])
         optimiser.load_state_dict(saved["optimiser"])
         state |= saved["state"]
-        torch.set_rng_state(saved["rng"]["cpu"].cpu())
-        if saved["rng"]["cuda"] and torch.cuda.is_available():
-            torch.cuda.set_rng_state_all([r.cpu() for r in saved["rng"]["cuda"]])
+        gpu.set_random_state(saved["rng"])
     except FileNotFoundError:  # another run of the same has just ended
         return
     except Exception as error:  # unpickling raises almost anything
@@ -301,13 +297,13 @@ def kept(recipe: study.Recipe) -> dict[tuple[str, int], list[int]]:
 def stored(recipe: study.Recipe):
     """The model that a recipe left, on the device in use, in evaluation mode: its stored weights, computed with in float32."""
     model = heads.load(recipe.weights, torch.float32)
-    return model.to(models.device())  # type: ignore[arg-type]  # transformers types its wrapper of `to` as unbound
+    return model.to(gpu.device())  # type: ignore[arg-type]  # transformers types its wrapper of `to` as unbound
 
 
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     corpus = corpora.prepare(spec["corpus"])
     source, target = tokens.sides(corpus)
-    model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(models.device())
+    model = models.build(spec["model"], source.size, target.size, spec["seed"]).to(gpu.device())
     plan = spec["training"]
     data = {
         name: tokens.encode(corpora.read_pairs(corpora.file(corpus, name), bare=True), source, target, models.MAX_POSITIONS)
@@ -343,7 +339,7 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
     Beam search as in the paper where beam > 1 (length penalty 0.6); at most 2 n + 10 tokens for n source tokens. So many
     texts at once as `batch` says; 0 is for 64, or 512 on a GPU, which is hardly slower with more of them.
     """
-    batch = batch or (512 if model.device.type == "cuda" else 64)
+    batch = batch or (512 if gpu.is_gpu(model.device) else 64)
     encoded = tokens.encode([corpora.Pair(t, "") for t in texts], source, target, model.config.max_position_embeddings)
     order = sorted(range(len(texts)), key=lambda i: len(encoded.source[i]))
     found: dict[int, str] = {}
@@ -352,7 +348,7 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
         made = {n: t.to(model.device) for n, t in tokens.collate(encoded, rows, source.pad).items()}
         limit = min(2 * made["input_ids"].shape[1] + 10, model.config.max_position_embeddings)
         more = {"length_penalty": 0.6} if beam > 1 else {}
-        with torch.no_grad(), models.kernels():
+        with torch.no_grad(), gpu.kernels():
             ids = model.generate(
                 input_ids=made["input_ids"], attention_mask=made["attention_mask"], num_beams=beam, do_sample=False,
                 max_length=limit, **more,

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 from helpers.study.schema import Settings, fields
 from helpers.study.store import read_toml
 

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 
 TRACKS = ("controlled", "natural")
 _SHARED = "run"

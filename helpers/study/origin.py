@@ -7,13 +7,16 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import torch
+
+from helpers import gpu
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = (
@@ -30,7 +33,7 @@ def provenance() -> dict[str, Any]:
         "python": platform.python_version(),
         "libraries": dict(versions()),
         "hardware": hardware(),
-        "threads": threads(),
+        "threads": torch.get_num_threads(),
     }
 
 
@@ -55,22 +58,13 @@ def _git(*arguments: str) -> str:
 
 
 def hardware() -> str:
-    """The processor in words, and the GPU if torch is loaded and sees one."""
+    """The processor in words, and the GPU if torch sees one."""
     name = platform.processor() or platform.machine()
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    torch = sys.modules.get("torch")
-    gpu = f", {torch.cuda.get_device_name()}" if torch and torch.cuda.is_available() else ""
-    return f"{name}, {cores} cores{gpu}"
-
-
-def threads() -> int:
-    """Processor threads that one operation of torch uses; those it would use where torch is not loaded."""
-    if torch := sys.modules.get("torch"):
-        return torch.get_num_threads()
-    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
+    return ", ".join([name, f"{cores} cores", *filter(None, [gpu.title()])])
 
 
 def portable(value: Any) -> Any:

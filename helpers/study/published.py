@@ -19,8 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from helpers.errors import StudyError
 from helpers.study import store
-from helpers.study.errors import StudyError
 from helpers.study.origin import ROOT
 
 TOLD = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index

@@ -16,12 +16,13 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.errors import StudyError
+from helpers.gpu import use
 from helpers.study import layout, recipe, values
 from helpers.study.code import code_version
 from helpers.study.configuration import parse_overrides, settings
-from helpers.study.errors import StudyError
 from helpers.study.origin import ROOT, portable, provenance
-from helpers.study.store import key, read_spec, runs, use, write_bytes, write_json, write_text
+from helpers.study.store import key, read_spec, runs, write_bytes, write_json, write_text
 
 
 def _seeds(spec: Any) -> set[int]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 from helpers.study.origin import ROOT
 
 
@@ -33,41 +33,6 @@ def data() -> Path:
 def data_root() -> str:
     """The local folder of natural corpora (`HEADS_DATA_ROOT`), "" where none is set."""
     return os.environ.get("HEADS_DATA_ROOT", "")
-
-
-def device() -> str:
-    """Where numbers are computed, "cpu" or "cuda": as `HEADS_DEVICE` says, else the GPU if torch sees one.
-
-    Raises
-    ------
-    StudyError
-        If `HEADS_DEVICE` names something else, or a GPU that is not there.
-    """
-    wanted = os.environ.get("HEADS_DEVICE", "")
-    if wanted not in ("", "auto", "cpu", "cuda"):
-        raise StudyError(f"There is no device {wanted!r}: set HEADS_DEVICE to cpu, cuda or auto.")
-    if wanted == "cpu":
-        return wanted
-    import torch  # heavy, and not needed by those who only read
-
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise StudyError("HEADS_DEVICE asks for a GPU and torch sees none: set it to cpu or auto.")
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def use(settings: Mapping[str, Any]) -> None:
-    """Compute where a profile's setting `device` says, here and in processes that are started from here."""
-    os.environ["HEADS_DEVICE"] = os.environ.get("HEADS_DEVICE") or settings.get("device", "auto")
-
-
-def made_on() -> str:
-    """The class of device that keys name: as `device`, but where a GPU is asked for none need be there, for who only reads."""
-    return "cuda" if os.environ.get("HEADS_DEVICE") == "cuda" else device()
-
-
-def precision() -> str:
-    """The number type of training there: bfloat16 under autocast on a GPU, float32 elsewhere."""
-    return {"cpu": "float32", "cuda": "bfloat16"}[made_on()]
 
 
 def say(text: str) -> None:

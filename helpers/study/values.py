@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 from helpers.study.store import write_bytes
 
 _FORMAT = "values 1"

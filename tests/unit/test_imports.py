@@ -8,9 +8,9 @@ import pytest
 from helpers import study
 
 ROOMS = (  # each imports those before it; methods and experiments are one level until their runs are one room
-    ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("reading",), ("heads",), ("pretrained",), ("models",),
-    ("world",), ("corpora",), ("scores",), ("runs",), ("plots",), ("measures",), ("methods", "experiments"), ("plan",),
-    ("publish",),
+    ("errors",), ("gpu",), ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("reading",), ("heads",),
+    ("pretrained",), ("models",), ("world",), ("corpora",), ("scores",), ("runs",), ("plots",), ("measures",),
+    ("methods", "experiments"), ("plan",), ("publish",),
 )  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 

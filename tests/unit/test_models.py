@@ -185,12 +185,3 @@ def test_a_tokenizer_is_loaded_without_its_model(checkpoint, tmp_path):
     (folder / "model.safetensors").unlink()
     found, whole = tokens.Subwords(models.load_tokenizer(folder)), tokens.Subwords(models.load(checkpoint)[1])
     assert found.encode("the cat sees") == whole.encode("the cat sees") and found.size == whole.size
-
-
-def test_attention_on_a_gpu_is_never_planned_for_a_shape(monkeypatch):
-    with models.kernels():
-        assert torch.backends.cuda.cudnn_sdp_enabled(), "on a processor nothing is changed"
-    monkeypatch.setattr(study, "device", lambda: "cuda")
-    with models.kernels():
-        assert not torch.backends.cuda.cudnn_sdp_enabled() and torch.backends.cuda.mem_efficient_sdp_enabled()
-    assert torch.backends.cuda.cudnn_sdp_enabled()

@@ -14,7 +14,6 @@ from torch.utils._pytree import tree_leaves
 
 from helpers import measures
 from helpers.heads import gate, index, inject, remove, sites
-from helpers.measures import lrp
 from helpers.measures.lrp import RULES, SIGNED, Explained, Summed, conservation, explain, relevance, signed, summed
 from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import layout, play
@@ -436,10 +435,3 @@ def test_the_model_is_left_as_it_was(rule):
     with pytest.raises(IndexError), pytest.warns(UserWarning):
         measures.relevance(model, [batch, wrong], rule)
     assert state(model) == before and torch.is_grad_enabled()
-
-
-def test_relevance_takes_half_of_what_a_gpu_has_free_and_little_of_a_processor(monkeypatch):
-    for name, gib in (("mem_get_info", (30, 80)), ("memory_reserved", 40), ("memory_allocated", 10)):
-        told = tuple(one * 2**30 for one in gib) if isinstance(gib, tuple) else gib * 2**30
-        monkeypatch.setattr(torch.cuda, name, lambda device, told=told: told)
-    assert lrp._allowed(torch.device("cuda")) == 30 and lrp._allowed(torch.device("cpu")) == lrp.MEMORY

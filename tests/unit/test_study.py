@@ -68,24 +68,6 @@ def test_files_that_hold_no_json(tmp_path):
             study.read_json(tmp_path / name)
 
 
-@pytest.mark.parametrize(("asked", "found"), [("", "cpu"), ("auto", "cuda"), ("cpu", "cpu"), ("cuda", "cuda")])
-def test_the_device_is_as_asked_for_and_else_as_the_profile_says(asked, found, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    monkeypatch.setenv("HEADS_DEVICE", asked)
-    study.use({"device": "cpu"})
-    assert study.device() == found
-
-
-@pytest.mark.parametrize("asked", ["cuda", "tpu"])
-def test_a_device_that_is_not_there_is_refused(asked, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setenv("HEADS_DEVICE", asked)
-    with pytest.raises(StudyError, match="HEADS_DEVICE"):
-        study.device()
-    if asked == "cuda":
-        assert study.made_on() == asked and study.store.precision() == "bfloat16", "who reads needs none"
-
-
 def test_one_sentence_ends_with_code_2(capsys):
     with pytest.raises(SystemExit) as caught, study.one_sentence():
         raise StudyError("Something is wrong: do this.")

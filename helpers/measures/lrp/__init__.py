@@ -29,7 +29,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from helpers import study
+from helpers import gpu, study
 from helpers.heads import KINDS, causal, compat, index, sites
 from helpers.measures.lrp import alpha_beta, signed
 from helpers.measures.lrp.graph import Graph
@@ -501,10 +501,7 @@ class _Job:
 
 def _allowed(device: torch.device) -> float:
     """GiB that relevance may use where no one says: on a GPU much, as many small parts leave it idle."""
-    if device.type != "cuda":
-        return MEMORY
-    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return max(MEMORY, PART * free / 2**30)
+    return max(MEMORY, PART * gpu.free_memory(device))
 
 
 def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, dict[str, Tensor]]:

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, measures, models, study
+from helpers import corpora, gpu, heads, measures, study
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.methods import l0
 from helpers.methods.grouping import units
@@ -511,7 +511,7 @@ def _until_settled(start: Mapping[str, Any], plan: Mapping[str, Any], threshold:
 def _start(spec: Mapping[str, Any], text: subjects.Subject, start: Mapping[str, Any] | None):
     """The model that a run begins with."""
     if not start:
-        return text.build(spec["shape"], spec["seed"]).to(models.device())
+        return text.build(spec["shape"], spec["seed"]).to(gpu.device())
     return opened(start) if "stage" in start else subjects.of_spec(start, "").model
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, measures, models, study
+from helpers import corpora, gpu, heads, measures, models, study
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.removal import RANDOM
@@ -274,7 +274,7 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
     """The model that a run trains, without the heads that its method removes beforehand."""
     method, start = spec["method"], spec["start"]
     if method["name"] == "scratch":
-        model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(models.device())
+        model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(gpu.device())
         return heads.remove(model, _removed(model, method["like"]))
     model = copy.deepcopy(subject.model)
     if method["name"] == "map":
