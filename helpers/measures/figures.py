@@ -103,12 +103,6 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     return figure
 
 
-# --- relevance -------------------------------------------------------------------------------------------------------
-
-
-# --- agreement -------------------------------------------------------------------------------------------------------
-
-
 @redrawable
 def agreement(matrices: Mapping[str, pd.DataFrame]):
     """Correlations between measures, each pair once, a panel a title.

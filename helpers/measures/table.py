@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers.drawing import KIND_TITLES
 from helpers.heads import KINDS, index, sites
 from helpers.measures.functions import (
     Alignment,
@@ -27,11 +26,8 @@ from helpers.measures.functions import (
     roles,
 )
 from helpers.measures.lrp import RULES, relevance, relp
-from helpers.measures.lrp.layout import layout, replayed
 from helpers.measures.reducers import Reducer, check, one_pass
 from helpers.measures.worth import MEMORY, importance, leave_one_out, patching
-from helpers.models import parameters
-from helpers.reading import count, ends, number
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -113,17 +109,6 @@ def named(measure: str) -> str:
     if way in WAYS and name in MEASURES:
         return f"{named(name)} ({WAYS[way]})"
     return MEASURES[measure].title if measure in MEASURES else measure
-
-
-def shaped(model) -> str:
-    """A model in words: where its norms stand, the layers and heads of each kind of attention, its parameters."""
-    heads: dict[str, list[int]] = {}
-    for site in sites(model):
-        heads.setdefault(site.kind, []).append(site.heads)
-    told = [f"{KIND_TITLES[kind]}-attention in {count(len(own), 'layer')} of {ends(own)} heads" for kind, own in heads.items()]
-    norms = [f"{'pre' if layout(model).decoder.pre_norm else 'post'}-norm"] if replayed(model) else []
-    size = f"{sum(map(sum, heads.values()))} heads in all, {number(parameters(model))} parameters without embeddings"
-    return ", ".join([*norms, *told, size])
 
 
 def by_layer(column: pd.Series) -> pd.Series:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -16,7 +16,6 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from helpers import study
 from helpers.heads import Site, causal, compat, gate, index, layers, sites
-from helpers.heads.families import ADDRESS
 from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -237,37 +236,6 @@ def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
         ends = dict(zip(("loss", "low", "high"), map(float, rise), strict=True))
         rows[kind] = {"heads": len(chosen), "whole": float(plain.sum() / tokens.sum()), **ends}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("kind")
-
-
-def leave_one_out_bleu(
-    model, translate: Callable[[Any], list[str]], references: Sequence[str], heads: Iterable[tuple], repeats: int = 1000
-) -> pd.DataFrame:
-    """How much BLEU falls when one head's gate is 0 and all others are open (Michel et al. 2019, section 3.2).
-
-    Parameters
-    ----------
-    translate : callable
-        ``translate(model)`` returns one translation for each reference; called once, and once more for each head.
-    repeats : int
-        Resamples of the paired bootstrap, which scores both translations of the same drawn sentences.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (kind, layer, head): bleu (plain minus without the head, points of BLEU; larger = matters more), low and high
-        (its 95 % interval, nan with fewer than two sentences or no resamples).
-
-    Raises
-    ------
-    StudyError
-        If there are no translations, or not as many as references; or for a head that the model has not.
-    """
-    heads = pd.MultiIndex.from_tuples(heads, names=ADDRESS)
-    plain, rows = scoring.bleu_statistics(translate(model), references), []
-    for address in study.progress(heads, "translating without each head"):
-        with gate(model, {address: 0.0}):
-            rows.append(scoring.bleu_interval(plain, scoring.bleu_statistics(translate(model), references), repeats))
-    return pd.DataFrame(rows, columns=["bleu", "low", "high"], index=heads, dtype=float)
 
 
 def importance(

@@ -27,15 +27,6 @@ TEXT = ["syntactic", "rare", "alignment"]
 SIZE = 600  # ids of the model, most of which no sentence has
 
 
-def test_a_model_in_words():
-    said = table_module.shaped(tiny_model("pegasus"))
-    model = tiny_model("pegasus")
-    layers, heads_each = model.config.encoder_layers, model.config.encoder_attention_heads
-    assert said.startswith(f"pre-norm, encoder self-attention in {layers} layers of {heads_each} heads, decoder self-attention")
-    assert f"cross-attention in {model.config.decoder_layers}" in said and f"{len(heads.index(model))} heads in all" in said
-    assert "norm" not in table_module.shaped(tiny_model("llama"))  # where it stands is known of families with a rule
-
-
 def batches():
     """Two batches of three sentences each, closed by the end-of-sentence id, every token but that a word of its own."""
     found = []

@@ -4,11 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-import sacrebleu
 import torch
 
 from helpers import heads, measures, models
-from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
+from helpers.measures.worth import importance, kinds_off, leave_one_out
 from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.reference import frozen
@@ -244,36 +243,6 @@ def test_unknown_ways_are_refused():
     for options in ({"per": "batch"}, {"norm": "l2"}, {"kinds": "self"}):
         with pytest.raises(StudyError, match=f"'{next(iter(options.values()))}'"):
             importance(tiny_model("marian"), batches("marian"), **options)
-
-
-def test_bleu_without_each_head():
-    model, batch = tiny_model("marian", seed=3), tiny_batch("marian")
-    batch = {name: torch.cat([part, part.roll(1, 1)]) for name, part in batch.items()}
-    translate = translator(batch)
-    cut(model, ("cross", 0, 1))
-    plain = translate(model)
-    references = [" ".join([*text.split()[: 2 + i], "and", "more"]) for i, text in enumerate(plain)]
-    addresses = [("encoder", 0, 0), ("cross", 0, 1), ("cross", 1, 0)]
-    found = leave_one_out_bleu(model, translate, references, addresses, repeats=40)
-    assert found.index.tolist() == addresses
-    assert translate(model) == plain  # no gate is left behind
-    for address in addresses:
-        undo = cut(model, address)
-        without = translate(model)
-        undo()
-        score = [sacrebleu.corpus_bleu(texts, [references]).score for texts in (plain, without)]
-        assert found.bleu[address] == pytest.approx(score[0] - score[1], abs=1e-9)
-    assert (found.loc["cross", 0, 1] == 0).all()  # paired: equal translations differ in no resample
-    assert (found.low <= found.bleu).all() and (found.bleu <= found.high).all() and (found.bleu.abs() > 1).any()
-
-
-def test_bleu_of_few_sentences_or_of_too_many():
-    model, batch = tiny_model("marian"), tiny_batch("marian")
-    one = {name: part[:1] for name, part in batch.items()}
-    found = leave_one_out_bleu(model, translator(one), ["a b c d"], [("encoder", 0, 0)])
-    assert found.bleu.notna().all() and found[["low", "high"]].isna().all(axis=None)
-    with pytest.raises(StudyError, match="as many references"):
-        leave_one_out_bleu(model, translator(batch), ["a"], [("encoder", 0, 0)])
 
 
 @pytest.mark.parametrize("measure", [importance, partial(importance, per="token"), lambda *given: leave_one_out(*given).loss])
