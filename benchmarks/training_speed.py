@@ -28,8 +28,8 @@ from transformers import PrinterCallback, Seq2SeqTrainer, Seq2SeqTrainingArgumen
 
 from benchmarks import common
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, encode, learn_vocabulary
-from helpers.models import build
-from helpers.runs.training import cross_entropy, fit, learning_rate
+from helpers.models import build, cross_entropy
+from helpers.training import fit, learning_rate
 from helpers.world import generate
 
 OURS, NOISE = "helpers.runs.training.fit", "helpers.runs.training.fit, once more (noise)"

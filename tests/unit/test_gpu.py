@@ -10,8 +10,9 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 
-from helpers import gpu, plan, study
-from helpers.runs import subjects, training
+from helpers import gpu, plan, study, training
+from helpers.runs import subjects
+from helpers.runs import training as translators
 from helpers.study import StudyError
 
 PLAN = {"training.steps": 16, "training.evaluate_every": 8, "training.batch_tokens": 112}
@@ -133,7 +134,7 @@ def test_several_processes_train_what_one_does(tmp_path):
     described = spec(**{"model.dropout": 0.0})
     rows = [len(batch["labels"]) for batch in subjects.of_text(described["corpus"]).epoch(112, 1, gpu.cpu())(0)]
     assert min(rows) < 2 or max(rows) % 2, "the shares are not alike"
-    alone = study.make(training.trained(described), weights=True)
+    alone = study.make(translators.trained(described), weights=True)
     assert together(2, described, tmp_path) == [0, 0]
     folder = tmp_path / "model" / alone.name
     pd.testing.assert_frame_equal(history(folder), history(alone), check_exact=False, rtol=RTOL)
@@ -141,7 +142,7 @@ def test_several_processes_train_what_one_does(tmp_path):
 
 
 def test_a_killed_run_ends_with_the_same_numbers(tmp_path):
-    described, key = spec(**{"model.dropout": 0.2}), training.trained(spec(**{"model.dropout": 0.2})).key
+    described, key = spec(**{"model.dropout": 0.2}), translators.trained(spec(**{"model.dropout": 0.2})).key
     assert together(2, described, tmp_path / "whole") == [0, 0]
     first, second = together(2, described, tmp_path, 9)
     assert first == -signal.SIGKILL and second != 0

@@ -18,6 +18,7 @@ from helpers.methods.grouping import runs, units
 from helpers.methods.grouping.runs import GHT, L0, PS, VANILLA
 from helpers.runs import subjects, training
 from helpers.study import StudyError
+from helpers.training import learning_rate
 from tests.unit import tiny_groups, tiny_injection
 
 STORE = tiny_groups.go_to
@@ -77,7 +78,7 @@ def test_all_rows_train_for_as_many_steps():
 def test_the_second_stage_goes_on_at_the_rate_of_the_first():
     one, two = (run["training"] for run in runs.stages(tiny_groups.rows()[PS]))
     assert one["cooldown"] == 0 and two["cooldown"] == 0.5
-    assert two["learning_rate"] == training.learning_rate(12, one) == pytest.approx(1e-2 * (4 / 12) ** 0.5)
+    assert two["learning_rate"] == learning_rate(12, one) == pytest.approx(1e-2 * (4 / 12) ** 0.5)
     assert all(plan["average"] == 1 and plan["patience"] == 0 for plan in (one, two))  # the last weights
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from helpers import plan, study, world
+from helpers import training as loop
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
 from helpers.measures import measured
@@ -58,7 +59,7 @@ def test_the_most_valuable_comes_first_and_everything_is_in_it(asked, monkeypatc
 def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_elsewhere(asked, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_DEVICE", "cpu")
     monkeypatch.setattr(hour, "PIECE", 10_000)
-    stages, out, clock, steps, rate = asked(**TINY), tmp_path / "out", [0.0], [], training.learning_rate
+    stages, out, clock, steps, rate = asked(**TINY), tmp_path / "out", [0.0], [], loop.learning_rate
     del stages[hour.REST]
     order = hour.ordered(stages)
     (model,) = (one for one in order if one.kind is training.MODEL)
@@ -70,7 +71,7 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
             signal.raise_signal(signal.SIGALRM)
         return rate(step, given)
 
-    monkeypatch.setattr(training, "learning_rate", over_at_5)
+    monkeypatch.setattr(loop, "learning_rate", over_at_5)
     monkeypatch.setattr(hour, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     (text,) = hour.make(stages, 600, out)
     assert text.kind.text and steps == [1, 2, 3, 4, 5] and (study.runs() / f"work/{model.key}/checkpoint.pt").exists()

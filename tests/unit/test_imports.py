@@ -1,6 +1,7 @@
-"""The house: rooms import one way, no circle, no private name of another file, no import inside a function."""
+"""The house: rooms import one way, no circle, no private name of another file, no import inside a function; its public face."""
 
 import ast
+import importlib
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -9,7 +10,7 @@ from helpers import study
 
 ROOMS = (  # each imports those before it; methods and experiments are one level until their runs are one room
     ("errors",), ("gpu",), ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("reading",), ("heads",),
-    ("pretrained",), ("models",), ("world",), ("corpora",), ("scores",), ("runs",), ("plots",), ("measures",),
+    ("pretrained",), ("models",), ("training",), ("world",), ("corpora",), ("scores",), ("runs",), ("plots",), ("measures",),
     ("methods", "experiments"), ("plan",), ("publish",),
 )  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
@@ -64,3 +65,23 @@ def test_a_circle_is_seen(tmp_path, text):
     found = list(imports(tmp_path))
     assert circle(found)
     assert any(names.startswith("_") and inside for *_, names, inside in found) == ("_x" in text)
+
+
+FACE = {  # what a user may count on: docs/use.md lists it
+    "heads": "sites index gate record inject remove kept save load",
+    "measures": "head_table confidence relevance importance leave_one_out positional syntactic rare",
+    "methods.l0": "HardConcrete Gated objective",
+    "methods.grouping": "hidden_units group_loss Grouped ballot stay",
+    "methods.coreference": "full_link adjacent_link previous_link choose injected",
+    "models": "load",
+    "training": "fit",
+}
+
+
+@pytest.mark.parametrize("room", FACE)
+def test_the_public_face(room):
+    listed = (study.ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    for name in FACE[room].split():
+        face = getattr(importlib.import_module(f"helpers.{room}"), name)
+        assert callable(face) and face.__doc__, name
+        assert f"`{room.removeprefix('methods.')}.{name}" in listed, f"docs/use.md does not list {room}.{name}"

@@ -2,6 +2,19 @@
 
 # ruff: noqa: F401
 from helpers.methods import parts
-from helpers.methods.coreference.matrices import ORDERS, Links, choose, injected, linked, mixed, probing, sparse, tokens_of
+from helpers.methods.coreference.matrices import (
+    ORDERS,
+    Links,
+    adjacent_link,
+    choose,
+    full_link,
+    injected,
+    linked,
+    mixed,
+    previous_link,
+    probing,
+    sparse,
+    tokens_of,
+)
 
 __getattr__ = parts(__name__)

@@ -1,7 +1,7 @@
 """Ni et al. 2023: grouped heads. `units` has the formulas."""
 
 # ruff: noqa: F401
-from helpers.methods import parts
+from helpers.methods.grouping import runs
 from helpers.methods.grouping.units import (
     Grouped,
     ballot,
@@ -13,5 +13,3 @@ from helpers.methods.grouping.units import (
     stay,
     watch,
 )
-
-__getattr__ = parts(__name__)

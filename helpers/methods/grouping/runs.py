@@ -24,6 +24,7 @@ from helpers.methods import l0
 from helpers.methods.grouping import units
 from helpers.runs import outputs, subjects, training
 from helpers.study import StudyError
+from helpers.training import learning_rate
 
 VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
 FEWER, NARROWER, DISAGREE, L0, GRADIENT = "fewer layers", "narrower", "disagreement", "L0", "gradient importance"
@@ -91,7 +92,7 @@ def plans(settings: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[
 
 def _second(plan: Mapping[str, Any], done: int, steps: int) -> dict[str, Any]:
     """The plan of stage 2 after `done` steps of stage 1: it goes on at the rate that was reached."""
-    rate = training.learning_rate(done, {**plan, "cooldown": 0.0})
+    rate = learning_rate(done, {**plan, "cooldown": 0.0})
     more = {"steps": steps, "learning_rate": rate, "warmup": max(1, steps // 5), "cooldown": 0.5}
     return {**plan, **more, "evaluate_every": max(1, steps // 3)}
 
