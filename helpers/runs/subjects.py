@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -69,6 +69,12 @@ def never_attending(settings: Mapping[str, Any], first: str) -> dict[str, str]:
     return {name: name + NONE for name in beside}
 
 
+def without_encoder(settings: Mapping[str, Any], first: str) -> list[str]:
+    """The name of the first model's own twin that never has encoder attention, if there is one."""
+    twins = never_attending(settings, first)
+    return [twins[first]] if first in twins else []
+
+
 def trainings(settings: Mapping[str, Any], name: str) -> int:
     """How many seeds of a model are trained: one, or with the setting "seeds" more of those that "comparison.again" names."""
     return settings["seeds"] if name in (settings["comparison"]["again"] or [name]) else 1
@@ -87,6 +93,11 @@ def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
         if f"+{end}" != NONE:
             settings = study.changed(settings, study.parse_overrides(_sibling(settings, end)["changes"]))
     return training.spec(settings, own, seed, ("encoder",) if NONE[1:] in ends else ())
+
+
+def recipes(settings: Mapping[str, Any], chosen: Iterable[str], seed: int) -> list[study.Recipe]:
+    """The recipes of models by name."""
+    return [training.trained(spec(settings, name, seed), f"{name}, seed {seed}") for name in chosen]
 
 
 def _sibling(settings: Mapping[str, Any], name: str) -> Mapping[str, str]:
