@@ -25,7 +25,10 @@ from helpers import gpu, study
 from helpers.experiments import functions, pruning, relevance
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
-from helpers.methods import contest, coreference, grouping
+from helpers.methods.contest import runs as contest
+from helpers.methods.contest import tables as comparison
+from helpers.methods.coreference import runs as coreference
+from helpers.methods.grouping import runs as groups
 from helpers.runs import subjects
 from helpers.study import Need, Recipe, published
 
@@ -62,7 +65,7 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
         "02_head_functions": (*functions.needs(settings, names, seed), *checkpoints.function_recipes(settings)),
         "03_l0_pruning": pruning.needs(settings, names, seed),
         "04_grouped_heads": grouped.needs(settings, names, seed),
-        "05_coreference_injection": coreference.runs.recipes(settings, seed),
+        "05_coreference_injection": coreference.recipes(settings, seed),
         "06_do_measures_agree": _compared(settings, names, seed),
     }
     return {name: [one if isinstance(one, Need) else Need(one) for one in read] for name, read in notebooks.items()}
@@ -70,12 +73,12 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
 
 def _compared(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[Recipe]:
     """What notebook 06 reads."""
-    jobs = contest.runs.jobs(settings, names, seed)
+    jobs = contest.jobs(settings, names, seed)
     for job in jobs:
-        yield from contest.runs.recipes(job)
-    yield from contest.tables.match_recipes(settings, jobs)
-    studied = contest.tables.studied_runs(settings, names, jobs, seed).values()
-    yield from contest.tables.effect_recipes(studied, settings["relevance"])
+        yield from contest.recipes(job)
+    yield from comparison.match_recipes(settings, jobs)
+    studied = comparison.studied_runs(settings, names, jobs, seed).values()
+    yield from comparison.effect_recipes(studied, settings["relevance"])
 
 
 def chosen(notebooks: Mapping[str, list[Need]], only: str | int | None) -> dict[str, list[Need]]:
@@ -273,7 +276,7 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     shape, corpus = _sizes(kind, spec)
     if not shape or not corpus:
         return None
-    return float(tokens(spec) * (grouping.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)))
+    return float(tokens(spec) * (groups.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)))
 
 
 def _sizes(kind: str, spec: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:

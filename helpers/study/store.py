@@ -129,11 +129,18 @@ def read_toml(path: Path, kind: Any = dict[str, Any]) -> Any:
     try:
         return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise StudyError(f"In {path.name} {place} is wrong ({first['msg'].lower()}): correct the file.") from None
+        raise wrong(error, path.name) from None
     except (OSError, ValueError) as error:
         raise StudyError(f"Cannot read {path} ({error}): correct the file.") from None
+
+
+def wrong(error: ValidationError, where: str) -> StudyError:
+    """The first thing that pydantic finds wrong, in a sentence that says what was given and in which place."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":
+        return StudyError(str(first["ctx"]["error"]))
+    place, reason = ".".join(map(str, first["loc"])), first["msg"][0].lower() + first["msg"][1:]
+    return StudyError(f"In {where} {place!r} cannot be {first['input']!r}: {reason}.")
 
 
 def read_spec(path: Path) -> dict[str, Any]:
