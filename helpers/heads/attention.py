@@ -245,11 +245,11 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
         # the family's own eager function forms the weights; a value of width 0 spares it the second product
         bare = {**options, "dropout": 0.0}
         added = compat.additive_mask(module, query, key, mask, options)
-        shown = compat.eager_attention(module)(module, query, key, value[..., :0], added, **bare)[1]
+        seen = compat.eager_attention(module)(module, query, key, value[..., :0], added, **bare)[1]
         if matrices:
-            shown = shown.index_copy(1, heads, injected.to(shown.dtype))
+            seen = seen.index_copy(1, heads, injected.to(seen.dtype))
         for reducer in reducers:
-            reducer(site, shown)
+            reducer(site, seen)
     return out, weights
 
 

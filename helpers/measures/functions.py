@@ -345,12 +345,12 @@ class Syntactic(Reducer):
             guessed = [
                 sum(r == key[0] and toward * (d - h) == base for d, h, r in self.arcs[sentence]) for sentence in order[1::2]
             ]
-            mine, theirs, count = hits[1::2, best, place], np.array(guessed, np.float32), totals[1::2, place]
+            mine, guesses, count = hits[1::2, best, place], np.array(guessed, np.float32), totals[1::2, place]
             row: dict[str, Any] = dict(zip(("accuracy", "low", "high"), ratio_interval(mine, count, repeats), strict=True))
-            row |= {"baseline": ratio(theirs, count), "offset": int(base)}
-            row |= dict(zip(("gain", "gain_low", "gain_high"), ratio_interval(mine - theirs, count, repeats), strict=True))
-            found = {"layer": heads[best][1], "head": heads[best][2], **{name: float(x) for name, x in row.items()}}
-            rows[key] = found | {"n": int(count.sum()), "heads": len(heads)}
+            row |= {"baseline": ratio(guesses, count), "offset": int(base)}
+            row |= dict(zip(("gain", "gain_low", "gain_high"), ratio_interval(mine - guesses, count, repeats), strict=True))
+            values = {"layer": heads[best][1], "head": heads[best][2], **{name: float(x) for name, x in row.items()}}
+            rows[key] = values | {"n": int(count.sum()), "heads": len(heads)}
         index = pd.MultiIndex.from_tuples(rows, names=["relation", "direction"])
         return pd.DataFrame(list(rows.values()), index)
 
@@ -512,16 +512,16 @@ def roles(
 
     A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must.
     """
-    found: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
+    functions: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
     for address, row in positional[positional.verdict].iterrows():
-        found[address].append(("positional", f"{row.offset:+d}"))
+        functions[address].append(("positional", f"{row.offset:+d}"))
     if syntactic is not None:
         for (*address, relation, direction), _ in syntactic[syntactic.verdict].iterrows():
-            found[tuple(address)].append((relation, LABELS[relation, direction]))
+            functions[tuple(address)].append((relation, LABELS[relation, direction]))
     if rare is not None:
         for address, _ in rare[rare.verdict].iterrows():
-            found[address].append(("rare", "rare"))
-    return pd.Series(found.values(), index=positional.index, name="functions")
+            functions[address].append(("rare", "rare"))
+    return pd.Series(functions.values(), index=positional.index, name="functions")
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:

@@ -125,9 +125,9 @@ def match(one: Prints, other: Prints) -> pd.DataFrame:
         a, b = (part - part.mean(0) for part in (prints, other[kind, layer]))
         a, b = (part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in (a, b))
         cosines = a @ b.T
-        for head, found in zip(*linear_sum_assignment(-cosines), strict=True):
+        for head, partner in zip(*linear_sum_assignment(-cosines), strict=True):
             rows[kind, layer, int(head)] = {
-                "other": int(found), "cosine": cosines[head, found], "average": cosines[head].mean(),
+                "other": int(partner), "cosine": cosines[head, partner], "average": cosines[head].mean(),
             }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["kind", "layer", "head"])

@@ -53,8 +53,8 @@ def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[
 
     Of the subject's own model, or of another one that reads the same text (one with heads removed).
     """
-    found = measure(subject, model or subject.model, repeats, ("confidence", *FUNCTIONAL))
-    return found["confidence"], roles(*(found[name] for name in FUNCTIONAL))
+    scores = measure(subject, model or subject.model, repeats, ("confidence", *FUNCTIONAL))
+    return scores["confidence"], roles(*(scores[name] for name in FUNCTIONAL))
 
 
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
@@ -84,7 +84,7 @@ def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.Da
 def corrected(single: pd.DataFrame) -> pd.Series:
     """Whether each head of `leave_one_out` changes the loss, its p-value corrected (Holm) for all heads of its kind."""
     p = pd.Series(intervals.p_value(single.loss, single.low, single.high), single.index)
-    return p.groupby(level="kind").transform(lambda own: intervals.holm(own.to_numpy())) < 0.05
+    return p.groupby(level="kind").transform(lambda part: intervals.holm(part.to_numpy())) < 0.05
 
 
 def shown(differ: pd.DataFrame, kind: str, models: Sequence[str] | None = None) -> bool:

@@ -52,11 +52,11 @@ def at_once(
         What a choice is called, and its score.
     """
     known: dict[frozenset[Address], Mapping[str, Any]] = {}
-    for called, out in choices:
+    for labels, out in choices:
         out = frozenset(out)
         if out not in known:
             known[out] = score(heads.remove(copy.deepcopy(model), out) if out else model)
-        yield {**called, **known[out]}
+        yield {**labels, **known[out]}
 
 
 def by_columns(

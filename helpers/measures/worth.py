@@ -90,14 +90,16 @@ def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, memory: f
     rows = max(1, min(len(labels), int(allowed / (kept + each))))
     copies = max(1, int((allowed / rows - kept) / each))
     parts = zip(*(value.split(rows) for value in (labels, *fed.values())), strict=True)
-    return torch.cat([_rises_at_once(model, dict(zip(fed, own, strict=True)), said, kinds, copies) for said, *own in parts])
+    return torch.cat(
+        [_rises_at_once(model, dict(zip(fed, part, strict=True)), targets, kinds, copies) for targets, *part in parts]
+    )
 
 
 def _bytes(model, fed: Mapping[str, Any], labels: torch.Tensor) -> tuple[float, float]:
     """Bytes that an example needs, about: what is kept of it, and for each copy of it the most that a step needs at a time."""
     size, source, target = model.dtype.itemsize, fed["input_ids"].shape[1], labels.shape[1]
     exact, kept = max(size, 4), 0.0  # softmaxes are in single precision at least
-    shown = compat.implementation(model) == "eager" or hasattr(model.config, "relative_attention_num_buckets")
+    eager = compat.implementation(model) == "eager" or hasattr(model.config, "relative_attention_num_buckets")
     steps, width = [target * model.get_output_embeddings().weight.shape[0] * (size + 2.0 * exact)], 0
     for site in sites(model):
         queries, keys = (target if site.kind != "encoder" else source), (target if site.kind == "decoder" else source)
@@ -105,7 +107,7 @@ def _bytes(model, fed: Mapping[str, Any], labels: torch.Tensor) -> tuple[float, 
         width = len(compat.output_matrix(site.projection("out")))
         inner = max(max(weight.shape) for weight in layer.parameters() if weight.ndim == 2)
         kept += size * (2 * queries + 2 * keys) * width
-        steps.append(5 * exact * (site.heads if shown else 1) * queries * keys + 8 * size * (queries + keys) * width)
+        steps.append(5 * exact * (site.heads if eager else 1) * queries * keys + 8 * size * (queries + keys) * width)
         steps.append(size * queries * (4 * inner + 8 * width))
     return kept, max(steps) + (3 * size * source * width if model.config.is_encoder_decoder else 0)
 
@@ -141,9 +143,9 @@ def _rises_at_once(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, t
                 del copies["input_ids"]
                 copies["encoder_outputs"] = BaseModelOutput(last_hidden_state=memory.repeat_interleave(len(heads), 0))
             gates = torch.ones(len(heads), site.heads, device=labels.device).scatter(1, heads[:, None], 0.0).repeat(batch, 1)
-            once = {part: partial(_repeated, kept[part], batch, 1) for part in below[:-1]}
-            often = {part: partial(_repeated, kept[part], batch, len(heads)) for part in (*below[-1:], *same)}
-            with gate(model, {(site.kind, site.layer): gates}), _known(once | often):
+            single = {part: partial(_repeated, kept[part], batch, 1) for part in below[:-1]}
+            repeated = {part: partial(_repeated, kept[part], batch, len(heads)) for part in (*below[-1:], *same)}
+            with gate(model, {(site.kind, site.layer): gates}), _known(single | repeated):
                 logits = model(**copies, use_cache=False).logits
             losses = _losses(logits, labels.repeat_interleave(len(heads), 0))
             del logits
@@ -202,11 +204,11 @@ def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, 
     """
     heads, held, places = index(model, kinds), prepared(model, batches), sites(model, kinds)
     with evaluating(model), torch.enable_grad():
-        found = [
+        rows = [
             _slopes_of_examples(model, fed, labels, places)[(labels != -100).any(-1)]
             for fed, labels in study.progress(held, label)
         ]
-    return pd.DataFrame(torch.cat(found).cpu().numpy(), columns=heads)
+    return pd.DataFrame(torch.cat(rows).cpu().numpy(), columns=heads)
 
 
 def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
@@ -293,11 +295,11 @@ def importance(
         for fed, labels in study.progress(held, label):
             slopes, counted = ways[per](model, fed, labels, places)
             total, count = total + slopes.cpu(), count + counted.cpu()
-    found = pd.Series((total / count).numpy(), index=heads, name="importance")
+    column = pd.Series((total / count).numpy(), index=heads, name="importance")
     if norm == "layer":
-        size = found.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-        found = found / size.where(size > 0, 1.0)
-    return found
+        size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
+        column = column / size.where(size > 0, 1.0)
+    return column
 
 
 def patching(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "patching") -> pd.Series:

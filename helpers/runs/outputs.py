@@ -51,10 +51,10 @@ def read(run: study.Recipe, split: str, beam: int, control: Mapping[str, Any] | 
     StudyError
         If there is no such test set.
     """
-    found = study.read_json(recipe(run, beam, control).results / "outputs.json")
-    if split not in found:
-        raise StudyError(f"There is no test set {split!r}: choose from {', '.join(found)}.")
-    return found[split]
+    written = study.read_json(recipe(run, beam, control).results / "outputs.json")
+    if split not in written:
+        raise StudyError(f"There is no test set {split!r}: choose from {', '.join(written)}.")
+    return written[split]
 
 
 def _write_out(spec: Mapping[str, Any], place: study.Place) -> None:

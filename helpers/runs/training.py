@@ -105,7 +105,7 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
     batch = batch or (512 if gpu.is_gpu(model.device) else 64)
     encoded = tokens.encode([corpora.Pair(t, "") for t in texts], source, target, model.config.max_position_embeddings)
     order = sorted(range(len(texts)), key=lambda i: len(encoded.source[i]))
-    found: dict[int, str] = {}
+    translations: dict[int, str] = {}
     for start in study.progress(range(0, len(order), batch), label):
         rows = order[start : start + batch]
         made = {n: t.to(model.device) for n, t in tokens.collate(encoded, rows, source.pad).items()}
@@ -117,5 +117,5 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
                 max_length=limit, **more,
             )  # fmt: skip
         ids = [row[: 2 * len(encoded.source[i]) + 10] for i, row in zip(rows, ids.tolist(), strict=True)]
-        found |= zip(rows, target.decode_all(ids), strict=True)
-    return [found[i] for i in range(len(texts))]
+        translations |= zip(rows, target.decode_all(ids), strict=True)
+    return [translations[i] for i in range(len(texts))]

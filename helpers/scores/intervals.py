@@ -82,8 +82,8 @@ def curve(scores, points: Sequence[float]) -> pd.DataFrame:
     known = (~np.isnan(scores)).any(0).all(0)
     if not scores.size or not known.any():
         raise StudyError("There is no point at which every task has a run: choose points between those that were measured.")
-    found = [over_runs(scores[:, :, i])[:3] if known[i] else (np.nan,) * 3 for i in range(len(points))]
-    return pd.DataFrame(found, columns=["value", "low", "high"]).assign(point=points)
+    intervals = [over_runs(scores[:, :, i])[:3] if known[i] else (np.nan,) * 3 for i in range(len(points))]
+    return pd.DataFrame(intervals, columns=["value", "low", "high"]).assign(point=points)
 
 
 def at(x, y, grid: Sequence[float]) -> np.ndarray:
@@ -109,7 +109,7 @@ def at(x, y, grid: Sequence[float]) -> np.ndarray:
         x, y = np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float))
     except ValueError:
         raise StudyError(f"x has the shape {np.shape(x)} and y {np.shape(y)}: give a value for every x.") from None
-    found = np.full((*x.shape[:-1], len(grid)), np.nan)
+    values = np.full((*x.shape[:-1], len(grid)), np.nan)
     for run in np.ndindex(x.shape[:-1]):
         points = np.stack([x[run], y[run]])
         points = points[:, ~np.isnan(points).any(0)]
@@ -117,8 +117,8 @@ def at(x, y, grid: Sequence[float]) -> np.ndarray:
         if (np.diff(points[0]) == 0).any():
             raise StudyError("A run has two values at one x: give their mean, or make them two runs.")
         if points.size:
-            found[run] = np.interp(grid, *points, left=np.nan, right=np.nan)
-    return found
+            values[run] = np.interp(grid, *points, left=np.nan, right=np.nan)
+    return values
 
 
 def improvement(one, other) -> float:
@@ -190,13 +190,13 @@ def p_value(estimate, low, high, null: float = 0, trainings=None, level: float =
         If an interval over trainings is of fewer than two, or the level is not between 0 and 1.
     """
     estimate, low, high = np.broadcast_arrays(*(np.asarray(part, float) for part in (estimate, low, high)))
-    tail, apart = _tail(level), np.abs(estimate - null)
+    tail, distance_to_null = _tail(level), np.abs(estimate - null)
     freedom = np.asarray(np.inf if trainings is None else trainings, float) - 1
     freedom, known = np.where(np.isnan(freedom), np.inf, freedom), ~np.isnan(estimate + low + high)
     if (known & (freedom < 1)).any():
         raise StudyError("An interval over trainings needs two trainings or more: train another seed.")
     with np.errstate(invalid="ignore", divide="ignore"):
-        distance = np.where(apart == 0, 0.0, apart / ((high - low) / 2) * stats.t.ppf(1 - tail, freedom))
+        distance = np.where(distance_to_null == 0, 0.0, distance_to_null / ((high - low) / 2) * stats.t.ppf(1 - tail, freedom))
     return np.where(known, 2 * stats.t.sf(distance, freedom), np.nan)[()]
 
 
@@ -226,9 +226,9 @@ def holm(p) -> np.ndarray:
     known = np.flatnonzero(~np.isnan(p))
     if ((p[known] < 0) | (p[known] > 1)).any():
         raise StudyError("A p-value lies between 0 and 1: check what is to be corrected.")
-    order, found = known[p[known].argsort(kind="stable")], np.full(p.shape, np.nan)
-    found[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
-    return found
+    order, corrected_p = known[p[known].argsort(kind="stable")], np.full(p.shape, np.nan)
+    corrected_p[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
+    return corrected_p
 
 
 def corrected(
@@ -251,8 +251,8 @@ def corrected(
         The table with p, p_holm and family (how many comparisons were corrected for).
     """
     low, high = ends or (f"{value}_low", f"{value}_high")
-    found = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)
-    return table.assign(p=found, p_holm=holm(found), family=int((~np.isnan(found)).sum()))
+    p = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)
+    return table.assign(p=p, p_holm=holm(p), family=int((~np.isnan(p)).sum()))
 
 
 def _scores(scores) -> np.ndarray:

@@ -50,7 +50,9 @@ def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.
 @lru_cache(maxsize=128)  # tables ask for the same translations again and again
 def _bleu_statistics(hypotheses: tuple[str, ...], references: tuple[str, ...]) -> np.ndarray:
     metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
-    scores = [metric.corpus_score([ours], [[theirs]]) for ours, theirs in zip(hypotheses, references, strict=True)]
+    scores = [
+        metric.corpus_score([hypothesis], [[reference]]) for hypothesis, reference in zip(hypotheses, references, strict=True)
+    ]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
 
 
@@ -111,7 +113,7 @@ def rouge_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np
 
     _check_sizes("ROUGE needs as many references as hypotheses", len(hypotheses), len(references))
     scorer = RougeScorer(list(ROUGE), use_stemmer=True)
-    scores = [scorer.score(theirs, ours) for ours, theirs in zip(hypotheses, references, strict=True)]
+    scores = [scorer.score(reference, hypothesis) for hypothesis, reference in zip(hypotheses, references, strict=True)]
     return np.array([[100 * score[name].fmeasure for name in ROUGE] for score in scores])
 
 
@@ -217,12 +219,12 @@ def met(hypotheses: Sequence[str], marks: Iterable[Sequence[tuple[str, str, tupl
         text = f" {' '.join(words)} "
         for phenomenon, wanted, others in wants:
             if phenomenon in ORDER:
-                found = wanted in words and others[0] in words
-                right = found and words.index(wanted) < words.index(others[0])
+                present = wanted in words and others[0] in words
+                right = present and words.index(wanted) < words.index(others[0])
             else:
                 right = f" {wanted} " in text
-                found = right or any(f" {other} " in text for other in others)
-            rows.append((phenomenon, number, right, found))
+                present = right or any(f" {other} " in text for other in others)
+            rows.append((phenomenon, number, right, present))
     return pd.DataFrame(rows, columns=["phenomenon", "sentence", "right", "found"])
 
 

@@ -40,11 +40,11 @@ def provenance() -> dict[str, Any]:
 @cache
 def versions() -> Mapping[str, str]:
     """Versions of the libraries of the study that are installed, read once: a process goes on with what it has loaded."""
-    found = {}
+    installed = {}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            installed[name] = metadata.version(name)
+    return installed
 
 
 def _git(*arguments: str) -> str:

@@ -68,11 +68,11 @@ def index() -> dict[str, dict[str, Any]]:
     path = folder() / "index.json"
     if not path.exists():
         return {}
-    told = path.stat()
-    found = _read_index(path, (told.st_mtime_ns, told.st_ino, told.st_size))
-    if found is None and not ignored():
+    stat = path.stat()
+    entries = _read_index(path, (stat.st_mtime_ns, stat.st_ino, stat.st_size))
+    if entries is None and not ignored():
         raise StudyError(f"The index {path} is damaged: take it from the project's history, or set FRESH=1.")
-    return found or {}
+    return entries or {}
 
 
 @lru_cache(maxsize=1)
@@ -106,11 +106,11 @@ def fetch(recipe: Wanted, weights: bool) -> bool:
             store.say(f"{recipe.label} is published {why}: it is made anew.")
         return False
     entry, target = index()[recipe.key], recipe.folder
-    for part, told in entry["parts"].items():
-        archive = folder() / told["file"]
+    for part, packed in entry["parts"].items():
+        archive = folder() / packed["file"]
         if part == "weights" and not weights:
             continue
-        if not archive.is_file() or store.digest(archive) != told["sha256"]:
+        if not archive.is_file() or store.digest(archive) != packed["sha256"]:
             wrong = "damaged" if archive.is_file() else "missing"
             store.say(f"The published archive {archive} is {wrong}: {recipe.label} is made anew.")
             return False
@@ -172,9 +172,9 @@ def unpacked(key: str, target: Path) -> dict[str, Any]:
     StudyError
         If the archive is missing or damaged.
     """
-    told = index()[key]["parts"]["results"]
-    archive = folder() / told["file"]
-    if not archive.is_file() or store.digest(archive) != told["sha256"]:
+    part = index()[key]["parts"]["results"]
+    archive = folder() / part["file"]
+    if not archive.is_file() or store.digest(archive) != part["sha256"]:
         raise StudyError(f"The published archive {archive} is missing or damaged: take it from the project's history.")
     _unpack(archive, target)
     return store.read_spec(target / "made.json")
@@ -183,9 +183,9 @@ def unpacked(key: str, target: Path) -> dict[str, Any]:
 def write_index(entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Write the index, and drop the archives that it does not name."""
     store.write_json(folder() / "index.json", {"runs": dict(entries)})
-    named = {part["file"] for entry in entries.values() for part in entry["parts"].values()}
+    files = {part["file"] for entry in entries.values() for part in entry["parts"].values()}
     for archive in folder().glob("*/*.tar.xz"):
-        if str(archive.relative_to(folder())) not in named:
+        if str(archive.relative_to(folder())) not in files:
             archive.unlink()
 
 
@@ -201,8 +201,8 @@ def _archive(root: Path, files: Iterable[Path]) -> bytes:
         for file in files:
             content = file.read_bytes()
             if file.name == "made.json" and file.parent == root:
-                told = {name: value for name, value in json.loads(content).items() if name != "published"}
-                content = (json.dumps(told, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+                manifest = {name: value for name, value in json.loads(content).items() if name != "published"}
+                content = (json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
             info = tarfile.TarInfo(str(file.relative_to(root)))
             info.size, info.mode = len(content), 0o644
             archive.addfile(info, io.BytesIO(content))

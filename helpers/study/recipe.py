@@ -143,9 +143,9 @@ class Recipe:
     @cached_property
     def needs(self) -> tuple[Need, ...]:
         """What it may read, each once."""
-        found = (one if isinstance(one, Need) else Need(one) for one in self.kind.needs(self.spec))
+        every = (one if isinstance(one, Need) else Need(one) for one in self.kind.needs(self.spec))
         merged: dict[Recipe, bool] = {}
-        for need in found:
+        for need in every:
             merged[need.recipe] = merged.get(need.recipe, False) or need.weights
         return tuple(Need(*one) for one in merged.items())
 
@@ -292,7 +292,7 @@ def _found(folder: Path, weights: bool) -> tuple[bool, str]:
     if not _there(folder, weights):
         return False, ""
     manifest = _read(folder)
-    wanted = {name: told for name, told in manifest.get("files", {}).items() if weights or not _of_weights(name)}
+    wanted = {name: digest for name, digest in manifest.get("files", {}).items() if weights or not _of_weights(name)}
     return True, store.damaged(folder, wanted) if manifest else MANIFEST
 
 

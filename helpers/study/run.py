@@ -10,11 +10,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from IPython.display import Image as Picture
+from IPython.display import Markdown, display
+from matplotlib import pyplot
+from PIL import Image
 
 from helpers.errors import StudyError
 from helpers.gpu import use
@@ -22,7 +25,7 @@ from helpers.study import layout, recipe, values
 from helpers.study.code import code_version
 from helpers.study.configuration import parse_overrides, settings
 from helpers.study.origin import ROOT, portable, provenance
-from helpers.study.store import key, read_spec, runs, write_bytes, write_json, write_text
+from helpers.study.store import key, read_spec, runs, whole, write_bytes, write_json, write_text
 
 
 def _seeds(spec: Any) -> set[int]:
@@ -31,50 +34,37 @@ def _seeds(spec: Any) -> set[int]:
         return set().union(*map(_seeds, spec))
     if not isinstance(spec, dict):
         return set()
-    own = {value for name, value in spec.items() if name == "seed" and type(value) is int}
-    return own.union(*map(_seeds, spec.values()))
+    seeds = {value for name, value in spec.items() if name == "seed" and type(value) is int}
+    return seeds.union(*map(_seeds, spec.values()))
 
 
 def _described(folder: Path) -> dict[str, Any]:
     """What a provenance file says of a thing in the store; of text also how it was made and the digest of every file."""
     manifest = read_spec(folder / "made.json")
     spec, files = manifest["spec"], manifest["files"]
-    found = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
-    found["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
-    found |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
-    return found | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
+    described = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
+    described["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
+    described |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
+    return described | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
 
 
 def save_figure(figure, folder: Path, name: str) -> Path:
-    """Save a matplotlib figure as NAME.png and NAME.pdf, an animation as NAME.gif, and close it.
-
-    The same figure gives the same bytes. An animation has its figure's own resolution.
+    """Save a matplotlib figure as NAME.png and NAME.pdf, the same figure as the same bytes, and close it.
 
     Returns
     -------
     pathlib.Path
         The file to show: the bitmap.
     """
-    from matplotlib import pyplot
-    from PIL import Image
-
-    if hasattr(figure, "savefig"):
-        stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
-        files = {ending: partial(figure.savefig, format=ending, metadata=stamp) for ending, stamp in stamps.items()}
-        drawn = figure
-    else:
-        drawn = figure._fig  # has no public name
-        files = {"gif": partial(figure.save, writer="pillow", dpi=drawn.dpi)}
-    folder.mkdir(parents=True, exist_ok=True)
-    for ending, save in files.items():
-        scratch = folder / f".{name}.{ending}"
-        save(scratch)
-        if ending == "png":  # without its empty fourth channel it is a tenth smaller
-            with Image.open(scratch) as picture:
-                picture.convert("RGB").save(scratch, "png", dpi=picture.info["dpi"], optimize=True)
-        scratch.replace(folder / f"{name}.{ending}")
-    pyplot.close(drawn)
-    return folder / f"{name}.{next(iter(files))}"
+    bitmap = folder / f"{name}.png"
+    with whole(folder / f"{name}.pdf") as scratch:
+        figure.savefig(scratch, format="pdf", metadata={"CreationDate": None})
+    with whole(bitmap) as scratch:
+        figure.savefig(scratch, format="png", metadata={"Software": None})
+        with Image.open(scratch) as picture:  # without its empty fourth channel it is a tenth smaller
+            picture.convert("RGB").save(scratch, "png", dpi=picture.info["dpi"], optimize=True)
+    pyplot.close(figure)
+    return bitmap
 
 
 # --- a run of a notebook ---------------------------------------------------------------------------------------------
@@ -89,7 +79,7 @@ def _in_its_notebook(spec: Mapping[str, Any], place: recipe.Place) -> None:
 
 CELL = recipe.Kind(
     "cell", 1, _in_its_notebook,
-    lambda spec: [recipe.Need(recipe.kind(kind).of(own), weights=True) for kind, own in spec["reads"]],
+    lambda spec: [recipe.Need(recipe.kind(kind).of(of), weights=True) for kind, of in spec["reads"]],
 )  # fmt: skip
 
 
@@ -165,26 +155,26 @@ class Run:
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
-        said = {
+        sidecar = {
             **every,
             "run": str(shared.relative_to(self.folder)),
             "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
             "read": {kind: kinds.count(kind) for kind in kinds},
             "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
         }
-        if hidden := sorted(said.keys() & more.keys()):
+        if hidden := sorted(sidecar.keys() & more.keys()):
             raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
-        return said | more
+        return sidecar | more
 
     def figure(
         self, figure, name: str, caption: str = "", answers: str = "", table: str = "", show: bool = True, takeaway: str = "",
         **facts: Any,
     ) -> None:  # fmt: skip
-        """Save a matplotlib figure or animation with its sidecar and what it was drawn from, and show it.
+        """Save a matplotlib figure with its sidecar and what it was drawn from, and show it.
 
         Parameters
         ----------
-        figure : matplotlib.figure.Figure or matplotlib.animation.Animation
+        figure : matplotlib.figure.Figure
         name : str
             As `helpers.study.layout.tidy` takes it.
         caption : str
@@ -200,20 +190,18 @@ class Run:
         **facts
             More for the sidecar.
         """
-        from IPython.display import Image, Markdown, display
-
         name = layout.tidy(name)
-        shown = save_figure(figure, self.chapter.folder, name)
-        told = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else "", "takeaway": takeaway}
-        told = {key: value for key, value in told.items() if value}
-        described = {"figure": name, **told, **self.facts(**facts)}
+        bitmap = save_figure(figure, self.chapter.folder, name)
+        texts = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else "", "takeaway": takeaway}
+        texts = {key: value for key, value in texts.items() if value}
+        described = {"figure": name, **texts, **self.facts(**facts)}
         inputs = self._store_inputs(figure, name)
         again = f"python -m helpers.publish.redraw {self._place()} {self.name}/{name}"
         described["redraw"] = again if inputs else f"not by itself, its inputs cannot be stored: {self.command}"
         write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
         self._last = time.time()
         if show:
-            display(Image(filename=shown, alt=caption or name), *([Markdown(f"> {takeaway}")] if takeaway else []))
+            display(Picture(filename=bitmap, alt=caption or name), *([Markdown(f"> {takeaway}")] if takeaway else []))
 
     def _store_inputs(self, figure, name: str) -> dict[str, str]:
         """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""
@@ -232,10 +220,6 @@ class Run:
             self._inputs[digest] = name
         function = f"{drawn_by.func.__module__}.{drawn_by.func.__name__}"
         return {"function": function, "of": self._inputs[digest], "sha256": digest}
-
-    def animation(self, animation, name: str, caption: str = "", **facts: Any) -> None:
-        """`figure` of a matplotlib animation."""
-        self.figure(animation, name, caption, **facts)
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""
@@ -299,8 +283,8 @@ def _what(thing: Mapping[str, Any]) -> str:
     """A corpus in words, with its key."""
     names, spec = ("task", "name", "language", "register", "split"), thing["spec"]
     of = spec["corpus"] if isinstance(spec.get("corpus"), dict) else {}
-    told = [(of | spec)[name] for name in names if name in of | spec]
-    return " ".join(map(str, (thing["kind"], *told, thing["key"])))
+    parts = [(of | spec)[name] for name in names if name in of | spec]
+    return " ".join(map(str, (thing["kind"], *parts, thing["key"])))
 
 
 PARAMETERS: dict[str, Any] = {
@@ -351,6 +335,6 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
         os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
     use(chosen)
     changed = {one: value for one, value in parameters.items() if value != defaults[one] and one not in SHARED}
-    size = parameters["profile"] + f"_{key(changed)[:8]}" * bool(changed)  # beside the study's results, not over them
+    size = "_".join([parameters["profile"], *([key(changed)[:8]] if changed else [])])  # not over the study's results
     folder = Path(parameters["output"] or runs() / f"{size}-{chosen['corpus']}").resolve()
     return Run(name, parameters, chosen, folder, time.time(), code_version("."))

@@ -51,8 +51,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def _no_room(error: BaseException | None) -> bool:
     """Whether an error, or one that it came from, is that of a full disk."""
     while error and not isinstance(error, StudyError):
-        told = re.search(r"\(os error (\d+)\)", str(error))  # libraries that are not written in Python
-        if getattr(error, "errno", None) in _FULL or (told and int(told[1]) in _FULL):
+        code = re.search(r"\(os error (\d+)\)", str(error))  # libraries that are not written in Python
+        if getattr(error, "errno", None) in _FULL or (code and int(code[1]) in _FULL):
             return True
         error = error.__cause__ or error.__context__
     return False

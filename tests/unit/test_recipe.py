@@ -1,12 +1,10 @@
 """The store of all recipes: keys, whole or not at all, two runs at once, kills, full disks, damage, published runs."""
 
 import contextlib
-import gc
 import json
 import multiprocessing
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -304,14 +302,6 @@ def test_two_runs_of_which_the_one_that_makes_is_killed(tmp_path):
     assert (tmp_path / "two.out").read_text() == "made" and not left_over()
 
 
-def test_a_text_is_made_once_for_two_stores(tmp_path, monkeypatch):
-    twins = Twins(tmp_path, text=True)
-    one = twins.start("one", lambda: lines(twins.begun))
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "other"))
-    two = twins.start("two", lambda: lines(tmp_path / "two.err"))
-    assert twins.end(one, two) == [0, 0] and lines(twins.begun) == ["begun"]
-
-
 def drawn():
     return random.random(), np.random.random(), torch.rand(()).item(), torch.randperm(9).tolist()
 
@@ -333,19 +323,6 @@ def test_draws_outside_are_untouched_by_a_build():
     found = drawn()
     study.make(study.Kind("thing", 1, build).of({}))
     assert (found, drawn()) == expected
-
-
-def test_no_room_for_the_checkpoint_of_a_training(monkeypatch):
-    sizes = {"train": 60, "dev": 8, "test": 4, "vocabulary": 120, "training.batch_tokens": 256, "training.steps": 12}
-    model = training.trained(subjects.spec(study.settings("tiny", sizes), "de-subtitles", 1), "a model")
-    weights = model.weights / "model.safetensors"
-    undisturbed, size = study.digest(weights), weights.stat().st_size
-    shutil.rmtree(study.runs())
-    monkeypatch.setattr(training, "SAVE_EVERY", 0)
-    without_room(model, 3 * size)  # a checkpoint is six times as large as weights alone
-    assert model.weights.exists() and study.digest(weights) == undisturbed
-    assert not (study.runs() / "work" / model.key).exists() and not left_over()
-    gc.collect()  # bars of trainings that ended early are open until then, and would move those of later tests
 
 
 def publish(*made, weights=True):
@@ -406,17 +383,6 @@ def test_weights_that_are_not_published(away, capsys):
     assert not capsys.readouterr().err
     assert made.weights.exists() and thing.built == 2 and made.made(weights=True)
     assert "weights" in capsys.readouterr().err
-
-
-def test_a_foreign_version(away, capsys):
-    publish(Thing(version=3).of(n=1))
-    away()
-    recipes._key.cache_clear()
-    thing = Thing(version=4)
-    assert not thing.of(n=1).made()
-    assert thing.of(n=1).results.exists() and thing.built == 1
-    assert re.search("version 3.*4", capsys.readouterr().err)
-    assert thing.of(n=2).results.exists() and not capsys.readouterr().err  # of which nothing is published
 
 
 def test_everything_can_be_made_anew(thing, away, capsys, monkeypatch):

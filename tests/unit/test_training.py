@@ -224,8 +224,9 @@ def test_a_loss_that_is_no_number(tmp_path, monkeypatch):
 
 
 def test_nothing_to_train_on_is_refused(tmp_path):
-    with pytest.raises(StudyError, match=r"'training\.steps'"):
-        fit(tmp_path, steps=0)
+    for name in ("steps", "evaluate_every"):
+        with pytest.raises(StudyError, match=rf"'training\.{name}'"):
+            fit(tmp_path, **{name: 0})
     with pytest.raises(StudyError, match="no batches"):
         training.fit(build(), lambda number: [], DEV, plan(), tmp_path, seed=1)
 
@@ -387,12 +388,3 @@ def test_a_control_without_encoder_heads():
         for layer in model.model.encoder.layers:
             torch.nn.init.normal_(layer.self_attn.out_proj.weight)
         assert torch.equal(logits(model, batch), closed)
-
-
-def test_dev_batches_are_four_times_as_large_as_memory_allows():
-    assert [training.held_out({"batch_tokens": tokens}) for tokens in (1024, 16_384, 65_536)] == [4096, 65_536, 65_536]
-
-
-def test_a_training_that_is_never_evaluated_is_refused(tmp_path):
-    with pytest.raises(study.StudyError, match="evaluate_every"):
-        training.fit(torch.nn.Linear(1, 1), None, [], {"steps": 1, "evaluate_every": 0}, tmp_path, 1)
