@@ -72,7 +72,7 @@ def ends(values: Iterable[Any], form: str = "") -> str:
 
 def count(number: int, noun: str) -> str:
     """A number of things: "1 model", "2 models"."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def interval(value: Any, low: Any = None, high: Any = None, form: str = "") -> str:

@@ -47,8 +47,8 @@ def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpo
     checkpoint : str
         A pretrained translation model to prune instead.
     """
-    found = [*runs.sweeps(settings, names, seed, checkpoint), *runs.further(settings, names, seed, checkpoint)]
-    return [sweep for sweep in found if sweep["kinds"] == ["encoder"]]
+    every = [*runs.sweeps(settings, names, seed, checkpoint), *runs.further(settings, names, seed, checkpoint)]
+    return [sweep for sweep in every if sweep["kinds"] == ["encoder"]]
 
 
 def all_kinds_sweeps(
@@ -132,7 +132,7 @@ def _shown(sweep: Mapping[str, Any], methods: Collection[str] = SHOWN) -> dict[s
 
 def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", repeats: int = 1000) -> pd.DataFrame:
     """`quality` with `worth` of several sweeps, on (model, seed, run, test set)."""
-    found = {}
+    tables = {}
     for sweep in sweeps:
         subject = subject_of(sweep, parser)
         drawn = draws(sweep, subject, repeats)
@@ -140,8 +140,8 @@ def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
         if sweep["kinds"] == ["encoder"]:
             never = without_attention(sweep) if sweep["seed"] == sweeps[0]["seed"] else None
             table = table.join(worth(sweep, subject, drawn, never))
-        found[subject.title, sweep["seed"]] = table
-    return pd.concat(found, names=["model", "seed"])
+        tables[subject.title, sweep["seed"]] = table
+    return pd.concat(tables, names=["model", "seed"])
 
 
 Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set

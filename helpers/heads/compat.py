@@ -1,7 +1,7 @@
 """Every use of what the libraries do not promise to keep, in one place: after an upgrade, mend it here.
 
-The tests of heads, of removal and of relevance run all of it. What the parts of a model family are called is data, and stands in
-`helpers.heads.families` and `helpers.measures.lrp.layout`; what attention with fewer heads needs stands in
+The tests of heads, of removal and of relevance run all of it. What the parts of a model family are called is data, and stands
+in `helpers.heads.families` and `helpers.measures.lrp.layout`; what attention with fewer heads needs stands in
 `helpers.heads.fewer_heads`, as that file goes along with saved models.
 """
 

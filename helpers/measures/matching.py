@@ -58,14 +58,14 @@ def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], 
         for number, pair in enumerate(pairs):
             batch = {n: t.to(model.device) for n, t in tokens.collate(encoded, [number], subject.source.pad).items()}
             source = batch["word_ids"][0].cpu()
-            said = pair.target.split()
-            target = torch.tensor(subject.target.word_ids(pair.target, said))[: batch["labels"].shape[1]]
+            spoken = pair.target.split()
+            target = torch.tensor(subject.target.word_ids(pair.target, spoken))[: batch["labels"].shape[1]]
             target = F.pad(target, (0, batch["labels"].shape[1] - len(target)), value=-1)
             fed = torch.cat([torch.tensor([-1]), target[:-1]])
             read = len(pair.words)
             ids = {
-                "encoder": (source, source, read, read), "decoder": (target, fed, len(said), len(said)),
-                "cross": (target, source, len(said), read),
+                "encoder": (source, source, read, read), "decoder": (target, fed, len(spoken), len(spoken)),
+                "cross": (target, source, len(spoken), read),
             }  # fmt: skip
 
             def keep(site: Site, weights: torch.Tensor, ids=ids) -> None:

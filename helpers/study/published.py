@@ -17,33 +17,14 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from helpers.errors import StudyError
 from helpers.study import store
 from helpers.study.origin import ROOT
 
-TOLD = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index
+INDEXED = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index
 PARTS = ("results", "weights")
-
-
-class Wanted(Protocol):
-    """What is asked of a recipe here (`helpers.study.recipe.Recipe`, which reads what is published)."""
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def what(self) -> str: ...
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def folder(self) -> Path: ...
 
 
 def folder() -> Path:
@@ -79,19 +60,19 @@ def index() -> dict[str, dict[str, Any]]:
 def _read_index(path: Path, changed: tuple[int, ...]) -> dict[str, dict[str, Any]] | None:
     try:
         runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
-        return runs if all({*TOLD, "trains", "parts"} <= set(entry) for entry in runs.values()) else None
+        return runs if all({*INDEXED, "trains", "parts"} <= set(entry) for entry in runs.values()) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def offers(recipe: Wanted, weights: bool) -> bool:
-    """Whether a run is published, with weights if they are wanted; its archives are not checked."""
+def offers(recipe: Any, weights: bool) -> bool:
+    """Whether a `helpers.study.recipe.Recipe` is published, with weights if they are wanted; its archives are not checked."""
     entry = {} if ignored(recipe.key) else index().get(recipe.key, {})
     parts = entry.get("parts", {})
     return bool(parts) and (not weights or "weights" in parts or not entry.get("trains", False))
 
 
-def fetch(recipe: Wanted, weights: bool) -> bool:
+def fetch(recipe: Any, weights: bool) -> bool:
     """Unpack a published run into the store, if it is one and its archives are whole; its lock must be held.
 
     Returns
@@ -131,7 +112,7 @@ def fetch(recipe: Wanted, weights: bool) -> bool:
     return True
 
 
-def _why_not(recipe: Wanted) -> str:
+def _why_not(recipe: Any) -> str:
     """In what way a run is published that is not the one wanted, "" if it is not published at all."""
     if recipe.key in index():
         return "without its weights or texts"
@@ -152,7 +133,7 @@ def pack(made: Path, weights: bool) -> dict[str, Any]:
     manifest = store.read_spec(made / "made.json")
     files = {part: {n: d for n, d in manifest["files"].items() if n.partition("/")[0] == part} for part in PARTS}
     trains = bool(files["weights"])
-    entry: dict[str, Any] = {name: manifest.get(name) for name in TOLD} | {"trains": trains, "parts": {}}
+    entry: dict[str, Any] = {name: manifest.get(name) for name in INDEXED} | {"trains": trains, "parts": {}}
     for part in PARTS if weights and trains else PARTS[:1]:
         if spoilt := store.damaged(made, files[part]):
             raise StudyError(f"{made / spoilt} is missing or damaged: make it anew before it is published.")

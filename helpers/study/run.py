@@ -22,9 +22,8 @@ from PIL import Image
 from helpers.errors import StudyError
 from helpers.gpu import use
 from helpers.study import layout, recipe, values
-from helpers.study.code import code_version
 from helpers.study.configuration import parse_overrides, settings
-from helpers.study.origin import ROOT, portable, provenance
+from helpers.study.origin import ROOT, code_version, portable, provenance
 from helpers.study.store import key, read_spec, runs, whole, write_bytes, write_json, write_text
 
 

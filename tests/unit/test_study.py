@@ -28,7 +28,7 @@ def add(a, b):
 
 
 def test_code_version_sees_code_and_words_but_no_comments_docstrings_or_layout(tmp_path, monkeypatch):
-    monkeypatch.setattr(study.code, "ROOT", tmp_path)
+    monkeypatch.setattr(study.origin, "ROOT", tmp_path)
 
     def version(text):
         study.write_text(tmp_path / "helpers" / "folder" / "inner.py", text)

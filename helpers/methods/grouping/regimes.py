@@ -113,11 +113,14 @@ def _measure(stages: Sequence[subjects.Subject], beam: int) -> dict[str, float]:
     """Losses without dropout, BLEU of the test set, and how grouped the heads are at the end of stage 1."""
     first, last = stages
     train = tokens.Batches(last.train.part(range(len(last.dev))), last.source.pad, 4096, last.model.device)
-    found = {"train_loss": training.dev_loss(last.model, train), "dev_loss": training.dev_loss(last.model, last.held_out(4096))}
+    losses = {
+        "train_loss": training.dev_loss(last.model, train),
+        "dev_loss": training.dev_loss(last.model, last.held_out(4096)),
+    }
     (split,) = last.tests
     counted = last.statistics(last.put_out(last.model, split, beam), split)
-    found["BLEU"] = last.interval(counted, None, 0)["BLEU"][0]
-    return found | (grouping(first.run) if first.run else {})
+    losses["BLEU"] = last.interval(counted, None, 0)["BLEU"][0]
+    return losses | (grouping(first.run) if first.run else {})
 
 
 def grouping(run: study.Recipe) -> dict[str, float]:
@@ -142,14 +145,14 @@ MEASURED = Analysis("grouping in its regime", 1, _measure)
 
 def table(settings: Mapping[str, Any], rows: Iterable[Row]) -> pd.DataFrame:
     """What is made already of rows, one a line: the columns of `Row`, then what is measured; of a stage 1 alone `grouping`."""
-    found = []
+    lines = []
     for row in rows:
         whole, first = recipe(settings, row), runs.run(runs.stages(spec(settings, row))[0])
         if whole.made():
-            found.append(asdict(row) | values.read(whole.results / FILE))
+            lines.append(asdict(row) | values.read(whole.results / FILE))
         elif first.made():
-            found.append(asdict(row) | grouping(first))
-    return pd.DataFrame(found)
+            lines.append(asdict(row) | grouping(first))
+    return pd.DataFrame(lines)
 
 
 CLAIMS = (  # a row, what it is held against, the difference in BLEU that it has to exceed
@@ -172,7 +175,7 @@ def judged(table: pd.DataFrame) -> pd.DataFrame:
         p = intervals.p_value(change, low, high, bound, seeds)
         rows.append({"method": method, "against": against, "bound": bound, "seeds": seeds, "change": change, "low": low,
                      "high": high, "p": p})  # fmt: skip
-    found = pd.DataFrame(rows)
-    found["p_holm"] = intervals.holm(found.p)
-    sides = np.where(found.change > found.bound, "holds", "does not hold")
-    return found.assign(verdict=np.where(found.p_holm < 0.05, sides, "cannot tell"))
+    frame = pd.DataFrame(rows)
+    frame["p_holm"] = intervals.holm(frame.p)
+    sides = np.where(frame.change > frame.bound, "holds", "does not hold")
+    return frame.assign(verdict=np.where(frame.p_holm < 0.05, sides, "cannot tell"))

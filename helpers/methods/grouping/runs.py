@@ -210,44 +210,44 @@ class Rows:
     def ablations(self) -> dict[str, dict]:
         """Table 3, then variants: count, rule and time of votes, feature map, equation 4A."""
         grouped = self.first(self.constraint())
-        found = self.table_3() | {
+        specs = self.table_3() | {
             "continuous votes": self.second(grouped, None, self.cut(count="scores")),
             "votes as in the code": self.second(grouped, None, self.cut(rule="total", measure="distance")),
             "votes once settled": self.second(grouped, None, self.cut(settled=self.chosen["settled"])),
         }
         for which in (name for name in units.MAPS if name != self.chosen["which"]):
-            found[f"GHT, map {which}"] = self.whole(self.constraint(which=which))
-            found[f"GHT-PS, map {which}"] = self.pruned(self.constraint(which=which))
+            specs[f"GHT, map {which}"] = self.whole(self.constraint(which=which))
+            specs[f"GHT-PS, map {which}"] = self.pruned(self.constraint(which=which))
         form, bounded = self.constraint(form="class"), self.constraint(form="class", beta=0.0)
-        found |= {PRINTED_4A: self.whole(form), "GHT, 4A as in the code": self.whole(bounded)}
-        return found | {"GHT-PS, 4A as in the code": self.pruned(bounded)}
+        specs |= {PRINTED_4A: self.whole(form), "GHT, 4A as in the code": self.whole(bounded)}
+        return specs | {"GHT-PS, 4A as in the code": self.pruned(bounded)}
 
     def numbers(self, *more: int) -> dict[str, dict]:
         """GHT and GHT-PS with other numbers of groups (Fig. 3), `more` among them."""
-        found, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
+        specs, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
         for groups in (number for number in tried if number != self.block["groups"]):
             form = self.constraint(groups=groups, **({"beta": 0.0} if groups == 1 else {}))
-            found[f"GHT, {groups} groups"] = self.whole(form)
+            specs[f"GHT, {groups} groups"] = self.whole(form)
             if groups < self.shape["heads"]:
-                found[f"GHT-PS, {groups} groups"] = self.pruned(form)
-        return found
+                specs[f"GHT-PS, {groups} groups"] = self.pruned(form)
+        return specs
 
     def sweep(self) -> dict[str, dict]:
         """GHT and GHT-PS with other alpha and beta, one changed at a time."""
-        found = {}
+        specs = {}
         for name, tried in self.chosen["sweep"].items():
             for weight in (weight for weight in tried if weight != self.chosen[name]):
                 form = self.constraint(**{name: weight})
-                found |= {f"GHT, {name} {weight:g}": self.whole(form), f"GHT-PS, {name} {weight:g}": self.pruned(form)}
-        return found
+                specs |= {f"GHT, {name} {weight:g}": self.whole(form), f"GHT-PS, {name} {weight:g}": self.pruned(form)}
+        return specs
 
     def strengths(self) -> dict[str, dict]:
         """GHT and GHT-PS with weaker and stronger constraints (Fig. 2), by the factor on the usual weight."""
-        found = {}
+        specs = {}
         for factor in self.chosen["strengths"]:
             form = self.constraint(weight=factor * self.chosen["weight"])
-            found |= {f"GHT, weight x {factor:g}": self.whole(form), f"GHT-PS, weight x {factor:g}": self.pruned(form)}
-        return found
+            specs |= {f"GHT, weight x {factor:g}": self.whole(form), f"GHT-PS, weight x {factor:g}": self.pruned(form)}
+        return specs
 
 
 def today_rows(settings: Mapping[str, Any], seed: int, more: int = 0) -> Rows:
@@ -294,13 +294,13 @@ def weights(shape: Mapping[str, Any], groups: int | None = None) -> int:
 
 def fewer_layers(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
     """The paper's Lite1: as many weights as GHT-PS in fewer layers; of those within 5 % the one of most even depth."""
-    wanted, found = weights(shape, groups), []
+    wanted, shapes = weights(shape, groups), []
     for layers in range(1, shape["layers"] + 1):
         for decoder in range(1, shape["layers"] + 1):
             made = {**shape, "layers": layers, "decoder_layers": decoder}
             off = abs(weights(made) / wanted - 1)
-            found.append((off > 0.05, abs(layers - decoder) if off <= 0.05 else 0, off, layers, made))
-    return min(found, key=lambda one: one[:4])[-1]
+            shapes.append((off > 0.05, abs(layers - decoder) if off <= 0.05 else 0, off, layers, made))
+    return min(shapes, key=lambda one: one[:4])[-1]
 
 
 def narrower(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
@@ -316,8 +316,8 @@ def rows_by_task(
     settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """All rows of a study by task and name; with `start`, the spec of a converged model, also those of `from_converged`."""
-    found = {kind: rows_of(settings, kind, seed) for kind in (subjects.TRANSLATION, subjects.SUMMARIZATION, subjects.LANGUAGE)}
-    return found | ({CONVERGED: from_converged(settings, start, seed)} if start else {})
+    tasks = {kind: rows_of(settings, kind, seed) for kind in (subjects.TRANSLATION, subjects.SUMMARIZATION, subjects.LANGUAGE)}
+    return tasks | ({CONVERGED: from_converged(settings, start, seed)} if start else {})
 
 
 def _translation(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -327,18 +327,18 @@ def _translation(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dic
 
 def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]:
     """Translation's main rows, and as many heads as GHT-PS from the start, by numbers of a head; more seeds as in `rows_of`."""
-    found: dict[int, dict[str, dict]] = {}
+    sizes: dict[int, dict[str, dict]] = {}
     shape = settings["grouping"]["translation"]["model"]
     for rung in settings["grouping"]["ladder"]:
         width = rung["head"] * shape["heads"]
         changes = {"model.width": width, "model.feed_forward": shape["feed_forward"] * width // shape["width"]}
         changes |= {name: rung[name] for name in ("learning_rate",) if name in rung}
-        changed, here = _translation(settings, changes), found.setdefault(rung["head"], {})
+        changed, here = _translation(settings, changes), sizes.setdefault(rung["head"], {})
         for more in range(rung["seeds"]):
             rows = Rows(changed, subjects.TRANSLATION, seed + more, seed)
             early = {AT_START: rows.few_from_start()} if rung["from_start"] else {}
             here |= _of_seed({**rows.main(), **early}, seed, more)
-    return found
+    return sizes
 
 
 def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
@@ -352,21 +352,21 @@ def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
 
 def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     """GHT, GHT-PS and the eight rows of the paper's ablation, of every seed they are trained with."""
-    found: dict[str, dict] = {}
+    specs: dict[str, dict] = {}
     for more in range(settings["grouping"]["ablation_seeds"]):
         rows = Rows(settings, subjects.TRANSLATION, seed + more, seed)
-        found |= _of_seed({**rows.main(), **rows.table_3()}, seed, more)
-    return found
+        specs |= _of_seed({**rows.main(), **rows.table_3()}, seed, more)
+    return specs
 
 
 def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     """GHT-PS and controls of its size, of every seed that Table 3 has too."""
-    found: dict[str, dict] = {}
+    specs: dict[str, dict] = {}
     for more in range(settings["grouping"]["ablation_seeds"]):
         rows = Rows(settings, subjects.TRANSLATION, seed + more, seed)
         peers = {name: spec for name, spec in rows.peers().items() if name in EQUAL}
-        found |= _of_seed({PS: rows.main()[PS], **peers}, seed, more)
-    return found
+        specs |= _of_seed({PS: rows.main()[PS], **peers}, seed, more)
+    return specs
 
 
 def _of_seed(rows: Mapping[str, dict], seed: int, more: int) -> dict[str, dict]:
@@ -377,14 +377,14 @@ def further_rows(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, 
     """Rows of translation that `rows_of` does not have, by what they are about and name."""
     if not settings["grouping"]["translation"]["steps"]:
         return {}
-    found = {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
+    tables = {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
     if rows := more_heads(settings, seed):
-        found[f"{settings['grouping']['more_heads']} heads"] = rows
+        tables[f"{settings['grouping']['more_heads']} heads"] = rows
     if settings["grouping"]["ablation_seeds"] > 1 and "ablations" in settings["grouping"]["parts"]:
-        found["table 3"] = table_3(settings, seed)
+        tables["table 3"] = table_3(settings, seed)
     if settings["grouping"]["ablation_seeds"] > 1 and "peers" in settings["grouping"]["parts"]:
-        found["equal size"] = equal_size(settings, seed)
-    return found
+        tables["equal size"] = equal_size(settings, seed)
+    return tables
 
 
 def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
@@ -398,9 +398,9 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
     every = rows_by_task(settings, seed, start) | further_rows(settings, seed)
     for kind, rows in every.items():
         for name, spec in rows.items():
-            found = stages(spec)
-            for number, stage in enumerate(found, 1):
-                made = run(stage, f"{kind}: {name}, {number} of {len(found)}")
+            chain = stages(spec)
+            for number, stage in enumerate(chain, 1):
+                made = run(stage, f"{kind}: {name}, {number} of {len(chain)}")
                 yield made
             yield outputs.recipe(made, settings["grouping"]["beam"])
 
@@ -419,10 +419,10 @@ def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoi
 
 def stages(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The runs that lead to a row, the first of them first and the row's own last."""
-    found = [spec]
-    while "stage" in found[0].get("start", {}):
-        found.insert(0, found[0]["start"])
-    return found
+    chain = [spec]
+    while "stage" in chain[0].get("start", {}):
+        chain.insert(0, chain[0]["start"])
+    return chain
 
 
 def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict]:
@@ -431,15 +431,15 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict
     if not chosen[subjects.setting(kind)]["steps"]:
         return {}
     rows = Rows(settings, kind, seed)
-    found = rows.main()
+    specs = rows.main()
     parts = {name: getattr(rows, name) for name in ("peers", "ablations", "numbers", "strengths", "sweep")}
     for part in chosen["parts"] if kind == subjects.TRANSLATION else ():
         if part not in parts:
             raise StudyError(f"There are no rows {part!r} of grouped heads: choose from {', '.join(parts)}.")
-        found |= parts[part]()
+        specs |= parts[part]()
     for more in range(1, chosen["seeds"]):
-        found |= _of_seed(Rows(settings, kind, seed + more, seed).main(), seed, more)
-    return found
+        specs |= _of_seed(Rows(settings, kind, seed + more, seed).main(), seed, more)
+    return specs
 
 
 # --- making a run ----------------------------------------------------------------------------------------------------

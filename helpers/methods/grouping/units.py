@@ -72,9 +72,9 @@ def clusters(gram: Tensor, groups: int, seed: int = 0, tries: int = 1) -> Tensor
         As `starts`.
     """
     table = gram.detach().double().flatten(0, -3) if gram.ndim > 3 else gram.detach().double().view(-1, *gram.shape[-2:])
-    found = torch.stack([_lloyd(table, groups, first) for first in starts(gram.shape[-1], groups, seed, tries)])
-    inertia = torch.stack([_distances(table, labels, groups).sum(-1) for labels in found])
-    labels = found[inertia.argmin(0), torch.arange(len(table), device=table.device)]
+    tries_made = torch.stack([_lloyd(table, groups, first) for first in starts(gram.shape[-1], groups, seed, tries)])
+    inertia = torch.stack([_distances(table, labels, groups).sum(-1) for labels in tries_made])
+    labels = tries_made[inertia.argmin(0), torch.arange(len(table), device=table.device)]
     member = F.one_hot(labels, groups)
     rank = member.argmax(-2).argsort(-1).argsort(-1)
     return rank.gather(-1, labels).view(gram.shape[:-1])
@@ -100,13 +100,13 @@ def _filled(far: Tensor, square: Tensor, groups: int) -> Tensor:
     labels = far.argmin(-1)
     counts = F.one_hot(labels, groups).sum(-2)
     for layer in (counts == 0).any(-1).nonzero()[:, 0].tolist():
-        own = square[layer] + far[layer].gather(-1, labels[layer][:, None])[:, 0]
+        distance = square[layer] + far[layer].gather(-1, labels[layer][:, None])[:, 0]
         for group in (counts[layer] == 0).nonzero()[:, 0].tolist():
             free = counts[layer][labels[layer]] > 1  # a group's only member stays
-            head = int(own.masked_fill(~free, -torch.inf).argmax())
+            head = int(distance.masked_fill(~free, -torch.inf).argmax())
             counts[layer, labels[layer, head]] -= 1
             counts[layer, group] += 1
-            labels[layer, head], own[head] = group, -torch.inf
+            labels[layer, head], distance[head] = group, -torch.inf
     return labels
 
 
@@ -167,9 +167,9 @@ def closeness(gram: Tensor, labels: Tensor, groups: int) -> tuple[Tensor, Tensor
         inner = gram @ share  # head . centre
         centres = share.mT @ inner
     norms = centres.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
-    own = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    near = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
     length = gram.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
-    return own / (length * norms.gather(-1, labels)), centres / (norms.unsqueeze(-1) * norms.unsqueeze(-2))
+    return near / (length * norms.gather(-1, labels)), centres / (norms.unsqueeze(-1) * norms.unsqueeze(-2))
 
 
 def group_loss(gram: Tensor, labels: Tensor, groups: int, alpha: float, beta: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -202,11 +202,11 @@ def group_loss(gram: Tensor, labels: Tensor, groups: int, alpha: float, beta: fl
         *layer, head = (square == 0).nonzero()[0].tolist()
         where = f" in layer {layer[0]} of those given" if layer else ""
         raise StudyError(f"The feature map of head {head}{where} is all zero, so it is in no group: leave removed heads out.")
-    own, between = closeness(gram, labels, groups)
+    to_centre, between = closeness(gram, labels, groups)
     pairs = torch.triu_indices(groups, groups, 1, device=gram.device)
-    apart = between[..., pairs[0], pairs[1]]
-    near, apart = own.mean(-1), apart.mean(-1) if groups > 1 else own.new_zeros(own.shape[:-1])
-    return beta * apart - alpha * near, near.detach(), apart.detach()
+    far = between[..., pairs[0], pairs[1]]
+    near, far = to_centre.mean(-1), far.mean(-1) if groups > 1 else to_centre.new_zeros(to_centre.shape[:-1])
+    return beta * far - alpha * near, near.detach(), far.detach()
 
 
 def class_loss(logits: Tensor, labels: Tensor, alpha: float, beta: float) -> Tensor:
@@ -233,9 +233,9 @@ def class_loss(logits: Tensor, labels: Tensor, alpha: float, beta: float) -> Ten
     if groups == 1 and beta:
         raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
     log = logits.log_softmax(-1)
-    own = log.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    others = (log.sum(-1) - own).mean(-1) / max(1, groups - 1)
-    return beta * others - alpha * own.mean(-1)
+    right = log.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    others = (log.sum(-1) - right).mean(-1) / max(1, groups - 1)
+    return beta * others - alpha * right.mean(-1)
 
 
 def disagreement(gram: Tensor) -> Tensor:
@@ -482,9 +482,9 @@ def ballot(
                 labels = clusters(together, groups, seed)
                 eta = closeness(together, labels, groups)[0]
                 best = _best(eta if measure == "cosine" else -_distances(together, labels, groups), labels, groups)
-                for place, won, own in zip(places, best, eta, strict=True):
+                for place, won, weight in zip(places, best, eta, strict=True):
                     votes[place] += won
-                    scores[place] += own
+                    scores[place] += weight
             for place, table in enumerate(grams):
                 total[place] += table
             count += 1
@@ -499,8 +499,8 @@ def _distances(table: Tensor, labels: Tensor, groups: int) -> Tensor:
     share = _shares(labels, groups, table)
     inner = table @ share
     centre = (share * inner).sum(-2)
-    own = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    return table.diagonal(dim1=-2, dim2=-1) - 2 * own + centre.gather(-1, labels)
+    near = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    return table.diagonal(dim1=-2, dim2=-1) - 2 * near + centre.gather(-1, labels)
 
 
 def _best(worth: Tensor, labels: Tensor, groups: int) -> Tensor:
@@ -626,25 +626,25 @@ class Grouped(nn.Module):
             self.taken += 1
         return out
 
-    def _constraint(self, found: list) -> Tensor:
+    def _constraint(self, maps: list) -> Tensor:
         """The constraint, mean over layers; keeps its two cosines."""
-        grams = [table for table, _ in found] if self.form == "class" else found
-        near, apart, terms = 0.0, 0.0, 0.0
+        grams = [table for table, _ in maps] if self.form == "class" else maps
+        near, far_sum, terms = 0.0, 0.0, 0.0
         for places, together in stacked(grams):
             if self.form == "disagreement":
                 values = self.beta * disagreement(together)
-                near, apart = near + torch.nan, apart + (values / (self.beta or 1)).detach().sum()
+                near, far_sum = near + torch.nan, far_sum + (values / (self.beta or 1)).detach().sum()
             else:
                 labels = clusters(together, self.groups, self.seed)
                 usual = 0.0 if self.groups == 1 else self.beta
                 values, close, far = group_loss(together, labels, self.groups, self.alpha, usual)
-                near, apart = near + close.sum(), apart + far.sum()
+                near, far_sum = near + close.sum(), far_sum + far.sum()
                 if self.form == "class":
-                    logits = torch.stack([self.classifiers[place](found[place][1]) for place in places])
+                    logits = torch.stack([self.classifiers[place](maps[place][1]) for place in places])
                     values = class_loss(logits, labels, self.alpha, usual)
             terms = terms + values.sum()
         if int(self.taken) < len(self.terms):
-            self.terms[int(self.taken)] = torch.tensor([float(near), float(apart)]) / len(grams)
+            self.terms[int(self.taken)] = torch.tensor([float(near), float(far_sum)]) / len(grams)
         return terms / len(grams)
 
     def _seen(self) -> list[Tensor]:

@@ -142,8 +142,8 @@ def further(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkp
     They have no variants and nothing from scratch, and choose heads in other ways on the first model alone.
     """
     plain = {**settings, "pruning": settings["pruning"] | {"variants": False, "scratch": [], "rivals": 1}}
-    found = [one for more in range(1, settings["seeds"]) for one in sweeps(plain, names, seed + more, checkpoint)]
-    return [one for one in found if one["seed"] - seed < subjects.trainings(settings, one["name"])]
+    every = [one for more in range(1, settings["seeds"]) for one in sweeps(plain, names, seed + more, checkpoint)]
+    return [one for one in every if one["seed"] - seed < subjects.trainings(settings, one["name"])]
 
 
 def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -160,25 +160,25 @@ def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     imitated = chosen["compared"] if encoder else chosen["scratch"] if "training" in start else []
     penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
-    found = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
+    runs = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
     for more in range(chosen["seeds"]):
-        found |= {_named("L0", penalty, more): gated(penalty, more) for penalty in penalties}
+        runs |= {_named("L0", penalty, more): gated(penalty, more) for penalty in penalties}
     for penalty in imitated:
         like = gated(penalty)
         if not encoder:
-            found[_named("scratch", penalty)] = spec("scratch", like=like)
+            runs[_named("scratch", penalty)] = spec("scratch", like=like)
             continue
-        found[_named("L0's heads", penalty)] = spec("map", like=like)
-        found[_named("gradual", penalty)] = spec("gradual", like=like)
+        runs[_named("L0's heads", penalty)] = spec("map", like=like)
+        runs[_named("gradual", penalty)] = spec("gradual", like=like)
         for by in chosen["criteria"]:
             for draw in range(chosen["draws"] if by == RANDOM else 1):
                 cut = {"like": like, "by": by, "draw": draw, "few": settings["relevance"]}
-                found[_named(by, penalty, draw)] = spec("cut", **cut)
+                runs[_named(by, penalty, draw)] = spec("cut", **cut)
     if encoder and chosen["variants"] and imitated:
         middle = imitated[0]
-        found[_named("L0, half-open start,", middle)] = gated(middle, start=list(gates.HALF_OPEN))
-        found[_named("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
-    return found
+        runs[_named("L0, half-open start,", middle)] = gated(middle, start=list(gates.HALF_OPEN))
+        runs[_named("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
+    return runs
 
 
 def _named(method: str, penalty: float, number: int = 0) -> str:
@@ -352,9 +352,9 @@ def scores(start: Mapping[str, Any], few: int) -> pd.DataFrame:
 def _score(described: Mapping[str, Any], place: study.Place) -> None:
     subject = subject_of(described["start"])
     given = {"model": subject.model, "batches": subject.batches(), "explained": subject.batches(4096, described["few"])}
-    found = measures.table.columns(given, map(called, CRITERIA))
+    table = measures.table.columns(given, map(called, CRITERIA))
     stored = {called(name): name for name in CRITERIA}
-    found.rename(columns=stored)[list(CRITERIA)].to_csv(place.results / "heads.csv")
+    table.rename(columns=stored)[list(CRITERIA)].to_csv(place.results / "heads.csv")
 
 
 SCORES = study.Kind("scores", 1, _score, lambda spec: subjects.needs(spec["start"]))
@@ -368,11 +368,11 @@ def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
     StudyError
         If the table has no such column.
     """
-    found = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
-    found = found[found.index.isin(kinds, level="kind")]
-    if by not in found:
-        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(found)}.")
-    return found[by].astype(float)
+    frame = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
+    frame = frame[frame.index.isin(kinds, level="kind")]
+    if by not in frame:
+        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(frame)}.")
+    return frame[by].astype(float)
 
 
 def worth(start: Mapping[str, Any], few: int, by: str, draw: int, kinds: tuple[str, ...]) -> pd.Series:
