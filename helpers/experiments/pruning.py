@@ -81,7 +81,7 @@ def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
     beam = sweep["settings"]["pruning"]["beam"]
     if "pretrained" not in sweep["start"]:
         yield outputs.recipe(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
-    for name, spec in _shown(sweep).items():
+    for name, spec in _chosen(sweep).items():
         made = runs.run(spec, f"{runs.title(sweep)}: {name}")
         yield from (made, outputs.recipe(made, beam))
 
@@ -123,7 +123,7 @@ def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [run for run in specs if {name: run["method"][name] for name in wanted} == wanted]
 
 
-def _shown(sweep: Mapping[str, Any], methods: Collection[str] = SHOWN) -> dict[str, Mapping[str, Any]]:
+def _chosen(sweep: Mapping[str, Any], methods: Collection[str] = SHOWN) -> dict[str, Mapping[str, Any]]:
     return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in methods}
 
 
@@ -160,7 +160,7 @@ def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 10
     beam = sweep["settings"]["pruning"]["beam"]
     return {
         (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
-        for name, run in {"start": None, **_shown(sweep, methods)}.items()
+        for name, run in {"start": None, **_chosen(sweep, methods)}.items()
         for split in subject.tests
     }
 

@@ -143,7 +143,7 @@ class Watch:
         See `inject`.
     """
 
-    open, named = True, True
+    open, keywords = True, True
 
     def __init__(
         self,
@@ -167,10 +167,10 @@ class Watch:
         self.open = False
         del self.site, self.reducers, self.matrices, self.attend, self.seen
 
-    def __call__(self, module: nn.Module, args: tuple, *named: dict) -> None:
+    def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> None:
         """Leave the input as it is."""
         if self.open and self.matrices and self.site.kind == "decoder":
-            self.seen[module] = compat.positions_seen(module, named[0])
+            self.seen[module] = compat.positions_seen(module, keywords[0])
 
 
 _NAMES = {plain: f"story_of_heads_over_{plain}" for plain in ("sdpa", "eager")}

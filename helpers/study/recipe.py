@@ -226,11 +226,11 @@ def make(recipe: Recipe, weights: bool = False, build: Callable[[Mapping[str, An
         If a file was cut off or changed since it was made, the disk is full, or as the kind's `build`.
     """
     folder = recipe.folder
-    if _found(folder, weights) != (True, ""):
+    if _state(folder, weights) != (True, ""):
         with _alone(recipe):  # nobody else changes now what lies there
             if not _usable(recipe, weights) and not published.fetch(recipe, weights):
                 _build(recipe, build or recipe.kind.build)
-        if _found(folder, weights) != (True, ""):
+        if _state(folder, weights) != (True, ""):
             raise StudyError(f"What was made could not be put into {folder}: check that it can be written and is no file.")
     _READ.append(folder)
     return folder
@@ -287,7 +287,7 @@ def _read(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def _found(folder: Path, weights: bool) -> tuple[bool, str]:
+def _state(folder: Path, weights: bool) -> tuple[bool, str]:
     """`_there`, and the first file of the wanted parts that does not fit its digest, "" if all do."""
     if not _there(folder, weights):
         return False, ""
@@ -298,7 +298,7 @@ def _found(folder: Path, weights: bool) -> tuple[bool, str]:
 
 def _usable(recipe: Recipe, weights: bool) -> bool:
     """Whether what lies in the store is there and whole; what is damaged and published is to be taken anew."""
-    there, spoilt = _found(recipe.folder, weights)
+    there, spoilt = _state(recipe.folder, weights)
     if spoilt and not published.offers(recipe, weights):
         raise _damaged(recipe.folder, spoilt)
     if spoilt:

@@ -162,26 +162,26 @@ def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
     runs = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
     for more in range(chosen["seeds"]):
-        runs |= {_named("L0", penalty, more): gated(penalty, more) for penalty in penalties}
+        runs |= {_title("L0", penalty, more): gated(penalty, more) for penalty in penalties}
     for penalty in imitated:
         like = gated(penalty)
         if not encoder:
-            runs[_named("scratch", penalty)] = spec("scratch", like=like)
+            runs[_title("scratch", penalty)] = spec("scratch", like=like)
             continue
-        runs[_named("L0's heads", penalty)] = spec("map", like=like)
-        runs[_named("gradual", penalty)] = spec("gradual", like=like)
+        runs[_title("L0's heads", penalty)] = spec("map", like=like)
+        runs[_title("gradual", penalty)] = spec("gradual", like=like)
         for by in chosen["criteria"]:
             for draw in range(chosen["draws"] if by == RANDOM else 1):
                 cut = {"like": like, "by": by, "draw": draw, "few": settings["relevance"]}
-                runs[_named(by, penalty, draw)] = spec("cut", **cut)
+                runs[_title(by, penalty, draw)] = spec("cut", **cut)
     if encoder and chosen["variants"] and imitated:
         middle = imitated[0]
-        runs[_named("L0, half-open start,", middle)] = gated(middle, start=list(gates.HALF_OPEN))
-        runs[_named("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
+        runs[_title("L0, half-open start,", middle)] = gated(middle, start=list(gates.HALF_OPEN))
+        runs[_title("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
     return runs
 
 
-def _named(method: str, penalty: float, number: int = 0) -> str:
+def _title(method: str, penalty: float, number: int = 0) -> str:
     return f"{method} {penalty:g}" + (f" #{number + 1}" if number else "")
 
 
