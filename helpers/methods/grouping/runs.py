@@ -51,7 +51,7 @@ def run_spec(
     Parameters
     ----------
     plan : mapping
-        As `helpers.runs.training.fit` takes it.
+        As `helpers.training.fit` takes it.
     stage : int
         1 or 2: each sees the training text in an order of its own.
     shape : mapping, optional
