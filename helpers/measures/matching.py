@@ -14,6 +14,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch.nn import functional as F
 
+from helpers import gpu
 from helpers.corpora import tokens
 from helpers.heads import Site, record
 from helpers.measures.analysis import Analysis
@@ -56,7 +57,7 @@ def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], 
     kept: dict[tuple[str, int], list[torch.Tensor]] = {}
     with evaluating(model), torch.no_grad():
         for number, pair in enumerate(pairs):
-            batch = {n: t.to(model.device) for n, t in tokens.collate(encoded, [number], subject.source.pad).items()}
+            batch = gpu.moved(tokens.collate(encoded, [number], subject.source.pad), model.device)
             source = batch["word_ids"][0].cpu()
             spoken = pair.target.split()
             target = torch.tensor(subject.target.word_ids(pair.target, spoken))[: batch["labels"].shape[1]]

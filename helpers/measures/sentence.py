@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from helpers import gpu
 from helpers.corpora.tokens import collate
 from helpers.measures.analysis import Analysis
 from helpers.measures.lrp import explain, naive
@@ -18,7 +19,7 @@ from helpers.models import inputs
 def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
     """A dev sentence, or some, as a batch of its own."""
     device = next(subject.model.parameters()).device
-    return {name: value.to(device) for name, value in collate(subject.encoded, sentences, subject.source.pad).items()}
+    return gpu.moved(collate(subject.encoded, sentences, subject.source.pad), device)
 
 
 def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
     translations: dict[int, str] = {}
     for start in study.progress(range(0, len(order), batch), label):
         rows = order[start : start + batch]
-        made = {n: t.to(model.device) for n, t in tokens.collate(encoded, rows, source.pad).items()}
+        made = gpu.moved(tokens.collate(encoded, rows, source.pad), model.device)
         limit = min(2 * made["input_ids"].shape[1] + 10, model.config.max_position_embeddings)
         more = {"length_penalty": 0.6} if beam > 1 else {}
         with torch.no_grad(), gpu.kernels():

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -56,6 +57,13 @@ def test_rooms_import_one_way():
 def test_no_private_names_and_no_imports_inside_functions():
     assert [one for one in FOUND if one[2].startswith("_")] == []
     assert [one for one in FOUND if one[3]] == []
+
+
+def test_one_file_names_the_gpu():
+    """Besides the setting, a summary of one, and the batches of a corpus on their way."""
+    paths = (study.ROOT / "helpers").rglob("*.py")
+    naming = {path.name for path in paths if re.search(r"torch\.cuda|\"cuda\"", path.read_text(encoding="utf-8"))}
+    assert naming <= {"gpu.py", "schema.py", "summary.py", "tokens.py"}
 
 
 @pytest.mark.parametrize("text", ["from helpers.a import two", "def f():\n    from helpers.a.two import _x"])

@@ -246,9 +246,9 @@ def test_no_room_for_a_result_a_weight_or_the_manifest(results, weights, room):
 class Twins:
     """Processes that want the same thing, which is done when it may be; each leaves what it said and read."""
 
-    def __init__(self, folder, text=False):
+    def __init__(self, folder):
         self.folder, self.begun, self.go = folder, folder / "begun", folder / "go"
-        self.made = study.Kind("thing", 1, self.build, text=text).of({"n": 1}, "a thing")
+        self.made = study.Kind("thing", 1, self.build).of({"n": 1}, "a thing")
 
     def build(self, spec, place):
         study.write_text(place.results / "a.txt", "half")

@@ -51,12 +51,6 @@ def test_make_hands_on_quotes_in_settings_and_what_the_environment_says(tmp_path
     assert told.splitlines()[:2] == ["1", "cpu"] and asked in told.splitlines()
 
 
-def test_bad_input_is_one_sentence():
-    done = plan("overrides=training.stps=3")
-    assert done.returncode != 0 and "error: " in done.stderr and "'training.stps'" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def on_a_gpu(folder, visible, *command):
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder), "CUDA_VISIBLE_DEVICES": visible}
     command = [sys.executable, "workflow/on_a_gpu.py", *command]
