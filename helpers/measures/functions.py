@@ -114,9 +114,7 @@ class ConfidenceBeyondFirst(Confidence):
 # --- output norm -------------------------------------------------------------------------------------------------------
 
 
-def output_norm(
-    model, batches: Iterable[Mapping[str, Any]], kinds: str | tuple[str, ...] | None = None, label: str = "output norms"
-) -> pd.Series:
+def output_norm(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
     """Euclidean norm of what a head adds to the residual stream, mean over real query tokens (Kobayashi et al. 2020).
 
     That is its part of what the output projection gives, without the bias; a norm behind it (BERT, Gemma) is not counted. Open
@@ -126,8 +124,6 @@ def output_norm(
     ----------
     batches : iterable of dict
         `input_ids`, `attention_mask`, `labels`; real tokens are those of `confidence`.
-    kinds : str or tuple of str, optional
-        Only heads of these kinds.
 
     Returns
     -------
@@ -139,7 +135,7 @@ def output_norm(
     StudyError
         If there are no batches, or a batch is empty or lacks what the model reads; if the model computes no numbers.
     """
-    heads, places = index(model, kinds), sites(model, kinds)
+    heads, places = index(model), sites(model)
     sums, counts = torch.zeros(len(heads), dtype=torch.float64), torch.zeros(len(heads), dtype=torch.float64)
     starts = np.cumsum([0, *(site.heads for site in places)])
     seen: View
@@ -158,7 +154,7 @@ def output_norm(
     with evaluating(model), torch.no_grad(), ExitStack() as undo:
         for place, site in enumerate(places):
             undo.callback(site.projection("out").register_forward_pre_hook(partial(add, place)).remove)
-        for batch in study.progress(batches, label):
+        for batch in study.progress(batches, "output norms"):
             seen = view(model, batch, count)
             model.base_model(**given(model, batch, seen), use_cache=False)
             count += len(seen.index)

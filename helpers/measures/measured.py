@@ -48,12 +48,9 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTI
     return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
 
 
-def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[pd.DataFrame, pd.Series]:
-    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set.
-
-    Of the subject's own model, or of another one that reads the same text (one with heads removed).
-    """
-    scores = measure(subject, model or subject.model, repeats, ("confidence", *FUNCTIONAL))
+def confidence_and_functions(subject, repeats: int = 1000) -> tuple[pd.DataFrame, pd.Series]:
+    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set."""
+    scores = measure(subject, subject.model, repeats, ("confidence", *FUNCTIONAL))
     return scores["confidence"], roles(*(scores[name] for name in FUNCTIONAL))
 
 

@@ -90,7 +90,7 @@ def clear(table: pd.DataFrame) -> pd.Series:
 
 
 def follows_function(
-    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative, kind="encoder"
+    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, scale=relative, kind="encoder"
 ) -> dict:
     """Are heads of a kind with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
 
@@ -117,7 +117,7 @@ def follows_function(
     heads, levels = pd.concat(tables, names=["model"]).astype(float), ["model", *LAYER]
     mixed = heads.groupby(level=levels).has.transform("mean").between(0, 1, inclusive="neither")
     value, has = heads.value[mixed].to_numpy(), heads.has[mixed].to_numpy() > 0
-    strata, rng = _strata(heads.index[mixed], levels), np.random.default_rng(seed)
+    strata, rng = _strata(heads.index[mixed], levels), np.random.default_rng(0)
     tested = dict.fromkeys(("difference", "low", "high", "null_low", "null_high", "p"), np.nan)
     if strata:
         drawn, shuffled = _resampled(strata, draws, rng), np.tile(has, (draws, 1))

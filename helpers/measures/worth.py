@@ -302,14 +302,14 @@ def importance(
     return column
 
 
-def patching(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "patching") -> pd.Series:
+def patching(model, batches: Batches) -> pd.Series:
     """First-order estimate of `leave_one_out`, with its sign: attribution patching towards zero (Syed et al. 2023).
 
     Minus the slope of the loss in a head's gate at 1: how much the loss would rise at a gate of 0 if it were a straight line.
 
     Parameters
     ----------
-    batches, kinds
+    batches
         As of `leave_one_out`.
 
     Returns
@@ -324,7 +324,7 @@ def patching(model, batches: Batches, kinds: str | tuple[str, ...] | None = None
     """
     held = list(batches)
     tokens = sum(int((labels != -100).sum()) for _, labels in prepared(model, held))
-    return (-slopes(model, held, kinds, label).sum() / tokens).rename("patching")
+    return (-slopes(model, held, label="patching").sum() / tokens).rename("patching")
 
 
 def _sizes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,6 +1,7 @@
 """The store of all recipes: keys, whole or not at all, two runs at once, kills, full disks, damage, published runs."""
 
 import contextlib
+import gc
 import json
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ import pytest
 import torch
 
 from helpers import study, world
+from helpers import training as loop
 from helpers.runs import subjects, training
 from helpers.study import StudyError, published
 from helpers.study import recipe as recipes
@@ -323,6 +325,19 @@ def test_draws_outside_are_untouched_by_a_build():
     found = drawn()
     study.make(study.Kind("thing", 1, build).of({}))
     assert (found, drawn()) == expected
+
+
+def test_no_room_for_the_checkpoint_of_a_training(monkeypatch):
+    sizes = {"train": 60, "dev": 8, "test": 4, "vocabulary": 120, "training.batch_tokens": 256, "training.steps": 12}
+    model = training.trained(subjects.spec(study.settings("tiny", sizes), "de-subtitles", 1), "a model")
+    weights = model.weights / "model.safetensors"
+    undisturbed, size = study.digest(weights), weights.stat().st_size
+    shutil.rmtree(study.runs())
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0)
+    without_room(model, 3 * size)  # a checkpoint is six times as large as weights alone
+    assert model.weights.exists() and study.digest(weights) == undisturbed
+    assert not (study.runs() / "work" / model.key).exists() and not left_over()
+    gc.collect()  # bars of trainings that ended early are open until then, and would move those of later tests
 
 
 def publish(*made, weights=True):
