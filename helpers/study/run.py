@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from IPython.display import Image as Picture
-from IPython.display import Markdown, display
+from IPython import display
 from matplotlib import pyplot
 from PIL import Image
 
@@ -200,7 +199,9 @@ class Run:
         write_json(self.chapter.sidecar(name), described | ({"inputs": inputs} if inputs else {}))
         self._last = time.time()
         if show:
-            display(Picture(filename=bitmap, alt=caption or name), *([Markdown(f"> {takeaway}")] if takeaway else []))
+            display.display(
+                display.Image(filename=bitmap, alt=caption or name), *([display.Markdown(f"> {takeaway}")] if takeaway else [])
+            )
 
     def _store_inputs(self, figure, name: str) -> dict[str, str]:
         """Store what a figure was drawn from, once for all that were drawn from the same; what its sidecar says of that."""

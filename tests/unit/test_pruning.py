@@ -145,7 +145,7 @@ def specified(method, kinds=ENCODER):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: tiny_sweep.sweeps({"pruning.penalties": [-0.001]}), "price"),
+        (lambda: tiny_sweep.sweeps({"pruning.penalties": [-0.001]}), "penalties"),
         *((lambda price=price: specified({"name": "l0", "penalty": price}), "price") for price in (math.nan, "a")),
         (lambda: specified({"name": "magic"}), "magic"),
         (lambda: specified({"name": "none"}, ("encoder", "self")), "'self'"),
