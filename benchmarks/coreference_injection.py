@@ -25,8 +25,7 @@ from benchmarks import common
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, learn_vocabulary
 from helpers.heads import sites
 from helpers.methods.coreference.matrices import Links, injected, mixed, sparse, tokens_of
-from helpers.models import build_bart
-from helpers.runs.training import cross_entropy
+from helpers.models import build_bart, cross_entropy
 from helpers.world.conversations import conversations
 
 _SMALL = {"layers": 3, "decoder_layers": 2, "width": 64, "feed_forward": 256, "tokens": 1024, "dropout": 0.0, "texts": 1000}

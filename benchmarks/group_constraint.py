@@ -23,8 +23,7 @@ from torch.nn import functional as F
 from benchmarks import common
 from helpers.heads.families import Site
 from helpers.methods.grouping import Grouped, objective, starts
-from helpers.models import build
-from helpers.runs.training import cross_entropy
+from helpers.models import build, cross_entropy
 
 _LONG = {"vocabulary": 4000, "tokens": 4096, "longest": 32}
 MODELS = {  # tokens: of source and target together, padding included, as in training

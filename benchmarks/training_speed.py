@@ -29,11 +29,11 @@ from transformers import PrinterCallback, Seq2SeqTrainer, Seq2SeqTrainingArgumen
 
 from benchmarks import common
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, encode, learn_vocabulary
-from helpers.models import build
-from helpers.runs.training import cross_entropy, fit, learning_rate
+from helpers.models import build, cross_entropy
+from helpers.training import fit, learning_rate
 from helpers.world import generate
 
-STUDY, NOISE = "helpers.runs.training.fit", "helpers.runs.training.fit, once more (noise)"
+STUDY, NOISE = "helpers.training.fit", "helpers.runs.training.fit, once more (noise)"
 TRAINER, SAME_LOSS = "Seq2SeqTrainer", "Seq2SeqTrainer, the study's loss"
 SIZES = {  # steps: of a timed run, of which the first ones warm up
     "tiny": {"vocabulary": 200, "pairs": 300, "tokens": 512, "dropout": 0.0, "steps": 8, "repeats": 3},
@@ -105,7 +105,7 @@ class Watch:
 
 
 def study_loop(model, text: Text, plan: Mapping[str, Any]) -> Watch:
-    """A run of `helpers.runs.training.fit`."""
+    """A run of `helpers.training.fit`."""
     watch = Watch()
 
     def epoch(number: int) -> Iterator[dict[str, Tensor]]:

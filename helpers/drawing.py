@@ -72,31 +72,19 @@ def of_heads(table: pd.DataFrame, *columns: str) -> None:
         raise StudyError(f"The table has more than one row for the head {table.index[table.index.duplicated()][0]}: give one.")
 
 
-def kinds(found: Iterable[str]) -> list[str]:
+def kinds(present: Iterable[str]) -> list[str]:
     """Kinds of attention in their order: encoder, decoder, cross."""
-    found = set(found)
-    if unknown := sorted(map(str, found - set(KIND_TITLES))):
+    present = set(present)
+    if unknown := sorted(map(str, present - set(KIND_TITLES))):
         raise StudyError(f"There is no kind of attention {unknown[0]!r}: choose from {', '.join(KIND_TITLES)}.")
-    return [kind for kind in KIND_TITLES if kind in found]
+    return [kind for kind in KIND_TITLES if kind in present]
 
 
-def ordered_sites(found: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def ordered_sites(present: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """Encoder, decoder, cross; by layer."""
-    found = set(found)
-    order = kinds(kind for kind, _ in found)
-    return sorted(found, key=lambda site: (order.index(site[0]), site[1]))
-
-
-def site_name(site: tuple[str, int]) -> str:
-    return f"{SHORT_TITLES[site[0]]} {site[1] + 1}"
-
-
-def spread_steps(traces: Mapping[float, pd.DataFrame], number: int) -> list[int]:
-    """Steps of the traces, evenly spread from the first to the last, at most `number`."""
-    if not traces or any(trace.empty for trace in traces.values()):
-        raise StudyError("There is no trace of gates: give P(closed) of at least one step for every penalty.")
-    steps = sorted(set().union(*(trace.index for trace in traces.values())))
-    return [steps[i] for i in np.unique(np.linspace(0, len(steps) - 1, number).round().astype(int))]
+    present = set(present)
+    order = kinds(kind for kind, _ in present)
+    return sorted(present, key=lambda site: (order.index(site[0]), site[1]))
 
 
 # --- panels, colours, legends ----------------------------------------------------------------------------------------
@@ -149,8 +137,8 @@ def bar(figure, drawn, axes, label: str, ticks: Sequence[float] | None = None) -
     width = figure.get_figwidth()
     tall = max(inches) * figure.get_figheight() * len({axis.get_subplotspec().rowspan.start for axis in axes})
     more = {"fraction": 0.16 / width, "aspect": max(5, 0.8 * tall / 0.15), "pad": 0.08 / width}
-    shown = figure.colorbar(drawn, ax=axes, label=label, ticks=ticks, **more)
-    shown.ax.tick_params(labelsize=7, length=2)
+    colours = figure.colorbar(drawn, ax=axes, label=label, ticks=ticks, **more)
+    colours.ax.tick_params(labelsize=7, length=2)
 
 
 def layer_colours(layers: int) -> list[Any]:
@@ -210,16 +198,16 @@ Places = tuple[dict[tuple[str, str], float], dict[float, str]]
 def places(table: pd.DataFrame) -> Places:
     """Where each row of `dots` stands, by (group, row), and what is written at each place: rows, and headings of groups."""
     at: dict[tuple[str, str], float] = {}
-    said: dict[float, str] = {}
+    labels: dict[float, str] = {}
     end = 0.0
     groups = table["group"] if "group" in table else pd.Series("", table.index)
     for group, rows in table.groupby(groups, sort=False):
         if group:
-            end += 0.3 if said else 0
-            said[end], end = str(group), end + 0.9
+            end += 0.3 if labels else 0
+            labels[end], end = str(group), end + 0.9
         for row in dict.fromkeys(rows["row"]):
-            at[group, row], said[end], end = end, str(row), end + 1
-    return at, said
+            at[group, row], labels[end], end = end, str(row), end + 1
+    return at, labels
 
 
 def dots(
@@ -241,7 +229,7 @@ def dots(
     where : as `places` returns it, optional
         Places of rows that several panels share.
     """
-    at, said = where or places(table)
+    at, labels = where or places(table)
     entries = entries or {"": {"color": MODELS[0]}}
     table = table.assign(**{name: "" for name in ("group", "series") if name not in table})
     step = 0.8 / len(entries) if table.duplicated(["group", "row"]).any() else 0.0
@@ -258,11 +246,11 @@ def dots(
             axis.plot(rows.printed, y + shift, **(PRINTED | {"color": look["color"]}))
         for place, text in zip(y, rows.said if "said" in rows else (), strict=False):
             axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), va="center", fontsize=7)
-    axis.set_yticks(list(said), said.values())
-    for place, text in zip(said, axis.get_yticklabels(), strict=False):  # none where panels share the first one's
+    axis.set_yticks(list(labels), labels.values())
+    for place, text in zip(labels, axis.get_yticklabels(), strict=False):  # none where panels share the first one's
         text.set_fontweight("normal" if place in at.values() else "bold")
     axis.tick_params(axis="y", length=0)
-    axis.set_ylim(max(said) + 0.6, -0.6)
+    axis.set_ylim(max(labels) + 0.6, -0.6)
 
 
 def dot_panels(
@@ -311,8 +299,8 @@ def dot_panels(
     figure, axes = plt.subplots(
         len(rows), columns, figsize=size, squeeze=False, sharey=shared, sharex=sharex, height_ratios=tall
     )
-    found = dict(zip(titles, axes.flat, strict=False))
-    for number, (title, axis) in enumerate(found.items()):
+    panels = dict(zip(titles, axes.flat, strict=False))
+    for number, (title, axis) in enumerate(panels.items()):
         dots(axis, parts[title], entries, level, where[title])
         axis.set(title=title, xlabel=label if number + columns >= len(titles) else "")
         axis.xaxis.set_major_locator(MaxNLocator(4 if width > 1.5 else 3, steps=[1, 2, 5, 10]))
@@ -326,7 +314,7 @@ def dot_panels(
         legend(figure, entries | dict(more or {}))
         for handle in figure.legends[0].legend_handles[: len(entries)]:
             handle.set_linestyle("")
-    return figure, found
+    return figure, panels
 
 
 def lines(

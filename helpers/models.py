@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import (
     MODEL_FOR_MASKED_LM_MAPPING,
@@ -21,7 +19,8 @@ from transformers import (
     AutoTokenizer,
 )
 
-from helpers import pretrained, study
+from helpers import pretrained
+from helpers.gpu import device  # noqa: F401
 from helpers.heads import KINDS, compat, record, sites
 from helpers.heads import load as load_cut
 from helpers.study import StudyError
@@ -29,17 +28,6 @@ from helpers.study import StudyError
 MAX_POSITIONS = 512
 # which torch's counter leaves out
 IN_PLACE = {torch.ops.aten.addmm_: lambda _, left, right, **more: 2 * left[0] * left[1] * right[1]}
-
-
-def device() -> torch.device:
-    """The device in use (`helpers.study.device`)."""
-    return torch.device(study.device())
-
-
-def kernels() -> AbstractContextManager:
-    """Attention without cuDNN on a GPU: cuDNN plans each new shape for most of a second, and hardly two batches share one."""
-    others = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-    return sdpa_kernel(others) if study.device() == "cuda" else nullcontext()
 
 
 def inputs(batch: Mapping[str, Any]) -> dict[str, Any]:

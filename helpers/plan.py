@@ -13,7 +13,7 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,13 +21,11 @@ from typing import Any
 
 import torch
 
-from helpers import corpora, study
-from helpers.experiments import comparison, functions, injection, pruning, regimes, relevance
+from helpers import gpu, study
+from helpers.experiments import comparison, functions, injection, pruning, relevance
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pretrained as checkpoints
-from helpers.methods import contest, coreference
-from helpers.methods.contest import matched
-from helpers.runs import outputs, subjects, training
+from helpers.runs import subjects
 from helpers.study import Need, Recipe, published
 
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
@@ -36,9 +34,9 @@ SHARE = 0.15  # of it that training reached there, at the papers' size
 LENGTH = 32  # tokens of a sentence on either side, assumed: attention's own products grow with it
 OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
+A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it reads is made
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
-METHODS = [regimes, matched, coreference.runs, contest.runs]  # now their recipes are known
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
 
 
@@ -57,51 +55,20 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     seed : int
         The first seed.
     """
-
-    def models(chosen: Iterable[str], weights: bool = False, beam: int = settings["beam"]) -> Iterator[Need]:
-        for name in chosen:
-            made = training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}")
-            yield Need(corpora.recipe(made.spec["corpus"]))
-            yield Need(made, weights)
-            yield Need(outputs.recipe(made, beam))
-
-    # no encoder attention from the start
-    leads = subjects.leads(settings, names[0])
-    none = [other for name, other in subjects.never_attending(settings, names[0]).items() if name == names[0]]
-    sweeps = pruning.runs.sweeps(settings, names, seed)
-    encoder = pruning.sweeps(settings, names, seed)
-    swept = [Need(one) for sweep in (*encoder, *sweeps) for one in pruning.recipes(sweep)]
-    swept += [Need(one) for sweep in encoder if sweep["seed"] == seed for one in pruning.function_recipes(sweep)]
-    floors = [pruning.runs.run(sweeps[0]["runs"][name]) for name in ("control", "floor") if leads]
-    floors = [Need(one) for run in floors for one in (run, outputs.recipe(run, settings["pruning"]["beam"]))]
-    starts = [Need(training.trained(one["start"], f"{one['name']}, seed {seed}"), one is sweeps[0]) for one in sweeps]
-    own_models = {name: training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names}
-    scores = [*functions.recipes(settings, list(own_models.values())), *functions.shape_recipes(settings, names[0], seed)]
-    scores += checkpoints.function_recipes(settings)
-    explained = [Need(recipe) for recipe in relevance.recipes(settings, list(own_models.values()))]
-    late = grouped.runs.start(settings, names, seed)
-    starting = subjects.needs(late) if late else []  # the model that notebook 04 trains on
-    return {
-        "00_your_own_model": [],  # it reads a pretrained model
-        "01_relevance_and_confidence": [*models(names), *models(none), *explained, *floors],
-        "02_head_functions": [*models(names), *map(Need, scores)],
-        "03_l0_pruning": [*models(none, beam=settings["pruning"]["beam"]), *starts, *swept],
-        "04_grouped_heads": [
-            *models(names[:1], weights=True),
-            *map(Need, grouped.recipes(settings, seed, late)),
-            *map(_need, starting),
-        ],
-        "05_coreference_injection": [*map(Need, injection.recipes(settings, seed))],
-        "06_do_measures_agree": [*map(Need, comparison.recipes(settings, names, seed))],
+    notebooks: dict[str, Iterable[Recipe | Need]] = {
+        "00_your_own_model": (),  # it reads a pretrained model
+        "01_relevance_and_confidence": relevance.needs(settings, names, seed),
+        "02_head_functions": (*functions.needs(settings, names, seed), *checkpoints.function_recipes(settings)),
+        "03_l0_pruning": pruning.needs(settings, names, seed),
+        "04_grouped_heads": grouped.needs(settings, names, seed),
+        "05_coreference_injection": injection.recipes(settings, seed),
+        "06_do_measures_agree": comparison.recipes(settings, names, seed),
     }
-
-
-def _need(one: Recipe | Need) -> Need:
-    return one if isinstance(one, Need) else Need(one)
+    return {name: [one if isinstance(one, Need) else Need(one) for one in read] for name, read in notebooks.items()}
 
 
 def chosen(notebooks: Mapping[str, list[Need]], only: str | int | None) -> dict[str, list[Need]]:
-    """Some notebooks, by name or number, separated by spaces ("03 06"); all of them if none is named.
+    """Some notebooks, by name or number, separated by spaces ("03 06"); all of them if none is given.
 
     A lone number may be an integer: so Snakemake reads it from its command line.
 
@@ -110,12 +77,11 @@ def chosen(notebooks: Mapping[str, list[Need]], only: str | int | None) -> dict[
     StudyError
         If there is no such notebook.
     """
-    names = [f"{only:02d}"] if isinstance(only, int) else (only or "").split()
-    found = {name: [full for full in notebooks if name in (full, full.partition("_")[0])] for name in names}
-    if unknown := [name for name, full in found.items() if not full]:
+    wanted = [f"{only:02d}"] if isinstance(only, int) else (only or "").split()
+    known = {name for full in notebooks for name in (full, full.partition("_")[0])}
+    if unknown := [name for name in wanted if name not in known]:
         raise study.StudyError(f"There is no notebook {unknown[0]!r} in the workflow: choose from {', '.join(notebooks)}.")
-    wanted = [full for names in found.values() for full in names] or list(notebooks)
-    return {name: needs for name, needs in notebooks.items() if name in wanted}
+    return {full: needs for full, needs in notebooks.items() if not wanted or {full, full.partition("_")[0]} & {*wanted}}
 
 
 def with_seeds(overrides: str, seeds: int) -> str:
@@ -132,31 +98,31 @@ def with_seeds(overrides: str, seeds: int) -> str:
 
 
 def closure(needs: Iterable[Need], there: Callable[[Need], bool] = lambda need: False) -> dict[Recipe, bool]:
-    """Recipes with all that they need, each once and what others need before them; whether weights are wanted.
+    """Recipes with all that they need, each only the first time and after what it needs; whether weights are wanted.
 
     Parameters
     ----------
     there : callable
         Whether a need is met: it is left out then, with what it needs itself.
     """
-    found: dict[Recipe, bool] = {}
-    met: dict[Need, bool] = {}
+    recipes: dict[Recipe, bool] = {}
+    seen: set[Need] = set()
 
     def walk(need: Need) -> None:
-        if need in met:
+        if need in seen:
             return
-        met[need] = there(need)
-        if met[need]:
+        seen.add(need)
+        if there(need):
             return
-        if need.recipe not in found:
-            for more in need.recipe.needs:
-                walk(more)
-            found[need.recipe] = False
-        found[need.recipe] |= need.weights
+        if need.recipe not in recipes:
+            for one in need.recipe.needs:
+                walk(one)
+            recipes[need.recipe] = False
+        recipes[need.recipe] |= need.weights
 
     for need in needs:
         walk(need)
-    return found
+    return recipes
 
 
 def missing(needs: Iterable[Need]) -> dict[Recipe, bool]:
@@ -209,30 +175,26 @@ def jobs(wanted: Mapping[Recipe, bool]) -> dict[str, Job]:
     open_to: dict[frozenset[Recipe], Recipe] = {}
     for recipe, weights in wanted.items():
         before = dict.fromkeys(owner[need.recipe] for need in recipe.needs if need.recipe in owner)
-        costly, own = frozenset(one for one in before if not one.kind.text), recipe
+        costly, lead = frozenset(one for one in before if not one.kind.text), recipe
         if recipe.kind.job == "with" and len(costly) == 1 and len(made[next(iter(costly))]) < CLOSE:
-            (own,) = costly
+            (lead,) = costly
         elif recipe.kind.job != "own":
-            own = open_to.get(costly, recipe)
-            own = recipe if len(made.get(own, ())) >= SHARED else own
-            open_to[costly] = own
-        owner[recipe] = own
-        made.setdefault(own, []).append(Need(recipe, weights))
-        waits.setdefault(own, {}).update({one: None for one in before if one != own})
+            lead = open_to.get(costly, recipe)
+            lead = recipe if len(made.get(lead, ())) >= SHARED else lead
+            open_to[costly] = lead
+        owner[recipe] = lead
+        made.setdefault(lead, []).append(Need(recipe, weights))
+        waits.setdefault(lead, {}).update({one: None for one in before if one != lead})
     ids = {recipe: Job(tuple(needs), ()).id for recipe, needs in made.items()}
-    found = {recipe: Job(tuple(needs), tuple(ids[one] for one in waits[recipe])) for recipe, needs in made.items()}
-    first = sorted(found, key=lambda recipe: not recipe.kind.text)  # a light recipe may read a text that its job does not
-    return {ids[recipe]: found[recipe] for recipe in first}
+    every = {recipe: Job(tuple(needs), tuple(ids[one] for one in waits[recipe])) for recipe, needs in made.items()}
+    first = sorted(every, key=lambda recipe: not recipe.kind.text)  # a light recipe may read a text that its job does not
+    return {ids[recipe]: every[recipe] for recipe in first}
 
 
-def of_notebooks(found: Mapping[str, Job], notebooks: Mapping[str, Sequence[Need]]) -> dict[str, list[str]]:
+def of_notebooks(jobs: Mapping[str, Job], notebooks: Mapping[str, Sequence[Need]]) -> dict[str, list[str]]:
     """The jobs that each notebook waits for, by id."""
-    owner = {need.recipe: id for id, job in found.items() for need in job.made}
-    wanted = {name: missing(needs) for name, needs in notebooks.items()}
-    return {name: list(dict.fromkeys(owner[recipe] for recipe in recipes)) for name, recipes in wanted.items()}
-
-
-A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it reads is made
+    owner = {need.recipe: id for id, job in jobs.items() for need in job.made}
+    return {name: list(dict.fromkeys(owner[recipe] for recipe in missing(needs))) for name, needs in notebooks.items()}
 
 
 def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cores: int = 1) -> None:
@@ -244,19 +206,24 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cor
     stamps : pathlib.Path
         Folder of the workflow's stamps; what is to be made has none.
     """
-    found = jobs(missing(need for needs in notebooks.values() for need in needs))
-    costs = rows(found, Rates())
-    whole, own = chains(found, costs), by_job(found, costs)
-    told = {
-        id: {"made": job.described, "needs": list(job.needs), "chain": round(whole[id]), "seconds": round(own[id], 1),
+    planned = jobs(missing(_together(notebooks)))
+    costs = rows(planned, Rates())
+    longest, each = chains(planned, costs), seconds(planned, costs)
+    described = {
+        id: {"made": job.described, "needs": list(job.needs), "chain": round(longest[id]), "seconds": round(each[id], 1),
              "label": job.first.label or job.first.kind.name}
-        for id, job in found.items()
+        for id, job in planned.items()
     }  # fmt: skip
-    for id in found:
+    for id in planned:
         (stamps / id).unlink(missing_ok=True)
-    waiting = of_notebooks(found, notebooks)
-    study.write_json(path, {"jobs": told, "notebooks": waiting, "cores": cores, "a_notebook": A_NOTEBOOK})
-    study.say(foretold(notebooks, costs, max(whole.values(), default=0.0), cores, path.parent))
+    waiting = of_notebooks(planned, notebooks)
+    study.write_json(path, {"jobs": described, "notebooks": waiting, "cores": cores, "a_notebook": A_NOTEBOOK})
+    wall, last = _wall(planned, costs, cores), math.ceil(len(notebooks) / cores) * A_NOTEBOOK
+    study.say(counted(_together(notebooks)))
+    study.say(f"first {_sum(costs)}: {_minutes(wall)} minutes or more (cores: {cores})" if costs else "nothing is missing")
+    study.say(f"then notebooks ({len(notebooks)}), about {_minutes(last)} minutes")
+    study.say(f"executed notebooks, figures and tables will lie in {path.parent}")
+    study.say("Ctrl-C stops, and the same command goes on where it was")
 
 
 def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
@@ -266,24 +233,8 @@ def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
             os.utime(path, (1, 1))  # Snakemake takes the time 0 for none
 
 
-def foretold(notebooks: Mapping[str, Sequence[Need]], costs: Sequence[Row], chain: float, cores: int, run: Path) -> str:
-    """In words what will happen, how long it takes, where results will lie and how to stop."""
-    wall = max(sum(row.seconds or 0.0 for row in costs) / cores, chain)
-    first = (
-        f"first {_sum(costs)}: {_minutes(wall)} minutes or more on {cores} core{'s' * (cores > 1)}"
-        if costs
-        else "nothing is missing"
-    )
-    last = math.ceil(len(notebooks) / cores) * A_NOTEBOOK
-    return "\n".join([
-        counted(need for needs in notebooks.values() for need in needs),
-        f"{first}; then {len(notebooks)} notebook{'s' * (len(notebooks) > 1)}, about {_minutes(last)} minutes",
-        f"executed notebooks, figures and tables will lie in {run}; Ctrl-C stops, and the same command goes on where it was",
-    ])  # fmt: skip
-
-
-def read_job(path: Path) -> list[list[Any]]:
-    """Read a job's file.
+def make_job(path: Path) -> None:
+    """Make what a job's file holds.
 
     Raises
     ------
@@ -293,20 +244,15 @@ def read_job(path: Path) -> list[list[Any]]:
     described = study.read_json(path)
     if not isinstance(described, list) or not all(isinstance(one, list) and len(one) == 4 for one in described):
         raise study.StudyError(f"{path} holds no job: let make study write it.")
-    return described
-
-
-def make_job(described: Iterable[Sequence[Any]]) -> None:
-    """Make what a job's file holds."""
     for kind, spec, label, weights in described:
-        study.make(study.kind(kind).of(spec, label), weights)
+        study.make_together(study.kind(kind).of(spec, label), weights)
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------
 
 
 def work(kind: str, spec: Mapping[str, Any]) -> float | None:
-    """How much there is to do for a spec, in units that grow as its seconds do; None where the spec does not tell.
+    """How much there is to do for a spec, in units that grow as its seconds do; None where the spec does not say.
 
     Of a training run steps x tokens a batch x weights (matrices of `grouped.runs.weights`, and the output layer); of
     a text its training examples.
@@ -321,8 +267,16 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
 
 def _sizes(kind: str, spec: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
     """Shape and text of what a training trains; None for a pretrained model's, and of what does not train."""
-    trains = kind in COSTLY
-    return (_found(spec, "shape") or _found(spec, "model"), _found(spec, "corpus")) if trains else (None, None)
+    if kind not in COSTLY:
+        return None, None
+    return _part(spec, "shape") or _part(spec, "model"), _part(spec, "corpus")
+
+
+def _part(spec: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
+    """A part of a spec, or of what it starts from."""
+    while part not in spec and "start" in spec:
+        spec = spec["start"]
+    return spec.get(part)
 
 
 def tokens(spec: Mapping[str, Any]) -> int:
@@ -356,7 +310,7 @@ def step(shape: Mapping[str, Any], table: int, rows: float, source: int, target:
 
 
 def operations(kind: str, spec: Mapping[str, Any]) -> float | None:
-    """Operations of a whole training of an encoder-decoder (`step`, sentences of `LENGTH` tokens); None where none are told.
+    """Operations of a whole training of an encoder-decoder (`step`, sentences of `LENGTH` tokens); None where none are known.
 
     What removed heads spare is not taken off, what a constraint adds is not added.
     """
@@ -364,15 +318,7 @@ def operations(kind: str, spec: Mapping[str, Any]) -> float | None:
     if not shape or not corpus or "task" in corpus:
         return None
     alone = spec.get("kinds") == ["encoder"] and spec["method"]["name"] != "scratch"
-    rows = tokens(spec) / (2 * LENGTH)
-    return step(shape, 2 * corpus["vocabulary"], rows, LENGTH, LENGTH, alone)
-
-
-def _found(spec: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
-    """A part of a spec, or of what it starts from."""
-    while part not in spec and "start" in spec:
-        spec = spec["start"]
-    return spec.get(part)
+    return step(shape, 2 * corpus["vocabulary"], tokens(spec) / (2 * LENGTH), LENGTH, LENGTH, alone)
 
 
 def method(kind: str, spec: Mapping[str, Any]) -> str:
@@ -391,46 +337,45 @@ class Rates:
     """Seconds a unit of `work`, from what lies in the store and what is published.
 
     Of runs alike the five nearest in work count, by their median, if they are not far from it (`FAR`); those of this machine
-    are preferred to others'. Of kinds whose spec does not tell their work it is the median of all. On a GPU its own records
+    are preferred to others'. Of kinds whose spec does not say their work it is the median of all. On a GPU its own records
     alone count; where it has none, training takes its `operations` at `SHARE` of `PEAK`.
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, bool], list[tuple[float, float]]] = {}
+        self._rates: dict[tuple[str, bool], list[tuple[float, float]]] = {}
         self._plain: dict[str, list[float]] = {}
-        self.gpu = study.made_on() == "cuda"
-        here = study.hardware() if not self.gpu or torch.cuda.is_available() else "a GPU elsewhere"
-        for root in (study.data(), study.runs()):
-            for file in sorted(root.glob("*/[0-9a-f]*/made.json")):
-                made = study.read_spec(file)
-                if not {"kind", "spec", "seconds", "hardware"} <= set(made):
-                    continue
-                if self.gpu and made["hardware"] != here and not study.kind(made["kind"]).text:
-                    continue
-                if units := work(made["kind"], made["spec"]):
-                    like = method(made["kind"], made["spec"]), made["hardware"] == here
-                    self._found.setdefault(like, []).append((units, made["seconds"] / units))
-                else:
-                    self._plain.setdefault(made["kind"], []).append(made["seconds"])
-        for entry in published.index().values():
-            far = self.gpu and entry["hardware"] != here and not study.kind(entry["kind"]).text
-            if entry["kind"] not in COSTLY and not far:  # of those that train the index does not tell the work
-                self._plain.setdefault(entry["kind"], []).append(entry["seconds"])
+        self.gpu = gpu.made_on() == gpu.GPU
+        here = study.hardware() if not self.gpu or gpu.present() else "a GPU elsewhere"
+        records = [
+            study.read_spec(file)
+            for root in (study.data(), study.runs())
+            for file in sorted(root.glob("*/[0-9a-f]*/made.json"))
+        ]
+        for made in (*records, *published.index().values()):
+            if not {"kind", "seconds", "hardware"} <= set(made):
+                continue
+            if self.gpu and made["hardware"] != here and not study.kind(made["kind"]).text:
+                continue
+            if "spec" in made and (units := work(made["kind"], made["spec"])):
+                alike = method(made["kind"], made["spec"]), made["hardware"] == here
+                self._rates.setdefault(alike, []).append((units, made["seconds"] / units))
+            elif "spec" in made or made["kind"] not in COSTLY:  # of those that train the index does not say the work
+                self._plain.setdefault(made["kind"], []).append(made["seconds"])
 
     def estimate(self, recipe: Recipe) -> tuple[float | None, str]:
-        """Seconds that making a recipe will take on one core, and what that rests on; None where nothing tells."""
+        """Seconds that making a recipe will take on one core, and what that rests on; None where nothing is known."""
         kind = recipe.kind.name
-        units, like = work(kind, recipe.spec), method(kind, recipe.spec) if kind in COSTLY or recipe.kind.text else ""
+        units, alike = work(kind, recipe.spec), method(kind, recipe.spec) if kind in COSTLY or recipe.kind.text else ""
         for here in (True, False) if units else ():
-            apart = [(abs(math.log(other / units)), rate) for other, rate in self._found.get((like, here), ())]
-            if nearest := sorted(one for one in apart if one[0] < FAR)[:5]:
+            distances = [(abs(math.log(other / units)), rate) for other, rate in self._rates.get((alike, here), ())]
+            if nearest := sorted(one for one in distances if one[0] < FAR)[:5]:
                 rate = statistics.median(rate for _, rate in nearest)
                 return units * rate, f"{len(nearest)} recorded" + ("" if here else " elsewhere")
         if not units and kind in self._plain:
             return statistics.median(self._plain[kind]), f"{len(self._plain[kind])} recorded"
         if units and kind in COSTLY:
-            counted = operations(kind, recipe.spec) if self.gpu else None
-            return (counted / (SHARE * PEAK), f"{SHARE:.0%} of peak") if counted else (units * STATED, "stated rate")
+            count = operations(kind, recipe.spec) if self.gpu else None
+            return (count / (SHARE * PEAK), f"{SHARE:.0%} of peak") if count else (units * STATED, "stated rate")
         return (OTHER, "stated") if self.gpu and not recipe.kind.text else (None, "not known")
 
 
@@ -444,40 +389,48 @@ class Row:
     basis: str
 
 
-def rows(found: Mapping[str, Job], rates: Rates) -> list[Row]:
+def rows(jobs: Mapping[str, Job], rates: Rates) -> list[Row]:
     """What jobs make, with its cost."""
-    return [Row(need.recipe, id, *rates.estimate(need.recipe)) for id, job in found.items() for need in job.made]
+    return [Row(need.recipe, id, *rates.estimate(need.recipe)) for id, job in jobs.items() for need in job.made]
 
 
-def by_job(found: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
+def seconds(jobs: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
     """Seconds of each job, by what is known of it."""
-    own = dict.fromkeys(found, 0.0)
+    each = dict.fromkeys(jobs, 0.0)
     for row in costs:
-        own[row.job] += row.seconds or 0.0
-    return own
+        each[row.job] += row.seconds or 0.0
+    return each
 
 
-def chains(found: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
+def chains(jobs: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
     """Seconds of the longest chain of jobs that begins with each: itself and what waits for it."""
-    own = by_job(found, costs)
-    after = dict.fromkeys(found, 0.0)
-    for id, job in reversed(found.items()):
+    each = seconds(jobs, costs)
+    after = dict.fromkeys(jobs, 0.0)
+    for id, job in reversed(jobs.items()):
         for needed in job.needs:
-            after[needed] = max(after[needed], own[id] + after[id])
-    return {name: own[name] + after[name] for name in found}
+            after[needed] = max(after[needed], each[id] + after[id])
+    return {name: each[name] + after[name] for name in jobs}
+
+
+def _wall(jobs: Mapping[str, Job], costs: Sequence[Row], cores: int) -> float:
+    return max(sum(row.seconds or 0.0 for row in costs) / cores, *chains(jobs, costs).values(), 0.0)
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
+def _together(notebooks: Mapping[str, Sequence[Need]]) -> list[Need]:
+    return [need for needs in notebooks.values() for need in needs]
+
+
 def counted(needs: Iterable[Need]) -> str:
     """In words how many training runs there are behind some recipes, and where they come from."""
-    whole = [recipe for recipe in closure(needs) if recipe.kind.name in COSTLY]
-    there = [recipe for recipe in whole if recipe.made()]
+    trained = [recipe for recipe in closure(needs) if recipe.kind.name in COSTLY]
+    there = [recipe for recipe in trained if recipe.made()]
     taken = sum(published.offers(recipe, False) for recipe in there)
-    parts = [(taken, "published"), (len(there) - taken, "made here"), (len(whole) - len(there), "still to be made")]
-    told = ", ".join(f"{number} {what}" for number, what in parts if number)
-    return f"{len(whole)} training runs: {told or 'none'}" + ("; none made here" if taken == len(whole) else "")
+    parts = {"published": taken, "made here": len(there) - taken, "still to be made": len(trained) - len(there)}
+    origins = ", ".join(f"{number} {origin}" for origin, number in parts.items() if number)
+    return f"{len(trained)} training runs: {origins or 'none'}" + ("; none made here" if taken == len(trained) else "")
 
 
 def sources(run: study.Run) -> str:
@@ -490,25 +443,24 @@ def sources(run: study.Run) -> str:
 
 def listed(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:
     """What is missing, by the first notebook that needs it, with core minutes and totals; without the notebooks themselves."""
-    found = jobs(missing(need for needs in notebooks.values() for need in needs))
-    costs = rows(found, Rates())
-    lines, told = [], set()
-    for notebook, ids in of_notebooks(found, notebooks).items():
-        mine = [row for row in costs if row.job in ids and row.job not in told]
-        told |= set(ids)
-        lines.append(f"{notebook}: {_sum(mine)}")
-        lines += [f"  {_minutes(row.seconds):>8}  {row.basis:<20} {row.recipe.label}" for row in mine]
-    total = sum(row.seconds or 0.0 for row in costs)
-    wall = max(total / cores, max(chains(found, costs).values(), default=0.0))
-    lines.append(counted(need for needs in notebooks.values() for need in needs))
-    lines.append(f"missing: {_sum(costs)}, on {cores} core{'s' * (cores > 1)} {_minutes(wall)} minutes or more")
+    planned = jobs(missing(_together(notebooks)))
+    costs = rows(planned, Rates())
+    lines: list[str] = []
+    seen: set[str] = set()
+    for notebook, ids in of_notebooks(planned, notebooks).items():
+        first = [row for row in costs if row.job in ids and row.job not in seen]
+        seen |= set(ids)
+        lines.append(f"{notebook}: {_sum(first)}")
+        lines += [f"  {_minutes(row.seconds):>8}  {row.basis:<20} {row.recipe.label}" for row in first]
+    lines.append(counted(_together(notebooks)))
+    lines.append(f"missing: {_sum(costs)}, {_minutes(_wall(planned, costs, cores))} minutes or more (cores: {cores})")
     return "\n".join(lines)
 
 
 def _sum(costs: Sequence[Row]) -> str:
     unknown = sum(row.seconds is None for row in costs)
-    more = f" and {unknown} of unknown cost" if unknown else ""
-    return f"{len(costs)} runs, texts and tables, {_minutes(sum(row.seconds or 0.0 for row in costs))} core minutes{more}"
+    rest = f" and {unknown} of unknown cost" if unknown else ""
+    return f"{len(costs)} runs, texts and tables, {_minutes(sum(row.seconds or 0.0 for row in costs))} core minutes{rest}"
 
 
 def _minutes(seconds: float | None) -> str:
@@ -524,8 +476,8 @@ def needs_of(arguments: argparse.Namespace) -> dict[str, list[Need]]:
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings that a command's arguments (`options`) ask for; numbers are computed where they say from then on."""
     text = arguments.overrides if arguments.seeds is None else with_seeds(arguments.overrides, arguments.seeds)
-    more = {"corpus": arguments.corpus} if arguments.corpus else {}
-    settings = study.settings(arguments.profile, study.parse_overrides(text) | more)
+    corpus = {"corpus": arguments.corpus} if arguments.corpus else {}
+    settings = study.settings(arguments.profile, study.parse_overrides(text) | corpus)
     study.use(settings)
     return settings
 
@@ -546,19 +498,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options(parser)
     parser.add_argument("--cores", default="all", help="a number, or all of this machine's")
     parser.add_argument("--make", type=Path, metavar="FILE", help="make what a job's file holds, on one core")
-    told = parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
     with study.one_sentence():
-        if told.make:
+        if asked.make:
             torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
             try:
-                return make_job(read_job(told.make))
+                return make_job(asked.make)
             except KeyboardInterrupt:
                 study.say("stopped: the same command goes on where it was")
                 raise SystemExit(130) from None
-        if told.cores != "all" and not (told.cores.isdigit() and int(told.cores)):
-            raise study.StudyError(f"Cores must be a number from 1, or all, not {told.cores!r}.")
-        cores = len(os.sched_getaffinity(0)) if told.cores == "all" else int(told.cores)
-        print(listed(needs_of(told), cores))
+        if asked.cores != "all" and not (asked.cores.isdigit() and int(asked.cores)):
+            raise study.StudyError(f"Cores must be a number from 1, or all, not {asked.cores!r}.")
+        print(listed(needs_of(asked), len(os.sched_getaffinity(0)) if asked.cores == "all" else int(asked.cores)))
 
 
 if __name__ == "__main__":

@@ -80,15 +80,15 @@ def _source(name: str) -> Path:
         files = metadata.files(package.name) or []
     except metadata.PackageNotFoundError:
         files = []
-    found = [Path(str(file.locate())) for file in files if file.name == package.file]
-    if not found or not found[0].is_file():
+    matches = [Path(str(file.locate())) for file in files if file.name == package.file]
+    if not matches or not matches[0].is_file():
         raise _missing(name, package.name)
-    if study.digest(found[0]) != package.sha256:
+    if study.digest(matches[0]) != package.sha256:
         raise StudyError(
-            f"The file {found[0]} is not the one that this study was run with (its SHA-256 differs): install the package "
+            f"The file {matches[0]} is not the one that this study was run with (its SHA-256 differs): install the package "
             f"{package.name} anew from {LOCK}."
         )
-    return found[0]
+    return matches[0]
 
 
 def _missing(name: str, package: str) -> StudyError:

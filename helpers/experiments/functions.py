@@ -71,6 +71,13 @@ def shape_recipes(settings: Mapping[str, Any], name: str, seed: int) -> Iterator
         yield DESCRIBED.recipe(made, first=settings["relevance"], repeats=settings["bootstrap"])
 
 
+def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
+    """What notebook 02 reads of translators."""
+    yield from outputs.of_models(settings, names, seed)
+    yield from recipes(settings, subjects.recipes(settings, names, seed))
+    yield from shape_recipes(settings, names[0], seed)
+
+
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 

@@ -59,6 +59,14 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
         yield from attention_off(specs, settings["grouping"]["beam"], settings["bootstrap"]).values()
 
 
+def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
+    """What notebook 04 reads: a translator that was never grouped, every run, and the model that is grouped late."""
+    late = runs.start(settings, names, seed)
+    yield from outputs.of_models(settings, names[:1], seed, weights=True)
+    yield from recipes(settings, seed, late)
+    yield from subjects.needs(late) if late else ()
+
+
 def main_rows(specs: Runs) -> dict[str, Mapping[str, Any]]:
     """The rows without constraint, with it, and with one head a group, of the first seed."""
     return {name: specs[name] for name in (VANILLA, GHT, PS)}

@@ -18,11 +18,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, measures, models, study
+from helpers import corpora, gpu, heads, measures, study, training
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.methods import grouping as units
 from helpers.methods import l0
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
+from helpers.runs import training as translators
+from helpers.training import learning_rate
 
 VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
 FEWER, NARROWER, DISAGREE, L0, GRADIENT = "fewer layers", "narrower", "disagreement", "L0", "gradient importance"
@@ -34,7 +36,6 @@ RANDOM, MEMBER = "random heads off", "random member stays"
 SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
 PRINTED_4A = "GHT, equation 4A"
 CONVERGED = "from converged"  # a model that was trained without the constraint
-
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
 
@@ -49,7 +50,7 @@ def run_spec(
     Parameters
     ----------
     plan : mapping
-        As `helpers.runs.training.fit` takes it.
+        As `helpers.training.fit` takes it.
     stage : int
         1 or 2: each sees the training text in an order of its own.
     shape, start : mapping, optional
@@ -82,7 +83,7 @@ def plans(settings: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[
 
 def _second(plan: Mapping[str, Any], done: int, steps: int) -> dict[str, Any]:
     """The plan of stage 2 after `done` steps of stage 1: it goes on at the rate that was reached."""
-    rate = training.learning_rate(done, {**plan, "cooldown": 0.0})
+    rate = learning_rate(done, {**plan, "cooldown": 0.0})
     more = {"steps": steps, "learning_rate": rate, "warmup": max(1, steps // 5), "cooldown": 0.5}
     return {**plan, **more, "evaluate_every": max(1, steps // 3)}
 
@@ -405,7 +406,7 @@ def run(spec: Mapping[str, Any], label: str = "grouping") -> study.Recipe:
 
 def opened(spec: Mapping[str, Any]):
     """The model that a run left, in evaluation mode, on the device in use."""
-    return training.stored(run(spec))
+    return translators.stored(run(spec))
 
 
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
@@ -428,7 +429,7 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     else:
         np.savez_compressed(place.results / "trace.npz", **trainee.trace())
     history.to_csv(place.results / "history.csv", index=False)
-    training.keep(model, place)
+    translators.keep(model, place)
     study.write_json(place.results / "losses.json", {"dev_loss": training.dev_loss(trainee, dev)})
 
 
@@ -460,7 +461,7 @@ def _until_settled(start: Mapping[str, Any], plan: Mapping[str, Any], threshold:
 def _start(spec: Mapping[str, Any], text: subjects.Subject, start: Mapping[str, Any] | None):
     """The model that a run begins with."""
     if not start:
-        return text.build(spec["shape"], spec["seed"]).to(models.device())
+        return text.build(spec["shape"], spec["seed"]).to(gpu.device())
     return opened(start) if "stage" in start else subjects.of_spec(start, "").model
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from helpers import heads, models, study
+from helpers import heads, models, study, training
 from helpers.corpora import clusters, resolvers, turns
 from helpers.corpora.files import numbered_lines
 from helpers.corpora.tokens import Subwords
@@ -29,7 +29,7 @@ from helpers.measures.removal import Address
 from helpers.methods import coreference
 from helpers.methods.coreference.matrices import Links, Sparse, sparse, tokens_of
 from helpers.records import Cluster, Dialogue
-from helpers.runs import training
+from helpers.runs import training as translators
 from helpers.scores import intervals, scoring
 
 ENDING = "\nSummary:"
@@ -196,7 +196,7 @@ def _build(spec: Spec, place: study.Place) -> None:
     rows = examples(spec["model"], "train", spec["trained_dialogues"], spec["longest"])
     history = fitted(model, rows, spec, RATE, 0, "summarizer of dialogues")
     history.to_csv(place.results / "history.csv", index=False)
-    training.keep(model, place)
+    translators.keep(model, place)
     pretrained.cache_clear()  # whose weights have learnt
 
 

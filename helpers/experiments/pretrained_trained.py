@@ -9,13 +9,12 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import models, study
+from helpers import models, study, training
 from helpers.experiments.pretrained_measured import Settings, Spec, part, read, recipe
 from helpers.experiments.pretrained_removed import BY, PAIRS, SAME, UNITS, by, losses_of, table_of
 from helpers.experiments.pretrained_text import batches, passages, pretrained
 from helpers.heads import index, remove
 from helpers.measures.removal import RANDOM, Address
-from helpers.runs import training
 
 ROWS, HELD_OUT = 4, 24  # passages of a step, and those, the last, on which the best weights are chosen
 PLAN = {

@@ -79,6 +79,27 @@ def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
         yield measured.FUNCTIONS.recipe(made, repeats=1)
 
 
+def floor_recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe]:
+    """What `removed_and_trained` reads of the study's first model."""
+    if subjects.leads(settings, names[0]):
+        first = runs.sweeps(settings, names, seed)[0]["runs"]
+        for made in (runs.run(first[name]) for name in ("control", "floor")):
+            yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
+
+
+def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
+    """What notebook 03 reads: the models that are pruned, every run of their sweeps, and the functions of their heads."""
+    every, encoder = runs.sweeps(settings, names, seed), sweeps(settings, names, seed)
+    yield from outputs.of_models(settings, subjects.without_encoder(settings, names[0]), seed, beam=settings["pruning"]["beam"])
+    for sweep in every:
+        yield study.Need(training.trained(sweep["start"], f"{sweep['name']}, seed {seed}"), sweep is every[0])
+    for sweep in (*encoder, *every):
+        yield from recipes(sweep)
+    for sweep in encoder:
+        if sweep["seed"] == seed:
+            yield from function_recipes(sweep)
+
+
 def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The L0 runs of a sweep with the usual start and temperature, of its first seed."""
     usual = sweep["settings"]["pruning"]

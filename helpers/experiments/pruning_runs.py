@@ -17,12 +17,13 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, measures, models, study
+from helpers import corpora, gpu, heads, measures, models, study, training
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.removal import RANDOM
 from helpers.methods import l0
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
+from helpers.runs import training as translators
 from helpers.study import StudyError
 
 METHODS = ("l0", "none", "floor", "cut", "map", "matched", "gradual", "scratch")
@@ -155,7 +156,7 @@ def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """All runs of a sweep, and what their models and the one that they start from put out."""
     beam = sweep["settings"]["pruning"]["beam"]
     if "pretrained" not in sweep["start"]:
-        yield outputs.recipe(training.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
+        yield outputs.recipe(translators.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
     for name, spec in sweep["runs"].items():
         made = run(spec, f"{title(sweep)}: {name}")
         yield from (made, outputs.recipe(made, beam))
@@ -177,12 +178,12 @@ def run(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
 
 def opened(spec: Mapping[str, Any]):
     """The model that a run left, in evaluation mode, its heads removed."""
-    return training.stored(run(spec))
+    return translators.stored(run(spec))
 
 
 def retained(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
     """Heads that a run kept, in the numbering of the model that it started from: (kind, layer) -> heads."""
-    return training.kept(run(spec))
+    return translators.kept(run(spec))
 
 
 def subject_of(start: Mapping[str, Any]) -> subjects.Subject:
@@ -226,7 +227,7 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     if trainee is not model:
         heads.remove(model, trainee.closed())
     history.to_csv(place.results / "history.csv", index=False)
-    training.keep(model.requires_grad_(True), place)
+    translators.keep(model.requires_grad_(True), place)
     study.write_json(place.results / "losses.json", losses | {"dev_loss": training.dev_loss(model, dev)})
 
 
@@ -234,7 +235,7 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
     """The model that a run trains, without the heads that its method removes beforehand."""
     method, start = spec["method"], spec["start"]
     if method["name"] == "scratch":
-        model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(models.device())
+        model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(gpu.device())
         return heads.remove(model, _removed(model, method["like"]))
     model = copy.deepcopy(subject.model)
     if method["name"] == "map":

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import study
+from helpers import study, training
 from helpers.corpora import tokens
 from helpers.experiments import grouping_runs as runs
 from helpers.measures.analysis import FILE, Analysis
 from helpers.methods import grouping as units
-from helpers.runs import subjects, training
+from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import values
 

@@ -46,6 +46,13 @@ def recipes(settings: Settings, models: Sequence[study.Recipe]) -> Iterator[stud
             yield DIFFUSE.recipe(model)
 
 
+def needs(settings: Settings, names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
+    """What notebook 01 reads: models with and without encoder attention, their analyses, both trained further."""
+    yield from outputs.of_models(settings, [*names, *subjects.without_encoder(settings, names[0])], seed)
+    yield from recipes(settings, subjects.recipes(settings, names, seed))
+    yield from pruning.floor_recipes(settings, names, seed)
+
+
 def explained(subject: subjects.Subject, settings: Settings) -> dict[str, BySentence]:
     """Relevance of all heads of a trained model by every rule, on the first dev sentences (setting "relevance")."""
     return {rule: EXPLAINED.value(subject, rule=rule, first=settings["relevance"]) for rule in RULES}

@@ -143,7 +143,7 @@ class Watch:
         See `inject`.
     """
 
-    open, named = True, True
+    open, keywords = True, True
 
     def __init__(
         self,
@@ -167,10 +167,10 @@ class Watch:
         self.open = False
         del self.site, self.reducers, self.matrices, self.attend, self.seen
 
-    def __call__(self, module: nn.Module, args: tuple, *named: dict) -> None:
+    def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> None:
         """Leave the input as it is."""
         if self.open and self.matrices and self.site.kind == "decoder":
-            self.seen[module] = compat.positions_seen(module, named[0])
+            self.seen[module] = compat.positions_seen(module, keywords[0])
 
 
 _NAMES = {plain: f"story_of_heads_over_{plain}" for plain in ("sdpa", "eager")}
@@ -245,11 +245,11 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
         # the family's own eager function forms the weights; a value of width 0 spares it the second product
         bare = {**options, "dropout": 0.0}
         added = compat.additive_mask(module, query, key, mask, options)
-        shown = compat.eager_attention(module)(module, query, key, value[..., :0], added, **bare)[1]
+        seen = compat.eager_attention(module)(module, query, key, value[..., :0], added, **bare)[1]
         if matrices:
-            shown = shown.index_copy(1, heads, injected.to(shown.dtype))
+            seen = seen.index_copy(1, heads, injected.to(seen.dtype))
         for reducer in reducers:
-            reducer(site, shown)
+            reducer(site, seen)
     return out, weights
 
 

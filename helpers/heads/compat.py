@@ -1,8 +1,8 @@
 """Every use of what the libraries do not promise to keep, in one place: after an upgrade, mend it here.
 
-For each there is a canary in ``tests/unit/test_compat.py``, which says what is gone. What the parts of a model family are
-called is data, and stands in `helpers.heads.families` and `helpers.measures.lrp.layout`; what attention with fewer heads needs
-stands in `helpers.heads.fewer_heads`, as that file goes along with saved models.
+The tests of heads, of removal and of relevance run all of it. What the parts of a model family are called is data, and stands
+in `helpers.heads.families` and `helpers.measures.lrp.layout`; what attention with fewer heads needs stands in
+`helpers.heads.fewer_heads`, as that file goes along with saved models.
 """
 
 from __future__ import annotations
@@ -119,9 +119,9 @@ def checkpointing(model: PreTrainedModel) -> bool:
     return any(getattr(module, "gradient_checkpointing", False) for module in model.modules())
 
 
-def positions_seen(module: Part, named: dict[str, Any]) -> int:
+def positions_seen(module: Part, options: dict[str, Any]) -> int:
     """How many positions a self-attention's cache, given by name, had seen before this pass, those it let go of included."""
-    cache = named.get("layer_past", named.get("past_key_values"))
+    cache = options.get("layer_past", options.get("past_key_values"))
     cache = getattr(cache, "cache", cache)  # of a layer whose query heads were removed unevenly
     return 0 if cache is None else int(cache.get_seq_length(module.layer_idx))
 
@@ -201,10 +201,10 @@ def own_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def auto_classes(model: PreTrainedModel) -> dict[str, str]:
     """The classes of the library that its automatic ones give for a model's configuration: ``{automatic: class}``."""
-    found = {}
+    classes = {}
     for name, automatic in vars(modeling_auto).items():
         mapping = getattr(automatic, "_model_mapping", {}) if name.startswith("AutoModel") else {}
         made = mapping.get(type(model.config), ())  # the library's wants a default
         if isinstance(made, type):
-            found[name] = made.__name__
-    return found
+            classes[name] = made.__name__
+    return classes

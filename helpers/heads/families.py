@@ -178,7 +178,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
             raise StudyError(f"unknown kind of attention {kind!r}: choose from {', '.join(KINDS)}.")
     base = model.base_model
     prefix = "" if base is model else f"{model.base_model_prefix}."
-    found = []
+    places = []
     for kind, (layers, inside) in family.places.items():
         if kind not in kinds or (kind == "cross" and not model.config.is_encoder_decoder):
             continue  # a BART decoder used alone carries cross-attention that never runs
@@ -190,17 +190,17 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
             path, count = f"{prefix}{layers}.{layer}", width // head_dim
             out_name = ".".join([path, *above, family.parts[-1]])
             place = (kind, layer, count, head_dim, f"{path}.{inside}", module, *family.parts, holder, out_name)
-            found.append(Site(*place, tuple(groups(module, count))))
-    if not found:
+            places.append(Site(*place, tuple(groups(module, count))))
+    if not places:
         raise StudyError(f"{type(model).__name__} has no {' or '.join(kinds)} attention; pass the whole model.")
     modules: dict[int, Site] = {}
-    for site in found:
+    for site in places:
         if (other := modules.setdefault(id(site.module), site)) is not site:
             raise StudyError(
                 f"{other.name} and {site.name} are one module, whose heads would have two addresses: give each layer a module"
                 " of its own (copy.deepcopy)."
             )
-    return found
+    return places
 
 
 def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
@@ -212,13 +212,13 @@ def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
         As `sites`.
     """
     family = _family(model)
-    found = {}
+    places = {}
     for kind in dict.fromkeys(site.kind for site in sites(model)):
         layers, inside = family.places[kind]
         parts = inside.split(".")
         above = ".".join([layers, "{}", *parts[: len(parts) - family.up]])
-        found[kind] = (f"{layers}.{{}}.{inside}", f"{above}.{family.parts[-1]}")
-    return found
+        places[kind] = (f"{layers}.{{}}.{inside}", f"{above}.{family.parts[-1]}")
+    return places
 
 
 def index(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) -> pd.MultiIndex:
@@ -261,7 +261,7 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
         If an address is malformed, not in the model or given twice; or as `sites`.
     """
     known = {(site.kind, site.layer): site for site in sites(model)}
-    found: dict[tuple, tuple[Site, dict]] = {}
+    located: dict[tuple, tuple[Site, dict]] = {}
     for address, value in zip(
         addresses(values.keys()), values.values if isinstance(values, pd.Series) else values.values(), strict=True
     ):
@@ -271,11 +271,11 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
         if site is None or not (whole or (len(parts) == 3 and parts[2] in range(site.heads))):
             has = [f"{s.kind} layer {s.layer} ({s.heads})" for s in known.values()]
             raise StudyError(f"no head {address} in {type(model).__name__}, which has (heads): {', '.join(has)}.")
-        own, head = found.setdefault(parts[:2], (site, {}))[1], None if whole else int(parts[2])
-        if head in own:
+        given, head = located.setdefault(parts[:2], (site, {}))[1], None if whole else int(parts[2])
+        if head in given:
             raise StudyError(f"{address} has two values: give one.")
-        own[head] = value
-    return list(found.values())
+        given[head] = value
+    return list(located.values())
 
 
 def layers(model: PreTrainedModel, kind: str) -> nn.ModuleList:

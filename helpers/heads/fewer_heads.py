@@ -223,9 +223,9 @@ def _take_own_bias(module: Part, args: tuple, kwargs: dict) -> tuple[tuple, dict
         if cache is not None:
             seen, (keys, _) = cache.get_seq_length(module.layer_idx), cache.get_mask_sizes(keys, module.layer_idx)
         whole = module.compute_bias(hidden.shape[1], keys, hidden.device, seen)
-    own = whole[:, module.kept_heads]
-    own.whole = whole
-    return args, {**kwargs, "position_bias": own}
+    bias = whole[:, module.kept_heads]
+    bias.whole = whole
+    return args, {**kwargs, "position_bias": bias}
 
 
 def _hand_on_whole_bias(module: nn.Module, args: tuple, output: tuple) -> tuple:

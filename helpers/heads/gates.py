@@ -90,12 +90,12 @@ class Hook(Protocol):
     """What a block keeps at a module until it ends: a forward pre-hook, shared by the module and its copies."""
 
     open: bool  # whether the block has not ended
-    named: bool  # whether it is also given what the module is given by name
+    keywords: bool  # whether it is also given what the module is given by name
 
     def end(self) -> None:
         """Let go of all that was asked, as the block has ended."""
 
-    def __call__(self, module: nn.Module, args: tuple, *named: dict) -> tuple | None:
+    def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> tuple | None:
         """Change or leave what the module is given."""
 
 
@@ -124,7 +124,7 @@ class Gate:
         From what the output projection is given to gates [heads] or [batch, heads] of its type, on its device.
     """
 
-    open, named = True, False
+    open, keywords = True, False
 
     def __init__(self, site: Site, factor: Callable[[Tensor], Tensor]) -> None:
         self.where, self.head_dim, self.factor = f"{site.kind} layer {site.layer}", site.head_dim, factor
@@ -144,7 +144,7 @@ class Gate:
         gates = self.factor(hidden)
         return gates.unsqueeze(0) if gates.ndim == 1 else fit_batch(gates, hidden.shape[0], f"gates of {self.where}")
 
-    def __call__(self, module: nn.Module, args: tuple, *named: dict) -> tuple | None:
+    def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> tuple | None:
         if not self.open:
             return None
         hidden = args[0]
@@ -159,7 +159,7 @@ def hooked(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
     with ExitStack() as undo:
         for module, hook in hooks:
             undo.callback(hook.end)
-            undo.callback(module.register_forward_pre_hook(hook, with_kwargs=hook.named).remove)
+            undo.callback(module.register_forward_pre_hook(hook, with_kwargs=hook.keywords).remove)
         yield
 
 

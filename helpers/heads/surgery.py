@@ -74,19 +74,19 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     twice = [address for address, times in Counter(named_heads).items() if times > 1]
     if twice:
         raise StudyError(f"head {twice[0]} is to be removed twice: name each head once.")
-    left, found = kept(model), locate(model, dict.fromkeys(named_heads))
-    for site, named in found:
-        if None in named:
+    left, chosen = kept(model), locate(model, dict.fromkeys(named_heads))
+    for site, removed in chosen:
+        if None in removed:
             raise StudyError(f"{(site.kind, site.layer)} names a whole layer: name each of its heads, {ADDRESS}.")
         _check_plain(site)
-    if found and model.config.model_type == "phi3" and compat.rotary_share(model.config) != 1:
+    if chosen and model.config.model_type == "phi3" and compat.rotary_share(model.config) != 1:
         raise StudyError(
             "Heads cannot be removed from a Phi-3 whose positions turn a part of each head alone (partial_rotary_factor)."
         )
-    for site in sites(model) if found else ():
+    for site in sites(model) if chosen else ():
         if any([open_hooks(site.projection("out"), Gate), open_hooks(site.module, Watch)]):
             raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
-    if found and hasattr(model.config, "full_heads"):
+    if chosen and hasattr(model.config, "full_heads"):
         for site in sites(model):  # from now on layers know their own numbers of heads, whatever the configuration says
             fewer_heads.cut(site.module, site.projection("out"), list(range(site.heads)))
         stay = _restore(model.config)
@@ -96,11 +96,11 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
                 if part.has_relative_attention_bias:
                     table: Any = part.relative_attention_bias
                     table.weight = nn.Parameter(_widened(table.weight.detach(), stay, model.config.num_heads))
-    for site, named in found:
-        stay = [head for head in range(site.heads) if head not in named]
+    for site, removed in chosen:
+        stay = [head for head in range(site.heads) if head not in removed]
         left[site.kind, site.layer] = [left[site.kind, site.layer][head] for head in stay]
         fewer_heads.cut(site.module, site.projection("out"), stay)
-    if found:
+    if chosen:
         model.config.kept_heads = {f"{kind}.{layer}": numbers for (kind, layer), numbers in left.items()}
     return model
 
@@ -119,12 +119,12 @@ def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
     StudyError
         If the map in the model's config does not fit its weights; or as `sites`.
     """
-    found = sites(model)
+    places = sites(model)
     stored = getattr(model.config, "kept_heads", None)
     if stored is None:
-        return {(site.kind, site.layer): list(range(site.heads)) for site in found}
-    left = _read_map(stored, {(site.kind, site.layer): None for site in found})
-    for site in found:
+        return {(site.kind, site.layer): list(range(site.heads)) for site in places}
+    left = _read_map(stored, {(site.kind, site.layer): None for site in places})
+    for site in places:
         if len(left[site.kind, site.layer]) != site.heads:
             raise StudyError(_misfit(site, len(left[site.kind, site.layer]), site.heads))
     return left
@@ -132,8 +132,8 @@ def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
 
 def _check_plain(site: Site) -> None:
     """Refuse projections that are more than their weights."""
-    found = [*fewer_heads.projections(site.module).values(), site.projection("out")]
-    if len(found) < 2 or not all(map(compat.plain_map, found)):
+    projections = [*fewer_heads.projections(site.module).values(), site.projection("out")]
+    if len(projections) < 2 or not all(map(compat.plain_map, projections)):
         raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
 
 
@@ -233,20 +233,20 @@ def _uniform(model: PreTrainedModel, config: PreTrainedConfig) -> PreTrainedConf
     heads, pairs, size = next(iter(counts))
     even = pairs and all(site.groups == tuple(head * pairs // heads for head in range(heads)) for site in sites(model))
     names = BIASED if hasattr(config, "relative_attention_num_buckets") else COUNTS
-    apart = config.model_type == "t5" and len(set(map(tuple, config.kept_heads.values()))) > 1  # its layers share one table
-    if len(counts) > 1 or not even or apart or not hasattr(config, names[-1]):
+    uneven = config.model_type == "t5" and len(set(map(tuple, config.kept_heads.values()))) > 1  # its layers share one table
+    if len(counts) > 1 or not even or uneven or not hasattr(config, names[-1]):
         return None
     full = getattr(config, "full_heads", None) or {name: getattr(config, name) for name in names}
-    said = config.to_dict() | dict(zip(names, (heads, pairs), strict=False)) | {"full_heads": full}
-    said |= {"head_dim": size} if names == COUNTS else {}
+    described = config.to_dict() | dict(zip(names, (heads, pairs), strict=False)) | {"full_heads": full}
+    described |= {"head_dim": size} if names == COUNTS else {}
     try:
-        plain = type(config).from_dict(said)
+        plain = type(config).from_dict(described)
         with torch.device("meta"):
             twin = _class(model)(plain)
     except (ValueError, StrictDataclassError):  # many configurations want a width that the heads divide
         return None
-    own = {name: tensor.shape for name, tensor in _slim(model.state_dict(), plain).items()}
-    return plain if own == {name: tensor.shape for name, tensor in twin.state_dict().items()} else None
+    shapes = {name: tensor.shape for name, tensor in _slim(model.state_dict(), plain).items()}
+    return plain if shapes == {name: tensor.shape for name, tensor in twin.state_dict().items()} else None
 
 
 def _restore(config: PreTrainedConfig) -> list[int]:
@@ -349,7 +349,7 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     state = {name: first[id(tensor)] for name, tensor in model.state_dict(keep_vars=True).items()}
     # copies: what is read lies at odd addresses of the file, where sums may round otherwise
     tensors = {name: _cast(name, tensor, dtype).clone() for name, tensor in tensors.items()}
-    model.load_state_dict({name: tensors[own] for name, own in state.items()}, assign=True)
+    model.load_state_dict({name: tensors[first_name] for name, first_name in state.items()}, assign=True)
     model.tie_weights()
     if model.can_generate() and (folder / "generation_config.json").exists():
         model.generation_config = GenerationConfig.from_pretrained(folder)
@@ -374,11 +374,13 @@ def _classes(folder: Path) -> tuple[type[PreTrainedModel], type[PreTrainedConfig
         kind, (name, *_) = settings["model_type"], settings["architectures"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StudyError(f"{folder / CONFIG} is no config of a saved model ({error}): save the model again.") from None
-    found: Any = getattr(transformers, str(name), None)
-    own: Any = getattr(found, "config_class", None) if isinstance(found, type) and issubclass(found, PreTrainedModel) else None
-    if own is None or kind not in REMOVABLE or own.model_type != kind:
+    made: Any = getattr(transformers, str(name), None)
+    configured: Any = (
+        getattr(made, "config_class", None) if isinstance(made, type) and issubclass(made, PreTrainedModel) else None
+    )
+    if configured is None or kind not in REMOVABLE or configured.model_type != kind:
         raise StudyError(f"{folder} holds {name} (model type {kind}); only {', '.join(REMOVABLE)} can be loaded here.")
-    return found, own
+    return made, configured
 
 
 def _read_map(stored: object, counts: Mapping[tuple[str, int], int | None]) -> dict[tuple[str, int], list[int]]:

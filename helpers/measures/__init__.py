@@ -4,6 +4,16 @@ from helpers.measures.functions import confidence, positional, rare, syntactic
 from helpers.measures.lrp import relevance
 from helpers.measures.reducers import one_pass
 from helpers.measures.table import head_table
-from helpers.measures.worth import importance
+from helpers.measures.worth import importance, leave_one_out
 
-__all__ = ["confidence", "head_table", "importance", "one_pass", "positional", "rare", "relevance", "syntactic"]
+__all__ = [
+    "confidence",
+    "head_table",
+    "importance",
+    "leave_one_out",
+    "one_pass",
+    "positional",
+    "rare",
+    "relevance",
+    "syntactic",
+]

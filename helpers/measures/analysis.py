@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from helpers import corpora, models, study
+from helpers import corpora, gpu, study
 from helpers.runs import subjects
 from helpers.study import values
 
@@ -59,7 +59,7 @@ class Analysis:
 
 def _analyse(spec: Mapping[str, Any], place: study.Place) -> None:
     given = [subjects.of_run(study.kind(kind).of(run, place.label), spec["parser"]) for kind, run in spec["runs"]]
-    with models.kernels():
+    with gpu.kernels():
         value = ANALYSES[spec["what"]].measure(given if len(given) > 1 else given[0], **spec["options"])
     values.write(place.results / FILE, value)
 

@@ -42,8 +42,8 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
             drawn.set_norm(norm)
             axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
             axis.xaxis.set_major_formatter(lambda head, _: f"{head + 1:.0f}")
-            shown = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]
-            axis.set_yticks(shown, [cells.index[::-1][row] + 1 for row in shown])
+            ticks = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]
+            axis.set_yticks(ticks, [cells.index[::-1][row] + 1 for row in ticks])
             axis.set_ylabel("" if place else f"{drawing.KIND_TITLES[kind]}\nlayer")
         axes[0, place].set_title(title)
         axes[-1, place].set_xlabel("head")
@@ -100,12 +100,6 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     return figure
 
 
-# --- relevance -------------------------------------------------------------------------------------------------------
-
-
-# --- agreement -------------------------------------------------------------------------------------------------------
-
-
 def agreement(matrices: Mapping[str, pd.DataFrame]):
     """Correlations between measures, each pair once, a panel a title.
 
@@ -119,11 +113,11 @@ def agreement(matrices: Mapping[str, pd.DataFrame]):
     wide, tall = cell * size + 0.1 + (room + 0.6) / across, min(0.34, cell) * size + room + 0.4
     figure, axes = drawing.grid(len(matrices), across, wide, tall)
     for axis, (title, matrix) in zip(axes, matrices.items(), strict=True):
-        once = matrix.where(np.tri(len(matrix), k=-1, dtype=bool)).iloc[1:, :-1]  # below the diagonal
-        said = once.map(drawing.short) if cell > 0.24 else None
-        drawn = drawing.heat(axis, once, said, "RdBu_r", (-1, 1))
+        half = matrix.where(np.tri(len(matrix), k=-1, dtype=bool)).iloc[1:, :-1]  # below the diagonal
+        text = half.map(drawing.short) if cell > 0.24 else None
+        drawn = drawing.heat(axis, half, text, "RdBu_r", (-1, 1))
         axis.set_title(title)
-        axis.set_xticks(range(len(once)), map(named, once.columns), rotation=90)
-        axis.set_yticks(range(len(once)), map(named, once.index) if left(axis) else [""] * len(once))
+        axis.set_xticks(range(len(half)), map(named, half.columns), rotation=90)
+        axis.set_yticks(range(len(half)), map(named, half.index) if left(axis) else [""] * len(half))
     drawing.bar(figure, drawn, axes, "rank correlation", [-1, -0.5, 0, 0.5, 1])
     return figure

@@ -114,9 +114,7 @@ class ConfidenceBeyondFirst(Confidence):
 # --- output norm -------------------------------------------------------------------------------------------------------
 
 
-def output_norm(
-    model, batches: Iterable[Mapping[str, Any]], kinds: str | tuple[str, ...] | None = None, label: str = "output norms"
-) -> pd.Series:
+def output_norm(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
     """Euclidean norm of what a head adds to the residual stream, mean over real query tokens (Kobayashi et al. 2020).
 
     That is its part of what the output projection gives, without the bias; a norm behind it (BERT, Gemma) is not counted. Open
@@ -126,8 +124,6 @@ def output_norm(
     ----------
     batches : iterable of dict
         `input_ids`, `attention_mask`, `labels`; real tokens are those of `confidence`.
-    kinds : str or tuple of str, optional
-        Only heads of these kinds.
 
     Returns
     -------
@@ -139,7 +135,7 @@ def output_norm(
     StudyError
         If there are no batches, or a batch is empty or lacks what the model reads; if the model computes no numbers.
     """
-    heads, places = index(model, kinds), sites(model, kinds)
+    heads, places = index(model), sites(model)
     sums, counts = torch.zeros(len(heads), dtype=torch.float64), torch.zeros(len(heads), dtype=torch.float64)
     starts = np.cumsum([0, *(site.heads for site in places)])
     seen: View
@@ -158,7 +154,7 @@ def output_norm(
     with evaluating(model), torch.no_grad(), ExitStack() as undo:
         for place, site in enumerate(places):
             undo.callback(site.projection("out").register_forward_pre_hook(partial(add, place)).remove)
-        for batch in study.progress(batches, label):
+        for batch in study.progress(batches, "output norms"):
             seen = view(model, batch, count)
             model.base_model(**given(model, batch, seen), use_cache=False)
             count += len(seen.index)
@@ -345,12 +341,12 @@ class Syntactic(Reducer):
             guessed = [
                 sum(r == key[0] and toward * (d - h) == base for d, h, r in self.arcs[sentence]) for sentence in order[1::2]
             ]
-            mine, theirs, count = hits[1::2, best, place], np.array(guessed, np.float32), totals[1::2, place]
+            mine, guesses, count = hits[1::2, best, place], np.array(guessed, np.float32), totals[1::2, place]
             row: dict[str, Any] = dict(zip(("accuracy", "low", "high"), ratio_interval(mine, count, repeats), strict=True))
-            row |= {"baseline": ratio(theirs, count), "offset": int(base)}
-            row |= dict(zip(("gain", "gain_low", "gain_high"), ratio_interval(mine - theirs, count, repeats), strict=True))
-            found = {"layer": heads[best][1], "head": heads[best][2], **{name: float(x) for name, x in row.items()}}
-            rows[key] = found | {"n": int(count.sum()), "heads": len(heads)}
+            row |= {"baseline": ratio(guesses, count), "offset": int(base)}
+            row |= dict(zip(("gain", "gain_low", "gain_high"), ratio_interval(mine - guesses, count, repeats), strict=True))
+            values = {"layer": heads[best][1], "head": heads[best][2], **{name: float(x) for name, x in row.items()}}
+            rows[key] = values | {"n": int(count.sum()), "heads": len(heads)}
         index = pd.MultiIndex.from_tuples(rows, names=["relation", "direction"])
         return pd.DataFrame(list(rows.values()), index)
 
@@ -512,16 +508,16 @@ def roles(
 
     A positional head is not called syntactic as well, unless it beats the offset baseline as any other head must.
     """
-    found: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
+    functions: dict[tuple, list[tuple[str, str]]] = {address: [] for address in positional.index}
     for address, row in positional[positional.verdict].iterrows():
-        found[address].append(("positional", f"{row.offset:+d}"))
+        functions[address].append(("positional", f"{row.offset:+d}"))
     if syntactic is not None:
         for (*address, relation, direction), _ in syntactic[syntactic.verdict].iterrows():
-            found[tuple(address)].append((relation, LABELS[relation, direction]))
+            functions[tuple(address)].append((relation, LABELS[relation, direction]))
     if rare is not None:
         for address, _ in rare[rare.verdict].iterrows():
-            found[address].append(("rare", "rare"))
-    return pd.Series(found.values(), index=positional.index, name="functions")
+            functions[address].append(("rare", "rare"))
+    return pd.Series(functions.values(), index=positional.index, name="functions")
 
 
 def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:

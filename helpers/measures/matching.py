@@ -14,6 +14,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch.nn import functional as F
 
+from helpers import gpu
 from helpers.corpora import tokens
 from helpers.heads import Site, record
 from helpers.measures.analysis import Analysis
@@ -56,16 +57,16 @@ def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], 
     kept: dict[tuple[str, int], list[torch.Tensor]] = {}
     with evaluating(model), torch.no_grad():
         for number, pair in enumerate(pairs):
-            batch = {n: t.to(model.device) for n, t in tokens.collate(encoded, [number], subject.source.pad).items()}
+            batch = gpu.moved(tokens.collate(encoded, [number], subject.source.pad), model.device)
             source = batch["word_ids"][0].cpu()
-            said = pair.target.split()
-            target = torch.tensor(subject.target.word_ids(pair.target, said))[: batch["labels"].shape[1]]
+            spoken = pair.target.split()
+            target = torch.tensor(subject.target.word_ids(pair.target, spoken))[: batch["labels"].shape[1]]
             target = F.pad(target, (0, batch["labels"].shape[1] - len(target)), value=-1)
             fed = torch.cat([torch.tensor([-1]), target[:-1]])
             read = len(pair.words)
             ids = {
-                "encoder": (source, source, read, read), "decoder": (target, fed, len(said), len(said)),
-                "cross": (target, source, len(said), read),
+                "encoder": (source, source, read, read), "decoder": (target, fed, len(spoken), len(spoken)),
+                "cross": (target, source, len(spoken), read),
             }  # fmt: skip
 
             def keep(site: Site, weights: torch.Tensor, ids=ids) -> None:
@@ -125,9 +126,9 @@ def match(one: Prints, other: Prints) -> pd.DataFrame:
         a, b = (part - part.mean(0) for part in (prints, other[kind, layer]))
         a, b = (part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in (a, b))
         cosines = a @ b.T
-        for head, found in zip(*linear_sum_assignment(-cosines), strict=True):
+        for head, partner in zip(*linear_sum_assignment(-cosines), strict=True):
             rows[kind, layer, int(head)] = {
-                "other": int(found), "cosine": cosines[head, found], "average": cosines[head].mean(),
+                "other": int(partner), "cosine": cosines[head, partner], "average": cosines[head].mean(),
             }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["kind", "layer", "head"])

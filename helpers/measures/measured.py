@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from helpers.corpora.describe import arcs_of
-from helpers.heads import index
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import (
     RELATIONS,
@@ -20,10 +19,9 @@ from helpers.measures.functions import (
     confidence,
     roles,
 )  # fmt: skip
-from helpers.measures.lrp import BySentence, conservation, explain
+from helpers.measures.lrp import BySentence, explain
 from helpers.measures.reducers import Reducer, one_pass
-from helpers.measures.worth import importance, kinds_off, leave_one_out, leave_one_out_bleu
-from helpers.runs import training
+from helpers.measures.worth import kinds_off, leave_one_out
 from helpers.scores import intervals
 
 FUNCTIONAL = ("positional", "syntactic", "rare")
@@ -50,13 +48,10 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTI
     return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
 
 
-def confidence_and_functions(subject, repeats: int = 1000, model=None) -> tuple[pd.DataFrame, pd.Series]:
-    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set.
-
-    Of the subject's own model, or of another one that reads the same text (one with heads removed).
-    """
-    found = measure(subject, model or subject.model, repeats, ("confidence", *FUNCTIONAL))
-    return found["confidence"], roles(*(found[name] for name in FUNCTIONAL))
+def confidence_and_functions(subject, repeats: int = 1000) -> tuple[pd.DataFrame, pd.Series]:
+    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set."""
+    scores = measure(subject, subject.model, repeats, ("confidence", *FUNCTIONAL))
+    return scores["confidence"], roles(*(scores[name] for name in FUNCTIONAL))
 
 
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
@@ -86,7 +81,7 @@ def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.Da
 def corrected(single: pd.DataFrame) -> pd.Series:
     """Whether each head of `leave_one_out` changes the loss, its p-value corrected (Holm) for all heads of its kind."""
     p = pd.Series(intervals.p_value(single.loss, single.low, single.high), single.index)
-    return p.groupby(level="kind").transform(lambda own: intervals.holm(own.to_numpy())) < 0.05
+    return p.groupby(level="kind").transform(lambda part: intervals.holm(part.to_numpy())) < 0.05
 
 
 def shown(differ: pd.DataFrame, kind: str, models: Sequence[str] | None = None) -> bool:
@@ -124,10 +119,6 @@ def _explained(subject, rule: str, first: int, untrained: bool = False) -> BySen
     return explain(model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}{more}").by_sentence()
 
 
-def _conserved(subject, rule: str, first: int) -> Any:
-    return conservation(subject.model, subject.batches(2048, first), rule)
-
-
 def _functions(subject, repeats: int) -> dict[str, Any]:
     table, functions = confidence_and_functions(subject, repeats)
     return {"confidence": table, "functions": functions}
@@ -145,25 +136,8 @@ def _without(subject, first: int) -> pd.DataFrame:
     return leave_one_out(subject.model, subject.batches(4096, first), label=f"without {subject.title}")
 
 
-def _without_bleu(subject, first: int, repeats: int) -> pd.DataFrame:
-    held = subject.sentences[:first]
-    sources, references = [pair.source for pair in held], [pair.target for pair in held]
-
-    def translate(model) -> list[str]:
-        return training.translate(model, sources, subject.source, subject.target, 1)
-
-    return leave_one_out_bleu(subject.model, translate, references, index(subject.model), repeats)
-
-
-def _gradient(subject, first: int) -> pd.Series:
-    return importance(subject.model, subject.batches(4096, first), norm=None)
-
-
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
-CONSERVED = Analysis("conservation", 1, _conserved)
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
 KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)
-WITHOUT_BLEU = Analysis("leave one out, BLEU", 1, _without_bleu)
-GRADIENT = Analysis("gradient importance", 1, _gradient)

@@ -85,7 +85,7 @@ def clear(table: pd.DataFrame) -> pd.Series:
 
 
 def follows_function(
-    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, seed=0, scale=relative, kind="encoder"
+    relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, scale=relative, kind="encoder"
 ) -> dict:
     """Are heads of a kind with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
 
@@ -112,8 +112,8 @@ def follows_function(
     heads, levels = pd.concat(tables, names=["model"]).astype(float), ["model", *LAYER]
     mixed = heads.groupby(level=levels).has.transform("mean").between(0, 1, inclusive="neither")
     value, has = heads.value[mixed].to_numpy(), heads.has[mixed].to_numpy() > 0
-    strata, rng = _strata(heads.index[mixed], levels), np.random.default_rng(seed)
-    found = dict.fromkeys(("difference", "low", "high", "null_low", "null_high", "p"), np.nan)
+    strata, rng = _strata(heads.index[mixed], levels), np.random.default_rng(0)
+    tested = dict.fromkeys(("difference", "low", "high", "null_low", "null_high", "p"), np.nan)
     if strata:
         drawn, shuffled = _resampled(strata, draws, rng), np.tile(has, (draws, 1))
         for places in strata:
@@ -121,10 +121,10 @@ def follows_function(
         observed, null = float(_difference(value, has)), _difference(value, shuffled)
         p = (1 + int((null >= observed - 1e-9).sum())) / (1 + draws)  # a shuffle may round the same sum otherwise
         ends = pd.DataFrame({"drawn": _difference(value[drawn], has[drawn]), "null": null}).quantile(INTERVAL)
-        found = dict(zip(found, (observed, *ends.drawn, *ends.null, p), strict=True))
+        tested = dict(zip(tested, (observed, *ends.drawn, *ends.null, p), strict=True))
     top = heads.has[heads.groupby(level=levels).value.idxmax()]
     counts = (has.sum(), (~has).sum(), len(strata), heads.has[~mixed].sum(), len(top), (top == 0).sum())
-    return found | dict(zip(("functional", "others", "layers", "left_out", "top", "top_none"), map(int, counts), strict=True))
+    return tested | dict(zip(("functional", "others", "layers", "left_out", "top", "top_none"), map(int, counts), strict=True))
 
 
 def _of_kinds(table, kinds: str | Sequence[str] | None):

@@ -136,13 +136,13 @@ def check_batch(model, batch: Mapping[str, Any]) -> None:
 
 def given(model, batch: Mapping[str, torch.Tensor], seen: View) -> dict[str, torch.Tensor]:
     """What a model is given of a batch: ids, mask, the decoder's ids, and positions where padding stands before the text."""
-    found = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
-    places = positions(model, found.get("attention_mask"))
+    fed = {name: batch[name] for name in ("input_ids", "attention_mask") if name in batch}
+    places = positions(model, fed.get("attention_mask"))
     if model.config.is_encoder_decoder:
-        found["decoder_input_ids"] = seen.ids["decoder"]
+        fed["decoder_input_ids"] = seen.ids["decoder"]
     elif places is not None:
-        found["position_ids"] = places
-    return found
+        fed["position_ids"] = places
+    return fed
 
 
 def check_finite(values: torch.Tensor) -> None:

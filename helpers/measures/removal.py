@@ -52,15 +52,15 @@ def at_once(
         What a choice is called, and its score.
     """
     known: dict[frozenset[Address], Mapping[str, Any]] = {}
-    for called, out in choices:
+    for labels, out in choices:
         out = frozenset(out)
         if out not in known:
             known[out] = score(heads.remove(copy.deepcopy(model), out) if out else model)
-        yield {**called, **known[out]}
+        yield {**labels, **known[out]}
 
 
 def by_columns(
-    columns: Iterable[tuple[str, int, pd.Series]], left: Iterable[int], name: str = "criterion"
+    columns: Iterable[tuple[str, int, pd.Series]], left: Iterable[int]
 ) -> Iterator[tuple[dict[str, Any], list[Address]]]:
     """Choices of heads for `at_once`: those of least worth by each column, such that so many heads are left.
 
@@ -69,10 +69,8 @@ def by_columns(
     columns : iterable of (criterion, draw, column)
     left : iterable of int
         Numbers of heads.
-    name : str
-        Under which rows tell the criterion, beside "draw" and "heads".
     """
     left = list(left)
     for criterion, draw, column in columns:
         for count in left:
-            yield {name: criterion, "draw": draw, "heads": count}, least(column, len(column) - count)
+            yield {"criterion": criterion, "draw": draw, "heads": count}, least(column, len(column) - count)

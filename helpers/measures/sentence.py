@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from helpers import gpu
 from helpers.corpora.tokens import collate
 from helpers.measures.analysis import Analysis
 from helpers.measures.lrp import explain, naive
@@ -18,20 +19,16 @@ from helpers.models import inputs
 def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
     """A dev sentence, or some, as a batch of its own."""
     device = next(subject.model.parameters()).device
-    return {name: value.to(device) for name, value in collate(subject.encoded, sentences, subject.source.pad).items()}
+    return gpu.moved(collate(subject.encoded, sentences, subject.source.pad), device)
 
 
-def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> dict[str, Any]:
+WORDS, FIRST = (6, 9), 30  # sentences of so many words are readable; so many of them are looked at
+
+
+def one_sentence(subject) -> dict[str, Any]:
     """Relevance drawn through one dev sentence the naive way, and what the fast way says of the same.
 
     Of the first readable sentences it is the one in which most relevance of a whole predicted word comes through one head.
-
-    Parameters
-    ----------
-    words : two ints
-        Sentences of so many words are readable.
-    first : int
-        So many of them are looked at.
 
     Returns
     -------
@@ -40,7 +37,7 @@ def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> d
         same by `lrp.explain`; flow [predicted, encoder layers + 1, source], see there; target, layer and head (from 0): that
         word's first token and the head; block: `lrp.naive.one_block` of these; of: sentences looked at.
     """
-    fits = _readable(subject, words, first)
+    fits = _readable(subject)
     busiest = [_busiest(subject, single(subject, i)) for i in fits]
     chosen = max(range(len(fits)), key=lambda place: busiest[place][0])
     batch, (_, target, (_, layer, head)) = single(subject, fits[chosen]), busiest[chosen]
@@ -53,9 +50,9 @@ def one_sentence(subject, words: tuple[int, int] = (6, 9), first: int = 30) -> d
     return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | facts
 
 
-def _readable(subject, words: tuple[int, int], first: int) -> list[int]:
+def _readable(subject) -> list[int]:
     """The first sentences of so many words."""
-    return [i for i, pair in enumerate(subject.sentences) if words[0] <= len(pair.words) <= words[1]][:first] or [0]
+    return [i for i, pair in enumerate(subject.sentences) if WORDS[0] <= len(pair.words) <= WORDS[1]][:FIRST] or [0]
 
 
 def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:

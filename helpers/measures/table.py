@@ -135,9 +135,9 @@ def _relp(rule: str) -> Callable[..., pd.Series]:
 
 def groups(model) -> pd.Series:
     """The key-value head that each query head reads, from 0; nan where every head has keys and values of its own."""
-    found = {(site.kind, site.layer): site.groups for site in sites(model)}
-    shared = any(len(set(own)) < len(own) for own in found.values())
-    return pd.Series([float(found[a[:2]][a[2]]) if shared else np.nan for a in index(model)], index(model), name=GROUP)
+    by_site = {(site.kind, site.layer): site.groups for site in sites(model)}
+    shared = any(len(set(part)) < len(part) for part in by_site.values())
+    return pd.Series([float(by_site[a[:2]][a[2]]) if shared else np.nan for a in index(model)], index(model), name=GROUP)
 
 
 def _best_relation(frame: pd.DataFrame) -> pd.Series:
@@ -288,7 +288,7 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
     if read := [m for m in chosen if m.reducer]:
         check(given["model"], given["batches"], *_reducers(read, given).values())
-    found: dict[str, pd.Series] = {}
+    filled: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -300,23 +300,23 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     for m in chosen:
         if not (m.reducer or m.of):
             with timed(m.name):
-                found[m.name] = m.find(*(given[name] for name in m.needs))
+                filled[m.name] = m.find(*(given[name] for name in m.needs))
     for m in (m for m in chosen if m.of):
-        found[m.name], seconds[m.name] = m.find(found[m.of]), seconds[m.of]
+        filled[m.name], seconds[m.name] = m.find(filled[m.of]), seconds[m.of]
     if read:
         with timed(*(m.name for m in read)):
-            found |= _in_one_pass(read, given)
+            filled |= _in_one_pass(read, given)
     for m in chosen:
-        found[m.name] = found[m.name][found[m.name].index.isin(m.kinds, level="kind")]
-    table = pd.DataFrame({m.name: found.pop(m.name) for m in chosen} | found)
+        filled[m.name] = filled[m.name][filled[m.name].index.isin(m.kinds, level="kind")]
+    table = pd.DataFrame({m.name: filled.pop(m.name) for m in chosen} | filled)
     table = table.reindex(index(given["model"])) if "model" in given else table
     table.attrs["seconds"] = seconds
     return table
 
 
 def _all_needs(measure: Measure) -> set[str]:
-    own = {*measure.needs, *(("model", "batches") if measure.reducer else ())}
-    return own | (_all_needs(MEASURES[measure.of]) if measure.of else set())
+    needs = {*measure.needs, *(("model", "batches") if measure.reducer else ())}
+    return needs | (_all_needs(MEASURES[measure.of]) if measure.of else set())
 
 
 def _reducers(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, Reducer]:
@@ -328,11 +328,11 @@ def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str,
     reducers = _reducers(read, given)
     heads = one_pass(given["model"], given["batches"], *reducers.values(), label="functions")
     frames = {name: reducer.frame(heads, 1) for name, reducer in reducers.items()}
-    found = {m.name: m.find(frames[m.name]) for m in read}
+    filled = {m.name: m.find(frames[m.name]) for m in read}
     if "positional" in frames:
-        named = roles(frames["positional"], frames.get("syntactic"), frames.get("rare"))
-        found[FUNCTIONS] = named.map(lambda does: "; ".join(dict.fromkeys(label for _, label in does)))
-    return found
+        functions = roles(frames["positional"], frames.get("syntactic"), frames.get("rare"))
+        filled[FUNCTIONS] = functions.map(lambda does: "; ".join(dict.fromkeys(label for _, label in does)))
+    return filled
 
 
 def numeric(table: pd.DataFrame) -> pd.DataFrame:
@@ -342,5 +342,5 @@ def numeric(table: pd.DataFrame) -> pd.DataFrame:
 
 def compared(names: Iterable[str]) -> list[str]:
     """Of some columns those that comparisons of measures show, in the order of the register."""
-    found = set(names)
-    return [name for name, measure in MEASURES.items() if measure.compared and name in found]
+    present = set(names)
+    return [name for name, measure in MEASURES.items() if measure.compared and name in present]

@@ -42,8 +42,8 @@ def over_seeds(
         row = {"seeds": part.seed.nunique()}
         for column, names in values.items():
             each = part.groupby("seed")[column].mean()
-            found = intervals.over_runs(each.to_numpy())[:3] if each.notna().all() else (np.nan,) * 3
-            row |= dict(zip(names, found, strict=True))
+            mean = intervals.over_runs(each.to_numpy())[:3] if each.notna().all() else (np.nan,) * 3
+            row |= dict(zip(names, mean, strict=True))
             row |= {end: part[end].iloc[0] for end in names[1:] if keep and len(part) == 1 and end in part}
         rows[place] = row | {name: part[name].mean() for name in means}
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=list(by)))

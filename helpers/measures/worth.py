@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -16,7 +16,6 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from helpers import study
 from helpers.heads import Site, causal, compat, gate, index, layers, sites
-from helpers.heads.families import ADDRESS
 from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -91,14 +90,16 @@ def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, memory: f
     rows = max(1, min(len(labels), int(allowed / (kept + each))))
     copies = max(1, int((allowed / rows - kept) / each))
     parts = zip(*(value.split(rows) for value in (labels, *fed.values())), strict=True)
-    return torch.cat([_rises_at_once(model, dict(zip(fed, own, strict=True)), said, kinds, copies) for said, *own in parts])
+    return torch.cat(
+        [_rises_at_once(model, dict(zip(fed, part, strict=True)), targets, kinds, copies) for targets, *part in parts]
+    )
 
 
 def _bytes(model, fed: Mapping[str, Any], labels: torch.Tensor) -> tuple[float, float]:
     """Bytes that an example needs, about: what is kept of it, and for each copy of it the most that a step needs at a time."""
     size, source, target = model.dtype.itemsize, fed["input_ids"].shape[1], labels.shape[1]
     exact, kept = max(size, 4), 0.0  # softmaxes are in single precision at least
-    shown = compat.implementation(model) == "eager" or hasattr(model.config, "relative_attention_num_buckets")
+    eager = compat.implementation(model) == "eager" or hasattr(model.config, "relative_attention_num_buckets")
     steps = [target * model.get_input_embeddings().num_embeddings * (size + 2.0 * exact)]
     width = model.config.get_text_config().hidden_size
     for site in sites(model):
@@ -106,7 +107,7 @@ def _bytes(model, fed: Mapping[str, Any], labels: torch.Tensor) -> tuple[float, 
         layer = layers(model, "encoder" if site.kind == "encoder" else "decoder")[site.layer]
         inner = max((max(weight.shape) for weight in layer.parameters() if weight.ndim == 2), default=width)
         kept += size * (2 * queries + 2 * keys) * width
-        steps.append(5 * exact * (site.heads if shown else 1) * queries * keys + 8 * size * (queries + keys) * width)
+        steps.append(5 * exact * (site.heads if eager else 1) * queries * keys + 8 * size * (queries + keys) * width)
         steps.append(size * queries * (4 * inner + 8 * width))
     return kept, max(steps) + (3 * size * source * width if model.config.is_encoder_decoder else 0)
 
@@ -142,9 +143,9 @@ def _rises_at_once(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, t
                 del copies["input_ids"]
                 copies["encoder_outputs"] = BaseModelOutput(last_hidden_state=memory.repeat_interleave(len(heads), 0))
             gates = torch.ones(len(heads), site.heads, device=labels.device).scatter(1, heads[:, None], 0.0).repeat(batch, 1)
-            once = {part: partial(_repeated, kept[part], batch, 1) for part in below[:-1]}
-            often = {part: partial(_repeated, kept[part], batch, len(heads)) for part in (*below[-1:], *same)}
-            with gate(model, {(site.kind, site.layer): gates}), _known(once | often):
+            single = {part: partial(_repeated, kept[part], batch, 1) for part in below[:-1]}
+            repeated = {part: partial(_repeated, kept[part], batch, len(heads)) for part in (*below[-1:], *same)}
+            with gate(model, {(site.kind, site.layer): gates}), _known(single | repeated):
                 logits = model(**copies, use_cache=False).logits
             losses = _losses(logits, labels.repeat_interleave(len(heads), 0))
             del logits
@@ -203,11 +204,11 @@ def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, 
     """
     heads, held, places = index(model, kinds), prepared(model, batches, True), sites(model, kinds)
     with evaluating(model), torch.enable_grad():
-        found = [
+        rows = [
             _slopes_of_examples(model, fed, labels, places)[(labels != -100).any(-1)]
             for fed, labels in study.progress(held, label)
         ]
-    return pd.DataFrame(torch.cat(found).cpu().numpy(), columns=heads)
+    return pd.DataFrame(torch.cat(rows).cpu().numpy(), columns=heads)
 
 
 def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
@@ -237,37 +238,6 @@ def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
         ends = dict(zip(("loss", "low", "high"), map(float, rise), strict=True))
         rows[kind] = {"heads": len(chosen), "whole": float(plain.sum() / tokens.sum()), **ends}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("kind")
-
-
-def leave_one_out_bleu(
-    model, translate: Callable[[Any], list[str]], references: Sequence[str], heads: Iterable[tuple], repeats: int = 1000
-) -> pd.DataFrame:
-    """How much BLEU falls when one head's gate is 0 and all others are open (Michel et al. 2019, section 3.2).
-
-    Parameters
-    ----------
-    translate : callable
-        ``translate(model)`` returns one translation for each reference; called once, and once more for each head.
-    repeats : int
-        Resamples of the paired bootstrap, which scores both translations of the same drawn sentences.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (kind, layer, head): bleu (plain minus without the head, points of BLEU; larger = matters more), low and high
-        (its 95 % interval, nan with fewer than two sentences or no resamples).
-
-    Raises
-    ------
-    StudyError
-        If there are no translations, or not as many as references; or for a head that the model has not.
-    """
-    heads = pd.MultiIndex.from_tuples(heads, names=ADDRESS)
-    plain, rows = scoring.bleu_statistics(translate(model), references), []
-    for address in study.progress(heads, "translating without each head"):
-        with gate(model, {address: 0.0}):
-            rows.append(scoring.bleu_interval(plain, scoring.bleu_statistics(translate(model), references), repeats))
-    return pd.DataFrame(rows, columns=["bleu", "low", "high"], index=heads, dtype=float)
 
 
 def importance(
@@ -325,21 +295,21 @@ def importance(
         for fed, labels in study.progress(held, label):
             slopes, counted = ways[per](model, fed, labels, places)
             total, count = total + slopes.cpu(), count + counted.cpu()
-    found = pd.Series((total / count).numpy(), index=heads, name="importance")
+    column = pd.Series((total / count).numpy(), index=heads, name="importance")
     if norm == "layer":
-        size = found.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-        found = found / size.where(size > 0, 1.0)
-    return found
+        size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
+        column = column / size.where(size > 0, 1.0)
+    return column
 
 
-def patching(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "patching") -> pd.Series:
+def patching(model, batches: Batches) -> pd.Series:
     """First-order estimate of `leave_one_out`, with its sign: attribution patching towards zero (Syed et al. 2023).
 
     Minus the slope of the loss in a head's gate at 1: how much the loss would rise at a gate of 0 if it were a straight line.
 
     Parameters
     ----------
-    batches, kinds
+    batches
         As of `leave_one_out`.
 
     Returns
@@ -354,7 +324,7 @@ def patching(model, batches: Batches, kinds: str | tuple[str, ...] | None = None
     """
     held = list(batches)
     tokens = sum(int((labels != -100).sum()) for _, labels in prepared(model, held))
-    return (-slopes(model, held, kinds, label).sum() / tokens).rename("patching")
+    return (-slopes(model, held, label="patching").sum() / tokens).rename("patching")
 
 
 def _sizes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:

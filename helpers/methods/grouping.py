@@ -19,7 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from helpers import study
+from helpers import gpu, study
 from helpers.heads import record, sites
 from helpers.heads.families import Site
 from helpers.heads.gates import check_computed_once
@@ -143,7 +143,7 @@ def closeness(gram: Tensor, labels: Tensor, groups: int) -> tuple[Tensor, Tensor
     gradient flows through them, as in the public code.
     """
     share = _shares(labels, groups, gram)
-    with _unrounded(gram):
+    with gpu.unrounded(gram.device):
         inner = gram @ share  # head . centre
         centres = share.mT @ inner
     norms = centres.diagonal(dim1=-2, dim2=-1).clamp_min(_TINY).sqrt()
@@ -244,14 +244,9 @@ def compactness(gram: Tensor, labels: Tensor) -> dict[str, float]:
 
 def gram(vectors: Tensor, site: Site | None = None) -> Tensor:
     """Inner products of heads: vectors [heads, dim] -> [heads, heads], in single precision or more under autocast too."""
-    with _unrounded(vectors):
+    with gpu.unrounded(vectors.device):  # bfloat16's three digits of an inner product give heads other groups
         vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
         return vectors @ vectors.mT
-
-
-def _unrounded(like: Tensor) -> torch.autocast:
-    """No autocast: bfloat16's three digits of an inner product give heads other groups."""
-    return torch.autocast(like.device.type, enabled=False)
 
 
 @dataclass

@@ -162,10 +162,10 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None =
     titles : mapping of panel -> title, optional
     """
     drawing.need(table, "layer", "head", "stays", "functions", panel)
-    shown = list(dict.fromkeys(table[panel]))
+    panels = list(dict.fromkeys(table[panel]))
     layers, heads = table.layer.max() + 1, table["head"].max() + 1
-    figure, axes = drawing.grid(len(shown), columns, WIDTH / columns, max(1.2, 0.18 * layers) + 0.8, sharex=True, sharey=True)
-    for axis, place in zip(axes, shown, strict=True):
+    figure, axes = drawing.grid(len(panels), columns, WIDTH / columns, max(1.2, 0.18 * layers) + 0.8, sharex=True, sharey=True)
+    for axis, place in zip(axes, panels, strict=True):
         for row in table[table[panel] == place].itertuples():
             colours = [COLOURS[name] for name in row.functions.split(", ") if name] or ["#C9C9C9"]
             for part, colour in enumerate(colours if row.stays else [_GONE]):

@@ -39,8 +39,8 @@ def dots(
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))
-    named = {"row": table[row], "value": table[value], "panel": ""}
-    named |= {name: table[column] for name, column in given.items() if column}
+    given_columns = {"row": table[row], "value": table[value], "panel": ""}
+    given_columns |= {name: table[column] for name, column in given.items() if column}
     looks = drawing.looks(table[series]) if series else None
     shared = {"columns": columns, "sharex": sharex} if panel else {}
-    return drawing.dot_panels(table.assign(**named), looks, level, label or value, **shared)[0]
+    return drawing.dot_panels(table.assign(**given_columns), looks, level, label or value, **shared)[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from helpers import study
+from helpers import corpora, study
 from helpers.runs import subjects
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -25,6 +25,24 @@ def recipe(run: study.Recipe, beam: int, control: Mapping[str, Any] | None = Non
     return OUTPUTS.of(spec | ({"control": dict(control)} if control is not None else {}), f"{run.label}, test sets")
 
 
+def of_models(
+    settings: Mapping[str, Any], names: Iterable[str], seed: int, weights: bool = False, beam: int = 0
+) -> Iterator[study.Need]:
+    """Models of the study by name, each with its text before it and what it puts out after it.
+
+    Parameters
+    ----------
+    weights : bool
+        Whether the models' weights are wanted too.
+    beam : int
+        Beams in writing; 0 is for the setting "beam".
+    """
+    for model in subjects.recipes(settings, names, seed):
+        yield study.Need(corpora.recipe(model.spec["corpus"]))
+        yield study.Need(model, weights)
+        yield study.Need(recipe(model, beam or settings["beam"]))
+
+
 def read(run: study.Recipe, split: str, beam: int, control: Mapping[str, Any] | None = None) -> list:
     """What a run's model puts out on a test set, from the store: texts, or of a language model `subjects.block_losses`.
 
@@ -33,10 +51,10 @@ def read(run: study.Recipe, split: str, beam: int, control: Mapping[str, Any] | 
     StudyError
         If there is no such test set.
     """
-    found = study.read_json(recipe(run, beam, control).results / "outputs.json")
-    if split not in found:
-        raise StudyError(f"There is no test set {split!r}: choose from {', '.join(found)}.")
-    return found[split]
+    written = study.read_json(recipe(run, beam, control).results / "outputs.json")
+    if split not in written:
+        raise StudyError(f"There is no test set {split!r}: choose from {', '.join(written)}.")
+    return written[split]
 
 
 def _write_out(spec: Mapping[str, Any], place: study.Place) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import sklearn.datasets
 import torch
 
-from helpers import models
+from helpers import gpu, models
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
 
@@ -28,7 +28,7 @@ class Passages:
     Attributes
     ----------
     model
-        As `helpers.models.load` gives it, on `helpers.models.device()`.
+        As `helpers.models.load` gives it, on `helpers.gpu.device()`.
     dev, few, test : lists of batches
         `few` are the first of `dev`.
     """
@@ -44,7 +44,7 @@ def english() -> str:
 
     Paragraphs of eight words or more that begin as a sentence and end as one; no tables, lists and code.
     """
-    found = []
+    paragraphs = []
     for file in sorted((Path(sklearn.datasets.__file__).parent / "descr").glob("*.rst")):
         for paragraph in file.read_text(encoding="utf-8").split("\n\n"):
             text = " ".join(paragraph.split())
@@ -52,8 +52,8 @@ def english() -> str:
             text = re.sub(r"`+([^`<]*?)(?: <[^>]*>)?`+_*", r"\1", text)  # ``code``, `text <address>`__
             text = re.sub(r" ?\[\d\]_|\*\*", "", text)  # footnotes, bold
             if re.fullmatch(r"[A-Z].*[.:]", text) and len(text.split()) >= 8:
-                found.append(text)
-    return "\n\n".join(found)
+                paragraphs.append(text)
+    return "\n\n".join(paragraphs)
 
 
 def halves(model, tokenizer, text: str | Path = "", most: int | None = None) -> tuple[list[Batch], list[Batch]]:
@@ -108,11 +108,11 @@ def _passages(model, tokenizer, text: str | Path, most: int | None) -> list[list
 
 
 def _batches(pieces: Sequence[list[int]], device: torch.device) -> list[Batch]:
-    found = []
+    batches = []
     for first in range(0, len(pieces), ROWS):
         ids = torch.tensor(pieces[first : first + ROWS], device=device)
-        found.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()})
-    return found
+        batches.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()})
+    return batches
 
 
 def _paired(model, tokenizer, text: str | Path, most: int | None) -> list[list[Batch]]:
@@ -137,6 +137,6 @@ def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:
         If the model cannot be loaded, or as `halves`.
     """
     model, tokenizer = models.load(checkpoint)
-    model = model.float().to(models.device())
+    model = model.float().to(gpu.device())
     dev, test = halves(model, tokenizer, text, many)
     return Passages(model, dev, dev[: -(-few // ROWS)], test)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers import corpora, heads, models, study
+from helpers import corpora, gpu, heads, models, study
 from helpers import pretrained as pretrained_models
 from helpers.corpora import Pair, alignment, texts, tokens
 from helpers.runs import training
@@ -65,8 +65,14 @@ def siblings(settings: Mapping[str, Any], name: str) -> list[str]:
 def never_attending(settings: Mapping[str, Any], first: str) -> dict[str, str]:
     """Names of models that never have encoder attention, by the name of the model that they are held beside."""
     wanted = settings["without_encoder"] if leads(settings, first) else []
-    beside = [f"{first}+{name}" if name else first for name in wanted]
-    return {name: name + NONE for name in beside}
+    others = [f"{first}+{name}" if name else first for name in wanted]
+    return {name: name + NONE for name in others}
+
+
+def without_encoder(settings: Mapping[str, Any], first: str) -> list[str]:
+    """The name of the first model's own twin that never has encoder attention, if there is one."""
+    twins = never_attending(settings, first)
+    return [twins[first]] if first in twins else []
 
 
 def trainings(settings: Mapping[str, Any], name: str) -> int:
@@ -82,27 +88,32 @@ def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
     StudyError
         If there is no such sibling.
     """
-    own, *ends = name.split("+")
+    base, *ends = name.split("+")
     for end in ends:
         if f"+{end}" != NONE:
             settings = study.changed(settings, study.parse_overrides(_sibling(settings, end)["changes"]))
-    return training.spec(settings, own, seed, ("encoder",) if NONE[1:] in ends else ())
+    return training.spec(settings, base, seed, ("encoder",) if NONE[1:] in ends else ())
+
+
+def recipes(settings: Mapping[str, Any], chosen: Iterable[str], seed: int) -> list[study.Recipe]:
+    """The recipes of models by name."""
+    return [training.trained(spec(settings, name, seed), f"{name}, seed {seed}") for name in chosen]
 
 
 def _sibling(settings: Mapping[str, Any], name: str) -> Mapping[str, str]:
-    found = [one for one in settings["siblings"] if one["name"] == name]
-    if not found:
+    matching = [one for one in settings["siblings"] if one["name"] == name]
+    if not matching:
         known = ", ".join(one["name"] for one in settings["siblings"]) or "none"
         raise StudyError(f"There is no sibling {name!r} of a model: the setting siblings has {known}.")
-    return found[0]
+    return matching[0]
 
 
 def title(name: str) -> str:
     """A model's name as figures show it: "EN-RU news", "EN-RU news, deep decoder"."""
-    own, *ends = name.split("+")
-    language, _, register = own.partition("-")
-    shown = f"EN-{language.upper()} {register}" if language in corpora.LANGUAGES else own
-    return ", ".join([shown, *(end.replace("-", " ") for end in ends if f"+{end}" != NONE)])
+    base, *ends = name.split("+")
+    language, _, register = base.partition("-")
+    text = f"EN-{language.upper()} {register}" if language in corpora.LANGUAGES else base
+    return ", ".join([text, *(end.replace("-", " ") for end in ends if f"+{end}" != NONE)])
 
 
 def setting(kind: str) -> str:
@@ -288,7 +299,7 @@ class Subject:
     def _batched(self, data: Any, budget: int, first: int | None, device: torch.device | None) -> list[Fed]:
         if first is not None and first < 1:
             raise StudyError(f"There must be at least one dev example to measure on, not {first}: raise the setting.")
-        device = device or models.device()
+        device = device or gpu.device()
         if self.kind == LANGUAGE:
             rows, size = range(len(data))[:first], max(1, budget // self.block)
             return [self._blocks(data, rows[i : i + size], device) for i in range(0, len(rows), size)]
@@ -311,8 +322,8 @@ class Subject:
     @cached_property
     def counts(self) -> torch.Tensor:
         """How often each source token stands in the training text."""
-        own = self.source.size + self.target.size if self.source.own else self.model.config.vocab_size
-        return tokens.counts(self.source.encode_all([pair.source for pair in self.pairs("train", bare=True)]), own)
+        size = self.source.size + self.target.size if self.source.own else self.model.config.vocab_size
+        return tokens.counts(self.source.encode_all([pair.source for pair in self.pairs("train", bare=True)]), size)
 
     @cached_property
     def links(self) -> list[dict[int, int]]:
@@ -343,14 +354,14 @@ class Subject:
         count = scoring.bleu_statistics if self.kind == TRANSLATION else scoring.rouge_statistics
         return count(outputs, references)
 
-    def interval(self, own: np.ndarray, other: np.ndarray | None, repeats: int) -> dict[str, tuple[float, float, float]]:
+    def interval(self, first: np.ndarray, other: np.ndarray | None, repeats: int) -> dict[str, tuple[float, float, float]]:
         """Scores with their 95 % bootstrap interval, or how much they are above another model's (paired): by metric."""
         if self.kind == TRANSLATION:
-            return {"BLEU": scoring.bleu_interval(own, other, repeats)}
+            return {"BLEU": scoring.bleu_interval(first, other, repeats)}
         if self.kind == LANGUAGE:
             second = None if other is None else other[:, 0]
-            return {"perplexity": scoring.perplexity_interval(own[:, 0], own[:, 1], second, repeats)}
-        columns = zip(*scoring.mean_interval(own, other, repeats), strict=True)
+            return {"perplexity": scoring.perplexity_interval(first[:, 0], first[:, 1], second, repeats)}
+        columns = zip(*scoring.mean_interval(first, other, repeats), strict=True)
         rows = ((float(mean), float(low), float(high)) for mean, low, high in columns)
         return dict(zip(self.metrics, rows, strict=True))
 
@@ -365,7 +376,7 @@ def of_spec(start: Mapping[str, Any], name: str, parser: str = "spacy") -> Subje
     if "pretrained" not in start:
         return of_run(training.trained(start, name), parser)
     text = of_text(start["corpus"], start["pretrained"])
-    return replace(text, name=name, opened=lambda: models.load(start["pretrained"])[0].to(models.device()), parser=parser)
+    return replace(text, name=name, opened=lambda: models.load(start["pretrained"])[0].to(gpu.device()), parser=parser)
 
 
 def of_run(run: study.Recipe, parser: str = "spacy") -> Subject:
@@ -438,8 +449,8 @@ def corpus_of(run: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def needs(start: Mapping[str, Any]) -> list[study.Recipe | study.Need]:
     """What a recipe needs that starts from the model of a spec (`spec` or `pretrained`)."""
-    found: list[study.Recipe | study.Need] = [corpora.recipe(start["corpus"])]
-    return found if "pretrained" in start else [*found, study.Need(training.trained(start), weights=True)]
+    recipes: list[study.Recipe | study.Need] = [corpora.recipe(start["corpus"])]
+    return recipes if "pretrained" in start else [*recipes, study.Need(training.trained(start), weights=True)]
 
 
 def study_models(run: study.Run) -> list[Subject]:
@@ -453,11 +464,11 @@ def study_models(run: study.Run) -> list[Subject]:
 
 def block_losses(model, blocks: list[list[int]], rows: int = 64) -> list[tuple[float, int]]:
     """Summed cross-entropy (nats) and number of predicted tokens of each block of a decoder-only model."""
-    found = []
+    losses = []
     with torch.no_grad():
         for first in range(0, len(blocks), rows):
             ids = torch.tensor(blocks[first : first + rows], device=model.device)
             logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
             loss = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
-            found += [(round(float(row.sum()), 5), row.numel()) for row in loss]
-    return found
+            losses += [(round(float(row.sum()), 5), row.numel()) for row in loss]
+    return losses

@@ -43,9 +43,9 @@ def coreference_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Seque
     if len(system) != len(gold):
         raise StudyError(f"Coreference is scored document by document, but {len(system)} were given for {len(gold)} of gold.")
     sums = np.zeros((len(METRICS), 4))  # precision's numerator and denominator, then recall's
-    for number, (ours, theirs) in enumerate(zip(system, gold, strict=True)):
-        ours, theirs = _several(ours, f"document {number}"), _several(theirs, f"document {number} of gold")
-        sums += _counts(ours, theirs)
+    for number, (clusters, reference) in enumerate(zip(system, gold, strict=True)):
+        clusters, reference = _several(clusters, f"document {number}"), _several(reference, f"document {number} of gold")
+        sums += _counts(clusters, reference)
     if not sums[0, 3]:
         raise StudyError("There is no gold cluster to score against: give dialogues that carry their clusters.")
     precision, recall = (_ratio(sums[:, place], sums[:, place + 1]) for place in (0, 2))
@@ -69,15 +69,15 @@ def _several(clusters: Sequence[Cluster], where: str) -> list[Cluster]:
     return kept
 
 
-def _counts(ours: list[Cluster], theirs: list[Cluster]) -> np.ndarray:
+def _counts(system: list[Cluster], reference: list[Cluster]) -> np.ndarray:
     """Of each metric the numerator and denominator of precision, and of recall: array [3, 4]."""
-    place: dict[Span, int] = {mention: column for column, cluster in enumerate(theirs) for mention in cluster}
-    common = np.zeros((len(ours), len(theirs)))  # mentions that two clusters share
-    for row, cluster in enumerate(ours):
+    place: dict[Span, int] = {mention: column for column, cluster in enumerate(reference) for mention in cluster}
+    common = np.zeros((len(system), len(reference)))  # mentions that two clusters share
+    for row, cluster in enumerate(system):
         for mention in cluster:
             if mention in place:
                 common[row, place[mention]] += 1
-    sizes, gold = (np.array([len(cluster) for cluster in side], dtype=float) for side in (ours, theirs))
+    sizes, gold = (np.array([len(cluster) for cluster in side], dtype=float) for side in (system, reference))
     phi = 2 * common / (sizes[:, None] + gold)
     aligned = phi[linear_sum_assignment(phi, maximize=True)].sum()
     return np.array([

@@ -84,13 +84,13 @@ def p_value(estimate, low, high, null: float = 0, trainings=None, level: float =
         If an interval over trainings is of fewer than two, or the level is not between 0 and 1.
     """
     estimate, low, high = np.broadcast_arrays(*(np.asarray(part, float) for part in (estimate, low, high)))
-    tail, apart = _tail(level), np.abs(estimate - null)
+    tail, distance_to_null = _tail(level), np.abs(estimate - null)
     freedom = np.asarray(np.inf if trainings is None else trainings, float) - 1
     freedom, known = np.where(np.isnan(freedom), np.inf, freedom), ~np.isnan(estimate + low + high)
     if (known & (freedom < 1)).any():
         raise StudyError("An interval over trainings needs two trainings or more: train another seed.")
     with np.errstate(invalid="ignore", divide="ignore"):
-        distance = np.where(apart == 0, 0.0, apart / ((high - low) / 2) * stats.t.ppf(1 - tail, freedom))
+        distance = np.where(distance_to_null == 0, 0.0, distance_to_null / ((high - low) / 2) * stats.t.ppf(1 - tail, freedom))
     return np.where(known, 2 * stats.t.sf(distance, freedom), np.nan)[()]
 
 
@@ -120,9 +120,9 @@ def holm(p) -> np.ndarray:
     known = np.flatnonzero(~np.isnan(p))
     if ((p[known] < 0) | (p[known] > 1)).any():
         raise StudyError("A p-value lies between 0 and 1: check what is to be corrected.")
-    order, found = known[p[known].argsort(kind="stable")], np.full(p.shape, np.nan)
-    found[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
-    return found
+    order, corrected_p = known[p[known].argsort(kind="stable")], np.full(p.shape, np.nan)
+    corrected_p[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
+    return corrected_p
 
 
 def corrected(
@@ -145,8 +145,8 @@ def corrected(
         The table with p, p_holm and family (how many comparisons were corrected for).
     """
     low, high = ends or (f"{value}_low", f"{value}_high")
-    found = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)
-    return table.assign(p=found, p_holm=holm(found), family=int((~np.isnan(found)).sum()))
+    p = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)
+    return table.assign(p=p, p_holm=holm(p), family=int((~np.isnan(p)).sum()))
 
 
 def _scores(scores) -> np.ndarray:

@@ -48,7 +48,9 @@ def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.
 @lru_cache(maxsize=128)  # tables ask for the same translations again and again
 def _bleu_statistics(hypotheses: tuple[str, ...], references: tuple[str, ...]) -> np.ndarray:
     metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
-    scores = [metric.corpus_score([ours], [[theirs]]) for ours, theirs in zip(hypotheses, references, strict=True)]
+    scores = [
+        metric.corpus_score([hypothesis], [[reference]]) for hypothesis, reference in zip(hypotheses, references, strict=True)
+    ]
     return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
 
 
@@ -109,7 +111,7 @@ def rouge_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np
 
     _check_sizes("ROUGE needs as many references as hypotheses", len(hypotheses), len(references))
     scorer = RougeScorer(list(ROUGE), use_stemmer=True)
-    scores = [scorer.score(theirs, ours) for ours, theirs in zip(hypotheses, references, strict=True)]
+    scores = [scorer.score(reference, hypothesis) for hypothesis, reference in zip(hypotheses, references, strict=True)]
     return np.array([[100 * score[name].fmeasure for name in ROUGE] for score in scores])
 
 

@@ -1,29 +1,27 @@
 """What a run is: profiles, settings, the store of made things, provenance, progress.
 
-Nothing here knows about heads, models or corpora; every other module may import this one and it imports none of ours.
+Nothing here knows about heads, models or corpora. Every other file may import this one.
 """
 
 # ruff: noqa: F401
-from helpers.study.code import code_version
+from helpers.errors import StudyError, one_sentence, progress
+from helpers.gpu import device_name as device
+from helpers.gpu import made_on, use
 from helpers.study.configuration import changed, parse_overrides, profiles, settings
-from helpers.study.errors import StudyError, one_sentence, progress
-from helpers.study.origin import LIBRARIES, ROOT, hardware, portable, provenance, threads
-from helpers.study.recipe import KINDS, Kind, Need, Place, Recipe, at, kind, make
+from helpers.study.origin import LIBRARIES, ROOT, code_version, hardware, portable, provenance
+from helpers.study.recipe import KINDS, Kind, Need, Place, Recipe, at, kind, make, make_together
 from helpers.study.run import OWN, PARAMETERS, Run, begin, compare, save_figure
 from helpers.study.store import (
     data,
     data_root,
-    device,
     digest,
     key,
-    made_on,
     read_json,
     read_spec,
     read_toml,
     room_for,
     runs,
     say,
-    use,
     whole,
     write_bytes,
     write_json,

@@ -16,17 +16,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 from helpers.study.schema import Settings, fields
-from helpers.study.store import read_toml
+from helpers.study.store import read_toml, wrong
 
 FOLDER = Path(__file__).with_name("profiles")
-_WANTED = {  # by pydantic's name of what is wrong
-    "int_type": "a whole number", "float_type": "a number", "bool_type": "true or false", "string_type": "text",
-    "list_type": "a list", "finite_number": "a finite number", "greater_than_equal": "{ge:g} or more",
-    "greater_than": "above {gt:g}", "less_than_equal": "{le:g} or less", "too_short": "a list of {min_length} or more",
-    "too_long": "a list of {max_length} or fewer", "model_type": "a table of settings",
-}  # fmt: skip
 
 
 def profiles() -> list[str]:
@@ -50,14 +44,14 @@ def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[s
     """
     if profile not in profiles():
         raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(profiles())}.")
-    return changed(Settings().model_dump(exclude_none=True), _told(profile) | dict(overrides or {}))
+    return changed(Settings().model_dump(exclude_none=True), _of_profile(profile) | dict(overrides or {}))
 
 
-def _told(profile: str) -> dict[str, Any]:
+def _of_profile(profile: str) -> dict[str, Any]:
     """What a profile sets, with what its base sets, by dotted names."""
-    told = read_toml(FOLDER / f"{profile}.toml")
-    base = told.pop("base", None)
-    return (_told(base) if base else {}) | dotted(told)
+    table = read_toml(FOLDER / f"{profile}.toml")
+    base = table.pop("base", None)
+    return (_of_profile(base) if base else {}) | dotted(table)
 
 
 def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,43 +74,23 @@ def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
     try:
         return Settings.model_validate(chosen).model_dump(exclude_none=True)
     except ValidationError as error:
-        raise StudyError(_sentence(error.errors()[0])) from None
+        raise wrong(error, "settings") from None
 
 
 def dotted(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested settings by their dotted names."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in table.items():
-        found |= dotted(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
+        flat |= dotted(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat
 
 
 def _near(name: str, names: list[str]) -> str:
-    """The settings within a block of that name, or those whose names are most like it, in whole and in their last part."""
-
-    def likeness(known: str) -> float:
-        pairs = ((name, known), (name.rpartition(".")[2], known.rpartition(".")[2]))
-        return sum(difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs) + 2 * known.startswith(f"{name}.")
-
-    near = [known for known in sorted(names, key=likeness, reverse=True)[:3] if likeness(known) > 1]
-    return f"the nearest are {', '.join(near)}" if near else "helpers/study/schema.py says which there are"
-
-
-def _sentence(error: Mapping[str, Any]) -> str:
-    """What is wrong with a value, and of which setting."""
-    if error["type"] == "value_error":
-        return str(error["ctx"]["error"])
-    name = ".".join(part for part in error["loc"] if isinstance(part, str))
-    if error["type"] == "missing":
-        return f"An item of the settings lacks {name!r}: give it, as the profiles in helpers/study/profiles do."
-    if error["type"] == "extra_forbidden":
-        return f"There is no setting {name!r} of a list's items: helpers/study/schema.py says which there are."
-    if error["type"] == "literal_error":
-        choices = error["ctx"]["expected"].replace("'", "")
-        return f"There is no {name} {error['input']!r}: choose {choices}."
-    whose = "The setting" if isinstance(error["loc"][-1], str) else "Every item of the setting"
-    wanted = _WANTED[error["type"]].format(**error.get("ctx", {}))
-    return f"{whose} {name!r} must be {wanted}, not {error['input']!r}."
+    """The settings within a block of that name, or those whose names are most like it, in full or in their last part."""
+    lasts = difflib.get_close_matches(name.rpartition(".")[2], {known.rpartition(".")[2] for known in names}, 1)
+    near = [known for known in names if known.startswith(f"{name}.")] or difflib.get_close_matches(name, names)
+    near = near or [known for known in names if known.rpartition(".")[2] in lasts]
+    return f"the nearest are {', '.join(near[:3])}" if near else "helpers/study/schema.py says which there are"
 
 
 def parse_overrides(text: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Where the results of notebooks lie in a run's folder, and in the reference in figures/, which is laid out alike.
 
-CHAPTER/NAME.png, .pdf             a figure; a chapter is a notebook's name
+CHAPTER/NAME.png and .pdf          a figure; a chapter is a notebook's name
 CHAPTER/tables/NAME.csv            a table
 CHAPTER/sidecars/NAME.json         how the figure was made
 CHAPTER/sidecars/tables/NAME.json  how the table was made
@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 
 TRACKS = ("controlled", "natural")
 _SHARED = "run"
@@ -93,7 +93,7 @@ def track(run: Path) -> str:
     StudyError
         If the folder is not named so.
     """
-    named = run.name.rpartition("-")[2]
-    if named not in TRACKS:
+    corpus = run.name.rpartition("-")[2]
+    if corpus not in TRACKS:
         raise StudyError(f"The run {run.name} belongs to no track: its folder is named PROFILE-CORPUS, as laptop-controlled.")
-    return named
+    return corpus

@@ -1,19 +1,24 @@
-"""When, on what and with which code something was made."""
+"""When, on what and with which code something was made: for sidecars and benchmarks, never for a key of the store."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import hashlib
 import os
 import platform
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import torch
+
+from helpers import gpu
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = (
@@ -30,18 +35,18 @@ def provenance() -> dict[str, Any]:
         "python": platform.python_version(),
         "libraries": dict(versions()),
         "hardware": hardware(),
-        "threads": threads(),
+        "threads": torch.get_num_threads(),
     }
 
 
 @cache
 def versions() -> Mapping[str, str]:
     """Versions of the libraries of the study that are installed, read once: a process goes on with what it has loaded."""
-    found = {}
+    installed = {}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            installed[name] = metadata.version(name)
+    return installed
 
 
 def _git(*arguments: str) -> str:
@@ -55,22 +60,41 @@ def _git(*arguments: str) -> str:
 
 
 def hardware() -> str:
-    """The processor in words, and the GPU if torch is loaded and sees one."""
+    """The processor in words, and the GPU if torch sees one."""
     name = platform.processor() or platform.machine()
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    torch = sys.modules.get("torch")
-    gpu = f", {torch.cuda.get_device_name()}" if torch and torch.cuda.is_available() else ""
-    return f"{name}, {cores} cores{gpu}"
+    return ", ".join([name, f"{cores} cores", *filter(None, [gpu.title()])])
 
 
-def threads() -> int:
-    """Processor threads that one operation of torch uses; those it would use where torch is not loaded."""
-    if torch := sys.modules.get("torch"):
-        return torch.get_num_threads()
-    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
+def code_version(*names: str) -> str:
+    """Hash of what the named code does: comments, docstrings and layout do not count.
+
+    Parameters
+    ----------
+    *names : str
+        Paths below `helpers` without ".py"; a folder stands for all modules and tables of words in it.
+    """
+    digest = hashlib.sha256()
+    for name in names:
+        path = ROOT / "helpers" / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
+            digest.update(_meaning(file, file.stat().st_mtime_ns).encode())
+        for table in sorted(path.rglob("*.tsv")) if path.is_dir() else ():  # words that text is made of
+            digest.update(table.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _meaning(file: Path, changed: int) -> str:
+    """A module's code without docstrings and layout."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = [] if len(node.body) > 1 or isinstance(node, ast.Module) else [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def portable(value: Any) -> Any:

@@ -17,33 +17,14 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from helpers.errors import StudyError
 from helpers.study import store
-from helpers.study.errors import StudyError
 from helpers.study.origin import ROOT
 
-TOLD = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index
+INDEXED = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index
 PARTS = ("results", "weights")
-
-
-class Wanted(Protocol):
-    """What is asked of a recipe here (`helpers.study.recipe.Recipe`, which reads what is published)."""
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def what(self) -> str: ...
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def folder(self) -> Path: ...
 
 
 def folder() -> Path:
@@ -68,30 +49,30 @@ def index() -> dict[str, dict[str, Any]]:
     path = folder() / "index.json"
     if not path.exists():
         return {}
-    told = path.stat()
-    found = _read_index(path, (told.st_mtime_ns, told.st_ino, told.st_size))
-    if found is None and not ignored():
+    stat = path.stat()
+    entries = _read_index(path, (stat.st_mtime_ns, stat.st_ino, stat.st_size))
+    if entries is None and not ignored():
         raise StudyError(f"The index {path} is damaged: take it from the project's history, or set FRESH=1.")
-    return found or {}
+    return entries or {}
 
 
 @lru_cache(maxsize=1)
 def _read_index(path: Path, changed: tuple[int, ...]) -> dict[str, dict[str, Any]] | None:
     try:
         runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
-        return runs if all({*TOLD, "trains", "parts"} <= set(entry) for entry in runs.values()) else None
+        return runs if all({*INDEXED, "trains", "parts"} <= set(entry) for entry in runs.values()) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def offers(recipe: Wanted, weights: bool) -> bool:
-    """Whether a run is published, with weights if they are wanted; its archives are not checked."""
+def offers(recipe: Any, weights: bool) -> bool:
+    """Whether a `helpers.study.recipe.Recipe` is published, with weights if they are wanted; its archives are not checked."""
     entry = {} if ignored(recipe.key) else index().get(recipe.key, {})
     parts = entry.get("parts", {})
     return bool(parts) and (not weights or "weights" in parts or not entry.get("trains", False))
 
 
-def fetch(recipe: Wanted, weights: bool) -> bool:
+def fetch(recipe: Any, weights: bool) -> bool:
     """Unpack a published run into the store, if it is one and its archives are whole; its lock must be held.
 
     Returns
@@ -106,11 +87,11 @@ def fetch(recipe: Wanted, weights: bool) -> bool:
             store.say(f"{recipe.label} is published {why}: it is made anew.")
         return False
     entry, target = index()[recipe.key], recipe.folder
-    for part, told in entry["parts"].items():
-        archive = folder() / told["file"]
+    for part, packed in entry["parts"].items():
+        archive = folder() / packed["file"]
         if part == "weights" and not weights:
             continue
-        if not archive.is_file() or store.digest(archive) != told["sha256"]:
+        if not archive.is_file() or store.digest(archive) != packed["sha256"]:
             wrong = "damaged" if archive.is_file() else "missing"
             store.say(f"The published archive {archive} is {wrong}: {recipe.label} is made anew.")
             return False
@@ -131,7 +112,7 @@ def fetch(recipe: Wanted, weights: bool) -> bool:
     return True
 
 
-def _why_not(recipe: Wanted) -> str:
+def _why_not(recipe: Any) -> str:
     """In what way a run is published that is not the one wanted, "" if it is not published at all."""
     if recipe.key in index():
         return "without its weights or texts"
@@ -152,7 +133,7 @@ def pack(made: Path, weights: bool) -> dict[str, Any]:
     manifest = store.read_spec(made / "made.json")
     files = {part: {n: d for n, d in manifest["files"].items() if n.partition("/")[0] == part} for part in PARTS}
     trains = bool(files["weights"])
-    entry: dict[str, Any] = {name: manifest.get(name) for name in TOLD} | {"trains": trains, "parts": {}}
+    entry: dict[str, Any] = {name: manifest.get(name) for name in INDEXED} | {"trains": trains, "parts": {}}
     for part in PARTS if weights and trains else PARTS[:1]:
         if spoilt := store.damaged(made, files[part]):
             raise StudyError(f"{made / spoilt} is missing or damaged: make it anew before it is published.")
@@ -172,9 +153,9 @@ def unpacked(key: str, target: Path) -> dict[str, Any]:
     StudyError
         If the archive is missing or damaged.
     """
-    told = index()[key]["parts"]["results"]
-    archive = folder() / told["file"]
-    if not archive.is_file() or store.digest(archive) != told["sha256"]:
+    part = index()[key]["parts"]["results"]
+    archive = folder() / part["file"]
+    if not archive.is_file() or store.digest(archive) != part["sha256"]:
         raise StudyError(f"The published archive {archive} is missing or damaged: take it from the project's history.")
     _unpack(archive, target)
     return store.read_spec(target / "made.json")
@@ -183,9 +164,9 @@ def unpacked(key: str, target: Path) -> dict[str, Any]:
 def write_index(entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Write the index, and drop the archives that it does not name."""
     store.write_json(folder() / "index.json", {"runs": dict(entries)})
-    named = {part["file"] for entry in entries.values() for part in entry["parts"].values()}
+    files = {part["file"] for entry in entries.values() for part in entry["parts"].values()}
     for archive in folder().glob("*/*.tar.xz"):
-        if str(archive.relative_to(folder())) not in named:
+        if str(archive.relative_to(folder())) not in files:
             archive.unlink()
 
 
@@ -201,8 +182,8 @@ def _archive(root: Path, files: Iterable[Path]) -> bytes:
         for file in files:
             content = file.read_bytes()
             if file.name == "made.json" and file.parent == root:
-                told = {name: value for name, value in json.loads(content).items() if name != "published"}
-                content = (json.dumps(told, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+                manifest = {name: value for name, value in json.loads(content).items() if name != "published"}
+                content = (json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
             info = tarfile.TarInfo(str(file.relative_to(root)))
             info.size, info.mode = len(content), 0o644
             archive.addfile(info, io.BytesIO(content))

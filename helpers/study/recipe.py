@@ -16,7 +16,7 @@ import json
 import os
 import random
 import shutil
-import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,9 +25,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import filelock
+import numpy as np
 
+from helpers import gpu
+from helpers.errors import StudyError
 from helpers.study import published, store
-from helpers.study.errors import StudyError
 from helpers.study.origin import provenance
 
 RESULTS, WEIGHTS, MANIFEST = "results", "weights", "made.json"
@@ -126,7 +128,7 @@ class Recipe:
     @cached_property
     def key(self) -> str:
         """16 hexadecimal digits."""
-        return _key(self.kind.name, json.dumps(self.spec, sort_keys=True), "" if self.kind.text else store.made_on())
+        return _key(self.kind.name, json.dumps(self.spec, sort_keys=True), "" if self.kind.text else gpu.made_on())
 
     @cached_property
     def what(self) -> str:
@@ -141,9 +143,9 @@ class Recipe:
     @cached_property
     def needs(self) -> tuple[Need, ...]:
         """What it may read, each once."""
-        found = (one if isinstance(one, Need) else Need(one) for one in self.kind.needs(self.spec))
+        every = (one if isinstance(one, Need) else Need(one) for one in self.kind.needs(self.spec))
         merged: dict[Recipe, bool] = {}
-        for need in found:
+        for need in every:
             merged[need.recipe] = merged.get(need.recipe, False) or need.weights
         return tuple(Need(*one) for one in merged.items())
 
@@ -177,7 +179,7 @@ class Recipe:
 def _key(name: str, spec: str, device: str) -> str:
     recipe = KINDS[name].of(json.loads(spec))
     needed = sorted(need.recipe.key for need in recipe.needs)
-    on = [device, store.precision()] if device else []
+    on = [device, gpu.precision()] if device else []
     return store.key([name, recipe.version, recipe.spec, needed, on])
 
 
@@ -224,13 +226,36 @@ def make(recipe: Recipe, weights: bool = False, build: Callable[[Mapping[str, An
         If a file was cut off or changed since it was made, the disk is full, or as the kind's `build`.
     """
     folder = recipe.folder
-    if _found(folder, weights) != (True, ""):
+    if _state(folder, weights) != (True, ""):
         with _alone(recipe):  # nobody else changes now what lies there
             if not _usable(recipe, weights) and not published.fetch(recipe, weights):
                 _build(recipe, build or recipe.kind.build)
-        if _found(folder, weights) != (True, ""):
+        if _state(folder, weights) != (True, ""):
             raise StudyError(f"What was made could not be put into {folder}: check that it can be written and is no file.")
     _READ.append(folder)
+    return folder
+
+
+def make_together(recipe: Recipe, weights: bool = False) -> Path:
+    """`make` on all processes that ``accelerate launch`` started: a model is trained by all, all else made by the first."""
+    team = gpu.processes()
+    if team.count == 1:
+        return make(recipe, weights)
+    if not team.first:
+        while team.broadcast():
+            with tempfile.TemporaryDirectory() as scratch:
+                place = Place(Path(scratch, RESULTS), Path(scratch, WEIGHTS), _work(recipe), recipe.label)
+                place.results.mkdir()
+                recipe.kind.build(json.loads(json.dumps(recipe.spec, sort_keys=True)), place)
+        return recipe.folder
+
+    def build(spec: Mapping[str, Any], place: Place) -> None:
+        if recipe.kind.opened:
+            team.broadcast(True)
+        recipe.kind.build(spec, place)
+
+    folder = make(recipe, weights, build)
+    team.broadcast(False)
     return folder
 
 
@@ -262,18 +287,18 @@ def _read(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def _found(folder: Path, weights: bool) -> tuple[bool, str]:
+def _state(folder: Path, weights: bool) -> tuple[bool, str]:
     """`_there`, and the first file of the wanted parts that does not fit its digest, "" if all do."""
     if not _there(folder, weights):
         return False, ""
     manifest = _read(folder)
-    wanted = {name: told for name, told in manifest.get("files", {}).items() if weights or not _of_weights(name)}
+    wanted = {name: digest for name, digest in manifest.get("files", {}).items() if weights or not _of_weights(name)}
     return True, store.damaged(folder, wanted) if manifest else MANIFEST
 
 
 def _usable(recipe: Recipe, weights: bool) -> bool:
     """Whether what lies in the store is there and whole; what is damaged and published is to be taken anew."""
-    there, spoilt = _found(recipe.folder, weights)
+    there, spoilt = _state(recipe.folder, weights)
     if spoilt and not published.offers(recipe, weights):
         raise _damaged(recipe.folder, spoilt)
     if spoilt:
@@ -311,7 +336,7 @@ def _alone(recipe: Recipe) -> Iterator[None]:
 
 
 def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) -> None:
-    folder, work = recipe.folder, store.runs() / "work" / recipe.key
+    folder, work = recipe.folder, _work(recipe)
     spec = json.loads(json.dumps(recipe.spec, sort_keys=True))  # as a job's file gives it: of the same order and types
     scratch, old = (folder.with_name(f".{folder.name}.{os.getpid()}{end}") for end in ("", ".old"))
     place, read = Place(scratch / RESULTS, scratch / WEIGHTS, work, recipe.label), len(_READ)
@@ -335,6 +360,11 @@ def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) ->
     shutil.rmtree(work, ignore_errors=True)
 
 
+def _work(recipe: Recipe) -> Path:
+    """Where checkpoints lie while a recipe is made."""
+    return store.runs() / "work" / recipe.key
+
+
 def _manifest(recipe: Recipe, scratch: Path, seconds: float) -> dict[str, Any]:
     return {
         "kind": recipe.kind.name, "version": recipe.version, "spec": recipe.spec, "label": recipe.label, "what": recipe.what,
@@ -346,12 +376,10 @@ def _manifest(recipe: Recipe, scratch: Path, seconds: float) -> dict[str, Any]:
 @contextlib.contextmanager
 def _own_draws() -> Iterator[None]:
     """Random draws inside the block change none outside: a recipe may be made while another one is."""
-    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
-    plain, drawn = random.getstate(), numpy.random.get_state() if numpy else None
-    with torch.random.fork_rng(range(torch.cuda.device_count())) if torch else contextlib.nullcontext():
+    plain, drawn = random.getstate(), np.random.get_state()
+    with gpu.forked():
         try:
             yield
         finally:
             random.setstate(plain)
-            if numpy:
-                numpy.random.set_state(drawn)
+            np.random.set_state(drawn)

@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from IPython import display
+from matplotlib import pyplot
+from PIL import Image
 
+from helpers.errors import StudyError
+from helpers.gpu import use
 from helpers.study import layout, recipe
-from helpers.study.code import code_version
 from helpers.study.configuration import parse_overrides, settings
-from helpers.study.errors import StudyError
-from helpers.study.origin import ROOT, portable, provenance
-from helpers.study.store import key, read_spec, runs, use, write_json, write_text
+from helpers.study.origin import ROOT, code_version, portable, provenance
+from helpers.study.store import key, read_spec, runs, whole, write_json, write_text
 
 
 def _seeds(spec: Any) -> set[int]:
@@ -37,34 +40,29 @@ def _described(folder: Path) -> dict[str, Any]:
     """What a provenance file says of a thing in the store; of text also how it was made and the digest of every file."""
     manifest = read_spec(folder / "made.json")
     spec, files = manifest["spec"], manifest["files"]
-    facts = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
-    facts["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
-    facts |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
-    return facts | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
+    described = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
+    described["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests
+    described |= {name: manifest[name] for name in ("commit", "time", "seconds", "published") if name in manifest}
+    return described | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
 
 
 def save_figure(figure, folder: Path, name: str) -> Path:
-    """Save a matplotlib figure as NAME.png and NAME.pdf, and close it; the same figure gives the same bytes.
+    """Save a matplotlib figure as NAME.png and NAME.pdf, the same figure as the same bytes, and close it.
 
     Returns
     -------
     pathlib.Path
         The file to show: the bitmap.
     """
-    from matplotlib import pyplot
-    from PIL import Image
-
-    stamps = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
-    folder.mkdir(parents=True, exist_ok=True)
-    for ending, stamp in stamps.items():
-        scratch = folder / f".{name}.{ending}"
-        figure.savefig(scratch, format=ending, metadata=stamp)
-        if ending == "png":  # without its empty fourth channel it is a tenth smaller
-            with Image.open(scratch) as picture:
-                picture.convert("RGB").save(scratch, "png", dpi=picture.info["dpi"], optimize=True)
-        scratch.replace(folder / f"{name}.{ending}")
+    bitmap = folder / f"{name}.png"
+    with whole(folder / f"{name}.pdf") as scratch:
+        figure.savefig(scratch, format="pdf", metadata={"CreationDate": None})
+    with whole(bitmap) as scratch:
+        figure.savefig(scratch, format="png", metadata={"Software": None})
+        with Image.open(scratch) as picture:  # without its empty fourth channel it is a tenth smaller
+            picture.convert("RGB").save(scratch, "png", dpi=picture.info["dpi"], optimize=True)
     pyplot.close(figure)
-    return folder / f"{name}.png"
+    return bitmap
 
 
 # --- a run of a notebook ---------------------------------------------------------------------------------------------
@@ -79,14 +77,14 @@ def _in_its_notebook(spec: Mapping[str, Any], place: recipe.Place) -> None:
 
 CELL = recipe.Kind(
     "cell", 1, _in_its_notebook,
-    lambda spec: [recipe.Need(recipe.kind(kind).of(spec_of_it), weights=True) for kind, spec_of_it in spec["reads"]],
+    lambda spec: [recipe.Need(recipe.kind(kind).of(of), weights=True) for kind, of in spec["reads"]],
 )  # fmt: skip
 
 
-def compare(mine: Any, library: Any, tolerance: float = 1e-5) -> str:
+def compare(mine: Any, library: Any) -> str:
     """Whether what a reader may have changed still computes what the library does; arrays or tensors of one shape."""
     difference = float(abs(mine - library).max())
-    if difference <= tolerance:
+    if difference <= 1e-5:
         return "The library computes the same."
     return f"Not what the library computes any more: numbers differ by up to {difference:.2g}."
 
@@ -154,16 +152,16 @@ class Run:
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
-        facts = {
+        sidecar = {
             **every,
             "run": str(shared.relative_to(self.folder)),
             "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
             "read": {kind: kinds.count(kind) for kind in kinds},
             "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
         }
-        if hidden := sorted(facts.keys() & more.keys()):
+        if hidden := sorted(sidecar.keys() & more.keys()):
             raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
-        return facts | more
+        return sidecar | more
 
     def figure(self, figure, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
         """Save a matplotlib figure with its sidecar, and show it.
@@ -182,15 +180,13 @@ class Run:
         **facts
             More for the sidecar.
         """
-        from IPython.display import Image, display
-
         name = layout.tidy(name)
-        picture = save_figure(figure, self.chapter.folder, name)
-        words = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else ""}
-        described = {"figure": name, **{key: value for key, value in words.items() if value}, **self.facts(**facts)}
+        bitmap = save_figure(figure, self.chapter.folder, name)
+        texts = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else ""}
+        described = {"figure": name, **{key: value for key, value in texts.items() if value}, **self.facts(**facts)}
         write_json(self.chapter.sidecar(name), described)
         self._last = time.time()
-        display(Image(filename=picture, alt=caption or name))
+        display.display(display.Image(filename=bitmap, alt=caption or name))
 
     def table(self, frame, name: str, **facts: Any):
         """Save a table as CSV with its sidecar; returns it."""
@@ -250,8 +246,8 @@ def _what(thing: Mapping[str, Any]) -> str:
     """A corpus in words, with its key."""
     names, spec = ("task", "name", "language", "register", "split"), thing["spec"]
     of = spec["corpus"] if isinstance(spec.get("corpus"), dict) else {}
-    words = [(of | spec)[name] for name in names if name in of | spec]
-    return " ".join(map(str, (thing["kind"], *words, thing["key"])))
+    parts = [(of | spec)[name] for name in names if name in of | spec]
+    return " ".join(map(str, (thing["kind"], *parts, thing["key"])))
 
 
 PARAMETERS: dict[str, Any] = {
@@ -302,6 +298,6 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
         os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
     use(chosen)
     changed = {one: value for one, value in parameters.items() if value != defaults[one] and one not in SHARED}
-    size = parameters["profile"] + f"_{key(changed)[:8]}" * bool(changed)  # beside the study's results, not over them
+    size = "_".join([parameters["profile"], *([key(changed)[:8]] if changed else [])])  # not over the study's results
     folder = Path(parameters["output"] or runs() / f"{size}-{chosen['corpus']}").resolve()
     return Run(name, parameters, chosen, folder, time.time(), code_version("."))

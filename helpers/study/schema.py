@@ -5,11 +5,10 @@ Defaults are what profiles (`helpers.study.settings`) have in common. What is re
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.fields import FieldInfo
 
 # --- kinds of values -------------------------------------------------------------------------------------------------
@@ -21,39 +20,19 @@ Weight = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 
 
-def _price(value: float) -> float:
-    if not 0 <= value < math.inf:
-        raise ValueError(f"The price of an open gate (lambda) must be a number from 0, not {value}.")
-    return value
-
-
-def _among(said: str, *names: str) -> AfterValidator:
-    """That a text is one of some names; `said` is the beginning of the sentence on any other."""
-
-    def check(value: str) -> str:
-        if value not in names:
-            raise ValueError(f"{said.format(repr(value))} {', '.join(names)}.")
-        return value
-
-    return AfterValidator(check)
-
-
-Price = Annotated[float, Field(allow_inf_nan=True), AfterValidator(_price)]
-Criterion = Annotated[str, _among(
-    "There is no way {} to choose heads: write one of", "random", "confidence", "relevance", "gradient, example",
-    "gradient, token", "gradient, example, by layer", "gradient, token, by layer", "leave-one-out",
-)]  # fmt: skip
-FeatureMap = Annotated[str, _among("There is no feature map {}: choose from", "V", "A", "O")]
-GroupRows = Annotated[str, _among(
-    "There are no rows {} of grouped heads: choose from", "peers", "ablations", "numbers", "strengths", "sweep",
-)]  # fmt: skip
-Matrix = Annotated[str, _among("There is no coreference matrix {}: choose from", "full", "adjacent", "previous")]
-Span = Annotated[str, _among("A mention is not linked by its {} subword(s): choose from", "first", "whole")]
-Layers = Annotated[str, _among("There is no part {} of the layers: choose from", "all", "lower", "middle", "upper")]
-InjectedRows = Annotated[str, _among(
-    "There are no rows {} of coreference: choose from", "selection", "where", "matrices", "quality", "inference", "training",
-    "masks", "controls",
-)]  # fmt: skip
+Price = Annotated[float, Field(ge=0)]  # of an open gate (lambda)
+Criterion = Literal[
+    "random", "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
+    "gradient, token, by layer", "leave-one-out",
+]  # fmt: skip
+FeatureMap = Literal["V", "A", "O"]
+GroupRows = Literal["peers", "ablations", "numbers", "strengths", "sweep"]
+Matrix = Literal["full", "adjacent", "previous"]
+Span = Literal["first", "whole"]
+Layers = Literal["all", "lower", "middle", "upper"]
+InjectedRows = Literal[
+    "selection", "where", "matrices", "quality", "inference", "training", "masks", "controls"
+]  # fmt: skip
 
 
 class Block(BaseModel):
@@ -432,8 +411,8 @@ class Settings(Block):
 
     @model_validator(mode="after")
     def _agrees(self) -> Settings:
-        if said := next(_contradictions(self), ""):
-            raise ValueError(said)
+        for sentence in _contradictions(self):
+            raise ValueError(sentence)
         return self
 
 

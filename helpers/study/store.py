@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 from helpers.study.origin import ROOT
 
 
@@ -35,41 +35,6 @@ def data_root() -> str:
     return os.environ.get("HEADS_DATA_ROOT", "")
 
 
-def device() -> str:
-    """Where numbers are computed, "cpu" or "cuda": as `HEADS_DEVICE` says, else the GPU if torch sees one.
-
-    Raises
-    ------
-    StudyError
-        If `HEADS_DEVICE` names something else, or a GPU that is not there.
-    """
-    wanted = os.environ.get("HEADS_DEVICE", "")
-    if wanted not in ("", "auto", "cpu", "cuda"):
-        raise StudyError(f"There is no device {wanted!r}: set HEADS_DEVICE to cpu, cuda or auto.")
-    if wanted == "cpu":
-        return wanted
-    import torch  # heavy, and not needed by those who only read
-
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise StudyError("HEADS_DEVICE asks for a GPU and torch sees none: set it to cpu or auto.")
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def use(settings: Mapping[str, Any]) -> None:
-    """Compute where a profile's setting `device` says, here and in processes that are started from here."""
-    os.environ["HEADS_DEVICE"] = os.environ.get("HEADS_DEVICE") or settings.get("device", "auto")
-
-
-def made_on() -> str:
-    """The class of device that keys name: as `device`, but where a GPU is asked for none need be there, for who only reads."""
-    return "cuda" if os.environ.get("HEADS_DEVICE") == "cuda" else device()
-
-
-def precision() -> str:
-    """The number type of training there: bfloat16 under autocast on a GPU, float32 elsewhere."""
-    return {"cpu": "float32", "cuda": "bfloat16"}[made_on()]
-
-
 def say(text: str) -> None:
     """A sentence to whoever watches: on stderr, so that no result changes by it."""
     print(text, file=sys.stderr, flush=True)
@@ -86,8 +51,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def _no_room(error: BaseException | None) -> bool:
     """Whether an error, or one that it came from, is that of a full disk."""
     while error and not isinstance(error, StudyError):
-        told = re.search(r"\(os error (\d+)\)", str(error))  # libraries that are not written in Python
-        if getattr(error, "errno", None) in _FULL or (told and int(told[1]) in _FULL):
+        code = re.search(r"\(os error (\d+)\)", str(error))  # libraries that are not written in Python
+        if getattr(error, "errno", None) in _FULL or (code and int(code[1]) in _FULL):
             return True
         error = error.__cause__ or error.__context__
     return False
@@ -164,11 +129,18 @@ def read_toml(path: Path, kind: Any = dict[str, Any]) -> Any:
     try:
         return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise StudyError(f"In {path.name} {place} is wrong ({first['msg'].lower()}): correct the file.") from None
+        raise wrong(error, path.name) from None
     except (OSError, ValueError) as error:
         raise StudyError(f"Cannot read {path} ({error}): correct the file.") from None
+
+
+def wrong(error: ValidationError, where: str) -> StudyError:
+    """The first thing that pydantic finds wrong, in a sentence that says what was given and in which place."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":
+        return StudyError(str(first["ctx"]["error"]))
+    place, reason = ".".join(map(str, first["loc"])), first["msg"][0].lower() + first["msg"][1:]
+    return StudyError(f"In {where} {place!r} cannot be {first['input']!r}: {reason}.")
 
 
 def read_spec(path: Path) -> dict[str, Any]:

@@ -13,15 +13,15 @@ import importlib
 import json
 import math
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import torch
 
-from helpers.study.errors import StudyError
+from helpers.errors import StudyError
 from helpers.study.store import write_bytes
 
 _FORMAT = "values 1"
@@ -72,10 +72,10 @@ def read(path: Path) -> Any:
         If the file is missing, damaged or not by `write`, or needs a class that is no dataclass of this project.
     """
     try:
-        found = json.loads(gzip.decompress(path.read_bytes()))
-        if found["format"] != _FORMAT:
+        tree = json.loads(gzip.decompress(path.read_bytes()))
+        if tree["format"] != _FORMAT:
             raise ValueError(f"its format is not {_FORMAT!r}")
-        return _unpack(found["value"])
+        return _unpack(tree["value"])
     except Exception as error:  # whatever a damaged file makes of it
         reason = str(error) if isinstance(error, StudyError) else f"{type(error).__name__} {error}"
         raise StudyError(f"Cannot read the values {path} ({' '.join(reason.split()).rstrip('.')}): make them anew.") from None
@@ -131,7 +131,7 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
     if isinstance(value, pd.api.extensions.ExtensionArray) and isinstance(value.dtype, pd.StringDtype):
         cells, missing = value.to_numpy(object, na_value=None).tolist(), "NA" if value.dtype.na_value is pd.NA else "nan"
         return "strings", {"cells": cells, "storage": value.dtype.storage, "missing": missing}
-    if (torch := sys.modules.get("torch")) and kind is torch.Tensor and value.layout is torch.strided:
+    if kind is torch.Tensor and value.layout is torch.strided:
         flat = value.detach().cpu().resolve_conj().resolve_neg().reshape(-1).contiguous()
         dtype, content = str(value.dtype).removeprefix("torch."), flat.view(torch.uint8).numpy().tobytes()
         return "tensor", {"shape": list(value.shape), "dtype": dtype, "content": _text(content)}
@@ -161,12 +161,12 @@ def _columns(frame: pd.DataFrame) -> Any:
 def _class(module: str, name: str) -> type | None:
     """The dataclass of this project that this module knows by this name, if there is one; it may be defined in another."""
     module = MOVED.get(module, module)
-    found: Any = importlib.import_module(module) if re.fullmatch(r"helpers(\.\w+)+", module) else None
+    place: Any = importlib.import_module(module) if re.fullmatch(r"helpers(\.\w+)+", module) else None
     for part in name.split("."):
-        found = getattr(found, part, None)
-    known = isinstance(found, type) and dataclasses.is_dataclass(found)
-    ours = known and found.__module__.startswith("helpers.") and found.__qualname__ == name
-    return found if ours else None
+        place = getattr(place, part, None)
+    known = isinstance(place, type) and dataclasses.is_dataclass(place)
+    own_class = known and place.__module__.startswith("helpers.") and place.__qualname__ == name
+    return place if own_class else None
 
 
 # --- and back --------------------------------------------------------------------------------------------------------
@@ -219,10 +219,8 @@ def _strings(cells: list[str | None], storage: str, missing: str) -> Any:
 
 
 def _tensor(shape: list[int], dtype: str, content: str) -> Any:
-    if not (torch := sys.modules.get("torch")):
-        raise StudyError("they hold a tensor and torch is not imported")
-    kind, found = getattr(torch, dtype), bytearray(base64.b64decode(content))
-    return torch.frombuffer(found, dtype=kind).reshape(shape) if found else torch.empty(shape, dtype=kind)
+    kind, buffer = getattr(torch, dtype), bytearray(base64.b64decode(content))
+    return torch.frombuffer(buffer, dtype=kind).reshape(shape) if buffer else torch.empty(shape, dtype=kind)
 
 
 def _series(cells: Any, index: pd.Index, name: Any, attrs: dict[Any, Any]) -> pd.Series:

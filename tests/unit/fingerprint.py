@@ -125,10 +125,9 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
 
     options: dict[str, dict[str, Any]] = {
         "confidence and functions": {"repeats": 50}, "scores of functions": {"repeats": 50},
-        "conservation": {"rule": "cp", "first": 3},
         "relevance of a word through one sentence": {},
-        "confidence of random weights": {}, "leave one out": {"first": few}, "gradient importance": {"first": few},
-        "leave one out, BLEU": {"first": 1, "repeats": 50}, "syntactic heads held out": {"repeats": 50},
+        "confidence of random weights": {}, "leave one out": {"first": few},
+        "syntactic heads held out": {"repeats": 50},
         "kinds off": {"first": few}, "what heads do": {"first": few, "repeats": 50},
     }  # fmt: skip
     for name, told in options.items():

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures, study
+from helpers import heads, measures, models, study, training
 from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
 from helpers.experiments import comparison, pruning
 from helpers.methods import contest, grouping
 from helpers.methods.contest.runs import SURVIVAL, l1_gates, voted
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.unit import tiny_sweep
@@ -124,7 +124,7 @@ def test_first_step_against_the_slope_of_loss_and_price():
         losses = []
         for value in (0.999, 1.001):
             with heads.gate(double, {address: value}), torch.no_grad():
-                losses.append(float(training.cross_entropy(double, batch, 0.0)))
+                losses.append(float(models.cross_entropy(double, batch, 0.0)))
         slopes[address] = (losses[1] - losses[0]) / 0.002
         assert found[address] == pytest.approx(1 - 0.05 * np.sign(slopes[address] + 0.02), abs=1e-4), address
     steepest = min(slopes, key=slopes.get)

@@ -12,7 +12,6 @@ from helpers import models
 from helpers.heads import KINDS, gate, index
 from helpers.measures import importance
 from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
-from helpers.runs import training
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
@@ -114,7 +113,7 @@ def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, r
     p_open = [1 / (1 + math.exp(-(a - 0.33 * math.log(0.1 / 1.1)))) for a in gated.gates.log_alpha.tolist()]
     for mode in (gated.eval(), gated.train()):
         torch.manual_seed(2)
-        plain = training.cross_entropy(mode, batch, 0.1)
+        plain = models.cross_entropy(mode, batch, 0.1)
         torch.manual_seed(2)
         assert objective(mode, batch, 0.1, price).item() == pytest.approx(plain.item() + price * sum(p_open), rel=1e-12)
         torch.manual_seed(2)
@@ -174,7 +173,7 @@ def steps_of(gradual, count):
     found = []
     for step in range(count):
         family = "marian" if gradual.model.config.is_encoder_decoder else "opt"
-        training.cross_entropy(gradual.train(), batch_for(family, seed=step), 0.0).backward()
+        models.cross_entropy(gradual.train(), batch_for(family, seed=step), 0.0).backward()
         found.append(gradual.open.clone())
     return found
 
@@ -205,7 +204,7 @@ def test_the_head_of_least_gradient_importance_goes(family, kinds):
     gradual, scored = Gradual(still(family), kinds, 12 if kinds == KINDS else 1, 7).train(), None
     for seed in range(8):
         before, batch = gradual.open.clone(), batch_for(family, seed)
-        loss = training.cross_entropy(gradual, batch, 0.0)
+        loss = models.cross_entropy(gradual, batch, 0.0)
         closed = (before - gradual.open).nonzero().flatten().tolist()
         if seed:
             order = scored.masked_fill(before == 0, math.inf).argsort(stable=True)

@@ -17,7 +17,8 @@ from helpers.experiments.grouping_runs import GHT, L0, PS, VANILLA
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
 from helpers.methods import grouping as units
-from helpers.runs import subjects, training
+from helpers.runs import subjects
+from helpers.training import learning_rate
 from tests.unit import tiny_groups, tiny_injection
 
 STORE = tiny_groups.go_to
@@ -78,7 +79,7 @@ def test_all_rows_train_for_as_many_steps():
 def test_the_second_stage_goes_on_at_the_rate_of_the_first():
     one, two = (run["training"] for run in runs.stages(tiny_groups.rows()[PS]))
     assert one["cooldown"] == 0 and two["cooldown"] == 0.5
-    assert two["learning_rate"] == training.learning_rate(12, one) == pytest.approx(1e-2 * (4 / 12) ** 0.5)
+    assert two["learning_rate"] == learning_rate(12, one) == pytest.approx(1e-2 * (4 / 12) ** 0.5)
     assert all(plan["average"] == 1 and plan["patience"] == 0 for plan in (one, two))  # the last weights
 
 
@@ -146,7 +147,7 @@ def trainee(kind=subjects.TRANSLATION, **options):
 @pytest.mark.parametrize("kind", TASKS)
 def test_without_constraint_the_loss_is_that_of_the_model(kind):
     model, plain, batch = trainee(kind, form=None)
-    loss, own = training.cross_entropy(plain, batch, 0.0), model(**models.inputs(batch), use_cache=False).loss
+    loss, own = models.cross_entropy(plain, batch, 0.0), model(**models.inputs(batch), use_cache=False).loss
     torch.testing.assert_close(loss, own)  # a decoder-only model predicts the next token, and so does the loss here
 
 
@@ -158,7 +159,7 @@ def test_the_constraint_is_added_as_a_mean_over_layers(kind, which):
         model(**models.inputs(batch), use_cache=False)
     losses = torch.tensor([grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 0.7, 0.2) for gram in watched.grams])
     assert len(losses) == len(heads.sites(model))
-    bare = training.cross_entropy(grouping.Grouped(model, None), batch, 0.1)
+    bare = models.cross_entropy(grouping.Grouped(model, None), batch, 0.1)
     torch.testing.assert_close(grouping.objective(tight, batch, 0.1), bare + 3.0 * losses[:, 0].mean())
     torch.testing.assert_close(tight.terms, losses[None, :, 1:].mean(1))  # what is watched
     tight.eval()
@@ -174,7 +175,7 @@ def test_equation_4a_classifies_the_mean_vectors_of_heads():
     for vectors, classifier in zip(watched.grams, tight.classifiers, strict=True):
         logits = classifier(vectors.view(4, -1, 4).mean(1))
         wanted.append(units.class_loss(logits, units.hidden_units(vectors, 2)[0], 0.7, 0.2))
-    training.cross_entropy(tight, batch, 0.0)
+    models.cross_entropy(tight, batch, 0.0)
     torch.testing.assert_close(tight.term, torch.stack(wanted).mean())
 
 

@@ -14,7 +14,6 @@ from helpers.measures.functions import Alignment, roles
 from helpers.measures.lrp import SIGNED, relevance
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, head_table, numeric, register
-from helpers.measures.worth import importance, leave_one_out
 from helpers.study import StudyError
 from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
 
@@ -86,27 +85,6 @@ def test_relevance_is_divided_as_each_rule_needs(whole):
         assert not np.allclose(table[name], relevance(model, batches(), rule, other), rtol=1e-4)
 
 
-def test_memory_is_handed_on():
-    with pytest.raises(StudyError, match="1e-06 GiB allowed"):
-        head_table(MODEL, batches(), names=["cp, size"], memory=1e-6)
-    seen, part = [], MODEL.model.decoder
-    hook = part.register_forward_pre_hook(lambda part, args, fed: seen.append(len(fed["input_ids"])), with_kwargs=True)
-    for memory in (0.0, 1e-6):
-        table = head_table(MODEL, batches()[:1], names=[TRUTH], memory=memory)
-        seen.append(0)
-    hook.remove()
-    assert max(seen[: seen.index(0)]) > 3 and max(seen[seen.index(0) :]) == 1
-    same(table[TRUTH], leave_one_out(MODEL, batches()[:1], repeats=1).loss)
-
-
-def test_gradients_and_the_loss_without_each_head(whole):
-    model, table = whole
-    for per in ("example", "token"):
-        same(table[f"gradient, {per}"], importance(model, batches(), per=per, norm=None))
-        same(table[f"gradient, {per}, by layer"], importance(model, batches(), per=per, norm="layer"))
-    same(table[TRUTH], leave_one_out(model, batches(), repeats=1).loss)
-
-
 def test_what_heads_do(whole):
     model, table = whole
     text, alignment = known(), Alignment(known()["links"])
@@ -144,19 +122,6 @@ def test_columns_that_the_text_does_not_allow_are_missing(whole):
     found = head_table(model, batches(), few, rules=(), counts=known()["counts"])
     rest = [name for name in COLUMNS[3:] if not name.startswith("RelP")]
     assert list(found) == [*rest, "rare", FUNCTIONS] and found.rare.equals(table.rare)
-
-
-@pytest.mark.parametrize("family", ["t5", "opt"])
-def test_other_families(family):
-    model, batch = tiny_model(family).requires_grad_(False), [tiny_batch(family)]
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    table = head_table(model, batch)
-    assert table.index.equals(heads.index(model)) and list(table) == [*COLUMNS, FUNCTIONS]
-    own = table[COLUMNS].drop(columns=GROUP)  # no head shares keys and values
-    assert table[GROUP].isna().all() and own.notna().all(axis=None) and (own.nunique() > 1).all()
-    # the model stays as it was
-    assert not model.training and not any(p.requires_grad for p in model.parameters())
-    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
 class Straight(Reducer):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from helpers import plan, study, world
+from helpers import training as loop
 from helpers.publish import archives, hour
 from helpers.runs import training
 from helpers.study import StudyError, published
@@ -46,7 +47,7 @@ def test_the_most_valuable_comes_first_and_everything_is_in_it(asked, monkeypatc
 
 def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_elsewhere(asked, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADS_DEVICE", "cpu")
-    wanted, out, clock, steps, rate = asked(**TINY), tmp_path / "out", [0.0], [], training.learning_rate
+    wanted, out, clock, steps, rate = asked(**TINY), tmp_path / "out", [0.0], [], loop.learning_rate
     model = next(one for one in wanted if one.kind is training.MODEL)
     read = [one for one in wanted if {need.recipe for need in one.needs} >= {model} and one.kind.name != "pruned"]
     wanted = plan.closure([study.Need(model, True), *map(study.Need, read)])
@@ -58,7 +59,7 @@ def test_minutes_are_kept_and_gone_on_after_and_what_is_handed_over_is_read_else
             signal.raise_signal(signal.SIGALRM)
         return rate(step, given)
 
-    monkeypatch.setattr(training, "learning_rate", over_at_5)
+    monkeypatch.setattr(loop, "learning_rate", over_at_5)
     monkeypatch.setattr(hour, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     (text,) = hour.make(wanted, 600, out)
     assert text.kind.text and steps == [1, 2, 3, 4, 5] and (study.runs() / f"work/{model.key}/checkpoint.pt").exists()

@@ -1,7 +1,9 @@
-"""The house: rooms import one way, no circle, no private name of another file, no import inside a function."""
+"""The house: rooms import one way, no circle, no private name of another file, no import inside a function; its public face."""
 
 import ast
+import importlib
 import os
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -11,9 +13,9 @@ import pytest
 from helpers import study
 
 ROOMS = (  # each imports those before it; methods and experiments are one level until their runs are one room
-    ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("heads",), ("pretrained",), ("models",),
-    ("world",), ("corpora",), ("scores",), ("claims",), ("runs",), ("plots",), ("measures",), ("methods", "experiments"),
-    ("plan",), ("publish",),
+    ("errors",), ("gpu",), ("study",), ("records",), ("numbers",), ("papers",), ("drawing",), ("heads",),
+    ("pretrained",), ("models",), ("training",), ("world",), ("corpora",), ("scores",), ("claims",), ("runs",), ("plots",),
+    ("measures",), ("methods", "experiments"), ("plan",), ("publish",),
 )  # fmt: skip
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 
@@ -60,6 +62,13 @@ def test_no_private_names_and_no_imports_inside_functions():
     assert [one for one in FOUND if one[3]] == []
 
 
+def test_one_file_names_the_gpu():
+    """Besides the setting, a summary of one, and the batches of a corpus on their way."""
+    paths = (study.ROOT / "helpers").rglob("*.py")
+    naming = {path.name for path in paths if re.search(r"torch\.cuda|\"cuda\"", path.read_text(encoding="utf-8"))}
+    assert naming <= {"gpu.py", "schema.py", "summary.py", "tokens.py"}
+
+
 @pytest.mark.parametrize("text", ["from helpers.a import two", "def f():\n    from helpers.a.two import _x"])
 def test_a_circle_is_seen(tmp_path, text):
     for name, own in {"one": text, "two": "from helpers.a.one import f"}.items():
@@ -75,3 +84,23 @@ def test_waiting_threads_sleep_where_helpers_come_before_torch(first, policy, la
     free = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     done = subprocess.run([sys.executable, "-c", code], cwd=study.ROOT, env=free, capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == policy and ("OMP_WAIT_POLICY=PASSIVE" in done.stderr) == late
+
+
+FACE = {  # what a user may count on: docs/use.md lists it
+    "heads": "sites index gate record inject remove kept save load",
+    "measures": "head_table confidence relevance importance leave_one_out positional syntactic rare",
+    "methods.l0": "HardConcrete Gated objective",
+    "methods.grouping": "hidden_units group_loss Grouped ballot stay",
+    "methods.coreference": "full_link adjacent_link previous_link choose injected",
+    "models": "load",
+    "training": "fit",
+}
+
+
+@pytest.mark.parametrize("room", FACE)
+def test_the_public_face(room):
+    listed = (study.ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    for name in FACE[room].split():
+        face = getattr(importlib.import_module(f"helpers.{room}"), name)
+        assert callable(face) and face.__doc__, name
+        assert f"`{room.removeprefix('methods.')}.{name}" in listed, f"docs/use.md does not list {room}.{name}"

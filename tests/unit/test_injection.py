@@ -6,13 +6,14 @@ import pytest
 import torch
 from transformers import BartForConditionalGeneration
 
-from helpers import corpora, heads, measures
+from helpers import corpora, heads, measures, training
 from helpers.corpora import clusters as clustering
 from helpers.corpora import resolvers
 from helpers.measures.worth import leave_one_out
 from helpers.methods import coreference
 from helpers.methods.coreference.runs import MAIN, PLAIN, applied, links_of
-from helpers.runs import subjects, training
+from helpers.runs import subjects
+from helpers.runs import training as translators
 from helpers.study import StudyError
 from tests.reference import coreference as slow
 from tests.unit import tiny_injection
@@ -119,7 +120,7 @@ def block_by_hand(model, of, control, *splits):
 
 
 def written_by_hand(of, model):
-    return training.translate(model, [pair.source for pair in of.pairs("test")], of.source, of.target, 1)
+    return translators.translate(model, [pair.source for pair in of.pairs("test")], of.source, of.target, 1)
 
 
 def same_weights(run, model):

@@ -127,16 +127,6 @@ def test_confidence_beyond_the_first_token_is_the_slow_loop(family):
         )
 
 
-def test_a_head_that_rests_on_the_first_token_is_sure_with_it_alone():
-    model, batch = tiny_model("llama"), one_batch("llama")
-    width = batch["input_ids"].shape[1]
-    resting, later = one_hot([0] * width, width), 0.6 * one_hot([0] * width, width) + 0.4 * one_hot(range(width), width)
-    with heads.inject(model, {("decoder", 0, 0): resting, ("decoder", 0, 1): later}):
-        table = measures.head_table(model, [batch], names=["confidence", "confidence, later tokens", "first token"])
-    assert table.loc["decoder", 0, 0].tolist() == pytest.approx([1, 0, 1])
-    assert table["confidence, later tokens"]["decoder", 0, 1] == pytest.approx(0.4)
-
-
 @pytest.mark.parametrize("family", ["bert", "llama", "marian"])
 def test_special_tokens_are_those_of_the_configuration_and_of_the_batch(family):
     """A BERT names none: the tokenizer's mask, or the caller's, says them."""
@@ -170,38 +160,6 @@ def test_confidence_is_the_slow_loop(family):
     assert found.between(0, 1).all() and found.std() > 0.01
 
 
-def test_other_special_tokens():
-    batch = one_batch("bart")
-    batch["input_ids"][:, 0] = 2
-    model = tiny_model("bart", bos_token_id=2).double()
-    assert_same(measures.confidence(model, [batch]), slow.confidence(slow.read(model, [batch])), 1e-12)
-    # mBART has no start symbol of its own: the last token of the target stands first
-    model = tiny_model("mbart", decoder_start_token_id=None).double()
-    assert_same(measures.confidence(model, [batch]), slow.confidence(slow.read(model, [batch])), 1e-12)
-    assert view(model, batch).ids["decoder"][:, 0].tolist() == [EOS] * 4
-
-
-def test_the_training_mode_is_restored():
-    model, batch = tiny_model("marian", dropout=0.5, attention_dropout=0.5), one_batch("marian")
-    plain = measures.confidence(model, [batch])
-    model.train()
-    model.get_encoder().eval()  # frozen, in the middle of a training model
-    before = [module.training for module in model.modules()]
-    assert measures.confidence(model, [batch]).equals(plain)
-    assert [module.training for module in model.modules()] == before
-
-
-def test_ignored_labels():
-    model, batch = tiny_model("marian").double(), one_batch("marian")
-    nothing = {**batch, "labels": torch.full_like(batch["labels"], -100)}
-    found = measures.confidence(model, [nothing])
-    assert found[["decoder", "cross"]].isna().all()
-    plain = measures.confidence(model, [batch])
-    np.testing.assert_array_equal(found["encoder"], plain["encoder"])
-    # such a batch adds nothing to the decoder's means
-    np.testing.assert_allclose(measures.confidence(model, [nothing, batch]), plain, rtol=1e-12)
-
-
 BATCH = one_batch("marian")
 RARE = functions.Rare(torch.arange(VOCABULARY))
 BAD = {
@@ -221,18 +179,6 @@ BAD = {
 def test_what_cannot_be_measured_is_refused(said):
     with pytest.raises(StudyError, match=said):
         BAD[said]()
-
-
-def test_removed_heads_are_heads_that_are_closed():
-    """Layers with fewer heads, and with none, keep the order of the head table."""
-    model, batches = tiny_model("marian").double(), corpus("marian", words=True)
-    gone = [("encoder", 0, 0), ("encoder", 0, 2), *(("cross", 1, head) for head in range(4))]
-    with heads.gate(model, dict.fromkeys(gone, 0.0)):
-        closed = measures.confidence(model, batches)
-    found = measures.confidence(heads.remove(model, gone), batches)
-    assert found.index.equals(heads.index(model))
-    np.testing.assert_allclose(found, closed.drop(gone), rtol=0, atol=1e-12)
-    assert len(measures.rare(model, batches, torch.arange(VOCABULARY), 10)) == 6
 
 
 @families
@@ -379,14 +325,6 @@ def test_rare_is_the_slow_loop(family):
             assert (row.rarest, row.two_rarest, row.tokens) == pytest.approx((one / total, two / total, total))
             assert (row.chance, row.chance_two) == pytest.approx((chance / total, chance_two / total))
             assert row.verdict == (row.two_rarest > 0.5)
-
-
-def test_a_model_without_encoder_heads_has_functions_of_no_encoder_head():
-    model = heads.remove(tiny_model("marian"), heads.index(tiny_model("marian"), "encoder"))
-    reducers = (functions.Confidence(), functions.Positional(), functions.Rare(torch.ones(VOCABULARY, dtype=torch.long)))
-    index = one_pass(model, corpus("marian"), *reducers)
-    for reducer in reducers:
-        assert "encoder" not in reducer.frame(index, 1).index.unique("kind")
 
 
 def rare_frame(rows, looks_at, counts, frequent):

@@ -165,7 +165,7 @@ def test_a_plan_is_written_with_what_makes_its_jobs(tmp_path, capsys):
     assert said["jobs"].keys() == found.keys() == {id for ids in said["notebooks"].values() for id in ids}
     assert all(job["needs"] == list(found[id].needs) for id, job in said["jobs"].items())
     foretold = capsys.readouterr().err
-    assert "training runs" in foretold and "then 2 notebooks" in foretold and str(tmp_path) in foretold
+    assert "training runs" in foretold and "then notebooks (2)" in foretold and str(tmp_path) in foretold
     program = [sys.executable, "workflow/told.py", tmp_path / "plan.json", tmp_path / "stamps"]
     broken = [sys.executable, "-c", "raise SystemExit('the reason')", "papermill"]
     for name, command, said_then in ((next(iter(found)), ["true"], f"1 of {len(found) + 2}  "), ("02_b", broken, "the reason")):
@@ -246,5 +246,5 @@ def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
 def test_the_command_says_the_totals_and_makes_nothing(capsys, tmp_path):
     plan.main(["--profile", "tiny", "--seeds", "1", "--cores", "2"])
     told = capsys.readouterr().out
-    assert "03_l0_pruning: " in told and "stated rate" in told and " on 2 cores " in told
+    assert "03_l0_pruning: " in told and "stated rate" in told and "(cores: 2)" in told
     assert not (tmp_path / "runs").exists() and not (tmp_path / "data").exists()

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from helpers import heads, plan, study
+from helpers import heads, plan, study, training
 from helpers.experiments import pruning
 from helpers.heads import KINDS
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 from helpers.study.recipe import read_since
 from tests.unit import tiny_sweep

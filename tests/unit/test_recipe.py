@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -17,6 +16,7 @@ import pytest
 import torch
 
 from helpers import study, world
+from helpers import training as loop
 from helpers.runs import subjects, training
 from helpers.study import StudyError, published
 from helpers.study import recipe as recipes
@@ -248,9 +248,9 @@ def test_no_room_for_a_result_a_weight_or_the_manifest(results, weights, room):
 class Twins:
     """Processes that want the same thing, which is done when it may be; each leaves what it said and read."""
 
-    def __init__(self, folder, text=False):
+    def __init__(self, folder):
         self.folder, self.begun, self.go = folder, folder / "begun", folder / "go"
-        self.made = study.Kind("thing", 1, self.build, text=text).of({"n": 1}, "a thing")
+        self.made = study.Kind("thing", 1, self.build).of({"n": 1}, "a thing")
 
     def build(self, spec, place):
         study.write_text(place.results / "a.txt", "half")
@@ -304,14 +304,6 @@ def test_two_runs_of_which_the_one_that_makes_is_killed(tmp_path):
     assert (tmp_path / "two.out").read_text() == "made" and not left_over()
 
 
-def test_a_text_is_made_once_for_two_stores(tmp_path, monkeypatch):
-    twins = Twins(tmp_path, text=True)
-    one = twins.start("one", lambda: lines(twins.begun))
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "other"))
-    two = twins.start("two", lambda: lines(tmp_path / "two.err"))
-    assert twins.end(one, two) == [0, 0] and lines(twins.begun) == ["begun"]
-
-
 def drawn():
     return random.random(), np.random.random(), torch.rand(()).item(), torch.randperm(9).tolist()
 
@@ -341,7 +333,7 @@ def test_no_room_for_the_checkpoint_of_a_training(monkeypatch):
     weights = model.weights / "model.safetensors"
     undisturbed, size = study.digest(weights), weights.stat().st_size
     shutil.rmtree(study.runs())
-    monkeypatch.setattr(training, "SAVE_EVERY", 0)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0)
     without_room(model, 3 * size)  # a checkpoint is six times as large as weights alone
     assert model.weights.exists() and study.digest(weights) == undisturbed
     assert not (study.runs() / "work" / model.key).exists() and not left_over()
@@ -406,17 +398,6 @@ def test_weights_that_are_not_published(away, capsys):
     assert not capsys.readouterr().err
     assert made.weights.exists() and thing.built == 2 and made.made(weights=True)
     assert "weights" in capsys.readouterr().err
-
-
-def test_a_foreign_version(away, capsys):
-    publish(Thing(version=3).of(n=1))
-    away()
-    recipes._key.cache_clear()
-    thing = Thing(version=4)
-    assert not thing.of(n=1).made()
-    assert thing.of(n=1).results.exists() and thing.built == 1
-    assert re.search("version 3.*4", capsys.readouterr().err)
-    assert thing.of(n=2).results.exists() and not capsys.readouterr().err  # of which nothing is published
 
 
 def test_everything_can_be_made_anew(thing, away, capsys, monkeypatch):

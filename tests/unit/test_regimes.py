@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, study
+from helpers import heads, study, training
 from helpers.corpora import tokens
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning, regimes
@@ -16,7 +16,7 @@ from helpers.experiments.grouping_runs import AT_START, GHT, PS, RANDOM, VANILLA
 from helpers.measures import removal
 from helpers.measures.analysis import FILE
 from helpers.methods.contest import matched
-from helpers.runs import subjects, training
+from helpers.runs import subjects
 from helpers.study import values
 from tests.unit import tiny_groups, tiny_sweep
 from tests.unit.tiny_models import tiny_model

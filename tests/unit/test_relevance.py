@@ -1,6 +1,5 @@
 """Head relevance: against the slow relprop, batched against single, under gates, injection and removal, and bad input."""
 
-import copy
 import weakref
 from functools import cache, partial
 
@@ -13,8 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from helpers import measures
-from helpers.heads import gate, index, inject, remove, sites
-from helpers.measures import lrp
+from helpers.heads import gate, inject, sites
 from helpers.measures.lrp import RULES, SIGNED, Explained, Summed, conservation, explain, relevance, signed, summed
 from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import layout, play
@@ -119,30 +117,6 @@ def test_gates_of_nested_blocks_multiply(rule):
             assert gap(explain(model, [batch], rule).values, expected) < 1e-10
 
 
-def test_gates_for_each_example_are_those_examples_own():
-    model, batch = small("marian"), batch_for("marian")
-    gates = torch.rand(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    for rule in RULES:
-        with gate(model, {("encoder", 1): gates}):
-            whole = explain(model, [batch], rule)
-        for row in range(3):
-            with gate(model, {("encoder", 1): gates[row]}):
-                assert gap(whole.take([row]).values, explain(model, [batch], rule).take([row]).values) < 1e-10
-
-
-@few
-def test_removed_heads_are_heads_gated_to_zero(name, rule):
-    """Those of the first layers all, so that nothing is left there."""
-    model, batch = small(name), batch_for(name)
-    gone = [(kind, layer, head) for kind, layer, head in index(model) if layer == 0 or head == 2]
-    with gate(model, dict.fromkeys(gone, 0.0)):
-        masked, where = explain(model, [batch], rule), conservation(model, [batch], rule)
-    pruned = remove(copy.deepcopy(model), gone)
-    left = [address not in gone for address in masked.heads]
-    assert gap(explain(pruned, [batch], rule).values, masked.values[:, left]) < tolerance(name)
-    np.testing.assert_allclose(conservation(pruned, [batch], rule), where, rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("rule", ["cp", "attnlrp"])
 @pytest.mark.parametrize("name", ["marian", "t5 gated"])
 def test_pulling_pushing_and_both_are_the_same(name, rule):
@@ -214,18 +188,6 @@ def long_batch(name, length) -> dict[str, torch.Tensor]:
     return {"input_ids": tokens if name == "opt" else tokens[:, : length // 4], "labels": tokens}
 
 
-@pytest.mark.parametrize(("name", "rule"), [("marian", "alpha_beta"), ("marian", "cp"), ("opt", "attnlrp")])
-def test_as_much_is_explained_at_once_as_fits(name, rule):
-    model, batch, seen = small(name), long_batch(name, 12), []
-    least, whole = least_memory(model, batch, rule), explain(model, [batch], rule).values
-    hook = model.register_forward_pre_hook(lambda _, args, fed: seen.append(len(fed["input_ids"])), with_kwargs=True)
-    for times, rows in ((1.01, [1, 1, 1]), (2.5, [2, 1]), (3.01, [3])):
-        seen.clear()
-        assert gap(explain(model, [batch], rule, memory=times * least).values, whole) < 1e-10
-        assert seen == rows
-    hook.remove()
-
-
 # alpha_beta has buffers of fixed size beside, larger than a tiny model
 @pytest.mark.parametrize(("name", "rule"), [("marian", "attnlrp"), ("opt", "cp")])
 def test_no_more_is_held_than_the_memory_allows(name, rule):
@@ -235,15 +197,6 @@ def test_no_more_is_held_than_the_memory_allows(name, rule):
         with Held() as held:
             explain(model, [batch], rule, memory=times * least)
         assert 0 < held.peak <= times * least * 2**30
-
-
-@rules
-@pytest.mark.parametrize("kinds", ["encoder", "decoder", ("encoder", "cross")])
-def test_one_kind_alone_is_the_same(rule, kinds):
-    model, batch = small("pegasus"), batch_for("pegasus")
-    whole, part = (explain(model, [batch], rule, chosen) for chosen in (None, kinds))
-    assert part.heads.equals(index(model, kinds))
-    assert gap(part.values, whole.values[:, whole.heads.get_indexer(part.heads)]) < 1e-10
 
 
 def test_only_targets_with_a_label_are_explained():
@@ -268,12 +221,6 @@ def test_a_decoder_only_model_explains_next_tokens():
     prompt["labels"][:, :3] = -100
     later = [2, 3, 4, 5, 8, 11, 12, 13]  # what predicts position 3 and later ones
     assert gap(explain(model, [prompt], "attnlrp").values, whole.values[later]) < 1e-10
-
-
-def test_sentences_count_over_batches_or_carry_their_index():
-    model, batch = small("marian"), batch_for("marian")
-    assert np.unique(explain(model, [batch, batch], "cp").sentence).tolist() == list(range(6))
-    assert explain(model, [batch | {"index": torch.tensor([7, 3, 5])}], "cp").sentence.tolist() == [7] * 5 + [3] * 6 + [5] * 3
 
 
 def by_hand() -> Explained:
@@ -406,16 +353,6 @@ def test_what_cannot_be_explained_is_refused(said):
         explain(marian(), [BATCH], "cp", memory=1e-9)
 
 
-def test_a_decoder_matrix_that_looks_ahead_is_refused():
-    model, batch = small("opt"), batch_for("opt")
-    ahead = torch.full((7, 7), 1 / 7, dtype=torch.float64)
-    with (
-        inject(model, {("decoder", 1, 2): ahead}, ahead=True),
-        pytest.raises(StudyError, match="decoder layer 1 lets a token look at later"),
-    ):
-        measures.relevance(model, [batch])
-
-
 def state(model) -> tuple:
     hooks = [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]
     return hooks, [m.training for m in model.modules()], [p.requires_grad for p in model.parameters()], list(model.state_dict())
@@ -436,10 +373,3 @@ def test_the_model_is_left_as_it_was(rule):
     with pytest.raises(IndexError), pytest.warns(UserWarning):
         measures.relevance(model, [batch, wrong], rule)
     assert state(model) == before and torch.is_grad_enabled()
-
-
-def test_relevance_takes_half_of_what_a_gpu_has_free_and_little_of_a_processor(monkeypatch):
-    for name, gib in (("mem_get_info", (30, 80)), ("memory_reserved", 40), ("memory_allocated", 10)):
-        told = tuple(one * 2**30 for one in gib) if isinstance(gib, tuple) else gib * 2**30
-        monkeypatch.setattr(torch.cuda, name, lambda device, told=told: told)
-    assert lrp._allowed(torch.device("cuda")) == 30 and lrp._allowed(torch.device("cpu")) == lrp.MEMORY

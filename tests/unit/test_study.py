@@ -28,7 +28,7 @@ def add(a, b):
 
 
 def test_code_version_sees_code_and_words_but_no_comments_docstrings_or_layout(tmp_path, monkeypatch):
-    monkeypatch.setattr(study.code, "ROOT", tmp_path)
+    monkeypatch.setattr(study.origin, "ROOT", tmp_path)
 
     def version(text):
         study.write_text(tmp_path / "helpers" / "folder" / "inner.py", text)
@@ -66,24 +66,6 @@ def test_files_that_hold_no_json(tmp_path):
     for name in ("gone", "cut", "latin"):
         with pytest.raises(StudyError, match=name):
             study.read_json(tmp_path / name)
-
-
-@pytest.mark.parametrize(("asked", "found"), [("", "cpu"), ("auto", "cuda"), ("cpu", "cpu"), ("cuda", "cuda")])
-def test_the_device_is_as_asked_for_and_else_as_the_profile_says(asked, found, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    monkeypatch.setenv("HEADS_DEVICE", asked)
-    study.use({"device": "cpu"})
-    assert study.device() == found
-
-
-@pytest.mark.parametrize("asked", ["cuda", "tpu"])
-def test_a_device_that_is_not_there_is_refused(asked, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setenv("HEADS_DEVICE", asked)
-    with pytest.raises(StudyError, match="HEADS_DEVICE"):
-        study.device()
-    if asked == "cuda":
-        assert study.made_on() == asked and study.store.precision() == "bfloat16", "who reads needs none"
 
 
 def test_one_sentence_ends_with_code_2(capsys):

@@ -4,7 +4,6 @@ import itertools
 import shutil
 from contextlib import contextmanager
 
-import numpy as np
 import pytest
 import torch
 
@@ -64,12 +63,6 @@ def test_batches_of_pairs(made, kind):
             real = labels[row] != -100
             assert labels[row, real].tolist() == task.target.encode(pairs[index].target)
             assert real.sum() == real.nonzero().max() + 1  # padding is at the end
-
-
-def test_only_translation_has_two_vocabularies(made):
-    assert made[SUMMARIZATION].source is made[SUMMARIZATION].target and made[LANGUAGE].source is made[LANGUAGE].target
-    source, target = made[TRANSLATION].source, made[TRANSLATION].target
-    assert set(source.encode("das haus")) & set(target.encode("das haus")) <= {source.pad, source.eos, 2}  # what is special
 
 
 def test_batches_of_blocks(made):
@@ -134,12 +127,6 @@ def test_outputs_are_stored_once_and_read_without_the_model(made, kind, tmp_path
         outputs.read(run, "news", 1)
 
 
-def test_what_leaves_no_model_puts_nothing_out(made, tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    with pytest.raises(StudyError, match="no model"):
-        outputs.read(corpora.recipe(made[TRANSLATION].corpus), "test", 1)
-
-
 def test_block_losses_are_the_models_own(made):
     task = made[LANGUAGE]
     model = task.build(SHAPE, 3).eval()
@@ -154,14 +141,6 @@ def test_block_losses_are_the_models_own(made):
             own = model(input_ids=ids, labels=ids).loss
         assert count == 31 and loss == pytest.approx(float(own) * 31, abs=1e-3)
     assert len({loss for loss, _ in found}) > 1
-
-
-def test_scores_of_language_models_are_perplexity(made):
-    task = made[LANGUAGE]
-    own, other = (task.statistics([[loss * factor, 31] for loss in (40.0, 50.0, 60.0, 80.0)], "test") for factor in (1, 1.1))
-    assert task.interval(own, None, 50)["perplexity"][0] == pytest.approx(np.exp(230 / 124))
-    change, low, high = task.interval(own, other, 50)["perplexity"]
-    assert change == pytest.approx(np.exp(230 / 124) - np.exp(253 / 124)) and low < change < high < 0
 
 
 def test_a_subject_reads_its_model_only_when_it_is_asked_for(made, tmp_path, monkeypatch):

@@ -13,10 +13,11 @@ import torch
 from safetensors.torch import load_file
 from torch.testing import assert_close
 
-from helpers import heads, models, study
+from helpers import heads, models, study, training
 from helpers.corpora import Pair, tokens
 from helpers.methods import l0
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
+from helpers.runs import training as translators
 from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
@@ -223,8 +224,9 @@ def test_a_loss_that_is_no_number(tmp_path, monkeypatch):
 
 
 def test_nothing_to_train_on_is_refused(tmp_path):
-    with pytest.raises(StudyError, match=r"'training\.steps'"):
-        fit(tmp_path, steps=0)
+    for name in ("steps", "evaluate_every"):
+        with pytest.raises(StudyError, match=rf"'training\.{name}'"):
+            fit(tmp_path, **{name: 0})
     with pytest.raises(StudyError, match="no batches"):
         training.fit(build(), lambda number: [], DEV, plan(), tmp_path, seed=1)
 
@@ -325,11 +327,11 @@ def single(translator, text, beam=1):
 
 
 def test_a_batch_is_translated_like_single_sentences(translator):
-    found = training.translate(translator[0], TEXTS, *translator[1:])
+    found = translators.translate(translator[0], TEXTS, *translator[1:])
     assert found == [single(translator, text) for text in TEXTS] and len(set(found)) > 2
-    assert training.translate(translator[0], TEXTS, *translator[1:], batch=2) == found
+    assert translators.translate(translator[0], TEXTS, *translator[1:], batch=2) == found
     longest = max(TEXTS, key=len)
-    beam = training.translate(translator[0], TEXTS, *translator[1:], beam=2)
+    beam = translators.translate(translator[0], TEXTS, *translator[1:], beam=2)
     assert beam[TEXTS.index(longest)] == single(translator, longest, 2)
 
 
@@ -338,7 +340,7 @@ def test_a_model_that_never_ends_is_stopped_by_each_sentence_alone(translator):
     model = models.build(SHAPE, source.size, target.size, 5).eval()
     word = target.encode("cat")[0]
     model.final_logits_bias[0, word] = 1e4
-    found = training.translate(model, TEXTS, source, target)
+    found = translators.translate(model, TEXTS, source, target)
     assert found == [single((model, source, target), text) for text in TEXTS]
     tokens_each = [2 * len(source.encode(text)) + 9 for text in TEXTS]  # one more starts the sentence
     assert found == target.decode_all([[word] * n for n in tokens_each])
@@ -350,10 +352,10 @@ def tiny_spec(name="de-subtitles", **more):
 
 
 def test_a_model_is_trained_once_and_read(monkeypatch):
-    made = training.trained(tiny_spec(**{"training.steps": 4}), "a label")
+    made = translators.trained(tiny_spec(**{"training.steps": 4}), "a label")
     assert pd.read_csv(made.results / "history.csv").step.tolist()[-1] == 4
-    monkeypatch.setattr(training, "fit", None)
-    model, found = training.stored(training.trained(made.spec)), outputs.read(made, "test", 1)
+    monkeypatch.setattr(translators, "fit", None)
+    model, found = translators.stored(translators.trained(made.spec)), outputs.read(made, "test", 1)
     assert len(found) == 4 and found == subjects.text_of(made.spec).put_out(model, "test", 1)
     with pytest.raises(StudyError, match="no test set 'tset'"):
         outputs.read(made, "tset", 1)
@@ -366,32 +368,23 @@ def test_a_model_is_what_was_stored_of_it(monkeypatch):
     left = heads.kept(model)
 
     def leave(spec, place):
-        training.keep(model, place)
+        translators.keep(model, place)
 
     made = study.Kind("thing", 1, leave).of({})
-    found = training.stored(made)
+    found = translators.stored(made)
     states = model.state_dict(), found.state_dict()
     assert {value.dtype for value in states[1].values() if value.is_floating_point()} == {torch.float32}
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())  # rounded as it is stored
-    assert training.kept(made) == heads.kept(found) == left
+    assert translators.kept(made) == heads.kept(found) == left
     assert load_file(made.weights / "model.safetensors")["model.encoder.layers.0.fc1.weight"].dtype == torch.float16
 
 
 def test_a_control_without_encoder_heads():
     control = tiny_spec("de-subtitles" + subjects.NONE, **{"training.steps": 4})
     assert control == tiny_spec(**{"training.steps": 4}) | {"closed": ["encoder"]}
-    with training.MODEL.opened(training.trained(control).spec, ("test",), None) as model:  # as it writes
+    with translators.MODEL.opened(translators.trained(control).spec, ("test",), None) as model:  # as it writes
         batch = {"input_ids": torch.tensor([[5, 6, 7, 1]]), "decoder_input_ids": torch.tensor([[0, 5]])}
         closed = logits(model, batch)
         for layer in model.model.encoder.layers:
             torch.nn.init.normal_(layer.self_attn.out_proj.weight)
         assert torch.equal(logits(model, batch), closed)
-
-
-def test_dev_batches_are_four_times_as_large_as_memory_allows():
-    assert [training.held_out({"batch_tokens": tokens}) for tokens in (1024, 16_384, 65_536)] == [4096, 65_536, 65_536]
-
-
-def test_a_training_that_is_never_evaluated_is_refused(tmp_path):
-    with pytest.raises(study.StudyError, match="evaluate_every"):
-        training.fit(torch.nn.Linear(1, 1), None, [], {"steps": 1, "evaluate_every": 0}, tmp_path, 1)

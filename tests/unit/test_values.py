@@ -5,8 +5,6 @@ import gzip
 import importlib
 import json
 import math
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -14,7 +12,6 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import study
 from helpers.corpora import Pair
 from helpers.methods.l0 import HardConcrete
 from helpers.study import StudyError, values
@@ -198,18 +195,6 @@ def test_damaged_and_foreign_files(path):
     path.unlink()
     with pytest.raises(StudyError, match=str(path)):
         values.read(path)
-
-
-def test_the_same_values_give_the_same_bytes_in_every_process(path):
-    words = "the quick brown fox jumps over a lazy dog"
-    code = f"""if True:
-        from pathlib import Path
-        from helpers.study import values
-        values.write(Path({str(path)!r}), {{"a": set({words!r}.split()), "b": frozenset([(1, 2), None, "x"])}})
-    """
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=study.ROOT, env={"PYTHONHASHSEED": "1"})
-    given = {"a": set(words.split()), "b": frozenset([(1, 2), None, "x"])}
-    assert path.read_bytes() == values.packed(given) == values.packed(values.read(path))
 
 
 def test_a_class_is_found_under_the_name_of_the_module_it_was_in(path):

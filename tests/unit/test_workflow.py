@@ -32,9 +32,8 @@ def test_a_dry_run_has_every_job_of_the_plan():
     jobs = planned.jobs(planned.missing(need for needs in notebooks.values() for need in needs)).values()
     wanted = Counter(job.first.kind.name.replace(" ", "_") for job in jobs) | {"notebook": len(notebooks), "all": 1}
     assert len(notebooks) == 1 and found == wanted | {"total": sum(wanted.values())}
-    assert plan("profile=tiny", "only=03").returncode == 0
-    written = [study.read_json(path) for path in (study.runs() / "tiny-controlled").glob("plan*.json")]
-    assert {*notebooks} in [{*one["notebooks"]} for one in written] and len(written) == 2, "two may be made at once"
+    (written,) = (study.read_json(path) for path in (study.runs() / "tiny-controlled").glob("plan*.json"))
+    assert {*notebooks} == {*written["notebooks"]}
 
 
 def test_make_hands_on_quotes_in_settings_and_what_the_environment_says(tmp_path):
@@ -50,12 +49,6 @@ def test_make_hands_on_quotes_in_settings_and_what_the_environment_says(tmp_path
     command = ["make", "-o", f"{tmp_path}/ready", "plan", f"VENV={tmp_path}", f"SET={asked}"]
     told = subprocess.run(command, cwd=study.ROOT, capture_output=True, text=True, env=environment, check=True).stdout
     assert told.splitlines()[:2] == ["1", "cpu"] and asked in told.splitlines()
-
-
-def test_bad_input_is_one_sentence():
-    done = plan("overrides=training.stps=3")
-    assert done.returncode != 0 and "error: " in done.stderr and "'training.stps'" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def on_a_gpu(folder, visible, *command):

@@ -29,7 +29,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from helpers import study
+from helpers import gpu, study
 from helpers.heads import KINDS, causal, compat, index, sites
 from helpers.measures.lrp import alpha_beta, signed
 from helpers.measures.lrp.graph import Graph
@@ -293,11 +293,11 @@ def _collected(model, batches: Iterable, rule: str, kinds, memory: float | None,
     kinds = tuple(kind for kind in KINDS if kind in heads.unique("kind"))
     values, sentence, targets, count = [], [], [], 0
     places = [(site.kind, site.layer) for site in sites(model, kinds) if site.heads]
-    for batch, found, live in _Job(model, rule, kinds, memory, summed=summed).run(batches, label):
+    for batch, relevance, live in _Job(model, rule, kinds, memory, summed=summed).run(batches, label):
         rows = live.any(1) if summed else live
-        own = torch.cat([found[place] for place in places], -1)[rows].double()
-        check_finite(own)
-        values.append(own.cpu().numpy())
+        sums = torch.cat([relevance[place] for place in places], -1)[rows].double()
+        check_finite(sums)
+        values.append(sums.cpu().numpy())
         numbers = batch["index"].cpu().numpy() if "index" in batch else count + np.arange(len(live))
         sentence.append(numbers[rows.nonzero()[:, 0].cpu().numpy()])
         targets.append((live.sum(1) if summed else live)[rows].cpu().numpy().astype(float))
@@ -369,11 +369,11 @@ def conservation(
     """
     totals: dict[str, float] = dict.fromkeys(("source", "target", "attention"), 0.0)
     start, negative, targets = 0.0, 0, 0
-    for _, found, live in _Job(model, rule, KINDS, memory, full=True).run(batches, label):
+    for _, relevance, live in _Job(model, rule, KINDS, memory, full=True).run(batches, label):
         for name in totals:
-            totals[name] += float(found[name][live].double().sum()) if name in found else 0.0
-        start += float(found["start"][live].double().sum())
-        negative += int((found["start"][live] < 0).sum())
+            totals[name] += float(relevance[name][live].double().sum()) if name in relevance else 0.0
+        start += float(relevance["start"][live].double().sum())
+        negative += int((relevance["start"][live] < 0).sum())
         targets += int(live.sum())
     shares = {name: total / start for name, total in totals.items()}
     shares["eps" if rule == "alpha_beta" else "bias"] = 1 - sum(shares.values())
@@ -449,35 +449,35 @@ class _Job:
             replay = signed.Replay(plan, self.folded, tape, self.rule, self.kinds, targets, self.full)
         step = self.step(len(live), targets, fed["input_ids"].shape[1])
         chunks = [replay.chunk(first, min(first + step, targets)) for first in range(0, targets, step)]
-        found: Found = {}
+        relevance: Found = {}
         for place in chunks[0]:
             values = torch.cat([chunk[place] for chunk in chunks], 1)
-            found[place] = values.new_zeros(live.shape + values.shape[2:])
-            found[place][:, :targets] = values
+            relevance[place] = values.new_zeros(live.shape + values.shape[2:])
+            relevance[place][:, :targets] = values
         if self.full:
-            found["start"] = torch.ones_like(tape.start) if self.rule == "alpha_beta" else tape.start
-        return found
+            relevance["start"] = torch.ones_like(tape.start) if self.rule == "alpha_beta" else tape.start
+        return relevance
 
     def numbers(self, targets: int, source: int) -> tuple[float, float]:
         """Numbers that one sentence of these lengths needs, about: once, and for each target explained at a time."""
-        once, each, passing = 2 * targets * self.plan.head.out_features, 0, 0
+        fixed, each, passing = 2 * targets * self.plan.head.out_features, 0, 0
         for stack, length in ((self.plan.encoder, source), (self.plan.decoder, targets)):
             heads = 0
             for block in stack.blocks if stack else ():
                 width, inside = block.out.out_features, block.out.in_features
                 if isinstance(block, Attention):
                     keys = source if block.site.kind == "cross" else length
-                    once += length * 14 * width + 4 * block.site.heads * length * keys
+                    fixed += length * 14 * width + 4 * block.site.heads * length * keys
                     each = max(each, (length + keys) * 8 * width + 3 * block.site.heads * length * keys)
                     heads += block.site.heads
                     if self.rule == "alpha_beta":  # the joint rule of one head
                         passing = max(passing, 12 * length * keys * block.site.head_dim)
                 else:
-                    once += length * (4 * width + 5 * inside)
+                    fixed += length * (4 * width + 5 * inside)
                     each = max(each, length * (4 * width + 2 * inside))
                     if stack is self.plan.encoder and self.rule != "alpha_beta":  # tangents
                         passing = max(passing, heads * length * (3 * width + 2 * inside))
-        return once + passing, each
+        return fixed + passing, each
 
     def rows(self, targets: int, source: int) -> int:
         """How many sentences of these lengths fit into the memory."""
@@ -492,8 +492,8 @@ class _Job:
 
     def step(self, rows: int, targets: int, source: int) -> int:
         """How many targets to explain at a time."""
-        once, each = self.numbers(targets, source)
-        step = (self.memory * 2**30 / self.dtype.itemsize / rows - once) / each
+        fixed, each = self.numbers(targets, source)
+        step = (self.memory * 2**30 / self.dtype.itemsize / rows - fixed) / each
         if self.rule != "alpha_beta":  # whose shares are computed anew for each chunk
             widest = max(block.out.in_features for block in self.plan.decoder.blocks)
             step = min(step, signed.CELLS / (rows * max(targets, source) * widest))
@@ -502,10 +502,7 @@ class _Job:
 
 def _allowed(device: torch.device) -> float:
     """GiB that relevance may use where no one says: on a GPU much, as many small parts leave it idle."""
-    if device.type != "cuda":
-        return MEMORY
-    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return max(MEMORY, PART * free / 2**30)
+    return max(MEMORY, PART * gpu.free_memory(device))
 
 
 def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, dict[str, Tensor]]:

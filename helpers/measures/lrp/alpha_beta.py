@@ -55,13 +55,13 @@ class _PerToken:
         """Relevance [N, C, outputs] of the outputs to that of the inputs, rescaled for each token."""
         size, step = len(relevance), max(1, CELLS // max(1, self.inputs * self.outputs))
         shares = relevance.new_empty(min(step, size), 2, self.outputs, self.inputs)
-        found = relevance.new_empty(size, relevance.shape[1], self.inputs)
+        total = relevance.new_empty(size, relevance.shape[1], self.inputs)
         for first in range(0, size, step):
             tokens = slice(first, min(first + step, size))
             part = shares[: tokens.stop - first]
             self.impacts(tokens, part[:, 0])
-            found[tokens] = _through(part, relevance[tokens])
-        return found * (relevance.sum(-1, keepdim=True) / (found.sum(-1, keepdim=True) + EPS))
+            total[tokens] = _through(part, relevance[tokens])
+        return total * (relevance.sum(-1, keepdim=True) / (total.sum(-1, keepdim=True) + EPS))
 
 
 class _Linear(_PerToken):
@@ -216,17 +216,17 @@ class _Places:
 
     def down(self, part: _PerToken, relevance: Tensor) -> Tensor:
         """Through a map of every token, rescaled for each token and then for each target."""
-        found = self.spread(part.down(self.gather(relevance)), relevance)
-        return found * (self.mass(relevance) / (self.mass(found) + EPS))
+        total = self.spread(part.down(self.gather(relevance)), relevance)
+        return total * (self.mass(relevance) / (self.mass(total) + EPS))
 
     def split(self, relevance: Tensor, a: Tensor, b: Tensor) -> list[Tensor]:
         """Of a residual sum to its addends [B, all positions, d], element by element, rescaled for each token."""
         a, b = self.tokens(a), self.tokens(b)
         positive, negative = _coefficients(a.clamp_min(0) + b.clamp_min(0), a.clamp_max(0) + b.clamp_max(0))
         shares = [(t.clamp_min(0) * positive + t.clamp_max(0) * negative).unsqueeze(1) for t in (a, b)]
-        own = self.gather(relevance)
-        parts = [own * share for share in shares]
-        factor = own.sum(-1, keepdim=True) / (sum(part.sum(-1, keepdim=True) for part in parts) + EPS)
+        gathered = self.gather(relevance)
+        parts = [gathered * share for share in shares]
+        factor = gathered.sum(-1, keepdim=True) / (sum(part.sum(-1, keepdim=True) for part in parts) + EPS)
         return [self.spread(part * factor, relevance) for part in parts]
 
     def everywhere(self, relevance: Tensor, keys: int) -> Tensor:
@@ -271,7 +271,7 @@ class Replay:
         With `full` also "target" and "source": what arrives at the first layers' inputs [B, targets].
         """
         plan, tape = self.plan, self.tape
-        found: Found = {}
+        heads: Found = {}
         places = _Places(self.carries["decoder"], slice(first, last), own=True)
         tops = places.tokens(tape.top)
         relevance = plan.head.weight.new_ones(len(tape.top), last - first, 1, 1)
@@ -279,17 +279,17 @@ class Replay:
         relevance = places.down(output, relevance)
         if plan.project is not None:
             relevance = self._linear(places, relevance, plan.project)
-        places, relevance, memory = self._stack(plan.decoder, places, relevance, found)
+        places, relevance, memory = self._stack(plan.decoder, places, relevance, heads)
         if self.full:
-            found["target"] = relevance.sum((1, 3))
+            heads["target"] = relevance.sum((1, 3))
         if self.encoder is not None and memory is not None:
             places, relevance = _Places(self.carries["encoder"], slice(memory.shape[1])), memory
-            _, relevance, _ = self._stack(self.encoder, places, relevance, found)
+            _, relevance, _ = self._stack(self.encoder, places, relevance, heads)
             if self.full:
-                found["source"] = relevance.sum((1, 3))
-        return found
+                heads["source"] = relevance.sum((1, 3))
+        return heads
 
-    def _stack(self, stack: Stack, places: _Places, relevance: Tensor, found: Found) -> tuple[_Places, Tensor, Tensor | None]:
+    def _stack(self, stack: Stack, places: _Places, relevance: Tensor, heads: Found) -> tuple[_Places, Tensor, Tensor | None]:
         """From the top of the encoder or decoder to its bottom; the last is what goes to the encoder's output."""
         memory, tape = None, self.tape
         if stack.final:
@@ -306,7 +306,7 @@ class Replay:
                 relevance = self._linear(places, relevance, block.inner[0])
             else:
                 last = block is stack.blocks[0] and not self.full
-                places, relevance, below = self._attention(block, places, relevance, found, last)
+                places, relevance, below = self._attention(block, places, relevance, heads, last)
                 if last:
                     break
             if stack.pre_norm:

@@ -78,14 +78,14 @@ class Graph:
             start = proportional(raw.gather(-1, best), logits.gather(-1, best)).squeeze(-1)
         if summed:
             return self._relevance(start, outputs, live.to(start))
-        found: Found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
+        heads: Found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
         targets = live.any(0).nonzero().flatten().tolist()
         for number, target in enumerate(targets):
             chosen = torch.zeros_like(start)
             chosen[:, target] = 1.0
             for place, relevance in self._relevance(start, outputs, chosen, number + 1 < len(targets)).items():
-                found[place][:, target] = relevance
-        return found
+                heads[place][:, target] = relevance
+        return heads
 
     def slopes(self, fed: Mapping[str, Tensor], labels: Tensor) -> Tensor:
         """Slope in each gate, by the rule, of a batch's loss (cross-entropy, nats, summed): float64 [all heads]."""
@@ -94,18 +94,18 @@ class Graph:
         check_finite(logits[labels != -100])
         truth = nn.functional.one_hot(labels.clamp(min=0), logits.shape[-1])
         rises = (logits.softmax(-1) - truth).masked_fill((labels == -100).unsqueeze(-1), 0.0)
-        found = self._relevance(start, outputs, rises).values()
-        return torch.cat([torch.zeros(0, dtype=torch.float64), *(part.sum(0).cpu() for part in found)])
+        heads = self._relevance(start, outputs, rises).values()
+        return torch.cat([torch.zeros(0, dtype=torch.float64), *(part.sum(0).cpu() for part in heads)])
 
     def _relevance(self, start: Tensor, outputs: list[Tensor], weights: Tensor, again: bool = False) -> Found:
         """Relevance of heads {(kind, layer): float64 [B, heads]} that starts with these weights; `again` keeps the graph."""
         slopes = torch.autograd.grad(start, outputs, weights, retain_graph=again, allow_unused=True)
-        found: Found = {}
+        heads: Found = {}
         for site, output, slope in zip(self.sites, outputs, slopes, strict=True):
             product = torch.zeros_like(output) if slope is None else output.detach() * slope
             by_head = product.unflatten(-1, (site.heads, site.head_dim))
-            found[site.kind, site.layer] = by_head.sum((1, 3), dtype=torch.float64)
-        return found
+            heads[site.kind, site.layer] = by_head.sum((1, 3), dtype=torch.float64)
+        return heads
 
     def numbers(self, length: int) -> float:
         """Numbers that one sentence of this length needs, about: its graph, and the gradients of one target."""

@@ -113,7 +113,7 @@ def layout(model) -> Layout:
     StudyError
         For a family, layer or activation that no rule covers, by the module's name; or as `helpers.heads.families`.
     """
-    found = sites(model)
+    places = sites(model)
     kind, names = model.config.model_type, {module: name for name, module in model.named_modules()}
     if kind not in _FAMILIES:
         raise StudyError(
@@ -122,7 +122,7 @@ def layout(model) -> Layout:
     head = model.get_output_embeddings()
     if head is None:
         raise StudyError(f"{type(model).__name__} has no output layer over a vocabulary: relevance starts at a logit.")
-    attention = {site.module: site for site in found}
+    attention = {site.module: site for site in places}
     base = model.base_model
     stacks = {}
     for side in ("encoder", "decoder") if model.config.is_encoder_decoder else ("decoder",):
@@ -164,9 +164,9 @@ def _blocks(layer: nn.Module, family: tuple, attention: Mapping[nn.Module, Site]
     blocks.append(FeedForward(_norm(_inside(layer, norm), names), inner, act, _linear(getattr(home, outer), names)))
     known = {module for block in blocks for module in (block.norm.module, *block.inner, block.out)}
     for module in layer.modules():
-        own = [name for name, _ in module.named_parameters(recurse=False)]
+        weights = [name for name, _ in module.named_parameters(recurse=False)]
         # T5 adds its relative position bias to the scores: a constant for every rule
-        if own and module not in known and not names[module].endswith("relative_attention_bias"):
+        if weights and module not in known and not names[module].endswith("relative_attention_bias"):
             raise _uncovered(module, names)
     return blocks
 

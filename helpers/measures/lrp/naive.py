@@ -88,12 +88,12 @@ def explain(model, batch: Mapping[str, Tensor]) -> tuple[np.ndarray, np.ndarray,
     """
     model, batch, plan = _checked(model, batch)
     tape, steps = play(model, plan, inputs(batch)), []
-    found: list[list[float]] = []
+    rows: list[list[float]] = []
     for target in range(int((batch["labels"] != -100).sum())):
         heads: Heads = {}
         steps.append(_down(model, plan, tape, target, heads))
-        found.append([float(heads[kind, layer][head]) for kind, layer, head in index(model)])
-    return np.array(found), np.stack([_flow(own) for own in steps]), tape.top[0, : len(found)].tolist()
+        rows.append([float(heads[kind, layer][head]) for kind, layer, head in index(model)])
+    return np.array(rows), np.stack([_flow(each) for each in steps]), tape.top[0, : len(rows)].tolist()
 
 
 @torch.no_grad()
@@ -119,8 +119,8 @@ def one_block(model, batch: Mapping[str, Tensor], target: int, layer: int) -> di
     tape = play(model, plan, inputs(batch))
     blocks = [block for block in plan.encoder.blocks if isinstance(block, Attention)]
     block, behind = blocks[layer], dict(_down(model, plan, tape, target, {}))
-    found = {"x": tape.given[block.norm.module], "A": tape.weights["encoder", layer], "R": behind[block]}
-    return {name: tensor[0].detach().numpy().copy() for name, tensor in found.items()}
+    parts = {"x": tape.given[block.norm.module], "A": tape.weights["encoder", layer], "R": behind[block]}
+    return {name: tensor[0].detach().numpy().copy() for name, tensor in parts.items()}
 
 
 def _checked(model, batch: Mapping[str, Tensor]) -> tuple[Any, dict[str, Tensor], Layout]:

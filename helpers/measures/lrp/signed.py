@@ -229,8 +229,8 @@ class _Attention:
             if self.gates is not None:
                 joined = joined * self.gates
             parts.append(_add_product(x, joined, self.folded.out.T))
-        own = self.output.squeeze(1).unflatten(-1, (heads, size)).transpose(1, 2)  # [B, heads, n, head_dim]
-        parts.append(own.matmul(self.folded.out.T.view(heads, size, len(self.folded.out))))
+        heads_out = self.output.squeeze(1).unflatten(-1, (heads, size)).transpose(1, 2)  # [B, heads, n, head_dim]
+        parts.append(heads_out.matmul(self.folded.out.T.view(heads, size, len(self.folded.out))))
         x = torch.cat(parts, 1)
         return self.norm.push(x) if self.norm else x
 
@@ -297,7 +297,7 @@ class Replay:
         With `full` also "target" and "source", what arrives at the first layers' inputs, and "attention", what is lost
         between a head's output and its queries, keys and values, summed over all heads: [B, targets] each.
         """
-        found: Found = {}
+        heads: Found = {}
         rows = slice(first, last)
         g = self.plan.head.weight[self.tape.top[:, rows]].unsqueeze(1) * self.plan.head_scale  # [B, 1, targets, d]
         if self.plan.project is not None:
@@ -314,7 +314,7 @@ class Replay:
             cross = part.site.kind == "cross"
             stop = part is lowest or (cross and "encoder" not in self.parts)
             keys = part.keys if cross else last
-            g, below, found[part.site.kind, part.site.layer] = part.pull(g, rows, own, keys, stop)
+            g, below, heads[part.site.kind, part.site.layer] = part.pull(g, rows, own, keys, stop)
             if part is lowest:
                 break
             if below is None:  # nobody asks for the encoder
@@ -328,13 +328,13 @@ class Replay:
             else:
                 g = g.add_(below)
         if self.full:
-            found["target"] = (g * self._bottom("decoder")[:, :, rows]).sum((2, 3))
+            heads["target"] = (g * self._bottom("decoder")[:, :, rows]).sum((2, 3))
         if memory is not None:
-            self._encoder(memory, found)
+            self._encoder(memory, heads)
         if self.full:
             top, *rest = (part.lost for part in self._attentions())
-            found["attention"] = sum(rest, top)
-        return found
+            heads["attention"] = sum(rest, top)
+        return heads
 
     def _attentions(self) -> Iterator[_Attention]:
         return (part for parts in self.parts.values() for part in parts if isinstance(part, _Attention))
@@ -345,7 +345,7 @@ class Replay:
         first = stack.blocks[0]
         return self.tape.given[first.norm.module if stack.pre_norm else first.inner[0]].unsqueeze(1)
 
-    def _encoder(self, g: Tensor, found: Found) -> None:
+    def _encoder(self, g: Tensor, heads: Found) -> None:
         """Relevance of encoder heads from cotangents of the encoder's output [B, C, m, d]."""
         parts, everywhere = self.parts["encoder"], slice(None)
         if final := self.final["encoder"]:
@@ -355,17 +355,17 @@ class Replay:
             if isinstance(part, _FeedForward):
                 g = part.pull(g, everywhere)
                 continue
-            g, below, found["encoder", part.site.layer] = part.pull(g, everywhere, False, part.keys, part is lowest)
+            g, below, heads["encoder", part.site.layer] = part.pull(g, everywhere, False, part.keys, part is lowest)
             if below is None:  # these heads are the lowest
                 return
             g = g.add_(below)
         if self.full:
-            found["source"] = (g * self._bottom("encoder")).sum((2, 3))
+            heads["source"] = (g * self._bottom("encoder")).sum((2, 3))
         if self.cut:
             met = g.flatten(2).matmul(self.tangents.flatten(2).mT)  # [B, C, heads below the cut]
             sites = [part.site for part in parts[: self.cut] if isinstance(part, _Attention)]
             for site, relevance in zip(sites, met.split([site.heads for site in sites], -1), strict=True):
-                found["encoder", site.layer] = relevance
+                heads["encoder", site.layer] = relevance
 
 
 def _part(folded: Folded, tape: Tape, half: bool) -> _FeedForward | _Attention:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import heads, study
+from helpers import heads, study, training
 from helpers.experiments import pruning
 from helpers.measures import removal
 from helpers.measures.analysis import Analysis
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
+from helpers.runs import training as translators
 
 CRITERIA = ("gradient, example", "L0", "leave-one-out")
 DRAWS = 3
@@ -73,7 +74,7 @@ def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
         kept = pruning.runs.retained(row["spec"])
         every = {place: range(sweep["start"]["model"]["heads"]) for place in kept if place[0] == "encoder"}
         out[row["criterion"]] = [[*place, head] for place in every for head in every[place] if head not in kept[place]]
-    made = training.trained(sweep["start"], sweep["name"])
+    made = translators.trained(sweep["start"], sweep["name"])
     return AT_ONCE.recipe(made, out=out, first=sweep["settings"]["pruning"]["dev"], draws=draws)
 
 

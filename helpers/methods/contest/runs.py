@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, measures, study
+from helpers import corpora, heads, measures, models, study, training
 from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
 from helpers.experiments import grouping as grouped
@@ -25,7 +25,7 @@ from helpers.measures import lrp, removal
 from helpers.measures.reducers import evaluating
 from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
-from helpers.runs import outputs, passages, subjects, training
+from helpers.runs import outputs, passages, subjects
 from helpers.study import StudyError
 
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
@@ -372,7 +372,7 @@ def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series
                 before = done
                 for batch in epoch(number):
                     with heads.gate(model, l0.by_site(places, gates)):
-                        loss = training.cross_entropy(model, batch, 0.0) + penalty * gates.abs().sum()
+                        loss = models.cross_entropy(model, batch, 0.0) + penalty * gates.abs().sum()
                     optimiser.zero_grad()
                     loss.backward()
                     optimiser.step()

@@ -18,14 +18,15 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, models, study
+from helpers import corpora, heads, models, study, training
 from helpers.corpora import dialogues, infilling
 from helpers.corpora.clusters import corrupt, shuffled
 from helpers.heads.families import ADDRESS
 from helpers.measures.worth import importance, leave_one_out
 from helpers.methods.coreference import matrices
 from helpers.records import Cluster
-from helpers.runs import outputs, subjects, training
+from helpers.runs import outputs, subjects
+from helpers.runs import training as translators
 from helpers.study import StudyError
 
 PLAIN = "plain"
@@ -340,7 +341,7 @@ def run(spec: Mapping[str, Any], label: str = "coreference") -> study.Recipe:
 
 def opened(spec: Mapping[str, Any]):
     """The model of a run, or of a pretrained start, in evaluation mode, on the device in use."""
-    return training.stored(run(spec)) if "stage" in spec else subjects.of_spec(spec, "").model
+    return translators.stored(run(spec)) if "stage" in spec else subjects.of_spec(spec, "").model
 
 
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
@@ -355,7 +356,7 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     if chosen:
         pd.DataFrame(chosen, columns=list(ADDRESS)).to_csv(place.results / "heads.csv", index=False)
     history.to_csv(place.results / "history.csv", index=False)
-    training.keep(model, place)
+    translators.keep(model, place)
 
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:

@@ -1,4 +1,4 @@
-"""Bad input and progress, said in one sentence each."""
+"""Bad input and progress, in one sentence each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 import sys
 from collections.abc import Iterable
 
+from tqdm import tqdm
+
 
 class StudyError(ValueError):
-    """Bad input, said in one sentence: what is wrong and what to do about it."""
+    """Bad input, in one sentence: what is wrong and what to do about it."""
 
 
 @contextlib.contextmanager
@@ -33,15 +35,13 @@ class _Lines:
         sys.stderr.flush()
 
 
-def progress(iterable: Iterable | None, label: str, total: int | None = None, **more):
+def progress(iterable: Iterable | None, label: str, total: int | None = None, **options):
     """A progress bar that appears only when the work takes more than two seconds.
 
     Where `HEADS_PROGRESS` is "lines" it is a line a minute instead.
     """
-    from tqdm import tqdm
-
     if os.environ.get("HEADS_PROGRESS") == "lines":
-        more |= {"file": _Lines(), "mininterval": 60, "delay": 60, "ncols": 90, "ascii": True}
+        options |= {"file": _Lines(), "mininterval": 60, "delay": 60, "ncols": 90, "ascii": True}
     else:
-        more |= {"mininterval": 1, "delay": 2, "dynamic_ncols": True}
-    return tqdm(iterable, desc=label, total=total, leave=False, **more)
+        options |= {"mininterval": 1, "delay": 2, "dynamic_ncols": True}
+    return tqdm(iterable, desc=label, total=total, leave=False, **options)
