@@ -33,7 +33,7 @@ from helpers.models import build, cross_entropy
 from helpers.training import fit, learning_rate
 from helpers.world import generate
 
-STUDY, NOISE = "helpers.training.fit", "helpers.runs.training.fit, once more (noise)"
+STUDY, NOISE = "helpers.training.fit", "helpers.training.fit, once more (noise)"
 TRAINER, SAME_LOSS = "Seq2SeqTrainer", "Seq2SeqTrainer, the study's loss"
 SIZES = {  # steps: of a timed run, of which the first ones warm up
     "tiny": {"vocabulary": 200, "pairs": 300, "tokens": 512, "dropout": 0.0, "steps": 8, "repeats": 3},
