@@ -63,28 +63,12 @@ def need(table: pd.DataFrame, *columns: str, once: Sequence[str] = ()) -> None:
         raise StudyError(f"The table has more than one row for {point}: give one value a point.")
 
 
-def of_heads(table: pd.DataFrame, *columns: str) -> None:
-    """Refuse a table that is not one of heads: indexed by kind, layer and head, a row a head."""
-    need(table, *columns)
-    if list(table.index.names) != ["kind", "layer", "head"]:
-        raise StudyError("The table is not indexed by kind, layer and head: set this index first.")
-    if table.index.has_duplicates:
-        raise StudyError(f"The table has more than one row for the head {table.index[table.index.duplicated()][0]}: give one.")
-
-
 def kinds(present: Iterable[str]) -> list[str]:
     """Kinds of attention in their order: encoder, decoder, cross."""
     present = set(present)
     if unknown := sorted(map(str, present - set(KIND_TITLES))):
         raise StudyError(f"There is no kind of attention {unknown[0]!r}: choose from {', '.join(KIND_TITLES)}.")
     return [kind for kind in KIND_TITLES if kind in present]
-
-
-def ordered_sites(present: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Encoder, decoder, cross; by layer."""
-    present = set(present)
-    order = kinds(kind for kind, _ in present)
-    return sorted(present, key=lambda site: (order.index(site[0]), site[1]))
 
 
 # --- panels, colours, legends ----------------------------------------------------------------------------------------
@@ -388,15 +372,3 @@ def retained(axis, most: float, label: str = "heads retained") -> None:
 
 
 # --- training --------------------------------------------------------------------------------------------------------
-
-
-def training_curves(histories: Mapping[str, pd.DataFrame]):
-    """Dev loss of every model by step.
-
-    Parameters
-    ----------
-    histories : mapping of title -> DataFrame with step, dev_loss (nats a token)
-    """
-    table = pd.concat(histories, names=["model"]).reset_index("model").assign(panel="")
-    return line_panels(table, "step", "dev_loss", "model", looks(histories), label="step", unit="dev loss (nats a token)",
-                       size=(5, 3))[0]  # fmt: skip

@@ -68,11 +68,6 @@ def flat(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
     return [cluster for cluster in kept if cluster]
 
 
-def first_words(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
-    """Clusters whose mentions are cut to their first word, as stored links have them."""
-    return tuple(tuple((start, start + 1) for start, _ in cluster) for cluster in clusters)
-
-
 def spoken(dialogue: Dialogue, clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
     """Clusters without the mentions in speakers' labels; those left with one mention are dropped.
 

@@ -18,7 +18,7 @@ import pandas as pd
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from helpers import heads, models, study, training
+from helpers import gpu, heads, models, study, training
 from helpers.corpora import clusters, resolvers, turns
 from helpers.corpora.files import numbered_lines
 from helpers.corpora.tokens import Subwords
@@ -184,7 +184,7 @@ def fitted(model: Any, rows: Sequence[Example], spec: Spec, rate: float, seed: i
     }  # fmt: skip
 
     def loss(model: Any, batch: Batch) -> torch.Tensor:
-        with torch.autocast(model.device.type, torch.bfloat16):
+        with gpu.in_bfloat16(model.device):
             return models.cross_entropy(model, batch, 0.0)
 
     held_out = batches(examples(spec["model"], "val", 2 * ROWS, spec["longest"]), model.device)
@@ -216,7 +216,7 @@ def needs(spec: Spec) -> list[study.Need]:
 
 def opened(spec: Spec) -> Any:
     """The summarizer, whose weights do not learn yet."""
-    return heads.load(summarizer(spec).weights).float().requires_grad_(False).to(models.device())
+    return heads.load(summarizer(spec).weights).float().requires_grad_(False).to(gpu.device())
 
 
 @part(version=1, needs=needs)
@@ -260,14 +260,14 @@ def injected(spec: Spec) -> dict[str, Any]:
     if (spec["heads"], spec["links"]) == ("lowest", RULE):
         ways["rouge, stored links"] = links_of(test, STORED)
     for name, way in ways.items():
-        with torch.autocast(model.device.type, torch.bfloat16):
+        with gpu.in_bfloat16(model.device):
             ids = written(model, test, chosen, way, tokenizer.eos_token_id)
         found[name] = _rouge(tokenizer.batch_decode(ids, skip_special_tokens=True), test)
     return found
 
 
 def _losses(model: Any, rows: Sequence[Example]) -> list[float]:
-    with torch.autocast(model.device.type, torch.bfloat16):
+    with gpu.in_bfloat16(model.device):
         loss, tokens = worth.losses_of_examples(model, batches(rows, model.device))
     return (loss / tokens).tolist()
 

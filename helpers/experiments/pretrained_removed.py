@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from torch.nn import functional as F
 
-from helpers import study
+from helpers import gpu, study
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments.pretrained_functions import function_recipes, roles
 from helpers.experiments.pretrained_measured import Settings, Spec, column, column_recipes, part, read, recipe
@@ -43,7 +43,7 @@ def losses(spec: Spec, closed: Iterable[Address] = ()) -> list[float]:
 def losses_of(model: Any, spec: Spec) -> list[float]:
     """Loss of a model (nats a token) on each passage of test text, in bfloat16: its rounding changes some 0.001."""
     ids = passages(spec["model"], "test", spec["passages"], spec["window"])
-    with torch.autocast(model.device.type, torch.bfloat16):
+    with gpu.in_bfloat16(model.device):
         loss, tokens = worth.losses_of_examples(model, batches(ids))
     return (loss / tokens).tolist()
 
@@ -147,7 +147,7 @@ def gated(spec: Spec) -> dict[str, Any]:
     gates = Gated(model, ("decoder",)).train()
     optimizer, expected = torch.optim.Adam([gates.scaled], lr=RATE), []
     for batch in study.progress(list(ids.split(PASSAGES)), f"gates at {spec['price']:g}"):
-        with torch.autocast(model.device.type, torch.bfloat16):
+        with gpu.in_bfloat16(model.device):
             logits = gates(input_ids=batch, use_cache=False).logits[:, :-1]
         loss = F.cross_entropy(logits.flatten(0, 1).float(), batch[:, 1:].flatten())
         open_gates = gates.gates.expected()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from helpers import models, study
+from helpers import gpu, models, study
 from helpers.corpora import gum, texts
 from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.files import numbered_lines
@@ -37,7 +37,7 @@ def pretrained(name: str, seed: int | None = None) -> tuple[Any, Any]:
     if seed is not None:
         torch.manual_seed(seed)
         model = type(model)(model.config).eval()
-    return model.float().requires_grad_(False).to(models.device()), tokenizer
+    return model.float().requires_grad_(False).to(gpu.device()), tokenizer
 
 
 # --- passages --------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def passages(name: str, split: str, count: int, length: int) -> torch.Tensor:
     found = [one[turn * length : (turn + 1) * length] for turn in rounds for one in ids if len(one) >= (turn + 1) * length]
     if len(found) < count:
         raise StudyError(f"WikiText ({split}) has {len(found)} passages of {length} tokens, not {count}: ask for fewer.")
-    return torch.tensor(found[:count], device=models.device())
+    return torch.tensor(found[:count], device=gpu.device())
 
 
 @cache
@@ -128,7 +128,7 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
     for first in range(0, count, SENTENCES):
         part = rows[first : first + SENTENCES]
         padded = {n: pad_sequence([torch.tensor(row[n]) for row in part], True, value) for n, value in PADDING.items()}
-        found.append({n: ids.to(models.device()) for n, ids in padded.items()})
+        found.append({n: ids.to(gpu.device()) for n, ids in padded.items()})
         found[-1]["index"] = torch.arange(first, first + len(part))
     frequent = counts(subwords.encode_all([parse.text for parse in treebank("ewt", "train")]), len(tokenizer))
     return Sentences(found, arcs_of(chosen), frequent)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import models, study, training
+from helpers import gpu, models, study, training
 from helpers.experiments.pretrained_measured import Settings, Spec, part, read, recipe
 from helpers.experiments.pretrained_removed import BY, PAIRS, SAME, UNITS, by, losses_of, table_of
 from helpers.experiments.pretrained_text import batches, passages, pretrained
@@ -71,7 +71,7 @@ def trained(spec: Spec) -> dict[str, Any]:
     order = torch.randperm(len(ids) - HELD_OUT, generator=torch.Generator().manual_seed(spec["seed"]))
 
     def loss(model: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        with torch.autocast(model.device.type, torch.bfloat16):
+        with gpu.in_bfloat16(model.device):
             return models.cross_entropy(model, batch, 0.0)
 
     plan = PLAN | {"steps": spec["steps"], "evaluate_every": min(PLAN["evaluate_every"], spec["steps"])}

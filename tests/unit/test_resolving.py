@@ -56,7 +56,6 @@ def test_of_mentions_that_share_words_the_shortest_stays():
     assert clustering.flat(nested) == [[(8, 9)], [(0, 2), (4, 6)]]
     assert clustering.flat([[(1, 3)], [(0, 2)]]) == [[(0, 2)]]  # of two as long, the first
     assert clustering.distinct([*nested, [(4, 6), (9, 10)]]) == [*nested, [(9, 10)]]
-    assert clustering.first_words([((0, 3), (5, 6))]) == (((0, 1), (5, 6)),)
     dialogue = turns.from_text("Aunt May: I see\nTom: you do", "", "")  # labels are no mentions of what is spoken
     clusters = (((1, 3), (4, 5), (9, 10)), ((7, 8), (10, 11)))
     assert clustering.spoken(dialogue, clusters) == (((4, 5), (9, 10)),)

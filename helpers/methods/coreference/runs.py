@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from helpers import corpora, heads, models, study, training
+from helpers import corpora, gpu, heads, models, study, training
 from helpers.corpora import dialogues, infilling
 from helpers.corpora.clusters import corrupt, shuffled
 from helpers.heads.families import ADDRESS
@@ -409,8 +409,8 @@ def _start(spec: Mapping[str, Any], text: subjects.Subject):
     if "start" in spec:
         return opened(spec["start"])
     if text.kind == subjects.TRANSLATION:
-        return text.build(spec["shape"], spec["seed"]).to(models.device())
-    return models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(models.device())
+        return text.build(spec["shape"], spec["seed"]).to(gpu.device())
+    return models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(gpu.device())
 
 
 @contextmanager
