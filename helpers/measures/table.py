@@ -263,9 +263,9 @@ def head_table(
         raise StudyError("A head table needs a model: give one.")
     given = {"model": model, "batches": batches, "explained": few, "counts": counts, "memory": memory}
     given |= {"arcs": arcs or None, "links": links or None}
-    there = {name for name, value in (given | known).items() if value is not None} | {"reads"}
+    there = {name for name, value in (given | known).items() if value is not None}
     for name in names or ():
-        if missing := sorted(_all_needs(MEASURES[name]) - there):
+        if missing := sorted(lacking(name, there)):
             raise StudyError(f"The measure {name!r} needs {' and '.join(missing)}: give it, or leave the measure out.")
     asked = {name for name, m in MEASURES.items() if not m.asked} if names is None else set(names)
     return columns(given | known, [name for name, m in MEASURES.items() if name in asked and (not m.rule or m.rule in rules)])
@@ -312,6 +312,11 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     table = table.reindex(index(given["model"])) if "model" in given else table
     table.attrs["seconds"] = seconds
     return table
+
+
+def lacking(name: str, there: Iterable[str] = ()) -> set[str]:
+    """What a measure needs beside a model, its text, a memory, and what is there."""
+    return _all_needs(MEASURES[name]) - {"model", "batches", "explained", "memory", "reads", *there}
 
 
 def _all_needs(measure: Measure) -> set[str]:

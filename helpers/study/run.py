@@ -81,10 +81,10 @@ CELL = recipe.Kind(
 )  # fmt: skip
 
 
-def compare(mine: Any, library: Any) -> str:
+def compare(mine: Any, library: Any, tolerance: float = 1e-5) -> str:
     """Whether what a reader may have changed still computes what the library does; arrays or tensors of one shape."""
     difference = float(abs(mine - library).max())
-    if difference <= 1e-5:
+    if difference <= tolerance:
         return "The library computes the same."
     return f"Not what the library computes any more: numbers differ by up to {difference:.2g}."
 

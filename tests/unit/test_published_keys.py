@@ -7,8 +7,8 @@ from collections import defaultdict
 import pytest
 
 from helpers import plan, study
+from helpers.experiments import regimes  # noqa: F401
 from helpers.methods.contest import matched  # noqa: F401  # whose analyses, as those of regimes, notebooks do not read
-from helpers.methods.grouping import regimes  # noqa: F401
 from helpers.runs import subjects
 
 FOLDER = study.ROOT / "data" / "published"

@@ -370,6 +370,6 @@ def test_the_model_is_left_as_it_was(rule):
     pd.testing.assert_series_equal(found, expected)
     assert state(model) == before
     wrong = batch | {"input_ids": batch["input_ids"] + 1000}
-    with pytest.raises(IndexError), pytest.warns(UserWarning):
+    with pytest.raises(StudyError), pytest.warns(UserWarning):
         measures.relevance(model, [batch, wrong], rule)
     assert state(model) == before and torch.is_grad_enabled()

@@ -221,7 +221,7 @@ def _table_and_halves(described: Mapping[str, Any], names: Sequence[str]) -> tup
     """Some measures of a model, and on (half, kind, layer, head) the same on either half of the few texts."""
     model, batches, few, parts, known = _opened(described)
     table = _table(model, batches, few, parts, known, names)
-    chosen = {"names": names, "rules": lrp.rules(model)}
+    chosen = {"names": [name for name in names if not measures.table.lacking(name)], "rules": lrp.rules(model)}
     halves = {half: measures.table.numeric(measures.head_table(model, part, **chosen)) for half, part in enumerate(parts)}
     return table, pd.concat(halves, names=["half"])
 
@@ -230,6 +230,7 @@ def _table(model, batches, few, parts, known: Mapping[str, Callable[[], Any]], n
     """Some measures of a model that is `_opened`."""
     needed = {need for name in names for need in measures.table.MEASURES[name].needs}
     given = {name: make() for name, make in known.items() if name in needed}
+    names = [name for name in names if not measures.table.lacking(name, given)]
     return measures.head_table(model, batches, few, names=names, rules=lrp.rules(model), **given)
 
 
