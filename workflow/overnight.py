@@ -1,24 +1,26 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
 Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); tables
-writes what is made of main, numbers, wide and once to figures/regimes, where docs/regimes.md has its numbers from.
+writes what is made of these to figures/regimes, where docs/regimes.md has its numbers from. pretrained makes all of
+helpers.experiments.pretrained, and writes its tables to figures/pretrained.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core for what runs beside other work
 import pandas as pd
-import torch
 
 from helpers import study
 from helpers.experiments import grouping_runs as runs
-from helpers.experiments import regimes
+from helpers.experiments import pretrained, regimes
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
@@ -38,6 +40,9 @@ def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     """What a part makes, in the order of its worth."""
     settings = study.settings("regimes")
+    if part == "pretrained":
+        yield from pretrained.recipes(settings)
+        return
     if part in ("once", "matched"):
         for sweep in sweeps(settings, seeds):
             yield from [matched.at_once(sweep)] if part == "once" else matched.recipes(sweep)
@@ -78,7 +83,6 @@ def main() -> None:
     parser.add_argument("parts", nargs="+")
     parser.add_argument("--seeds", type=int, default=5)
     chosen = parser.parse_args()
-    torch.set_num_threads(1)
     with study.one_sentence():
         for part in chosen.parts:
             if part == "tables":
@@ -87,6 +91,8 @@ def main() -> None:
             for recipe in recipes(part, chosen.seeds):
                 study.say(f"{part}: {recipe.label}")
                 study.make(recipe)
+            for name, table in pretrained.TABLES.items() if part == "pretrained" else ():
+                table(study.settings("regimes")).to_csv(study.ROOT / "figures" / "pretrained" / f"{name}.csv", index=False)
 
 
 if __name__ == "__main__":

@@ -415,10 +415,9 @@ cut.pivot_table("perplexity", ["by", "random"], "fraction", sort=False).round(0)
 # %% [markdown]
 # The first row holds the loss without a head against itself on other passages, so no measure can be expected to reach one.
 # *Random weights* are measures of an untrained model of the same shape. In SmolLM2, too, the gradient predicts well, here with
-# its sign as well, and so does the output norm. Confidence has the wrong sign, **-0.18**<!-- pretrained/correlations
-# measure=confidence rho:.2f -->, and its interval reaches zero.<!-- holds: pretrained/correlations measure=confidence high > 0
-# --> A head that is sure there mostly rests on the first token of the text. Without that token confidence says a little
-# (**0.25**<!-- pretrained/correlations measure="confidence, later tokens" rho:.2f -->).
+# its sign as well, and so does the output norm. Confidence has the wrong sign, **-0.24**<!-- pretrained/correlations
+# measure=confidence rho:.2f -->.<!-- holds: pretrained/correlations measure=confidence high < 0 --> A head that is sure there mostly rests on the first token of the text. Without that token confidence says a little
+# (**0.32**<!-- pretrained/correlations measure="confidence, later tokens" rho:.2f -->).
 #
 # With all heads the perplexity is **25**<!-- pretrained/removed_at_once heads=0 perplexity:.0f -->. A quarter of the heads can
 # go by gradient importance at **33**<!-- pretrained/removed_at_once random= by="gradient, example" fraction=0.25
