@@ -64,16 +64,17 @@ def write_tables(seeds: int) -> None:
     """What is made already: a row a training, the claims of the main regime, and matched random heads removed at once."""
     settings, folder = study.settings("regimes"), study.ROOT / "figures" / "regimes"
     main_rows = regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)
-    numbers, wide = regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds), map(regimes.paper_heads, main_rows)
+    other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
+    other += [*regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds), *map(regimes.paper_heads, main_rows)]
     table = regimes.table(settings, main_rows)
-    found = {
-        "grouped": pd.concat([table, regimes.table(settings, numbers), regimes.table(settings, wide)]),
+    tables = {
+        "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
         "matched": matched.table(sweeps(settings, 1)),
     }
     folder.mkdir(exist_ok=True)
-    for name, rows in found.items():
+    for name, rows in tables.items():
         rows.round(4).to_csv(folder / f"{name}.csv", index=False)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -82,6 +83,11 @@ def test_claims_are_judged_by_differences_paired_by_seed():
     assert (found.p_holm >= found.p).all()
     near = regimes.judged(bleu(**{PS: -0.2})).set_index(["method", "against"])
     assert near.verdict[PS, VANILLA] == "holds", "its bound is half a point below"
+    some = bleu(**{GHT: 0.2, PS: -2.0})
+    some.loc[some.method.isin([AT_START]), "BLEU"] = np.nan
+    early = regimes.judged(some[(some.method != RANDOM) | (some.seed == 1)]).set_index(["method", "against"])
+    assert early.p_holm[GHT, VANILLA] == pytest.approx(3 * early.p[GHT, VANILLA]), "claims without a test count in Holm's"
+    assert early.verdict.tolist()[2:] == ["cannot tell"] * 2 and early.seeds.tolist() == [5, 5, 1, 0]
 
 
 def test_random_heads_are_matched_by_layer():
