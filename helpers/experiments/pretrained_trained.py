@@ -16,7 +16,7 @@ from helpers.experiments.pretrained_text import batches, passages, pretrained
 from helpers.heads import index, remove
 from helpers.measures.removal import RANDOM, Address
 
-ROWS, HELD_OUT = 4, 24  # passages of a step, and those, the last, on which the best weights are chosen
+ROWS, HELD_OUT = 2, 24  # passages of a step, and those, the last, on which the best weights are chosen
 PLAN = {
     "learning_rate": 1e-4, "warmup": 10, "cooldown": 1.0, "betas": [0.9, 0.98], "clip": 1.0, "evaluate_every": 30,
     "label_smoothing": 0.0, "patience": 0, "average": 0,
