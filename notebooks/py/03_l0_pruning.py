@@ -31,8 +31,9 @@
 # We repeat all four on translators that are small enough for a laptop. Their text is generated: a toy language of news and
 # subtitles whose grammar we know. At the end we look at Europarl too.
 #
-# In short: in two of three translators about half of the encoder heads can go, in the third hardly any. Whether heads that do
-# something stay longest, we cannot tell. Encoder heads do go first. And the small model trained from scratch is the better one.
+# In short: in two of three translators about half of the encoder heads can go, in the third hardly any. Whether heads that
+# do something stay longest, we cannot tell. Encoder heads do go first. And the small model trained from scratch is the
+# better one.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -60,10 +61,10 @@ print(run.summary(), sources(run), sep="\n")
 # %% [markdown]
 # ## How a gate finds the heads that can go
 #
-# A gate $g$ between zero and one multiplies what a head puts out. In training it is drawn at random for every batch from the
-# *Hard Concrete* distribution: noise goes through a sigmoid with a learned *location* $\phi$, is stretched a little beyond zero
-# and one, and clipped. So a gate can be exactly zero or exactly one, and its location still has a gradient. The loss puts a
-# price $\lambda$ on every gate that may be open:
+# A gate $g$ between zero and one multiplies what a head puts out. In training it is drawn at random for every batch from
+# the *Hard Concrete* distribution: noise goes through a sigmoid with a learned *location* $\phi$, is stretched a little
+# beyond zero and one, and clipped. So a gate can be exactly zero or exactly one, and its location still has a gradient. The
+# loss puts a price $\lambda$ on every gate that may be open:
 #
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 #
@@ -158,8 +159,8 @@ run.table(one, "one_pruning").round(2)
 
 # %% [markdown]
 # **12**<!-- 03/one_pruning model="pruned, heads removed" encoder heads:.0f --> of `48` encoder heads are left, and the
-# translator loses one point of **88.3**<!-- 03/one_pruning model=trained BLEU:.1f --> BLEU. Removing the heads for good changes
-# nothing that closing their gates had not changed already: the last two scores are the same.
+# translator loses one point of **88.3**<!-- 03/one_pruning model=trained BLEU:.1f --> BLEU. Removing the heads for good
+# changes nothing that closing their gates had not changed already: the last two scores are the same.
 
 # %% [markdown]
 # ## The price decides how many heads stay
@@ -200,12 +201,12 @@ half.reset_index()[columns].round(2)
 # prints
 # `38` and `44`.
 #
-# Is a quarter of a BLEU much? That depends on what we hold it against. *worth* is what removing all encoder heads costs when
-# the
-# rest is trained on for as long: **14.4**<!-- 03/half_left model="EN-RU news" worth:.1f --> BLEU for news. Held against that,
-# nearly everything is kept. *worth from the start* is how much better the translator is than one that never had encoder heads,
-# and that is little: **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control worth from the start:.1f --> BLEU (of the
-# first training). Held against that, a quarter of a BLEU is a fifth of all that encoder heads bring.
+# Is a quarter of a BLEU much? That depends on what we hold it against. *worth* is what removing all encoder heads costs
+# when the rest is trained on for as long: **14.4**<!-- 03/half_left model="EN-RU news" worth:.1f --> BLEU for news. Held
+# against that, nearly everything is kept. *worth from the start* is how much better the translator is than one that never
+# had encoder heads, and that is little: **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control worth from the
+# start:.1f --> BLEU (of the first training). Held against that, a quarter of a BLEU is a fifth of all that encoder heads
+# bring.
 #
 # The paper says that gates end open or closed. Ours do so at high prices. At the lowest price more than half of the heads that
 # the two larger ones keep have a gate that is neither when training ends; the table `gates_settled` counts them.
@@ -213,9 +214,9 @@ half.reset_index()[columns].round(2)
 # %% [markdown]
 # ## Which heads stay, and do they do anything?
 #
-# [Notebook 2](02_head_functions.ipynb) asks each head whether it keeps to a neighbour, follows a syntactic relation or looks at
-# rare words. Here are the encoder heads of the translator of subtitles, the counterpart of the paper's figure 8. Colour is
-# what a head does, measured anew in every pruned model; empty cells are heads that are gone.
+# [Notebook 2](02_head_functions.ipynb) asks each head whether it keeps to a neighbour, follows a syntactic relation or
+# looks at rare words. Here are the encoder heads of the translator of subtitles, the counterpart of the paper's figure 8.
+# Colour is what a head does, measured anew in every pruned model; empty cells are heads that are gone.
 
 # %%
 firsts = [sweep for sweep in sweeps if sweep["seed"] == seed]
@@ -227,12 +228,12 @@ figure = plots.head_map(shown, panel="left", titles=titles)
 run.figure(figure, "fig8_heads_that_stay", "Which encoder heads stay at each price, and what they do.")
 
 # %% [markdown]
-# No encoder head of these translators keeps to a neighbour or looks at rare words, so only syntax can show. The paper still has
-# every function when `17` heads are left. Here three of four relations are left with
-# **18**<!-- 03/retained_more_than_chance model="EN-RU subtitles" function=any stay=3 expected=4.5 heads:.0f --> heads. But
-# look at the first layer: its heads do nothing that our tests know, and yet none of them is gone while `18` heads are left.
-# Only at the end do they go too. (`nsubj` is the subject of a verb, `dobj` its object, `amod` an adjective of a noun,
-# `advmod` an adverb of a verb.)
+# No encoder head of these translators keeps to a neighbour or looks at rare words, so only syntax can show. The paper still
+# has every function when `17` heads are left. Here three of four relations are left with **18**<!--
+# 03/retained_more_than_chance model="EN-RU subtitles" function=any stay=3 expected=4.5 heads:.0f --> heads. But look at the
+# first layer: its heads do nothing that our tests know, and yet none of them is gone while `18` heads are left. Only at the
+# end do they go too. (`nsubj` is the subject of a verb, `dobj` its object, `amod` an adjective of a noun, `advmod` an
+# adverb of a verb.)
 
 # %%
 chance = pruning.retained_more_than_chance(functions)
@@ -319,8 +320,9 @@ run.figure(figure, "pruned_minus_scratch", caption, table="trained_minus_scratch
 # smallest does **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f --> better, and that is
 # not.<!-- holds: 03/trained_minus_scratch run="scratch 0.02" high < 0 -->
 #
-# One reason is the schedule. From scratch the map is there from the first step, while a pruned model has only its last steps to
-# get used to it. Another is the task: as we saw, this translator can learn it nearly as well without any encoder head.
+# One reason is the schedule. From scratch the map is there from the first step, while a pruned model has only its last
+# steps to get used to it. Another is the task: as we saw, this translator can learn it nearly as well without any encoder
+# head.
 
 # %% [markdown]
 # ## And on natural text?
@@ -353,34 +355,36 @@ table.round(2)
 gates = pd.read_csv(study.ROOT / "figures" / "pretrained" / "gates.csv")
 gates = gates.dropna(subset=["price"])
 gates["low"], gates["high"] = gates.change_low, gates.change_high
-gates["heads chosen by"] = gates.choice.where(gates.random.isna(), "chance, as many in each layer")
+who = {"gates": "gates", "gradient, example": "gradient importance"}
+gates["heads chosen by"] = gates.choice.map(who).where(gates.random.isna(), "chance, as many in each layer")
 gates["left"] = 100 * (1 - gates.heads / 270)
 axes = ("% of heads left", "rise of the loss, nats a token")
 figure = plots.curve(gates, "left", "change", "heads chosen by", labels=axes)
 run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by who chooses them.")
-gates.set_index("heads chosen by")[["price", "heads", "perplexity", "functions_left"]].round(2)
+digits = {"perplexity": 1, "functions_left": 2}
+gates.set_index("heads chosen by")[["price", "heads", "perplexity", "functions_left"]].round(digits)
 
 # %% [markdown]
 # At the lowest price **23**<!-- pretrained/gates choice=gates random= price=0.0025 heads:.0f --> of `270` heads go, and we
-# cannot see that the loss changes.<!-- holds: pretrained/gates choice=gates random= price=0.0025 change_low < 0 --> With more
-# than half of them gone perplexity is **42**<!-- pretrained/gates choice=gates random= price=0.02 perplexity:.0f -->, from
-# **25**<!-- pretrained/gates choice= random= perplexity:.0f -->. As many heads by the gradient's choice leave
-# **82**<!-- pretrained/gates choice="gradient, example" price=0.02 perplexity:.0f -->. So here the gates choose better than the
-# gradient, and in our translators they do not ([notebook 6](06_do_measures_agree.ipynb)). One reason may be that nothing is
-# trained afterwards. Gates see how heads stand in for one another; the gradient looks at each head alone.
+# cannot see that the loss changes.<!-- holds: pretrained/gates choice=gates random= price=0.0025 change_low < 0 --> With
+# more than half of them gone perplexity is **42**<!-- pretrained/gates choice=gates random= price=0.02 perplexity:.0f -->,
+# from **25**<!-- pretrained/gates choice= random= perplexity:.0f -->. As many heads by the gradient's choice leave
+# **82**<!-- pretrained/gates choice="gradient, example" price=0.02 perplexity:.0f -->. So here the gates choose better than
+# the gradient, and in our translators they do not ([notebook 6](06_do_measures_agree.ipynb)). One reason may be that
+# nothing is trained afterwards. Gates see how heads stand in for one another; the gradient looks at each head alone. Gates
+# have also seen more text.
 #
-# Heads with a function tend to stay. With more than half of all heads gone,
-# **67 %**<!-- pretrained/gates choice=gates random= price=0.02 functions_left:.0% --> of those with a function are left. It is
-# one training a price.
+# Do heads with a function stay? With more than half of all heads gone,
+# **67 %**<!-- pretrained/gates choice=gates random= price=0.02 functions_left:.0% --> of those with a function are left, and
+# **48 %**<!-- pretrained/gates choice=gates random="same number a layer" price=0.02 functions_left:.0% --> where chance chose
+# in the same layers. They are only `21` heads, so this is a hint. It is one training a price.
 
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
-# - **In two of three translators about half of the encoder heads can go** for a quarter of a BLEU. In the paper more than three
-#   quarters can. Our
-#   decoders are shallower, and a shallow decoder may lean more on the encoder. But no two of our translators differ in the
-# decoder
-#   alone, so this is a guess.
+# - **In two of three translators about half of the encoder heads can go** for a quarter of a BLEU. In the paper more than
+#   three quarters can. Our decoders are shallower, and a shallow decoder may lean more on the encoder. But no two of our
+#   translators differ in the decoder alone, so this is a guess.
 # - **Whether heads with a function stay longest, we cannot tell.** There are few of them here. Heads of the
 #   first layer tend to go late, whatever they do.
 # - **A small model trained from scratch beats a pruned one here**, which it does not in the paper.
@@ -409,5 +413,5 @@ claims.show(run)
 # - Above *One pruning*: write `penalties = [0.002]` and run all cells. One more price is trained for every translator: an hour
 #   here, minutes with `-p profile quick`.
 # - In `prune`: write `["decoder"]` for `["encoder"]` and train the decoder's layers. Two minutes.
-# - In `hard_concrete`: write `temperature=1.0`, and in `p_open` too. The slider's left picture loses most of the gates that are
-#   exactly zero or one, and the lines below the cell say that this is not what the library computes any more. At once.
+# - In `hard_concrete`: write `temperature=1.0`, and in `p_open` too. The slider's left picture loses most of the gates that
+#   are exactly zero or one, and the lines below the cell say that this is not what the library computes any more. At once.

@@ -19,20 +19,21 @@
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [what it costs](../docs/costs.md) ·
 # [all claims](../docs/results.md)
 #
-# Three papers rank attention heads, each in its own way, and none holds its way against the others.
+# Three papers rank attention heads, each in its own way.
 #
 # - [Voita et al. 2019](https://arxiv.org/abs/1905.09418) look at *relevance* and *confidence*, and prune by *L0*: training
 #   closes the gates of heads at a price.
 # - [Ni et al. 2023](https://arxiv.org/abs/2305.14380) let heads of a group *vote* for the one that stays.
-# - [Liu & Chen 2023](https://arxiv.org/abs/2312.09541) take *gradient importance*: how steeply the loss moves as a gate begins
-#   to close.
+# - [Liu & Chen 2023](https://arxiv.org/abs/2312.09541) take *gradient importance*, which is that of
+#   [Michel et al. 2019](https://arxiv.org/abs/1905.10650): how steeply the loss moves as a gate begins to close.
 #
 # Here every head of the same models gets every measure. We ask three things. On which heads do measures disagree? Which
 # measure predicts what happens when a head is removed? And which way of choosing leaves the best model when many are pruned?
 #
 # In short: on these translators gradient importance, relevance and L0 mostly agree. Confidence disagrees with them on heads
-# that look around and matter, and on heads that are sure and do not. Gradient importance is the best single guide to what a
-# head is worth. Pruning by it is as good as L0, for the price of one backward pass.
+# that look around and matter, and on heads that are sure and do not. No cheap measure predicts better than gradient
+# importance what happens without a head, but the output norm comes close. Pruned by it and trained on, a translator is as good
+# as with L0. A frozen SmolLM2 is not: there learned gates choose better ([notebook 3](03_l0_pruning.ipynb)).
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -50,6 +51,7 @@ entries = ""  # a TOML file of measures of your own, which join the tables (docs
 # %% jupyter={"source_hidden": true}
 import pandas as pd
 import torch
+from IPython.display import display
 from helpers import claims, drawing, heads, measures, models as library, plots, study
 from helpers.experiments import comparison
 from helpers.measures import measured, removal, table as register, worth
@@ -157,11 +159,11 @@ run.figure(figure, "agreement", "How far two measures rank the heads of a layer 
 # (**0.93**<!-- 06/agreement kind=encoder one=alpha_beta other="output norm" rho:.2f -->): a head that writes more gets more
 # relevance.
 #
-# Confidence goes with relevance, less with gradient importance, and with L0 we cannot tell.<!-- holds: 06/agreement
-# kind=encoder one=confidence other="kept by L0" low < 0 --> Votes and the scores of functions go their own ways. And the rule
-# counts: relevance by AttnLRP agrees with the αβ rule by only **0.59**<!-- 06/agreement kind=encoder one=alpha_beta
-# other=attnlrp rho:.2f -->, and with gradient importance we cannot tell.<!-- holds: 06/agreement kind=encoder one=attnlrp
-# other="gradient, example" low < 0 -->
+# Confidence goes with relevance, and less with gradient importance. Whether it does with L0, we cannot tell.<!-- holds:
+# 06/agreement kind=encoder one=confidence other="kept by L0" low < 0 --> Votes and the scores of functions go less with the
+# others. And the rule counts: relevance by AttnLRP agrees with the αβ rule by only **0.59**<!-- 06/agreement kind=encoder
+# one=alpha_beta other=attnlrp rho:.2f -->, and with gradient importance we cannot tell.<!-- holds: 06/agreement
+# kind=encoder one=attnlrp other="gradient, example" low < 0 -->
 
 # %% [markdown]
 # ## On which heads do they disagree?
@@ -193,26 +195,27 @@ run.figure(figure, "disagreement", "The heads on which measures disagree most.",
 # model="EN-RU news" seed=1 layer=6 head=3 confidence:.2f -->, and the model hardly needs it. It writes little.
 #
 # So confidence says how a head looks, and not how much comes of it. None of these eight heads does anything that our tests
-# know, so functions do not explain where measures disagree.
+# know, but few heads of this translator do.
 #
 # And who is right? Of all heads that gradient importance and confidence place half a layer apart or more we count whether the
 # loss without the head places them nearer to the one or to the other.
 
 # %%
-loss, gradient, sure = (places[f"place, {name}"] for name in ("leave-one-out", "gradient, example", "confidence"))
+one, other = three[0], three[-1]  # two measures that are held against the loss without the head
+loss, by_one, by_other = (places[f"place, {name}"] for name in ("leave-one-out", one, other))
 half = places.groupby(["model", "seed", "layer"])["head"].transform("size") / 2
-far = (gradient - sure).abs() >= half
-to_gradient, to_confidence = (gradient - loss).abs(), (sure - loss).abs()
-nearer = {"gradient": far & (to_gradient < to_confidence), "confidence": far & (to_confidence < to_gradient)}
+far = (by_one - by_other).abs() >= half
+to_one, to_other = (by_one - loss).abs(), (by_other - loss).abs()
+nearer = {one: far & (to_one < to_other), other: far & (to_other < to_one)}
 counted = places.assign(heads=1, apart=far, **nearer).groupby("model", sort=False)
 run.table(counted[["heads", "apart", *nearer]].sum(), "who_is_right")
 
 # %% [markdown]
 # In three trainings of the translator of news the two are that far apart on **25**<!-- 06/who_is_right model="EN-RU news"
-# apart:.0f --> heads. The loss without the head sides with gradient importance in **19**<!-- 06/who_is_right
-# model="EN-RU news" gradient:.0f --> of them, and does so more often in the other translators too.<!-- holds: 06/who_is_right
-# model="EN-RU subtitles" gradient > confidence --> Heads of one layer compete for the same places, so this is a count and no
-# test.
+# apart:.0f --> heads. The loss without the head sides with gradient importance in **19**<!-- 06/who_is_right model="EN-RU
+# news" "gradient, example:.0f" --> of them, and does so more often in the other translators too.<!-- holds: 06/who_is_right
+# model="EN-RU subtitles" "gradient, example" > confidence --> Heads of one layer compete for the same places, and many of
+# these losses are within noise, so this is a count and no test.
 
 # %% [markdown]
 # ## Rank, remove, score
@@ -266,9 +269,10 @@ run.figure(figure, "rank_remove_score", "The loss after heads are removed at onc
 # heads of a layer matter.
 #
 # Confidence does not. Where it removes a quarter or half of the heads, its choice costs as much as random heads of the same
-# layers. It also empties the first layer, whose heads look around, and so it is worse than random heads from anywhere.
-# Relevance chooses well until half of the heads are left. All this is one training, and *low* and *high* in the table are the
-# least and the largest of five draws.
+# layers. It also empties the first layer, whose heads look around, and with most heads left it is worse than random heads
+# from anywhere.
+# Relevance chooses well until half of the heads are left. All this is one training; bars are the least and the largest of
+# five draws.
 #
 # Here is the same comparison with random heads from anywhere for all models: nats a token, a mean over numbers of heads and
 # trainings, negative where the measure is better. *All kinds* means that heads of the decoder and of cross-attention may go
@@ -284,9 +288,9 @@ beside.pivot_table("rise", "measure", "model", sort=False).round(2)
 
 # %% [markdown]
 # Gradient importance is better than random heads in every training of every model, and so are relevance and L1 gates.
-# Confidence is worse than random heads where all kinds may go,<!-- holds: 06/removed_beside_random
-# model="EN-RU news, all kinds" criterion=confidence least > 0 --> and no better in the small translator. In the small language
-# model it does as well as the others.
+# Confidence is a little better than random heads in the translator of news, and worse where all kinds may go,<!-- holds:
+# 06/removed_beside_random model="EN-RU news, all kinds" criterion=confidence least > 0 --> and no better in the small
+# translator. In the small language model it does as well as the others.
 #
 # The loss without each head sounds like the best guide of all, but in one of three trainings of the translator of news it is
 # worse than random heads.<!-- holds: 06/removed_beside_random model="EN-RU news" criterion=leave-one-out most > 0 --> It says
@@ -369,6 +373,7 @@ if not text:
     figure = plots.contest(*drawn, label="BLEU minus that of\nthe unpruned model")
     caption = "What each way of choosing heads costs after further training."
     run.figure(figure, "contest", caption, table="removed_and_trained_on")
+    display(random.round(2))
 
 # %% [markdown]
 # L0 leaves **12**<!-- 06/removed_and_trained_on seed=1 criterion="L0 (trained)" heads:.0f --> to **15**<!--
@@ -380,8 +385,8 @@ if not text:
 # lose **3.3**<!-- 06/contest criterion=random -value:.1f -->.
 #
 # Confidence, and the scores of functions, are not shown to be better than random heads. Confidence loses **5.4**<!--
-# 06/contest criterion=confidence -value:.1f --> BLEU. The right panel shows why: it leaves no head in the first layer, which
-# has about three quarters of what single heads cost. L0 and gradient importance leave more heads there than in any other
+# 06/contest criterion=confidence -value:.1f --> BLEU. The right panel may show why: it leaves no head in the first layer,
+# which has about three quarters of what single heads cost. L0 and gradient importance leave more heads there than in any other
 # layer.
 #
 # Is the contest won by the number of heads in each layer, then? For models that train on we cannot tell: random heads with the
@@ -407,33 +412,38 @@ rho, cut = pd.read_csv(folder / "correlations.csv"), pd.read_csv(folder / "remov
 random_weights = rho.measure.str.endswith(", random weights")
 rho = rho.assign(weights=random_weights.map({False: "SmolLM2", True: "random weights"}))
 rho = rho.assign(measure=rho.measure.str.removesuffix(", random weights").map(register.named))
+rho = rho.replace({"measure": {f"{rule}, signed": f"{register.named(rule)}, signed" for rule in ("attnlrp", "cp")}})
 figure = plots.dots(rho, "measure", "rho", series="weights", label="rank correlation with the loss without the head")
 run.figure(figure, "smollm2", "How well each measure predicts the loss without a head of a pretrained model.")
 cut = cut[cut.fraction.isin([0.25, 0.5])].fillna({"random": "by the measure"})
 cut.pivot_table("perplexity", ["by", "random"], "fraction", sort=False).round(0)
 
 # %% [markdown]
-# The first row holds the loss without a head against itself on other passages, so no measure can be expected to reach one.
-# *Random weights* are measures of an untrained model of the same shape. In SmolLM2, too, the gradient predicts well, here with
-# its sign as well, and so does the output norm. Confidence has the wrong sign, **-0.24**<!-- pretrained/correlations
-# measure=confidence rho:.2f -->.<!-- holds: pretrained/correlations measure=confidence high < 0 --> A head that is sure there mostly rests on the first token of the text. Without that token confidence says a little
-# (**0.32**<!-- pretrained/correlations measure="confidence, later tokens" rho:.2f -->).
+# The first row holds the loss without a head on half of the passages against that on the other half. All other rows have
+# the loss on all passages, which is less noisy, but even so no measure can be expected to reach one. *Random weights* are
+# measures of an untrained model of the same shape. In SmolLM2, too, the gradient predicts well, here with its sign as well,
+# and so does the output norm. Confidence has the wrong sign, **-0.24**<!-- pretrained/correlations measure=confidence
+# rho:.2f -->.<!-- holds: pretrained/correlations measure=confidence high < 0 --> A head that is sure there mostly rests on
+# the first token of the text. Without that token confidence says a little (**0.32**<!-- pretrained/correlations
+# measure="confidence, later tokens" rho:.2f -->).
 #
 # With all heads the perplexity is **25**<!-- pretrained/removed_at_once heads=0 perplexity:.0f -->. A quarter of the heads can
 # go by gradient importance at **33**<!-- pretrained/removed_at_once random= by="gradient, example" fraction=0.25
 # perplexity:.0f -->. By confidence the model is destroyed. Random heads with as many in each layer as the gradient took come
 # to **37**<!-- pretrained/removed_at_once random="same number a layer" by="gradient, example" fraction=0.25 perplexity:.0f
-# -->: with few heads gone most of the gain is knowing the layers. With half of the heads gone it is not. Each is one draw.
+# -->: with few heads gone most of the gain is knowing the layers. With half of the heads gone it is not. It is one draw.
+# Leave-one-out chooses best here, before the gradient.
 
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
-# - **To prune an encoder, rank its heads by gradient importance over all layers, then train on.** It is as good as L0, and
-#   costs one pass forward and back. L1 gates do as well for a short training.
-# - **Do not prune by confidence**, or by what heads do. A sure head may write little, and a head that looks around may be
-#   needed.
+# - **To prune an encoder, rank its heads by gradient importance over all layers, then train on.** It is not told from L0,
+#   and costs one pass forward and back. A model that is not trained on is another matter. L1 gates do as well for a short
+#   training.
+# - **On the toy language, do not prune by confidence**, or by what heads do. A sure head may write little, and a head that
+#   looks around may be needed. On Europarl both did better.
 # - **Relevance and gradient importance agree** by the αβ rule. By another rule they need not.
-# - **Removing heads one by one is no safe guide to removing many.**
+# - **Removing heads one by one is no safe guide to removing many**: it misled in one of three trainings.
 # - **A rank holds for one trained model.** Another training has other important heads, and only in part the same ones.
 #
 # On Europarl (one training, **28**<!-- natural/06/contest criterion="L0 (trained)" "test set"=europarl_test heads:.0f --> of
