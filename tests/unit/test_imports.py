@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -104,3 +105,28 @@ def test_the_public_face(room):
         face = getattr(importlib.import_module(f"helpers.{room}"), name)
         assert callable(face) and face.__doc__, name
         assert f"`{room.removeprefix('methods.')}.{name}" in listed, f"docs/use.md does not list {room}.{name}"
+
+
+def reached(module, seen):
+    """Third-party packages that a module of helpers imports, by itself or by others."""
+    place = study.ROOT / module.replace(".", "/")
+    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    if module in seen or not path.exists():
+        return set()
+    seen.add(module)
+    found = reached(module.rpartition(".")[0], seen)
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            found |= reached(name, seen) if name.startswith("helpers") else {name.partition(".")[0]}
+    return found - set(sys.stdlib_module_names)
+
+
+def test_what_the_public_face_imports_is_installed_with_it():
+    project = tomllib.loads((study.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {"PIL": "pillow", "IPython": "ipython"}
+    imported = set().union(*(reached(f"helpers.{room}", set()) for room in FACE))
+    assert {names.get(name, name) for name in imported} <= set(project["dependencies"])
+    assert "spacy" not in imported and "snakemake" not in imported

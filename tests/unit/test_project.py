@@ -45,7 +45,9 @@ def test_every_pin_is_exact_and_whatever_is_needed_is_pinned():
     assert [line for line in pins if not pattern.fullmatch(line)] == []
     pinned = {canonicalize_name(line.partition("==")[0]) for line in pins}
     assert len(pinned) == len(pins)
-    missing = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]} - pinned
+    extras = PROJECT["optional-dependencies"]
+    needed = [*PROJECT["dependencies"], *extras["study"], *extras["test"]]
+    missing = {canonicalize_name(Requirement(line).name) for line in needed} - pinned
     for name in pinned:
         try:
             needs = metadata.requires(name) or []
