@@ -214,8 +214,8 @@ run.table(counted[["heads", "apart", *nearer]].sum(), "who_is_right")
 # In three trainings of the translator of news the two are that far apart on **25**<!-- 06/who_is_right model="EN-RU news"
 # apart:.0f --> heads. The loss without the head sides with gradient importance in **19**<!-- 06/who_is_right
 # model="EN-RU news" "gradient, example:.0f" --> of them, and does so more often in the other translators too.<!-- holds:
-# 06/who_is_right model="EN-RU subtitles" "gradient, example" > confidence --> Heads of one layer compete for the same places, and many of
-# these losses are within noise, so this is a count and no test.
+# 06/who_is_right model="EN-RU subtitles" "gradient, example" > confidence --> Heads of one layer compete for the same
+# places, and many of these losses are within noise, so this is a count and no test.
 
 # %% [markdown]
 # ## Rank, remove, score
