@@ -6,7 +6,7 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+from helpers import gpu
 from helpers.records import Pair
 from helpers.study import StudyError
 
@@ -64,7 +65,10 @@ class Subwords:
             self.size = tokenizer.get_vocab_size()
             self._ids = [*range(offset, offset + self.size)]  # one object an id: a corpus takes a fifth of the room
         else:
-            self.pad, self.eos, self.size = tokenizer.pad_token_id, tokenizer.eos_token_id, len(tokenizer)
+            self.eos, self.size = tokenizer.eos_token_id, len(tokenizer)
+            self.pad = self.eos if tokenizer.pad_token_id is None else tokenizer.pad_token_id  # masks say what is padding
+            if self.pad is None:
+                raise StudyError("The tokenizer has neither a padding nor an end token: set its pad_token.")
 
     @classmethod
     def load(cls, path: Path, offset: int = 0) -> Subwords:
@@ -123,7 +127,8 @@ class Subwords:
         elif self.tokenizer.is_fast:
             spans = self.tokenizer(text, return_offsets_mapping=True)["offset_mapping"]
         else:
-            spans = list(_find_pieces(text, self.pieces(self.encode(text))))
+            pieces = self.pieces(self.encode(text))
+            spans = _find_bytes(text, pieces) or list(_find_pieces(text, pieces))
         owners = []
         for start, stop in spans:
             if stop < len(text) and text[start:stop].isspace():  # a mark of its own
@@ -131,6 +136,15 @@ class Subwords:
             inside = [int(w) for w in owner[start:stop] if w >= 0]
             owners.append(inside[0] if inside else -1)
         return owners
+
+
+def _find_bytes(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """Character span of each piece of a tokenizer of bytes, (0, 0) for what comes after; none if it is no such tokenizer."""
+    raw = text.encode()
+    if any(len(piece) != 1 for piece in pieces[: len(raw)]) or "".join(pieces[: len(raw)]).encode("latin-1", "replace") != raw:
+        return []
+    spans = [(at, at + 1) for at, letter in enumerate(text) for _ in letter.encode()]
+    return spans + [(0, 0)] * (len(pieces) - len(spans))
 
 
 def _find_pieces(text: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -215,13 +229,6 @@ def _pad(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
     return torch.from_numpy(table)
 
 
-def sent(batch: Mapping[str, torch.Tensor], device: str | torch.device) -> dict[str, torch.Tensor]:
-    """A batch on a device; to a GPU it goes while that still computes."""
-    if torch.device(device).type != "cuda":
-        return {name: values.to(device) for name, values in batch.items()}
-    return {name: values.pin_memory().to(device, non_blocking=True) for name, values in batch.items()}
-
-
 def collate(data: Encoded, rows: Sequence[int], pad: int) -> dict[str, torch.Tensor]:
     """One batch: `input_ids`, `attention_mask`, `labels` (-100 where padded), and what measures need beside them.
 
@@ -279,7 +286,7 @@ class Batches:
 
     def __iter__(self) -> Iterator[dict[str, torch.Tensor]]:
         for rows in self.groups:
-            yield sent(collate(self.data, rows, self.pad), self.device)
+            yield gpu.moved(collate(self.data, rows, self.pad), self.device)
 
 
 def counts(data: Sequence[Sequence[int]], size: int) -> torch.Tensor:
@@ -298,6 +305,6 @@ def epochs(
 
     def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
         for rows in batches(data, pad, budget, seed * 1000 + number):
-            yield sent(collate(data, rows, pad), device)
+            yield gpu.moved(collate(data, rows, pad), device)
 
     return epoch

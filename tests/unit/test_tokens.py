@@ -7,11 +7,12 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.processors import TemplateProcessing
-from transformers import MarianTokenizer, PreTrainedTokenizerFast
+from transformers import ByT5Tokenizer, MarianTokenizer, PreTrainedTokenizerFast
 
 from helpers import corpora, study
 from helpers.corpora import Pair, tokens
 from helpers.corpora.tokens import Subwords
+from helpers.study import StudyError
 from tests.unit.tiny_text import refused
 
 TEXTS = {
@@ -254,3 +255,30 @@ def test_prepare_writes_a_lower_cased_corpus(monkeypatch):
     pair = corpora.read_pairs(folder / "dev.jsonl")[0]
     assert (pair.source, pair.target) == ("the cat sees .", "кошка видит .")
     assert pair.words[1] == "cat"
+
+
+@pytest.mark.parametrize("text", ["Tom said he left .", "Zoë saw 4 €"])
+def test_tokenizers_of_bytes_know_their_words(text):
+    """They mark no beginning of a word."""
+    words = text.split()
+    subwords = tokens.Subwords(ByT5Tokenizer())
+    owner = {place: number for number, word in enumerate(words) for place in span_of(text, words, number)}
+    bytes_of = [owner.get(place, owner.get(place + 1)) for place, letter in enumerate(text) for _ in letter.encode()]
+    assert subwords.word_ids(text, words) == [*bytes_of, -1]
+
+
+def span_of(text, words, number):
+    start = len(" ".join(words[:number])) + (number > 0)
+    return range(start, start + len(words[number]))
+
+
+def test_a_tokenizer_without_padding_pads_with_its_end():
+    inner = Tokenizer(models.WordLevel({f"w{place}": place for place in range(9)}, unk_token="w2"))
+    inner.pre_tokenizer = pre_tokenizers.Whitespace()
+    made = PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="w1", unk_token="w2")
+    subwords = tokens.Subwords(made)
+    data = tokens.encode([Pair("w4 w5", "w6"), Pair("w4", "w5")], subwords, subwords)
+    (batch,) = tokens.Batches(data, subwords.pad)
+    assert batch["attention_mask"].sum(1).tolist() == [len(data.source[row]) for row in batch["index"].tolist()]
+    with pytest.raises(StudyError, match="neither a padding nor an end"):
+        tokens.Subwords(PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="w2"))
