@@ -82,7 +82,7 @@ def check_computed_once(model: PreTrainedModel) -> None:
     if model.training and compat.checkpointing(model):
         raise StudyError(
             "With gradient checkpointing layers are computed again after the gates are gone: switch it off"
-            " (gradient_checkpointing_disable), or open heads.gate yourself and call backward inside the block."
+            " (activation_checkpointing_disable), or open heads.gate yourself and call backward inside the block."
         )
 
 

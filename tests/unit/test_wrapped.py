@@ -147,6 +147,7 @@ def truth(wrap, folder, call, batch):
     return call(own, batch)
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per:UserWarning", "ignore:quantized:UserWarning")
 @pytest.mark.parametrize("call", [gated, without, by_gradient, confidence, norm, relevance, removed], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("wrap", WRAPPED, ids=lambda f: f.__name__)
 def test_what_is_wrapped_is_measured_rightly_or_refused(wrap, call, tmp_path):
@@ -182,10 +183,10 @@ def test_what_is_saved_can_be_loaded(wrap, tmp_path):
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_gates_that_recomputed_layers_would_not_hear_of_are_refused(make, reentrant):
     model = tiny_model("llama").train()
-    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": reentrant})
+    model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": reentrant})
     with pytest.raises(StudyError, match="gradient checkpointing"):
         make(model).train()(**fed(tiny_batch("llama")))
-    model.gradient_checkpointing_disable()
+    model.activation_checkpointing_disable()
     make(model).train()(**fed(tiny_batch("llama")))
 
 
