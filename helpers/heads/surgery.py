@@ -205,8 +205,8 @@ def _check_tensors(model: PreTrainedModel) -> None:
     names = {*model.state_dict()} ^ {*plain.state_dict()}
     if names:
         raise StudyError(
-            f"This {type(model).__name__} holds other tensors than {type(plain).__name__} of transformers ({min(names)}): merge or unwrap"
-            " what was added to it (adapters, masks, quantisation) before it is saved."
+            f"This {type(model).__name__} holds other tensors than {type(plain).__name__} of transformers"
+            f" ({min(names)}): merge or unwrap what was added to it (adapters, masks, quantisation) before it is saved."
         )
     away = [name for name, tensor in model.state_dict().items() if tensor.device.type == "meta"]
     if away:

@@ -164,6 +164,7 @@ def test_what_is_wrapped_is_measured_rightly_or_refused(wrap, call, tmp_path):
         torch.testing.assert_close(given, truth(wrap, tmp_path, call, batch), atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per:UserWarning")
 @pytest.mark.parametrize("wrap", [one for one in WRAPPED if one is not plain], ids=lambda f: f.__name__)
 def test_what_is_saved_can_be_loaded(wrap, tmp_path):
     model, batch = wrap(tmp_path), tiny_batch("llama")
