@@ -217,12 +217,13 @@ def test_damaged_files_are_named(root, raw, said):
 def test_sessions_are_running_text(root):
     for split, size in zip(SPLITS, (30, 2, 3), strict=True):
         places = itertools.product(range(size), range(20))
-        rows = [f"day {day} {split}\tsentence {n} of {day} {split} {'word ' * 35}\tphrase\n" for day, n in places]
+        rows = [f"day {day} {split}\tsentence {n} of {day} {split} {'word ' * 40}\tphrase\n" for day, n in places]
         write(root / f"europarl_en-fr/{split}.en-fr.tsv.xz", "".join(rows))
-    folder = made("europarl")  # a session of 800 words: two passages of ten sentences
-    assert {split: len(read(folder, split)) for split in SPLITS} == {"train": 60, "dev": 4, "test": 6}
-    first, second, *_ = read(folder, "dev")
-    assert first.origin == second.origin == "day 0 dev" and second.text.startswith("sentence 10 of 0 dev word")
+    folder = made("europarl")  # sessions of twenty sentences of 45 words: passages of nine, as eight do not make 400 words
+    assert {split: len(read(folder, split)) for split in SPLITS} == {"train": 90, "dev": 6, "test": 9}
+    first, second, third, *_ = read(folder, "dev")
+    assert first.origin == third.origin == "day 0 dev" and second.text.startswith("sentence 9 of 0 dev word")
+    assert [len(one.text.split()) for one in (first, second, third)] == [405, 405, 90]
     write(root / "europarl_en-fr/dev.en-fr.tsv.xz", "day\tno translation\n")
     refused("dev.en-fr.tsv.xz has 2 columns", made, "europarl")
 
