@@ -2,7 +2,8 @@
 
 Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); tables
 writes what is made of these to figures/regimes, where docs/regimes.md has its numbers from. pretrained makes all of
-helpers.experiments.pretrained, and writes its tables to figures/pretrained.
+helpers.experiments.pretrained, and writes its tables to figures/pretrained. publish puts what is made of main and matched into
+data/published, without weights.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core for what runs beside other work
 import pandas as pd
 
-from helpers import study
+from helpers import plan, study
 from helpers.experiments import grouping_runs as runs
 from helpers.experiments import pretrained, regimes
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.runs import subjects
-from helpers.study import values
+from helpers.study import published, values
 
 TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/regimes.md
 
@@ -78,6 +79,16 @@ def write_tables(seeds: int) -> None:
         rows.round(4).to_csv(folder / f"{name}.csv", index=False)
 
 
+def publish(seeds: int) -> None:
+    """Publish what is made of main and matched, as if it were handed over: no notebook reads it."""
+    index = published.index()
+    needs = [study.Need(recipe) for part in ("main", "matched") for recipe in recipes(part, seeds)]
+    made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
+    entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
+    published.write_index(index | entries)
+    study.say(f"{len(entries)} published")
+
+
 def main() -> None:
     """Make the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -86,8 +97,8 @@ def main() -> None:
     chosen = parser.parse_args()
     with study.one_sentence():
         for part in chosen.parts:
-            if part == "tables":
-                write_tables(chosen.seeds)
+            if part in ("tables", "publish"):
+                {"tables": write_tables, "publish": publish}[part](chosen.seeds)
                 continue
             for recipe in recipes(part, chosen.seeds):
                 study.say(f"{part}: {recipe.label}")

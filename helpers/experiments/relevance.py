@@ -372,12 +372,12 @@ def bleu(settings: Settings, studied: Sequence[subjects.Subject], seed: int) -> 
         never had encoder heads.
     """
     beam, repeats, first = settings["beam"], settings["bootstrap"], studied[0]
-    parts = [outputs.quality(subject, beam, repeats)[0] for subject in studied]
+    parts = [outputs.quality(subject, beam, repeats) for subject in studied]
     if first.run and subjects.leads(settings, first.name):
         never = subjects.never_attending(settings, first.name).get(first.name)
         if never:
             control = subjects.of_name(settings, never, seed)
-            parts.append(outputs.quality(control, beam, repeats, f"{first.title}, no encoder heads")[0])
+            parts.append(outputs.quality(control, beam, repeats, f"{first.title}, no encoder heads"))
         pruned = [subject for subject in studied if subject is first or _removed(settings, subject.name, seed)]
         parts += [pruning.removed_and_trained(settings, subject, repeats) for subject in pruned]
     return pd.concat(parts).set_index(["model", "test set"])

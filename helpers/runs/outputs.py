@@ -82,19 +82,17 @@ def written_by(subject: subjects.Subject, split: str, beam: int) -> list:
     return read(subject.run, split, beam) if subject.run else subject.put_out(subject.model, split, beam)
 
 
-def quality(subject: subjects.Subject, beam: int, resamples: int, title: str = "") -> tuple[pd.DataFrame, None]:
+def quality(subject: subjects.Subject, beam: int, resamples: int, title: str = "") -> pd.DataFrame:
     """How well a model translates its test sets.
 
     Returns
     -------
-    bleu : pandas.DataFrame
+    pandas.DataFrame
         A row a test set: model, test set, sentences, bleu, low, high, signature (`helpers.scores.scoring.bleu`).
-    nothing : None
-        Callers take the first of two.
     """
     rows = []
     for split in subject.tests:
         pairs, hypotheses = subject.pairs(split), written_by(subject, split, beam)
         scored = scoring.bleu(hypotheses, [pair.target for pair in pairs], resamples)
         rows.append({"model": title or subject.title, "test set": split, "sentences": len(pairs), **scored})
-    return pd.DataFrame(rows), None
+    return pd.DataFrame(rows)
