@@ -101,7 +101,7 @@ publish: $(VENV)/ready
 	$(BIN)/python -m helpers.publish.archives publish $(ASKED) --profile "$(PUBLISHED)"
 
 ## make verify     make some published runs anew (RUNS=5) and compare their results with those published; then hold every measure
-##                 on every family to its oracle (docs/matrix.md)
+##                 on every family to its oracle (docs/use.md)
 verify: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m helpers.publish.archives verify --runs $(RUNS) $(ASKED)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m matrix tests/unit/test_matrix.py

@@ -1,7 +1,7 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
 Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); tables
-writes what is made of these to figures/regimes, where docs/regimes.md has its numbers from. pretrained makes all of
+writes what is made of these to figures/regimes, where docs/results.md has its numbers from. pretrained makes all of
 helpers.experiments.pretrained, and writes its tables to figures/pretrained. publish puts what is made of main and matched into
 data/published, without weights.
 """
@@ -28,7 +28,7 @@ from helpers.methods.contest import matched
 from helpers.runs import subjects
 from helpers.study import published, values
 
-TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/regimes.md
+TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/results.md
 
 
 def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:

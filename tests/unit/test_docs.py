@@ -66,15 +66,15 @@ def test_training_with_gates_constraint_and_links_runs_as_printed(tmp_path, monk
     assert len(code) == 5
     batch = tiny_batch("llama")
     rows = [{name: value[place] for name, value in batch.items()} for place in range(len(batch["input_ids"]))]
-    space = {"batches": [batch], "dev": [batch], "rows": rows}
+    tokens = [row["input_ids"][row["attention_mask"].bool()].tolist() for row in rows]
+    texts = [(ids, list(range(len(ids))), [[(0, 1), (2, 3)]]) for ids in tokens]
+    space = {"batches": [batch], "dev": [batch], "rows": rows, "texts": texts}
     exec(code[0].replace('"steps": 500', '"steps": 3').replace('"evaluate_every": 100', '"evaluate_every": 3'), space)
     for lines in code[1:]:
         space["model"] = model = tiny_model("llama")
         before = len(heads.index(model))
         exec(lines.replace("max_steps=500", "max_steps=3, use_cpu=True"), space)
         assert "injected" in lines or len(heads.index(model)) <= before
-        if "injected" in lines:
-            assert all(parameter.grad is not None for parameter in model.parameters())
     again = AutoModelForCausalLM.from_pretrained("pruned", trust_remote_code=True)
     torch.testing.assert_close(again(**batch).logits, model.eval()(**batch).logits)
     options = TrainingArguments("more", max_steps=2, use_cpu=True, save_strategy="no", report_to="none")

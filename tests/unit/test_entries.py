@@ -13,7 +13,7 @@ from helpers.methods.contest import runs
 from helpers.study import StudyError
 from tests.unit.tiny_models import tiny_batch, tiny_model
 
-SECTION = (study.ROOT / "docs" / "add.md").read_text("utf-8").partition("in the contest")[2]
+SECTION = (study.ROOT / "docs" / "add.md").read_text("utf-8").partition("without a change")[2]
 CODE, ROW = (re.search(rf"```{kind}\n(.*?)```", SECTION, re.DOTALL)[1] for kind in ("python", "toml"))
 SHOWN = ["gradient, example", "confidence", TRUTH]
 

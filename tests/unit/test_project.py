@@ -161,7 +161,7 @@ def test_what_is_published_is_whole(monkeypatch):
 def test_the_printed_example_reads_what_is_published(monkeypatch):
     """No training, and no text that models were trained on."""
     monkeypatch.delenv("HEADS_PUBLISHED")
-    said = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    said = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
     notebook, models = re.search(r"papermill notebooks/(\w+)\.ipynb out\.ipynb -p models \"([^\"]+)\"", said).groups()
     settings = study.settings("laptop")
     goals = plan.goals(settings, subjects.names(settings, models), 1)[notebook]
