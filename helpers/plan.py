@@ -13,11 +13,11 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -29,32 +29,19 @@ from helpers.runs import subjects
 from helpers.study import Need, Recipe, published
 
 FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
-PEAK = 808e12  # operations a second: bfloat16 products of matrices of 8,192 rows on an H200, measured
-SHARE = 0.15  # of it that training reached there, at the papers' size
-LENGTH = 32  # tokens of a sentence on either side, assumed: attention's own products grow with it
-OTHER = 12.0  # seconds on a GPU of what does not train: the median there
 STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
 A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it reads is made
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
+TEXTS = ("pairs", "texts", "dialogues")
 
 
 # --- what notebooks read ---------------------------------------------------------------------------------------------
 
 
 def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[str, list[Need]]:
-    """What each notebook reads, in the notebooks' order.
-
-    Parameters
-    ----------
-    settings : mapping
-        As of `helpers.study.settings`.
-    names : sequence of str
-        Of the models to study (`helpers.runs.subjects.names`).
-    seed : int
-        The first seed.
-    """
+    """What each notebook reads, in the notebooks' order; `names` are the models to study, `seed` is the first one."""
     notebooks: dict[str, Iterable[Recipe | Need]] = {
         "00_your_own_model": (),  # it reads a pretrained model
         "01_relevance_and_confidence": relevance.needs(settings, names, seed),
@@ -67,15 +54,15 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     return {name: [one if isinstance(one, Need) else Need(one) for one in read] for name, read in notebooks.items()}
 
 
+def together(notebooks: Mapping[str, Sequence[Need]]) -> list[Need]:
+    """What all notebooks read."""
+    return [need for needs in notebooks.values() for need in needs]
+
+
 def chosen(notebooks: Mapping[str, list[Need]], only: str | int | None) -> dict[str, list[Need]]:
     """Some notebooks, by name or number, separated by spaces ("03 06"); all of them if none is given.
 
-    A lone number may be an integer: so Snakemake reads it from its command line.
-
-    Raises
-    ------
-    StudyError
-        If there is no such notebook.
+    A lone number may be an integer: so Snakemake reads it from its command line. What is no notebook is a StudyError.
     """
     wanted = [f"{only:02d}"] if isinstance(only, int) else (only or "").split()
     known = {name for full in notebooks for name in (full, full.partition("_")[0])}
@@ -85,13 +72,7 @@ def chosen(notebooks: Mapping[str, list[Need]], only: str | int | None) -> dict[
 
 
 def with_seeds(overrides: str, seeds: int) -> str:
-    """Overrides as text that ask for `seeds` seeds of everything that can have several; what `overrides` says wins.
-
-    Raises
-    ------
-    StudyError
-        If there are fewer than one.
-    """
+    """Overrides as text that ask for `seeds` seeds of everything that can have several; what `overrides` says wins."""
     if seeds < 1:
         raise study.StudyError(f"There must be one seed or more, not {seeds}: write SEEDS=3, for example.")
     return " ".join([f"{name}={seeds}" for name in ("seeds", "grouping.seeds", "coreference.seeds")] + overrides.split())
@@ -100,10 +81,7 @@ def with_seeds(overrides: str, seeds: int) -> str:
 def closure(needs: Iterable[Need], there: Callable[[Need], bool] = lambda need: False) -> dict[Recipe, bool]:
     """Recipes with all that they need, each only the first time and after what it needs; whether weights are wanted.
 
-    Parameters
-    ----------
-    there : callable
-        Whether a need is met: it is left out then, with what it needs itself.
+    Where `there` says that a need is met it is left out, with what it needs itself.
     """
     recipes: dict[Recipe, bool] = {}
     seen: set[Need] = set()
@@ -199,28 +177,24 @@ def of_notebooks(jobs: Mapping[str, Job], notebooks: Mapping[str, Sequence[Need]
 
 def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cores: int = 1) -> None:
     """Write a plan: jobs with what they make, what they wait for and how long they and their chains take, and what notebooks
-    wait for; say what will happen.
-
-    Parameters
-    ----------
-    stamps : pathlib.Path
-        Folder of the workflow's stamps; what is to be made has none.
+    wait for; say what will happen. What is to be made has no stamp in the folder `stamps` of the workflow.
     """
-    planned = jobs(missing(_together(notebooks)))
-    costs = rows(planned, Rates())
-    longest, each = chains(planned, costs), seconds(planned, costs)
+    planned = jobs(missing(together(notebooks)))
+    made = costs(planned)
+    each = seconds(planned, made)
+    longest = chains(planned, each)
     described = {
         id: {"made": job.described, "needs": list(job.needs), "chain": round(longest[id]), "seconds": round(each[id], 1),
-             "label": job.first.label or job.first.kind.name}
+             "label": job.first.label}
         for id, job in planned.items()
     }  # fmt: skip
     for id in planned:
         (stamps / id).unlink(missing_ok=True)
     waiting = of_notebooks(planned, notebooks)
     study.write_json(path, {"jobs": described, "notebooks": waiting, "cores": cores, "a_notebook": A_NOTEBOOK})
-    wall, last = _wall(planned, costs, cores), math.ceil(len(notebooks) / cores) * A_NOTEBOOK
-    study.say(counted(_together(notebooks)))
-    study.say(f"first {_sum(costs)}: {_minutes(wall)} minutes or more (cores: {cores})" if costs else "nothing is missing")
+    study.say(counted(together(notebooks)))
+    study.say(f"first {_sum(made.values())}, {_wall(longest, each, cores)}" if made else "nothing is missing")
+    last = math.ceil(len(notebooks) / cores) * A_NOTEBOOK
     study.say(f"then notebooks ({len(notebooks)}), about {_minutes(last)} minutes")
     study.say(f"executed notebooks, figures and tables will lie in {path.parent}")
     study.say("Ctrl-C stops, and the same command goes on where it was")
@@ -234,13 +208,7 @@ def outdate(run: Path, names: Iterable[str], asked: Mapping[str, Any]) -> None:
 
 
 def make_job(path: Path) -> None:
-    """Make what a job's file holds.
-
-    Raises
-    ------
-    StudyError
-        If it is none.
-    """
+    """Make what a job's file holds; a StudyError if it is none."""
     described = study.read_json(path)
     if not isinstance(described, list) or not all(isinstance(one, list) and len(one) == 4 for one in described):
         raise study.StudyError(f"{path} holds no job: let make study write it.")
@@ -257,19 +225,12 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
     Of a training run steps x tokens a batch x weights (matrices of `grouped.runs.weights`, and the output layer); of
     a text its training examples.
     """
-    if kind in ("pairs", "texts", "dialogues"):
+    if kind in TEXTS:
         return float(spec["train"]) or None
-    shape, corpus = _sizes(kind, spec)
-    if not shape or not corpus:
+    shape, corpus = (_part(spec, "shape") or _part(spec, "model"), _part(spec, "corpus")) if kind in COSTLY else (None, None)
+    if not shape or not corpus:  # of a pretrained model, or of what does not train
         return None
     return float(tokens(spec) * (grouped.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)))
-
-
-def _sizes(kind: str, spec: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-    """Shape and text of what a training trains; None for a pretrained model's, and of what does not train."""
-    if kind not in COSTLY:
-        return None, None
-    return _part(spec, "shape") or _part(spec, "model"), _part(spec, "corpus")
 
 
 def _part(spec: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
@@ -285,47 +246,11 @@ def tokens(spec: Mapping[str, Any]) -> int:
     return sum(plan["steps"] * plan["batch_tokens"] for plan in plans)
 
 
-def step(shape: Mapping[str, Any], table: int, rows: float, source: int, target: int, encoder_alone: bool = False) -> float:
-    """Operations of a training step of `helpers.models.build` on a batch, as torch counts them: two a multiply-add.
-
-    Products of matrices alone, those of padding and of what masks hide included. The way back takes twice those of the way
-    there: for what a layer reads and for its weights.
-
-    Parameters
-    ----------
-    table : int
-        Subwords of both vocabularies together.
-    rows, source, target : int
-        Examples, and tokens of each on either side.
-    encoder_alone : bool
-        The encoder's layers alone are trained: other weights are spared theirs. What the decoder's first layer spares beyond
-        that, as nothing before it is trained, is counted all the same: two per cent of a model of six layers.
-    """
-    width, layers = shape["width"], shape["layers"]
-    decoder, square, wide = shape.get("decoder_layers", layers), width**2, 2 * width * shape["feed_forward"]
-    trained = layers * source * (4 * square + wide)
-    attended = 2 * width * (layers * source**2 + decoder * target * (target + source))
-    rest = decoder * (target * (6 * square + wide) + source * 2 * square) + target * width * table
-    return 2.0 * rows * (3 * (trained + attended) + (2 if encoder_alone else 3) * rest)
-
-
-def operations(kind: str, spec: Mapping[str, Any]) -> float | None:
-    """Operations of a whole training of an encoder-decoder (`step`, sentences of `LENGTH` tokens); None where none are known.
-
-    What removed heads spare is not taken off, what a constraint adds is not added.
-    """
-    shape, corpus = _sizes(kind, spec)
-    if not shape or not corpus or "task" in corpus:
-        return None
-    alone = spec.get("kinds") == ["encoder"] and spec["method"]["name"] != "scratch"
-    return step(shape, 2 * corpus["vocabulary"], tokens(spec) / (2 * LENGTH), LENGTH, LENGTH, alone)
-
-
 def method(kind: str, spec: Mapping[str, Any]) -> str:
     """What is done in a run, as far as a step's cost goes."""
     if kind == "pruned":
         return f"pruned, {spec['method']['name']}"
-    if kind in ("pairs", "texts", "dialogues"):
+    if kind in TEXTS:
         return f"{spec['corpus']} text"
     if kind == "injected" and "holes" in spec:
         return "injected, holes"
@@ -333,78 +258,64 @@ def method(kind: str, spec: Mapping[str, Any]) -> str:
     return f"{kind}, {spec.get(part, {}).get('form', 'plain')}"
 
 
+class Cost(NamedTuple):
+    """Seconds on one core, None where they are not known, and what that rests on."""
+
+    seconds: float | None
+    basis: str
+
+
 class Rates:
     """Seconds a unit of `work`, from what lies in the store and what is published.
 
     Of runs alike the five nearest in work count, by their median, if they are not far from it (`FAR`); those of this machine
     are preferred to others'. Of kinds whose spec does not say their work it is the median of all. On a GPU its own records
-    alone count; where it has none, training takes its `operations` at `SHARE` of `PEAK`.
+    alone count.
     """
 
     def __init__(self) -> None:
-        self._rates: dict[tuple[str, bool], list[tuple[float, float]]] = {}
+        self._rates: dict[str, list[tuple[bool, float, float]]] = {}
         self._plain: dict[str, list[float]] = {}
         self.gpu = gpu.made_on() == gpu.GPU
         here = study.hardware() if not self.gpu or gpu.present() else "a GPU elsewhere"
-        records = [
-            study.read_spec(file)
-            for root in (study.data(), study.runs())
-            for file in sorted(root.glob("*/[0-9a-f]*/made.json"))
-        ]
-        for made in (*records, *published.index().values()):
-            if not {"kind", "seconds", "hardware"} <= set(made):
-                continue
-            if self.gpu and made["hardware"] != here and not study.kind(made["kind"]).text:
+        stored = [file for root in (study.data(), study.runs()) for file in sorted(root.glob("*/[0-9a-f]*/made.json"))]
+        for made in (*map(study.read_spec, stored), *published.index().values()):
+            elsewhere = made.get("hardware") != here
+            if "seconds" not in made or (elsewhere and self.gpu and not study.kind(made["kind"]).text):
                 continue
             if "spec" in made and (units := work(made["kind"], made["spec"])):
-                alike = method(made["kind"], made["spec"]), made["hardware"] == here
-                self._rates.setdefault(alike, []).append((units, made["seconds"] / units))
+                record = elsewhere, units, made["seconds"] / units
+                self._rates.setdefault(method(made["kind"], made["spec"]), []).append(record)
             elif "spec" in made or made["kind"] not in COSTLY:  # of those that train the index does not say the work
                 self._plain.setdefault(made["kind"], []).append(made["seconds"])
 
-    def estimate(self, recipe: Recipe) -> tuple[float | None, str]:
-        """Seconds that making a recipe will take on one core, and what that rests on; None where nothing is known."""
+    def estimate(self, recipe: Recipe) -> Cost:
+        """What making a recipe will take."""
         kind = recipe.kind.name
-        units, alike = work(kind, recipe.spec), method(kind, recipe.spec) if kind in COSTLY or recipe.kind.text else ""
-        for here in (True, False) if units else ():
-            distances = [(abs(math.log(other / units)), rate) for other, rate in self._rates.get((alike, here), ())]
-            if nearest := sorted(one for one in distances if one[0] < FAR)[:5]:
-                rate = statistics.median(rate for _, rate in nearest)
-                return units * rate, f"{len(nearest)} recorded" + ("" if here else " elsewhere")
-        if not units and kind in self._plain:
-            return statistics.median(self._plain[kind]), f"{len(self._plain[kind])} recorded"
-        if units and kind in COSTLY:
-            count = operations(kind, recipe.spec) if self.gpu else None
-            return (count / (SHARE * PEAK), f"{SHARE:.0%} of peak") if count else (units * STATED, "stated rate")
-        return (OTHER, "stated") if self.gpu and not recipe.kind.text else (None, "not known")
+        units = work(kind, recipe.spec)
+        if not units:
+            seconds = self._plain.get(kind, ())
+            return Cost(statistics.median(seconds), f"{len(seconds)} recorded") if seconds else Cost(None, "not known")
+        records = self._rates.get(method(kind, recipe.spec), ())
+        alike = sorted((elsewhere, abs(math.log(other / units)), rate) for elsewhere, other, rate in records)
+        if nearest := [rate for _, distance, rate in alike if distance < FAR][:5]:
+            return Cost(units * statistics.median(nearest), f"{len(nearest)} recorded")
+        return Cost(None, "not known") if self.gpu or kind in TEXTS else Cost(units * STATED, "stated rate")
 
 
-@dataclass(frozen=True)
-class Row:
-    """A recipe that is missing, the job that makes it, seconds on one core, and what these rest on."""
-
-    recipe: Recipe
-    job: str
-    seconds: float | None
-    basis: str
+def costs(jobs: Mapping[str, Job]) -> dict[Recipe, Cost]:
+    """What each thing that jobs make will cost."""
+    rates = Rates()
+    return {need.recipe: rates.estimate(need.recipe) for job in jobs.values() for need in job.made}
 
 
-def rows(jobs: Mapping[str, Job], rates: Rates) -> list[Row]:
-    """What jobs make, with its cost."""
-    return [Row(need.recipe, id, *rates.estimate(need.recipe)) for id, job in jobs.items() for need in job.made]
-
-
-def seconds(jobs: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
+def seconds(jobs: Mapping[str, Job], made: Mapping[Recipe, Cost]) -> dict[str, float]:
     """Seconds of each job, by what is known of it."""
-    each = dict.fromkeys(jobs, 0.0)
-    for row in costs:
-        each[row.job] += row.seconds or 0.0
-    return each
+    return {id: sum(made[need.recipe].seconds or 0.0 for need in job.made) for id, job in jobs.items()}
 
 
-def chains(jobs: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
+def chains(jobs: Mapping[str, Job], each: Mapping[str, float]) -> dict[str, float]:
     """Seconds of the longest chain of jobs that begins with each: itself and what waits for it."""
-    each = seconds(jobs, costs)
     after = dict.fromkeys(jobs, 0.0)
     for id, job in reversed(jobs.items()):
         for needed in job.needs:
@@ -412,15 +323,7 @@ def chains(jobs: Mapping[str, Job], costs: Iterable[Row]) -> dict[str, float]:
     return {name: each[name] + after[name] for name in jobs}
 
 
-def _wall(jobs: Mapping[str, Job], costs: Sequence[Row], cores: int) -> float:
-    return max(sum(row.seconds or 0.0 for row in costs) / cores, *chains(jobs, costs).values(), 0.0)
-
-
 # --- the command -----------------------------------------------------------------------------------------------------
-
-
-def _together(notebooks: Mapping[str, Sequence[Need]]) -> list[Need]:
-    return [need for needs in notebooks.values() for need in needs]
 
 
 def counted(needs: Iterable[Need]) -> str:
@@ -443,24 +346,30 @@ def sources(run: study.Run) -> str:
 
 def listed(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:
     """What is missing, by the first notebook that needs it, with core minutes and totals; without the notebooks themselves."""
-    planned = jobs(missing(_together(notebooks)))
-    costs = rows(planned, Rates())
+    planned = jobs(missing(together(notebooks)))
+    made = costs(planned)
+    each = seconds(planned, made)
     lines: list[str] = []
     seen: set[str] = set()
     for notebook, ids in of_notebooks(planned, notebooks).items():
-        first = [row for row in costs if row.job in ids and row.job not in seen]
+        first = [need.recipe for id in ids if id not in seen for need in planned[id].made]
         seen |= set(ids)
-        lines.append(f"{notebook}: {_sum(first)}")
-        lines += [f"  {_minutes(row.seconds):>8}  {row.basis:<20} {row.recipe.label}" for row in first]
-    lines.append(counted(_together(notebooks)))
-    lines.append(f"missing: {_sum(costs)}, {_minutes(_wall(planned, costs, cores))} minutes or more (cores: {cores})")
+        lines.append(f"{notebook}: {_sum([made[recipe] for recipe in first])}")
+        lines += [f"  {_minutes(made[recipe].seconds):>8}  {made[recipe].basis:<20} {recipe.label}" for recipe in first]
+    lines.append(counted(together(notebooks)))
+    lines.append(f"missing: {_sum(made.values())}, {_wall(chains(planned, each), each, cores)}")
     return "\n".join(lines)
 
 
-def _sum(costs: Sequence[Row]) -> str:
-    unknown = sum(row.seconds is None for row in costs)
+def _sum(made: Collection[Cost]) -> str:
+    unknown = sum(cost.seconds is None for cost in made)
     rest = f" and {unknown} of unknown cost" if unknown else ""
-    return f"{len(costs)} runs, texts and tables, {_minutes(sum(row.seconds or 0.0 for row in costs))} core minutes{rest}"
+    return f"{len(made)} runs, texts and tables, {_minutes(sum(cost.seconds or 0.0 for cost in made))} core minutes{rest}"
+
+
+def _wall(longest: Mapping[str, float], each: Mapping[str, float], cores: int) -> str:
+    least = max(sum(each.values()) / cores, *longest.values(), 0.0)
+    return f"{_minutes(least)} minutes or more (cores: {cores})"
 
 
 def _minutes(seconds: float | None) -> str:
@@ -470,7 +379,7 @@ def _minutes(seconds: float | None) -> str:
 def needs_of(arguments: argparse.Namespace) -> dict[str, list[Need]]:
     """What the notebooks of a command's settings read."""
     settings = settings_of(arguments)
-    return goals(settings, subjects.names(settings, arguments.models), arguments.seed)
+    return goals(settings, subjects.names(settings), 1)
 
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -486,9 +395,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Arguments that say which study is meant."""
     parser.add_argument("--profile", default="laptop")
     parser.add_argument("--corpus", default="", help="controlled or natural (default: the profile's)")
-    parser.add_argument("--models", default="", help='such as "ru-news de-news"')
     parser.add_argument("--overrides", default="", help='such as "training.steps=200"')
-    parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--seeds", type=int, help="how many (default: the profile's)")
 
 

@@ -14,9 +14,9 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ STEADY = 0.8  # rank correlation of other numbers that were
 # --- fill ------------------------------------------------------------------------------------------------------------
 
 
-def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> str:
+def publish(notebooks: Mapping[str, Sequence[Need]]) -> str:
     """Publish what notebooks read and the store has; what they no longer read is dropped, but what was handed over from a GPU.
 
     Weights are published of the models that notebook 02 is about, of those that something still to be made starts from, and of
@@ -57,9 +57,9 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
     Raises
     ------
     StudyError
-        If it would be more than `limit` MB: nothing is dropped or added then.
+        If it would be more than `LIMIT` MB: nothing is dropped or added then.
     """
-    needs = [need for read in notebooks.values() for need in read]
+    needs = plan.together(notebooks)
     asked = [need for name, read in notebooks.items() if name.endswith(OF_MODELS) for need in read]
     asked += [need for recipe in plan.closure(needs) if not recipe.made() for need in recipe.needs if need.weights]
     weighty = {need.recipe for need in asked if need.recipe.kind is training.MODEL}
@@ -82,9 +82,9 @@ def publish(notebooks: Mapping[str, Sequence[Need]], limit: float = LIMIT) -> st
             absent += 1
     entries |= {key: one for key, one in before.items() if one.get("handed") and key not in entries}
     size = published.megabytes(entries)
-    if size > limit:
+    if size > LIMIT:
         published.write_index(before)
-        raise study.StudyError(f"Published runs would take {size:.1f} MB of {limit:g}: publish fewer weights.")
+        raise study.StudyError(f"Published runs would take {size:.1f} MB of {LIMIT:g}: publish fewer weights.")
     published.write_index(entries)
     return f"{len(entries)} published, {size:.1f} MB; {absent} not made yet"
 
@@ -108,17 +108,13 @@ def _same(recipe: Recipe) -> bool:
 
 
 def publishable(recipe: Recipe) -> bool:
-    """Whether a recipe's results hold no sentences of others' text: those are not ours to publish."""
-    return not _shows_text(recipe) or _generated(recipe.spec)
-
-
-def _shows_text(recipe: Recipe) -> bool:
-    """Whether a recipe's results hold sentences of its corpus; what a model writes are its own words."""
-    return recipe.kind.text or (recipe.kind is ANALYSIS and ANALYSES[recipe.spec["what"]].sentences)
+    """Whether a recipe's results hold no sentences of others' text, which are not ours; what a model writes are its own."""
+    shown = recipe.kind.text or (recipe.kind is ANALYSIS and ANALYSES[recipe.spec["what"]].sentences)
+    return not shown or _generated(recipe.spec)
 
 
 def _generated(spec: Any) -> bool:
-    """Whether all corpora in a spec are of generated sentences: others are not ours to publish."""
+    """Whether all corpora in a spec are of generated sentences."""
     if isinstance(spec, Mapping):
         corpus = spec.get("corpus")
         return not (isinstance(corpus, str) and corpus != "controlled") and all(map(_generated, spec.values()))
@@ -128,27 +124,13 @@ def _generated(spec: Any) -> bool:
 # --- make anew -------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _scratch(keys: Sequence[str]) -> Iterator[None]:
-    """A store of its own, in which runs of some keys are made although they are published."""
-    names = ("HEADS_RUNS", "HEADS_FRESH")
-    before = {name: os.environ.get(name) for name in names}
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(zip(names, (folder, ",".join(keys)), strict=True))
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
-
-
-def verify(count: int, seed: int | None = None, keys: Sequence[str] = ()) -> pd.DataFrame:
-    """Make some published runs anew and compare their results with those that are published.
+def verify(count: int, keys: Sequence[str] = ()) -> pd.DataFrame:
+    """Make some published runs anew, in a store of its own, and compare their results with those that are published.
 
     Parameters
     ----------
     count : int
-        How many, by a draw of `seed`; or those of `keys`.
+        How many are drawn, if they are not those of `keys`.
 
     Returns
     -------
@@ -167,17 +149,17 @@ def verify(count: int, seed: int | None = None, keys: Sequence[str] = ()) -> pd.
     if unknown := [key for key in keys if key not in index]:
         raise study.StudyError(f"There is no published run {unknown[0]!r}: take a key of {published.folder() / 'index.json'}.")
     drawn = [key for key in sorted(index) if not study.kind(index[key]["kind"]).text]  # text lies in another store
-    chosen = list(keys) or random.Random(seed).sample(drawn, min(count, len(drawn)))
+    chosen = list(keys) or random.sample(drawn, min(count, len(drawn)))
     rows = []
     for key in chosen:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as scratch:
             manifest = published.unpacked(key, Path(folder))
             recipe = study.kind(manifest["kind"]).of(manifest["spec"], manifest["label"])
             if not (_generated(recipe.spec) or study.data_root()):
                 note = "of natural text, not made anew: set HEADS_DATA_ROOT"
                 rows.append({"run": recipe.label, "key": key, "passed": True, "note": note})
                 continue
-            with _scratch([key]):
+            with mock.patch.dict(os.environ, {"HEADS_RUNS": scratch, "HEADS_FRESH": key}):
                 if recipe.key == key:
                     rows.append(_compared(recipe, recipe.results, Path(folder) / "results", index[key]))
                 else:
@@ -270,10 +252,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m helpers.publish.archives", description=main.__doc__)
     parser.add_argument("what", choices=("publish", "verify"))
     plan.options(parser)
-    parser.add_argument("--limit", type=float, default=LIMIT, help="MB of all published runs")
     parser.add_argument("--runs", type=int, default=5, help="how many are made anew")
     parser.add_argument("--keys", nargs="*", default=[], help="just these")
-    parser.add_argument("--draw", type=int, help="seed of the draw (default: another one each time)")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
         if chosen.what == "publish":
@@ -282,10 +262,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 read = plan.needs_of(argparse.Namespace(**vars(chosen) | {"profile": profile}))
                 every |= {f"{profile} {name}": needs for name, needs in read.items()}
             every["pretrained models"] = list(map(Need, pretrained.recipes(study.settings("laptop"))))
-            print(publish(every, chosen.limit))
+            print(publish(every))
             return
         plan.needs_of(chosen)  # computes where the profile says
-        table = verify(chosen.runs, chosen.draw, chosen.keys)
+        table = verify(chosen.runs, chosen.keys)
         print(table.to_string())
         if not table.passed.all():
             raise study.StudyError(f"{(~table.passed).sum()} of {len(table)} runs came out otherwise: read the table above.")

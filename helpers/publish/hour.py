@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from helpers import plan, study
 from helpers.experiments import functions, pruning, relevance
@@ -28,21 +29,22 @@ FILE = "runs.tar"
 LEAST = 90.0  # seconds that must be left for a training to begin: text is encoded before its first step
 
 
-def by_value(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[Recipe, bool]:
+def by_value(settings: Mapping[str, Any]) -> dict[Recipe, bool]:
     """All that the notebooks of a study read, each run after what it needs, and whether its weights are wanted.
 
     First models, then what is measured of them, then the pruning of encoder heads, then the rest (`helpers.plan.goals`).
     """
+    names, seed = subjects.names(settings), 1
     models = [training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names]
     first = [outputs.recipe(made, settings["beam"]) for made in models]
     first += [*relevance.recipes(settings, models), *functions.recipes(settings, models)]
     sweeps = [sweep for sweep in pruning.runs.sweeps(settings, names, seed) if list(sweep["kinds"]) == ["encoder"]]
     first += [recipe for sweep in sweeps for recipe in pruning.recipes(sweep)]
     needs = [*(Need(made, True) for made in models), *map(Need, first)]
-    return plan.closure([*needs, *(need for every in plan.goals(settings, names, seed).values() for need in every)])
+    return plan.closure([*needs, *plan.together(plan.goals(settings, names, seed))])
 
 
-def make(wanted: Mapping[Recipe, bool], minutes: float, out: Path, weights: bool = True) -> list[Recipe]:
+def make(wanted: Mapping[Recipe, bool], minutes: float, out: Path) -> list[Recipe]:
     """Make what is missing, one after another, until the minutes are over; returns what was made now.
 
     A training that is not done by then is saved and goes on at the next call. What cannot be saved in between is begun only if
@@ -66,8 +68,8 @@ def make(wanted: Mapping[Recipe, bool], minutes: float, out: Path, weights: bool
             continue
         made.append(recipe)
         study.say(f"{(deadline - time.monotonic()) / 60:.1f} minutes left; made: {recipe.label}")
-        hand_over(wanted, out, weights)
-    hand_over(wanted, out, weights)
+        hand_over(wanted, out)
+    hand_over(wanted, out)
     return made
 
 
@@ -83,21 +85,18 @@ def _stopped_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def hand_over(wanted: Iterable[Recipe], out: Path, weights: bool = True) -> None:
+def hand_over(wanted: Iterable[Recipe], out: Path) -> None:
     """Leave what was made here in OUT/runs.tar, with the weights of models; text, and what shows others' text, is left out."""
-    folder, before = study.runs() / "handed", os.environ.get("HEADS_PUBLISHED")
-    os.environ["HEADS_PUBLISHED"] = str(folder)
-    try:
+    folder = study.runs() / "handed"
+    with mock.patch.dict(os.environ, {"HEADS_PUBLISHED": str(folder)}):
         entries = dict(published.index())
         for recipe in wanted:
             manifest = recipe.folder / "made.json"
             if recipe.kind.text or not archives.publishable(recipe) or not manifest.exists() or recipe.key in entries:
                 continue
             if not study.read_spec(manifest).get("published"):
-                entries[recipe.key] = published.pack(recipe.folder, weights and recipe.kind is training.MODEL)
+                entries[recipe.key] = published.pack(recipe.folder, recipe.kind is training.MODEL)
         published.write_index(entries)
-    finally:
-        os.environ.pop("HEADS_PUBLISHED") if before is None else os.environ.__setitem__("HEADS_PUBLISHED", before)
     out.mkdir(parents=True, exist_ok=True)
     with tarfile.open(out / f".{FILE}", "w") as packed:
         packed.add(folder, ".")
@@ -130,19 +129,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("what", choices=("make", "texts", "take"))
     plan.options(parser)
     parser.add_argument("--minutes", type=float, default=55.0)
-    parser.add_argument("--no-weights", dest="weights", action="store_false", help="hand results over alone")
     parser.add_argument("--out", type=Path, help="folder of what is handed over (default: handed_over in that of runs)")
     chosen = parser.parse_args(arguments)
     out = chosen.out or study.runs() / "handed_over"
     with study.one_sentence():
         if chosen.what == "take":
             return print(take(out))
-        settings = plan.settings_of(chosen)
-        wanted = by_value(settings, subjects.names(settings, chosen.models), chosen.seed)
+        wanted = by_value(plan.settings_of(chosen))
         if chosen.what == "texts":
             return print(f"{len([study.make(*text) for text in wanted.items() if text[0].kind.text])} texts are there")
         study.device()  # refuses where a GPU is asked for and none is there
-        print(f"{len(make(wanted, chosen.minutes, out, chosen.weights))} made now; handed over in {out / FILE}")
+        print(f"{len(make(wanted, chosen.minutes, out))} made now; handed over in {out / FILE}")
 
 
 if __name__ == "__main__":

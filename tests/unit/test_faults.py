@@ -25,14 +25,14 @@ def notebook_line(notebook, log, result):
     """The shell line of the workflow's rule that runs a notebook."""
     rule = (study.ROOT / "workflow" / "Snakefile").read_text(encoding="utf-8").partition("rule notebook:")[2]
     line = "".join(re.findall(r'^ +"(.*)"$', rule.partition("shell:")[2], re.MULTILINE))
-    given = {"PROFILE": "tiny", "CHOICE": "", "MODELS": "de-news", "SEED": 1, "input": [notebook]}
+    given = {"PROFILE": "tiny", "CHOICE": "natural", "input": [notebook]}
     given |= {"OUTPUT": result.parent, "output": result}
     return line.format(sys=sys, params=argparse.Namespace(log=log, overrides="", told=""), **given)
 
 
 def test_a_kernel_that_dies_leaves_no_executed_notebook(tmp_path):
     cells = [
-        'profile = corpus = models = overrides = output = ""\nseed = 0',
+        'profile = corpus = overrides = output = ""',
         "import os\nos.path.exists('go') or os.kill(os.getpid(), 9)",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
@@ -49,7 +49,7 @@ def test_a_kernel_that_dies_leaves_no_executed_notebook(tmp_path):
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert again.returncode == 0, again.stderr
     ran = nbformat.read(result, 4).cells
-    assert ran[-1].outputs[0].data["text/plain"] == "True" and 'models = "de-news"' in ran[1].source
+    assert ran[-1].outputs[0].data["text/plain"] == "True" and 'corpus = "natural"' in ran[1].source
 
 
 def test_what_is_not_in_the_cache_and_the_hub_cannot_be_reached(tmp_path):

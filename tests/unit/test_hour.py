@@ -30,7 +30,7 @@ def asked(tmp_path, monkeypatch):
         rows = [f"day\t{pair.source}\t{pair.target}\n" for pair in splits[part]]
         study.write_text(tmp_path / f"texts/europarl_en-fr/{part}.en-fr.tsv", "".join(rows))
     monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path / "texts"))
-    return lambda **changed: hour.by_value(study.settings("gpu", changed), ["fr-europarl"], 1)
+    return lambda **changed: hour.by_value(study.settings("gpu", changed))
 
 
 def test_the_most_valuable_comes_first_and_everything_is_in_it(asked, monkeypatch):

@@ -95,7 +95,7 @@ def test_natural_text_is_never_published(made, monkeypatch):
     trained = {"what": ONE_SENTENCE.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
     shown = study.Recipe(study.kind("analysis"), trained)
     for recipe in (text, said, shown):
-        assert archives._shows_text(recipe) and not archives.publishable(recipe)
+        assert not archives.publishable(recipe)
     assert archives._generated(corpora.recipe(made[0].spec["corpus"]).spec)
     assert archives.publishable(measured.FUNCTIONS.recipe(made[0]))
     monkeypatch.setattr(archives, "publishable", lambda recipe: recipe != made[0])
@@ -128,11 +128,12 @@ def test_weights_are_published_while_something_is_to_start_from_them(made):
     assert set(published.index()[model.key]["parts"]) == {"results"}
 
 
-def test_what_notebooks_no_longer_read_is_dropped_and_too_much_changes_nothing(made):
+def test_what_notebooks_no_longer_read_is_dropped_and_too_much_changes_nothing(made, monkeypatch):
     model, put_out = made
     archives.publish({"one": [Need(put_out)]})
-    with pytest.raises(StudyError, match="MB"):
-        archives.publish({archives.OF_MODELS: [Need(model)]}, limit=1e-4)
+    with monkeypatch.context() as patch, pytest.raises(StudyError, match="MB"):
+        patch.setattr(archives, "LIMIT", 1e-4)
+        archives.publish({archives.OF_MODELS: [Need(model)]})
     text = corpora.recipe(model.spec["corpus"]).key
     assert set(published.index()) == {model.key, put_out.key, text}
     archives.publish({"one": [Need(model)]})
