@@ -1,12 +1,11 @@
 """One style for every figure, and what figures share. `helpers.study.Run.figure` saves them, each with its JSON sidecar.
 
-Two panels serve most figures: `dots` (a row a thing, a dot with its interval) and `lines` (dots with intervals against x).
 Intervals are columns `low` and `high` of the tables that they draw, nan where there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -17,7 +16,6 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.colors import to_rgb
-from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from helpers.study import StudyError
 
@@ -37,9 +35,7 @@ STYLE = {
 }  # fmt: skip
 WIDTH = 6.9  # of a page's text, inches: a figure printed over it keeps the size of its letters
 KIND_TITLES = {"encoder": "encoder self", "decoder": "decoder self", "cross": "cross"}
-SHORT_TITLES = {"encoder": "enc", "decoder": "dec", "cross": "cross"}
 LEVEL = {"color": "grey", "lw": 0.9, "ls": ":", "zorder": 1}
-PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "mew": 1.1, "zorder": 4}
 
 
 def style() -> None:
@@ -103,15 +99,14 @@ def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in colours.items()}
 
 
-def legend(figure, entries: Mapping[str, Mapping[str, Any]], **more: Any) -> int:
-    """A legend below all panels, in as many columns as fit: names with what a line of matplotlib takes. Returns its rows."""
-    handles = [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look, **more}, label=name) for name, look in entries.items()]
+def legend(figure, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """A legend below all panels, in as many columns as fit: names with what a line of matplotlib takes."""
+    handles = [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look}, label=name) for name, look in entries.items()]
     widths = [0.062 * len(str(name)) + 0.42 for name in entries]  # inches
     columns = len(handles)
     while columns > 1 and sum(map(max, np.array_split(widths, columns))) > figure.get_figwidth():
         columns -= 1
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, columnspacing=1.2, handletextpad=0.4)
-    return -(-len(handles) // max(1, columns))
 
 
 def bar(figure, drawn, axes, label: str, ticks: Sequence[float] | None = None) -> None:
@@ -123,11 +118,6 @@ def bar(figure, drawn, axes, label: str, ticks: Sequence[float] | None = None) -
     more = {"fraction": 0.16 / width, "aspect": max(5, 0.8 * tall / 0.15), "pad": 0.08 / width}
     colours = figure.colorbar(drawn, ax=axes, label=label, ticks=ticks, **more)
     colours.ax.tick_params(labelsize=7, length=2)
-
-
-def layer_colours(layers: int) -> list[Any]:
-    """From light (layer 1) to dark."""
-    return list(sns.color_palette("viridis_r", layers))
 
 
 def ink(colour: Any) -> str:
@@ -167,7 +157,7 @@ def whiskers(rows: pd.DataFrame, value: str = "value") -> np.ndarray:
     return np.maximum(0, [middle - low, high - middle])
 
 
-def _marked(axis, x: np.ndarray, y: np.ndarray, rows: pd.DataFrame, look: Mapping[str, Any], **error: Any) -> None:
+def marks(axis, x: np.ndarray, y: np.ndarray, rows: pd.DataFrame, look: Mapping[str, Any], **error: Any) -> None:
     """Dots with error bars, white inside where the table has `hollow`."""
     look = {"marker": "o", "ms": 4.5, **{name: value for name, value in look.items() if name not in ("ls", "lw")}}
     axis.errorbar(x, y, **error, ls="", elinewidth=1.1, **({"mec": "white", "mew": 0.4} | look))
@@ -176,135 +166,9 @@ def _marked(axis, x: np.ndarray, y: np.ndarray, rows: pd.DataFrame, look: Mappin
         axis.plot(x[hollow], y[hollow], ls="", zorder=3, **({"mfc": "white", "mew": 1.1} | look))
 
 
-Places = tuple[dict[tuple[str, str], float], dict[float, str]]
-
-
-def places(table: pd.DataFrame) -> Places:
-    """Where each row of `dots` stands, by (group, row), and what is written at each place: rows, and headings of groups."""
-    at: dict[tuple[str, str], float] = {}
-    labels: dict[float, str] = {}
-    end = 0.0
-    groups = table["group"] if "group" in table else pd.Series("", table.index)
-    for group, rows in table.groupby(groups, sort=False):
-        if group:
-            end += 0.3 if labels else 0
-            labels[end], end = str(group), end + 0.9
-        for row in dict.fromkeys(rows["row"]):
-            at[group, row], labels[end], end = end, str(row), end + 1
-    return at, labels
-
-
-def dots(
-    axis, table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]] | None = None, level: float | None = 0.0,
-    where: Places | None = None,
-) -> None:  # fmt: skip
-    """One panel of dots with intervals: a row a thing, the first at the top.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        row (label), value, low, high. Optional: group (rows of a group stand together below its name), series (name of the
-        look; several in one row stand side by side), hollow (bool), printed (the paper's value, as a diamond; nan where there
-        is none), said (text at the right).
-    entries : mapping of series -> look, optional
-        In the order in which they stand side by side, see `looks`.
-    level : float, optional
-        Where a vertical line is drawn.
-    where : as `places` returns it, optional
-        Places of rows that several panels share.
-    """
-    at, labels = where or places(table)
-    entries = entries or {"": {"color": MODELS[0]}}
-    table = table.assign(**{name: "" for name in ("group", "series") if name not in table})
-    step = 0.8 / len(entries) if table.duplicated(["group", "row"]).any() else 0.0
-    shift = 0.16 * (step or 1) if "printed" in table and table.printed.notna().any() else 0.0
-    if level is not None:
-        axis.axvline(level, **LEVEL)
-    axis.hlines([*at.values()], 0, 1, transform=axis.get_yaxis_transform(), color="#EBEBEB", lw=0.7, zorder=0)
-    for number, (name, look) in enumerate(entries.items()):
-        rows = table[table.series == name] if len(entries) > 1 or name else table
-        y = np.array([at[key] for key in zip(rows["group"], rows["row"], strict=True)], float)
-        y += step * (number - (len(entries) - 1) / 2)
-        _marked(axis, rows.value.to_numpy(float), y - shift, rows, look, xerr=whiskers(rows))
-        if shift:
-            axis.plot(rows.printed, y + shift, **(PRINTED | {"color": look["color"]}))
-        for place, text in zip(y, rows.said if "said" in rows else (), strict=False):
-            axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), va="center", fontsize=7)
-    axis.set_yticks(list(labels), labels.values())
-    for place, text in zip(labels, axis.get_yticklabels(), strict=False):  # none where panels share the first one's
-        text.set_fontweight("normal" if place in at.values() else "bold")
-    axis.tick_params(axis="y", length=0)
-    axis.set_ylim(max(labels) + 0.6, -0.6)
-
-
-def dot_panels(
-    table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]] | None = None, level: float | None = 0.0, label: str = "",
-    titles: Sequence[str] | None = None, columns: int = 4, shared: bool = True, more: Mapping[str, Any] | None = None,
-    sharex: bool = False, told: bool = True,
-):  # fmt: skip
-    """`dots` in panels: one for each value of the table's column `panel`.
-
-    Parameters
-    ----------
-    table, entries, level
-        As in `dots`.
-    label : str
-        Of the x axes.
-    titles : sequence of str, optional
-        The panels, in order, also those without rows.
-    columns : int
-        Panels side by side, at most.
-    shared : bool
-        Whether all panels have the same rows, named at the left alone.
-    more : mapping of name -> look, optional
-        Further entries of the legend, which stands below if there is anything to tell.
-    told : bool
-        Whether the legend tells the series.
-
-    Returns
-    -------
-    figure, dict of title -> panel
-    """
-    titles = list(titles or dict.fromkeys(table.panel))
-    parts = {title: table[table.panel == title] for title in titles}
-    where = {title: places(table if shared else part) for title, part in parts.items()}
-    labels = [text.split("\n") for _, said in where.values() for text in said.values()]
-    room = 0.058 * max(len(line) for label in labels for line in label) + 0.25
-    fit = int((WIDTH - room) / 0.98) if shared else int(WIDTH / (room + 1.6))
-    columns = min(columns, len(titles), max(1, fit))
-    width = min(2.6 if len(titles) > 1 else 4.5, (WIDTH - room) / columns if shared else WIDTH / columns - room)
-    rows = [titles[first : first + columns] for first in range(0, len(titles), columns)]
-    inches = 0.08 + 0.12 * max(map(len, labels))  # of a row
-    printed = "printed" in table and table.printed.notna().any()
-    if table.duplicated(["panel", *({"group"} & {*table}), "row"]).any():
-        inches *= max(1, 0.5 * len(entries or ()) * (1.7 if printed else 1))
-    tall = [max(inches * (max(where[title][1]) + 1) + 0.16 * title.count("\n") for title in line) + 0.4 for line in rows]
-    size = (room + width * columns if shared else (room + width) * columns, sum(tall) + 0.7)
-    figure, axes = plt.subplots(
-        len(rows), columns, figsize=size, squeeze=False, sharey=shared, sharex=sharex, height_ratios=tall
-    )
-    panels = dict(zip(titles, axes.flat, strict=False))
-    for number, (title, axis) in enumerate(panels.items()):
-        dots(axis, parts[title], entries, level, where[title])
-        axis.set(title=title, xlabel=label if number + columns >= len(titles) else "")
-        axis.xaxis.set_major_locator(MaxNLocator(4 if width > 1.5 else 3, steps=[1, 2, 5, 10]))
-        axis.tick_params(labelbottom=True)
-    for axis in axes.flat[len(titles) :]:
-        axis.set_axis_off()
-    entries = dict(entries or {}) if told else {}
-    if printed:
-        entries["printed in the paper"] = PRINTED
-    if entries or more:
-        legend(figure, entries | dict(more or {}))
-        for handle in figure.legends[0].legend_handles[: len(entries)]:
-            handle.set_linestyle("")
-    return figure, panels
-
-
 def lines(
-    axis, table: pd.DataFrame, x: str, y: str, series: str, entries: Mapping[str, Mapping[str, Any]],
-    band: bool | Collection[str] = False, dodge: float = 0.0,
-) -> None:  # fmt: skip
+    axis, table: pd.DataFrame, x: str, y: str, series: str, entries: Mapping[str, Mapping[str, Any]], dodge: float = 0.0
+) -> None:
     """One panel of dots with intervals against x, a line through the mean at each x.
 
     Parameters
@@ -312,9 +176,7 @@ def lines(
     table : pandas.DataFrame
         The columns x, y and series; low, high and hollow (bool) if there are any.
     entries : mapping of series -> look
-        Colour, marker and style of the line ("" for none).
-    band : bool or names
-        Whether (or for which series) intervals are drawn as bands.
+        Colour, marker and style of the line.
     dodge : float
         How far series stand from each other along x.
     """
@@ -324,51 +186,6 @@ def lines(
             continue
         at = rows[x].to_numpy(float) + dodge * (number - (len(entries) - 1) / 2)
         values = rows[y].to_numpy(float)
-        banded = len(rows) > 1 and (band is True or (band is not False and name in band))  # a single dot keeps its interval
-        if banded and {"low", "high"} <= {*rows}:
-            axis.fill_between(at, rows.low, rows.high, color=look["color"], alpha=0.16, lw=0, zorder=1)
-        _marked(axis, at, values, rows, look, yerr=None if banded else whiskers(rows, y))
-        if look.get("ls") != "":
-            mean = pd.Series(values).groupby(at).mean()
-            axis.plot(mean.index, mean, color=look["color"], ls=look.get("ls", "-"), lw=look.get("lw", 1.2), zorder=2)
-
-
-def line_panels(
-    table: pd.DataFrame, x: str, y: str, series: str, entries: Mapping[str, Mapping[str, Any]], panel: str = "panel",
-    label: str = "", unit: str = "", size: tuple[float, float] = (WIDTH / 2, 2.4), columns: int = 4,
-    more: Mapping[str, Any] | None = None, band: bool | Collection[str] = False, dodge: float = 0.0, **share: Any,
-):  # fmt: skip
-    """`lines` in panels, one for each value of the table's column `panel`, above a legend; see `lines` and `grid`.
-
-    The y axis is named by `unit`, or in each panel by the table's column of that name. Returns the figure and its panels by
-    title.
-    """
-    titles = list(dict.fromkeys(table[panel]))
-    figure, axes = grid(len(titles), columns, *size, **share)
-    for axis, title in zip(axes, titles, strict=True):
-        part = table[table[panel] == title]
-        lines(axis, part, x, y, series, entries, band, dodge)
-        axis.set(title=title, xlabel=label, ylabel=unit if left(axis) else "")
-        if not unit and "unit" in part:
-            axis.set_ylabel(part.unit.iloc[0])
-    below = legend(figure, {**entries, **(more or {})})
-    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, below - 1))  # panels keep their height above a long legend
-    return figure, dict(zip(titles, axes, strict=True))
-
-
-def logarithmic(axis, along: str) -> None:
-    """Make an axis ("x", "y" or "xy") logarithmic, with ticks as people write numbers: exponents are too small to be read."""
-    for name in along:
-        axis.set(**{f"{name}scale": "log"})
-        getattr(axis, f"{name}axis").set_major_formatter(lambda value, _: f"{value:,.10g}")
-        getattr(axis, f"{name}axis").set_minor_formatter("")
-
-
-def retained(axis, most: float, label: str = "heads retained") -> None:
-    """The paper's x axis: all heads at the left, none at the right; ticks at quarters of them where these are whole."""
-    most = max(most, 1)  # of nothing left there is still an axis
-    axis.set(xlim=(1.04 * most, -0.04 * most), xlabel=label)
-    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True) if most % 4 else MultipleLocator(most / 4))
-
-
-# --- training --------------------------------------------------------------------------------------------------------
+        marks(axis, at, values, rows, look, yerr=whiskers(rows, y))
+        mean = pd.Series(values).groupby(at).mean()
+        axis.plot(mean.index, mean, color=look["color"], ls=look.get("ls", "-"), lw=look.get("lw", 1.2), zorder=2)

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from helpers import drawing
+from helpers import drawing, plots
 from helpers.drawing import COLOURS, WIDTH, left
 from helpers.measures.table import named
 
@@ -66,12 +66,15 @@ def beside_random(table: pd.DataFrame, whole: float, label: str):
     label : str
         Of the axis.
     """
-    rows = pd.DataFrame({"panel": "", "row": table.choice, "value": whole * np.exp(table.rise)})
+    rows = pd.DataFrame({"choice": table.choice, "perplexity": whole * np.exp(table.rise)})
     alone = ~table.choice.duplicated(keep=False)
     rows = rows.assign(**{end: (whole * np.exp(table[end])).where(alone) for end in ("low", "high")})
-    figure, panels = drawing.dot_panels(rows, level=whole, label=label)
-    drawing.logarithmic(panels[""], "x")
-    panels[""].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    figure = plots.dots(rows, "choice", "perplexity", level=whole, label=label)
+    (axis,) = figure.axes
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")  # exponents are too small to be read
+    axis.xaxis.set_minor_formatter("")
     return figure
 
 

@@ -8,18 +8,17 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.patches import Rectangle
 
 from helpers import drawing
 from helpers.drawing import COLOURS, WIDTH
 
-_GONE = "white"
-
 
 def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
-    falling: bool = True, columns: int = 1, size: tuple[float, float] | None = None,
+    falling: bool = True, columns: int = 1,
 ):  # fmt: skip
     """Marks with intervals, joined by lines.
 
@@ -41,8 +40,6 @@ def curve(
         Whether x falls from left to right, as in the paper's figures of heads left.
     columns : int
         Panels side by side, at most.
-    size : (width, height), optional
-        Of a panel, inches.
 
     Returns
     -------
@@ -56,7 +53,7 @@ def curve(
         name: {"color": "black", "marker": mark, "mfc": "white", "mec": "black", "ls": "--", "lw": 0.8}
         for name, mark in zip(names, "Ds^v", strict=False)
     }
-    size = size or (WIDTH / min(columns, len(titles)), 3.2 if columns == 1 else 2.4)
+    size = (WIDTH / min(columns, len(titles)), 3.2 if columns == 1 else 2.4)
     figure, axes = drawing.grid(len(titles), columns, *size, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         rows = pd.concat([table[table[panel] == title] if panel else table, printed])
@@ -73,11 +70,8 @@ def curve(
     return figure
 
 
-def bars(
-    table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tuple[str, str] = ("", ""), columns: int = 3,
-    falling: bool = True,
-):  # fmt: skip
-    """Stacked bars at evenly spread places, the largest x at the left if `falling`.
+def bars(table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tuple[str, str] = ("", "")):
+    """Stacked bars at evenly spread places, the largest x at the left.
 
     Parameters
     ----------
@@ -89,11 +83,11 @@ def bars(
     """
     drawing.need(table, x, y, stack, panel)
     parts = sorted(set(table[stack]))
-    colours = dict(zip(parts, drawing.layer_colours(len(parts)), strict=True))
+    colours = dict(zip(parts, sns.color_palette("viridis_r", len(parts)), strict=True))
     titles = list(dict.fromkeys(table[panel]))
-    figure, axes = drawing.grid(len(titles), columns, WIDTH / min(columns, len(titles)), 2.2, sharey=True)
+    figure, axes = drawing.grid(len(titles), 3, WIDTH / min(3, len(titles)), 2.2, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
-        rows = table[table[panel] == title].pivot_table(y, x, stack, "mean", fill_value=0).sort_index(ascending=not falling)
+        rows = table[table[panel] == title].pivot_table(y, x, stack, "mean", fill_value=0).sort_index(ascending=False)
         bottom = np.zeros(len(rows))
         for part, colour in colours.items():
             heights = rows[part].to_numpy(float) if part in rows else np.zeros(len(rows))
@@ -106,9 +100,8 @@ def bars(
 
 
 def heat_map(
-    table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = "", label: str = "", columns: int = 3,
-    rising: bool = True, square: bool = False,
-):  # fmt: skip
+    table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = "", rising: bool = True, square: bool = False
+):
     """Cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
 
     Parameters
@@ -119,10 +112,6 @@ def heat_map(
         A column whose values are drawn apart; one panel without it.
     mark : str
         A column of bool: cells with a dot.
-    label : str
-        Of the colours.
-    columns : int
-        Panels side by side, at most.
     rising : bool
         Whether the first y is at the bottom.
     square : bool
@@ -132,9 +121,9 @@ def heat_map(
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
     places = {name: {cell: place for place, cell in enumerate(dict.fromkeys(table[name]))} for name in (x, y)}
     room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
-    width = min((WIDTH - 0.8) / min(columns, len(titles)), 0.21 * len(places[x]) + room)
+    width = min((WIDTH - 0.8) / min(3, len(titles)), 0.21 * len(places[x]) + room)
     height = (width - room) / len(places[x]) * len(places[y]) + room if square else 0.21 * len(places[y]) + 0.75
-    figure, axes = drawing.grid(len(titles), columns, width, height, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(titles), 3, width, height, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table[panel] == title] if panel else table
         cells = np.full((len(places[y]), len(places[x])), np.nan)
@@ -148,33 +137,34 @@ def heat_map(
         axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")
     if rising:
         axes[0].invert_yaxis()
-    drawing.bar(figure, drawn, axes, label or value)
+    drawing.bar(figure, drawn, axes, value)
     return figure
 
 
-def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None = None, columns: int = 3):
+def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str]):
     """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
 
     Parameters
     ----------
     table : pandas.DataFrame
         Columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
-    titles : mapping of panel -> title, optional
+    titles : mapping of panel -> title
     """
     drawing.need(table, "layer", "head", "stays", "functions", panel)
     panels = list(dict.fromkeys(table[panel]))
     layers, heads = table.layer.max() + 1, table["head"].max() + 1
-    figure, axes = drawing.grid(len(panels), columns, WIDTH / columns, max(1.2, 0.18 * layers) + 0.8, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(panels), 3, WIDTH / 3, max(1.2, 0.18 * layers) + 0.8, sharex=True, sharey=True)
     for axis, place in zip(axes, panels, strict=True):
         for row in table[table[panel] == place].itertuples():
             colours = [COLOURS[name] for name in row.functions.split(", ") if name] or ["#C9C9C9"]
-            for part, colour in enumerate(colours if row.stays else [_GONE]):
-                width = 1 / len(colours) if row.stays else 1
+            colours = colours if row.stays else ["white"]
+            width = 1 / len(colours)
+            for part, colour in enumerate(colours):
                 cell = (row.head + 0.5 + part * width, row.layer + 0.5)
                 axis.add_patch(Rectangle(cell, width, 1, fc=colour, ec="none"))
             frame = {"fc": "none", "ec": "white" if row.stays else "#DDDDDD", "lw": 1.0 if row.stays else 0.5}
             axis.add_patch(Rectangle((row.head + 0.5, row.layer + 0.5), 1, 1, **frame))
-        axis.set(xlim=(0.4, heads + 0.6), ylim=(0.4, layers + 0.6), title=(titles or {}).get(place, str(place)))
+        axis.set(xlim=(0.4, heads + 0.6), ylim=(0.4, layers + 0.6), title=titles[place])
         axis.set_xticks(range(1, heads + 1))
         axis.set_yticks(range(1, layers + 1))
         axis.tick_params(length=0, labelsize=7)
@@ -186,9 +176,7 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str] | None =
     return figure
 
 
-def correlations(
-    table: pd.DataFrame, row: str, column: str, value: str, limits: tuple[float, float] = (-1, 1), label: str = ""
-):
+def correlations(table: pd.DataFrame, row: str, column: str, value: str, label: str = ""):
     """Cells coloured by value, with their numbers: rows and columns in the order in which they come.
 
     Cells whose interval holds zero are white, their numbers grey.
@@ -197,10 +185,8 @@ def correlations(
     ----------
     table : pandas.DataFrame
         A row a cell: row and column (names), value; low and high where there are intervals. What is not there stays empty.
-    limits : (low, high)
-        Values of the ends of the colours: blue, white, red.
     label : str
-        Of the colours.
+        Of the colours: blue for -1, red for 1.
     """
     drawing.need(table, row, column, value, once=(row, column))
     rows, columns = list(dict.fromkeys(table[row])), list(dict.fromkeys(table[column]))
@@ -211,12 +197,12 @@ def correlations(
     cell = min(0.55, (WIDTH - room) / len(columns))
     high = 0.058 * max(map(len, map(str, columns)))
     figure, axis = plt.subplots(figsize=(room + cell * len(columns), 0.3 * len(rows) + high + 0.6))
-    drawn = drawing.heat(axis, cells.mask(grey), None, "RdBu_r", limits)
+    drawn = drawing.heat(axis, cells.mask(grey), None, "RdBu_r", (-1, 1))
     for (down, across), number in np.ndenumerate(cells.to_numpy(float)):
         if number == number:
             ink = "#8A8A8A" if grey.iat[down, across] else drawing.ink(drawn.cmap(drawn.norm(number)))
             axis.text(across, down, drawing.short(number), fontsize=7, ha="center", va="center", color=ink)
     axis.set_xticks(range(len(columns)), columns, rotation=90)
     axis.set_yticks(range(len(rows)), rows)
-    drawing.bar(figure, drawn, [axis], label or value, [*limits, sum(limits) / 2])
+    drawing.bar(figure, drawn, [axis], label or value, [-1, 1, 0])
     return figure

@@ -12,30 +12,22 @@ from helpers.drawing import MODELS, WIDTH
 _GREY, _DARK = "#C4C4C4", "#555555"
 
 
-def contest(
-    table: pd.DataFrame,
-    kept: pd.DataFrame,
-    cost: pd.Series,
-    panel: str = "test set",
-    label: str = "change",
-    random: str = "random heads",
-):
+def contest(table: pd.DataFrame, kept: pd.DataFrame, cost: pd.Series, label: str = "change"):
     """What each choice of heads changes, the best at the top: a dot a training or draw; beside it heads left by layer.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        A row a training of each choice, of `random` a row a draw: criterion, change, panel; low and high (nan where there is no
-        interval); hollow (bool): cannot be told from random heads.
+        A row a training of each choice, of "random heads", which the others are held against, a row a draw: criterion, change,
+        test set; low and high (nan where there is no interval); hollow (bool): cannot be told from random heads.
     kept : pandas.DataFrame
         On criterion, a column a layer, the first one first: heads left.
     cost : pandas.Series
         Of each layer the share of what single heads cost, written below its column; a frame round the largest. It may be empty.
     label : str
         Of the x axis.
-    random : str
-        The choice that the others are held against.
     """
+    panel, random = "test set", "random heads"
     drawing.need(table, "criterion", "change", "low", "high", "hollow", panel)
     titles = list(dict.fromkeys(table[panel]))
     means = table.groupby([panel, "criterion"]).change.mean().unstack(0)[titles]

@@ -12,20 +12,20 @@ from helpers import drawing
 from helpers.drawing import WIDTH, left
 
 
-def cosines(table: pd.DataFrame, panel: str = "title", columns: int = 3):
+def cosines(table: pd.DataFrame):
     """How alike the heads of one attention are, a panel a model: heads sorted by group, a black frame round each group.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        A row each pair of heads: head, other (from 0), cosine, group (of the head), and panel.
+        A row each pair of heads: head, other (from 0), cosine, group (of the head), and title (of the panel).
     """
-    drawing.need(table, "head", "other", "cosine", "group", panel)
-    titles = list(dict.fromkeys(table[panel]))
-    columns = min(columns, len(titles))
+    drawing.need(table, "head", "other", "cosine", "group", "title")
+    titles = list(dict.fromkeys(table.title))
+    columns = min(3, len(titles))
     figure, axes = drawing.grid(len(titles), columns, (WIDTH - 0.7) / columns, 2.3)
     for axis, title in zip(axes, titles, strict=True):
-        rows = table[table[panel] == title]
+        rows = table[table.title == title]
         groups = rows.drop_duplicates("head").set_index("head").group.sort_values(kind="stable")
         order = groups.index.to_numpy()
         matrix = rows.pivot(index="head", columns="other", values="cosine").loc[order, order]
@@ -41,21 +41,23 @@ def cosines(table: pd.DataFrame, panel: str = "title", columns: int = 3):
     return figure
 
 
-def by_groups(table: pd.DataFrame, panel: str = "panel", series: str = "heads", label: str = "change in BLEU"):
+def by_groups(table: pd.DataFrame, panel: str):
     """What each number of groups changes (figure 3): a panel a method, each on a scale of its own, a line a number of heads.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns groups (their number, drawn at even distances), change, low, high, series and panel.
+        Columns groups (their number, drawn at even distances), change, low, high, heads and panel.
     """
-    drawing.need(table, "groups", "change", "low", "high", series, panel)
+    drawing.need(table, "groups", "change", "low", "high", "heads", panel)
     numbers = np.sort(table.groups.unique())
     table = table.assign(at=table.groups.map({number: place for place, number in enumerate(numbers)}))
-    figure, axes = drawing.line_panels(
-        table, "at", "change", series, drawing.looks(table[series]), panel, "groups", label, (WIDTH / 2, 2.6), 2, dodge=0.12
-    )
-    for axis in axes.values():
+    titles, looks = list(dict.fromkeys(table[panel])), drawing.looks(table["heads"])
+    figure, axes = drawing.grid(len(titles), 2, WIDTH / 2, 2.6)
+    for axis, title in zip(axes, titles, strict=True):
+        drawing.lines(axis, table[table[panel] == title], "at", "change", "heads", looks, dodge=0.12)
+        axis.set(title=title, xlabel="groups", ylabel="change in BLEU" if left(axis) else "")
         axis.axhline(0, **drawing.LEVEL)
         axis.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
+    drawing.legend(figure, looks)
     return figure

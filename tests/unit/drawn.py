@@ -41,11 +41,6 @@ def whole(figure):
     return figure
 
 
-def colour_of(figure, label):
-    (handle,) = [handle for handle in figure.legends[0].legend_handles if handle.get_label() == label]
-    return to_rgb(handle.get_color())
-
-
 def ticks(axis, along="y"):
     return [text.get_text() for text in getattr(axis, f"get_{along}ticklabels")()]
 
@@ -79,19 +74,6 @@ def drawn(axis, colour, style="-"):
         for line in axis.lines
         if line.get_marker() in ("None", "", None) and to_rgb(line.get_color()) == colour and line.get_linestyle() == style
     ]
-
-
-def band(axis, colour, x):
-    """Ends of the band of this colour at x."""
-    (shown,) = [part for part in axis.collections if len(face := part.get_facecolor()) and to_rgb(face[0][:3]) == colour]
-    vertices = shown.get_paths()[0].vertices
-    ends = vertices[np.isclose(vertices[:, 0], x), 1]
-    return ends.min(), ends.max()
-
-
-def levels(axis):
-    """Where horizontal lines over the whole panel stand."""
-    return [line.get_ydata()[0] for line in axis.lines if list(line.get_xdata()) == [0, 1]]
 
 
 def cells(axis):

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
-from helpers import drawing
+from helpers import drawing, plots
 from helpers.measures import figures
 from helpers.study import StudyError
-from tests.unit.drawn import band, drawn, intervals, marked, table, ticks, whole
+from tests.unit.drawn import drawn, intervals, marked, table, ticks, whole
 
 BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
 NAN = np.nan
@@ -19,14 +19,11 @@ NAN = np.nan
 
 def test_dots_with_intervals_stand_in_groups_side_by_side():
     frame = table(
-        "panel group row series value low high hollow printed said",
-        ("one", "main", "a", "x", 1.0, 0.5, 2.0, False, 3.0, "+1"),
-        ("one", "main", "a", "y", -1.0, NAN, NAN, True, NAN, ""),
-        ("one", "rest", "b", "x", 4.0, 3.0, 5.0, False, NAN, ""), ("two", "main", "a", "x", 9.0, 8.0, 10.0, False, NAN, ""),
+        "which choice what series score low high hollow printed", ("one", "main", "a", "x", 1.0, 0.5, 2.0, False, 3.0),
+        ("one", "main", "a", "y", -1.0, NAN, NAN, True, NAN), ("one", "rest", "b", "x", 4.0, 3.0, 5.0, False, NAN),
+        ("two", "main", "a", "x", 9.0, 8.0, 10.0, False, NAN),
     )  # fmt: skip
-    figure, axes = drawing.dot_panels(frame, drawing.looks("xy"), label="score")
-    one, two = axes.values()
-    whole(figure)
+    one, two = whole(plots.dots(frame, "what", "score", "series", "choice", "which")).axes
     assert ticks(one) == ["main", "a", "rest", "b"] and one.get_ylim()[0] > one.get_ylim()[1]
     at = dict(zip(ticks(one), one.get_yticks(), strict=True))
     assert intervals(one, 0) == {BLUE: {1.0: (0.5, 2.0), 4.0: (3.0, 5.0)}, ORANGE: {-1.0: None}}
@@ -37,14 +34,14 @@ def test_dots_with_intervals_stand_in_groups_side_by_side():
     assert printed == 3.0 and below[1] < place < at["a"] + 0.5
 
 
-def test_lines_go_through_the_mean_of_dots_or_have_a_band():
+def test_lines_go_through_the_mean_of_dots():
     frame = table("x method value low high hollow", (2, "a", 5.0, 4.0, 7.0, True), (1, "a", 1.0, 0.0, 2.0, False),
-                  (1, "a", 3.0, NAN, NAN, False), (1, "b", 9.0, 8.0, 9.5, False), (2, "b", 8.0, 7.0, 8.5, False))  # fmt: skip
+                  (1, "a", 3.0, NAN, NAN, False), (1, "b", 9.0, 8.0, 9.5, False))  # fmt: skip
     axis = plt.figure().add_subplot()
-    drawing.lines(axis, frame, "x", "value", "method", drawing.looks("ab"), band=("b",), dodge=0.5)
+    drawing.lines(axis, frame, "x", "value", "method", drawing.looks("ab"), dodge=0.5)
     np.testing.assert_allclose(drawn(axis, BLUE)[0], [[0.75, 1.75], [2, 5]])
     assert intervals(axis, 1)[BLUE] == {1.0: (0.0, 2.0), 3.0: None, 5.0: (4.0, 7.0)}
-    assert band(axis, ORANGE, 1.25) == (8.0, 9.5) and marked(axis, BLUE, hollow=True) == [(1.75, 5)]
+    assert marked(axis, BLUE, hollow=True) == [(1.75, 5)]
 
 
 def test_tables_that_cannot_be_drawn_are_refused():
