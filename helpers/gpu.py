@@ -1,13 +1,13 @@
 """The device that computes, in the only file that names one. Everything else asks here.
 
-Where numbers are computed and how exactly, how much memory is free, how batches get there, how steps are compiled, the state
-of random draws, and several processes that train one model (``accelerate launch``).
+Where numbers are computed and how exactly, how much memory is free, how batches get there, the state of random draws, and
+several processes that train one model (``accelerate launch``).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -113,11 +113,6 @@ def free_memory(where: torch.device) -> float:
     if not is_gpu(where):
         return 0.0
     return (torch.cuda.mem_get_info(where)[0] + torch.cuda.memory_reserved(where) - torch.cuda.memory_allocated(where)) / 2**30
-
-
-def compiled(function: Callable, backend: str | None) -> Callable:
-    """A function compiled by a backend of torch, if one is given; shapes are symbols, as hardly two batches have the same."""
-    return torch.compile(function, backend=backend, dynamic=True) if backend else function
 
 
 def moved(batch: Mapping[str, Tensor], where: str | torch.device) -> dict[str, Tensor]:

@@ -107,8 +107,7 @@ def fit(
     for name in ("steps", "evaluate_every"):
         if plan[name] < 1:
             raise StudyError(f"The setting 'training.{name}' must be 1 or more, not {plan[name]}.")
-    plain = objective or (lambda model, batch: cross_entropy(model, batch, plan["label_smoothing"]))
-    objective = gpu.compiled(plain, plan.get("compiled"))
+    objective = objective or (lambda model, batch: cross_entropy(model, batch, plan["label_smoothing"]))
     device = next(model.parameters()).device
     every, pace = (LOOK_EVERY, 3) if gpu.is_gpu(device) else (1, 1)
     parameters = [p for p in model.parameters() if p.requires_grad]

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from helpers.errors import StudyError
-from helpers.study.schema import Settings, fields
+from helpers.study.schema import Settings, names
 from helpers.study.store import read_toml, wrong
 
 FOLDER = Path(__file__).with_name("profiles")
@@ -62,10 +62,10 @@ def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[s
     StudyError
         As `settings`.
     """
-    chosen, names = copy.deepcopy(dict(settings)), [name for name, _ in fields()]
+    chosen, known = copy.deepcopy(dict(settings)), list(names())
     for name, value in overrides.items():
-        if name not in names:
-            raise StudyError(f"There is no setting {name!r}: {_near(name, names)}.")
+        if name not in known:
+            raise StudyError(f"There is no setting {name!r}: {_near(name, known)}.")
         *path, last = name.split(".")
         place = chosen
         for part in path:
@@ -85,11 +85,11 @@ def dotted(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _near(name: str, names: list[str]) -> str:
+def _near(name: str, known: list[str]) -> str:
     """The settings within a block of that name, or those whose names are most like it, in full or in their last part."""
-    lasts = difflib.get_close_matches(name.rpartition(".")[2], {known.rpartition(".")[2] for known in names}, 1)
-    near = [known for known in names if known.startswith(f"{name}.")] or difflib.get_close_matches(name, names)
-    near = near or [known for known in names if known.rpartition(".")[2] in lasts]
+    lasts = difflib.get_close_matches(name.rpartition(".")[2], {one.rpartition(".")[2] for one in known}, 1)
+    near = [one for one in known if one.startswith(f"{name}.")] or difflib.get_close_matches(name, known)
+    near = near or [one for one in known if one.rpartition(".")[2] in lasts]
     return f"the nearest are {', '.join(near[:3])}" if near else "helpers/study/schema.py says which there are"
 
 

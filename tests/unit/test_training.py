@@ -155,7 +155,6 @@ def test_training_loss_is_the_mean_since_the_last_row(tmp_path):
     assert found[1].step.tolist() == [5, 10, 12]
     assert found[1].loss.tolist() == pytest.approx([sum(seen[a:b]) / (b - a) for a, b in ((0, 5), (5, 10), (10, 12))])
     assert_same(found, fit(tmp_path, steps=12))  # the default objective
-    assert_same(found, fit(tmp_path, steps=12, compiled="eager"))
 
 
 def happening_at(step, what, *given):
