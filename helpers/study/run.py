@@ -101,7 +101,6 @@ class Run:
     code: str = ""
     _since: int = field(default_factory=lambda: len(recipe.read_since(0)), repr=False)
     _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
-    _last: float = field(default_factory=time.time, repr=False)
 
     @property
     def chapter(self) -> layout.Chapter:
@@ -137,13 +136,8 @@ class Run:
         Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
         now, by kind. The shared file lists them in the order in which they were read, with digests, seeds and code, beside all
         settings.
-
-        Raises
-        ------
-        StudyError
-            If a fact has the name of one that every sidecar says.
         """
-        things, now, shared = self.read(), time.time(), self.chapter.shared
+        things, shared = self.read(), self.chapter.shared
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
         every = {
             "notebook": self.name, "command": self.command, "parameters": self.given,
@@ -152,18 +146,15 @@ class Run:
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
-        sidecar = {
+        return {
+            **more,
             **every,
             "run": str(shared.relative_to(self.folder)),
             "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
             "read": {kind: kinds.count(kind) for kind in kinds},
-            "seconds": {"since the start": round(now - self.started, 1), "since the last figure": round(now - self._last, 1)},
         }
-        if hidden := sorted(sidecar.keys() & more.keys()):
-            raise StudyError(f"Every sidecar says its {hidden[0]!r} of its own: give that fact another name.")
-        return sidecar | more
 
-    def figure(self, figure, name: str, caption: str = "", answers: str = "", table: str = "", **facts: Any) -> None:
+    def figure(self, figure, name: str, caption: str = "", table: str = "", **facts: Any) -> None:
         """Save a matplotlib figure with its sidecar, and show it.
 
         Parameters
@@ -173,19 +164,16 @@ class Run:
             As `helpers.study.layout.tidy` takes it.
         caption : str
             What it shows, in one sentence.
-        answers : str
-            What in a paper it answers, such as "Voita et al., figure 7".
         table : str
             The table of the chapter that holds its numbers, if that is not the one of the same name.
         **facts
-            More for the sidecar.
+            More for the sidecar, such as what in a paper it answers.
         """
         name = layout.tidy(name)
         bitmap = save_figure(figure, self.chapter.folder, name)
-        texts = {"caption": caption, "answers": answers, "table": layout.tidy(table) if table else ""}
+        texts = {"caption": caption, "table": layout.tidy(table) if table else ""}
         described = {"figure": name, **{key: value for key, value in texts.items() if value}, **self.facts(**facts)}
         write_json(self.chapter.sidecar(name), described)
-        self._last = time.time()
         display.display(display.Image(filename=bitmap, alt=caption or name))
 
     def table(self, frame, name: str, **facts: Any):

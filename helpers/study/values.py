@@ -37,8 +37,8 @@ def write(path: Path, value: Any) -> None:
     ----------
     path : pathlib.Path
     value
-        None, bool, int, float, str, list, tuple, set, frozenset, dict, scalars and arrays of numpy, tensors (as copies on the
-        CPU), DataFrame, Series, Index and Categorical of pandas, and dataclasses of this project; in any depth.
+        None, bool, int, float, str, list, tuple, dict, scalars and arrays of numpy, tensors (as copies on the CPU), DataFrame,
+        Series and Index of pandas, and dataclasses of this project; in any depth.
 
     Raises
     ------
@@ -95,8 +95,6 @@ def _pack(value: Any, where: str) -> Any:
         return _all(value, where)
     if kind is tuple:
         return {"tuple": _all(value, where)}
-    if kind in (set, frozenset):
-        return {kind.__name__: sorted(_all(value, where), key=json.dumps)}
     if kind is dict:
         return {"dict": [[_pack(key, f"a key of {where}"), _pack(part, f"{where}[{key!r}]")] for key, part in value.items()]}
     name, parts = _parts(value, where)
@@ -124,10 +122,8 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
         return "range", {"start": value.start, "stop": value.stop, "step": value.step, "name": value.name}
     if kind is pd.MultiIndex:
         return "multi", {"levels": list(value.levels), "codes": list(value.codes), "names": list(value.names)}
-    if kind in (pd.Index, pd.CategoricalIndex):
+    if kind is pd.Index:
         return "index", {"cells": _cells(value), "name": value.name}
-    if kind is pd.Categorical:
-        return "categorical", {"codes": value.codes, "categories": value.categories, "ordered": value.ordered}
     if isinstance(value, pd.api.extensions.ExtensionArray) and isinstance(value.dtype, pd.StringDtype):
         cells, missing = value.to_numpy(object, na_value=None).tolist(), "NA" if value.dtype.na_value is pd.NA else "nan"
         return "strings", {"cells": cells, "storage": value.dtype.storage, "missing": missing}
@@ -180,25 +176,17 @@ def _unpack(tree: Any) -> Any:
     ((kind, content),) = tree.items()
     if kind == "float":
         return float(content)
-    if kind in _OF_LISTS:
-        return _OF_LISTS[kind](map(_unpack, content))
+    if kind in ("tuple", "dict"):
+        return (tuple if kind == "tuple" else dict)(map(_unpack, content))
     if kind == "dataclass":
         return _instance(**content)
     return _MADE[kind](**{name: _unpack(part) for name, part in content.items()})
 
 
-_OF_LISTS = {"tuple": tuple, "set": set, "frozenset": frozenset, "dict": dict}
-
-
 def _instance(module: str, name: str, fields: Mapping[str, Any]) -> Any:
     if (made_by := _class(module, name)) is None:  # before its fields are made: its module loads torch for them
         raise StudyError(f"{module}.{name} is no dataclass of this project")
-    given = _unpack(fields)
-    late = {part.name: given.pop(part.name) for part in dataclasses.fields(made_by) if not part.init}
-    made = made_by(**given)
-    for field, value in late.items():
-        object.__setattr__(made, field, value)  # of a frozen one, too
-    return made
+    return made_by(**_unpack(fields))
 
 
 def _objects(shape: list[int], cells: list[Any]) -> np.ndarray:
@@ -245,7 +233,6 @@ _MADE: dict[str, Callable[..., Any]] = {
     "scalar": lambda **parts: _array(**parts)[()],
     "strings": _strings,
     "tensor": _tensor,
-    "categorical": pd.Categorical.from_codes,
     "range": pd.RangeIndex,
     "multi": pd.MultiIndex,
     "index": lambda cells, name: pd.Index(cells, cells.dtype, name=name),

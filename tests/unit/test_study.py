@@ -122,8 +122,6 @@ def test_summary_and_facts_say_what_the_run_is(tmp_path):
     assert "profile tiny" in run.summary() and "beam=3" in run.summary()
     facts = run.facts(split="dev")
     assert facts["split"] == "dev" and shared(run)["settings"]["beam"] == 3 and run.folder / facts["run"] == run.chapter.shared
-    with pytest.raises(StudyError, match="'seeds'"):
-        run.facts(seeds=3)
 
 
 CORPUS = {"corpus": "controlled", "language": "ru", "register": "news", "seed": 1}

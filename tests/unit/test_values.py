@@ -38,7 +38,7 @@ def handmade(path, tree):
 
 PLAIN = [
     None, True, 2**70, 0.1, -0.0, 1.0, 5e-324, "", "naïve 'α'\n\x00 \ud800", [], [1, [2, [None]]], (), ((1, 2), [3]),
-    set(), {1, "a", (2, None)}, frozenset({1.5}), {"b": 1, "a": 2}, {None: 1, True: 2, 2.5: 3, frozenset({1}): 4, ("a", 0): {}},
+    {"b": 1, "a": 2}, {None: 1, True: 2, 2.5: 3, ("a", 0): {}},
     {"tuple": [1, 2]}, [{"float": "nan"}], {"format": {"dict": []}}, NAN, {NAN: (-math.inf,)},
 ]  # fmt: skip
 
@@ -92,8 +92,8 @@ HEADS = pd.MultiIndex.from_tuples(
 MIXED = pd.DataFrame(
     {
         "whole": pd.array([1, 2, 3, 4], "int32"), "part": [0.1, NAN, -0.0, math.inf], "is": [True, False, True, True],
-        "text": ["a", None, "", "ü"], "cells": [[("a", 1)], (), None, {"x": 0.5}], "of": pd.Categorical(["b", "a", None, "b"]),
-        "order": pd.Categorical([2, 1, 2, 1], [1, 2], ordered=True), 3: [1, 2.5, "x", None], ("t", 1): np.float32([1, 2, 3, 4]),
+        "text": ["a", None, "", "ü"], "cells": [[("a", 1)], (), None, {"x": 0.5}],
+        3: [1, 2.5, "x", None], ("t", 1): np.float32([1, 2, 3, 4]),
         "objects": pd.Series(["a", "b", "c", "d"], dtype=object), "missing": pd.array(["a", None, "c", "d"], "string"),
     }
 )  # fmt: skip
@@ -118,7 +118,6 @@ def test_frames(path, name):
 INDEXES = [
     HEADS, HEADS[:0], pd.RangeIndex(2, 9, 3, name="step"), pd.Index([], dtype="int8"),
     pd.Index([("a", 1), ("b", 2)], tupleize_cols=False), pd.Index([1, "a", None], name=("x", 0)),
-    pd.CategoricalIndex(["x", "y", "x"], ["y", "x"], ordered=True),
 ]  # fmt: skip
 
 
@@ -158,7 +157,7 @@ def test_other_classes_are_not_made(path, module, name):
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        (lambda: None, "function"), (Own(), "Own"), (Own, "type"), (b"bytes", "bytes"), (Counter("a"), "Counter"),
+        (lambda: None, "function"), (Own(), "Own"), (Own, "type"), (b"bytes", "bytes"), (Counter("a"), "Counter"), ({1}, "set"),
         (np.array(["2020-01-01"], "M8[D]"), "datetime64"), (np.ma.array([1]), "Masked"), (pd.NA, "NA"),
         (pd.Series(pd.array([1, None], "Int64")), "Integer"), (torch.nn.Parameter(torch.ones(1)), "Parameter"),
     ],
