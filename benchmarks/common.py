@@ -258,7 +258,7 @@ def kept(name: str, size: str, command: str) -> bool:
     path = _path(name, size)
     if not path.exists() or not path.with_suffix(".json").exists():
         return False
-    facts = study.read_spec(path.with_suffix(".json"))
+    facts = study.read_json(path.with_suffix(".json"))
     try:
         version = study.code_version(*facts["modules"])
     except OSError:  # a module is gone

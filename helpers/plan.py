@@ -279,7 +279,7 @@ class Rates:
         self.gpu = gpu.made_on() == gpu.GPU
         here = study.hardware() if not self.gpu or gpu.present() else "a GPU elsewhere"
         stored = [file for root in (study.data(), study.runs()) for file in sorted(root.glob("*/[0-9a-f]*/made.json"))]
-        for made in (*map(study.read_spec, stored), *published.index().values()):
+        for made in (*map(study.read_json, stored), *published.index().values()):
             elsewhere = made.get("hardware") != here
             if "seconds" not in made or (elsewhere and self.gpu and not study.kind(made["kind"]).text):
                 continue

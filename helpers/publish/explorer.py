@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,10 +54,11 @@ def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     tables = {}
     listed = [path for path in layout.tables(run, "heads_*") if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
     for path in [*layout.tables(run, "head_table_*"), *listed]:  # "heads_matched" is no head table
-        facts = _facts(run, path)
+        facts = study.read_json(layout.table_sidecar(path))
+        facts = study.read_json(run / facts["run"]) | facts
         name = _name(re.sub("^(head_table|heads)_", "", path.stem), facts.get("model", ""))
         if name not in tables:
-            tables[name] = _read(path)
+            tables[name] = pd.read_csv(path).set_index(list(ADDRESS))
             tables[name].attrs["facts"] = facts
     return tables
 
@@ -69,23 +69,6 @@ def _name(stored: str, model: str) -> str:
     if not tidied or not stored.startswith(tidied):
         return stored
     return f"{model} {stored.removeprefix(tidied).strip('-').replace('-', ' ')}".strip()
-
-
-def _facts(run: Path, path: Path) -> dict[str, Any]:
-    """A table's sidecar, with the settings that it may share with others of its notebook."""
-    facts = layout.table_sidecar(path)
-    if not facts.exists():
-        return {}
-    content = json.loads(facts.read_text(encoding="utf-8"))
-    shared = run / content.get("run", "")
-    return json.loads(shared.read_text(encoding="utf-8")) | content if shared.is_file() else content
-
-
-def _read(path: Path) -> pd.DataFrame:
-    table = pd.read_csv(path, keep_default_na=True)
-    if missing := [level for level in ADDRESS if level not in table]:
-        raise StudyError(f"The head table {path.name} lacks the column {missing[0]!r}: write it with Run.table.")
-    return table.set_index(list(ADDRESS))
 
 
 def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
@@ -139,8 +122,7 @@ def export(
         The model with its text; its name alone where it is not at hand, then there are no attention maps.
     table : pandas.DataFrame
         On (kind, layer, head). Numeric columns are measures, those ending in "_low" and "_high" their intervals; a column
-        equal to an earlier one is left out. "functions", optional: lists of names or of (function, label), or labels
-        separated by semicolons.
+        equal to an earlier one is left out. "functions", optional: labels separated by semicolons.
     sweep : mapping, optional
         `helpers.experiments.pruning_runs.sweep` from this model; of its runs those with gates that are in the store are read.
     sentences : int
@@ -214,16 +196,9 @@ def _rounded(values: Iterable[float]) -> list[float | None]:
 
 
 def _roles(cell: Any) -> list[list[str]]:
-    """The functions of a head as [function, label] pairs, however the table holds them."""
-    if isinstance(cell, str):
-        cell = ast.literal_eval(cell) if cell.startswith("[") else [label.strip() for label in cell.split(";") if label.strip()]
-    elif not isinstance(cell, list | tuple | set):
-        cell = []  # read from a file where there was nothing
-    return [list(role) if not isinstance(role, str) else [_function(role), role] for role in cell]
-
-
-def _function(label: str) -> str:
-    return "positional" if re.fullmatch(r"[+-]\d+", label) else _LABELS.get(label, label)
+    """The functions of a head as [function, label] pairs; a file has nan where there are none."""
+    labels = cell.split("; ") if isinstance(cell, str) and cell else []
+    return [["positional" if re.fullmatch(r"[+-]\d+", label) else _LABELS.get(label, label), label] for label in labels]
 
 
 def _gates(runs: Sequence[Mapping[str, Any]], heads: Sequence[tuple]) -> dict[str, Any]:

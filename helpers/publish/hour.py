@@ -94,7 +94,7 @@ def hand_over(wanted: Iterable[Recipe], out: Path) -> None:
             manifest = recipe.folder / "made.json"
             if recipe.kind.text or not archives.publishable(recipe) or not manifest.exists() or recipe.key in entries:
                 continue
-            if not study.read_spec(manifest).get("published"):
+            if not study.read_json(manifest).get("published"):
                 entries[recipe.key] = published.pack(recipe.folder, recipe.kind is training.MODEL)
         published.write_index(entries)
     out.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def take(out: Path) -> str:
         given = Path(scratch)
         with tarfile.open(out / FILE) as packed:
             packed.extractall(given, filter="data")
-        entries, there = study.read_spec(given / "index.json")["runs"], published.index()
+        entries, there = study.read_json(given / "index.json")["runs"], published.index()
         more = {key: one for key, one in entries.items() if len(one["parts"]) > len(there.get(key, {}).get("parts", {}))}
         files = {part["file"]: part["sha256"] for one in more.values() for part in one["parts"].values()}
         odd = next((name for name in files if not (given / name).resolve().is_relative_to(given.resolve())), "")

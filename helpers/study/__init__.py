@@ -17,7 +17,6 @@ from helpers.study.store import (
     digest,
     key,
     read_json,
-    read_spec,
     read_toml,
     room_for,
     runs,

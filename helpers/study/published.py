@@ -102,7 +102,7 @@ def fetch(recipe: Any, weights: bool) -> bool:
             for part in PARTS if weights else PARTS[:1]:
                 if part in entry["parts"]:
                     _unpack(folder() / entry["parts"][part]["file"], scratch)
-            manifest = store.read_spec(scratch / "made.json")
+            manifest = store.read_json(scratch / "made.json")
             store.write_json(scratch / "made.json", manifest | {"published": True})
             shutil.rmtree(target, ignore_errors=True)
             with contextlib.suppress(OSError):  # said by who asked for it
@@ -116,10 +116,8 @@ def _why_not(recipe: Any) -> str:
     """In what way a run is published that is not the one wanted, "" if it is not published at all."""
     if recipe.key in index():
         return "without its weights or texts"
-    versions = {entry["version"] for entry in index().values() if entry["what"] == recipe.what}
-    if recipe.version in versions:
-        return "as made on another device, or from another version of what it needs"
-    return f"in version {', '.join(map(str, sorted(versions)))}, today's is {recipe.version}" if versions else ""
+    elsewhere = any(entry["what"] == recipe.what for entry in index().values())
+    return "in another version, or as made on another device" if elsewhere else ""
 
 
 def pack(made: Path, weights: bool) -> dict[str, Any]:
@@ -130,7 +128,7 @@ def pack(made: Path, weights: bool) -> dict[str, Any]:
     StudyError
         If a file of it is missing or damaged.
     """
-    manifest = store.read_spec(made / "made.json")
+    manifest = store.read_json(made / "made.json")
     files = {part: {n: d for n, d in manifest["files"].items() if n.partition("/")[0] == part} for part in PARTS}
     trains = bool(files["weights"])
     entry: dict[str, Any] = {name: manifest.get(name) for name in INDEXED} | {"trains": trains, "parts": {}}
@@ -158,7 +156,7 @@ def unpacked(key: str, target: Path) -> dict[str, Any]:
     if not archive.is_file() or store.digest(archive) != part["sha256"]:
         raise StudyError(f"The published archive {archive} is missing or damaged: take it from the project's history.")
     _unpack(archive, target)
-    return store.read_spec(target / "made.json")
+    return store.read_json(target / "made.json")
 
 
 def write_index(entries: Mapping[str, Mapping[str, Any]]) -> None:

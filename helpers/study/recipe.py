@@ -138,7 +138,7 @@ class Recipe:
     @property
     def version(self) -> int:
         """The kind's version for this spec."""
-        return _version(self.kind, self.spec)
+        return self.kind.version(self.spec) if callable(self.kind.version) else self.kind.version
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
@@ -181,10 +181,6 @@ def _key(name: str, spec: str, device: str) -> str:
     needed = sorted(need.recipe.key for need in recipe.needs)
     on = [device, gpu.precision()] if device else []
     return store.key([name, recipe.version, recipe.spec, needed, on])
-
-
-def _version(kind: Kind, spec: Mapping[str, Any]) -> int:
-    return kind.version(spec) if callable(kind.version) else kind.version
 
 
 def at(folder: Path) -> Recipe:

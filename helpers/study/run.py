@@ -23,7 +23,7 @@ from helpers.gpu import use
 from helpers.study import layout, recipe
 from helpers.study.configuration import parse_overrides, settings
 from helpers.study.origin import ROOT, code_version, portable, provenance
-from helpers.study.store import key, read_spec, runs, whole, write_json, write_text
+from helpers.study.store import key, read_json, runs, whole, write_json, write_text
 
 
 def _seeds(spec: Any) -> set[int]:
@@ -38,7 +38,7 @@ def _seeds(spec: Any) -> set[int]:
 
 def _described(folder: Path) -> dict[str, Any]:
     """What a provenance file says of a thing in the store; of text also how it was made and the digest of every file."""
-    manifest = read_spec(folder / "made.json")
+    manifest = read_json(folder / "made.json")
     spec, files = manifest["spec"], manifest["files"]
     described = {"kind": manifest["kind"], "key": folder.name, "version": manifest["version"], "seeds": sorted(_seeds(spec))}
     described["sha256"] = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()  # of all digests

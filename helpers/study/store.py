@@ -143,18 +143,6 @@ def wrong(error: ValidationError, where: str) -> StudyError:
     return StudyError(f"In {where} {place!r} cannot be {first['input']!r}: {reason}.")
 
 
-def read_spec(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises
-    ------
-    StudyError
-        If the file cannot be read as one.
-    """
-    spec = read_json(path)
-    return spec if isinstance(spec, dict) else {}
-
-
 def digest(path: Path) -> str:
     """SHA-256 of a file."""
     with path.open("rb") as file:

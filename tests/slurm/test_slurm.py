@@ -28,7 +28,7 @@ def cluster():
 
 def files(recipe):
     """Digests of what a recipe leaves, but for the history, which holds seconds; it is made if it is not there."""
-    found = study.read_spec(study.make(recipe, weights=True) / "made.json")["files"]
+    found = study.read_json(study.make(recipe, weights=True) / "made.json")["files"]
     return {name: digest for name, digest in found.items() if name != "results/history.csv"}
 
 

@@ -237,7 +237,7 @@ def _alike(was: dict[str, Any] | None, now: dict[str, Any] | None) -> bool:
 def stored(name: str) -> dict[str, Any] | None:
     """The fingerprint of a name that is kept, None if there is none."""
     path = FOLDER / f"{name.partition(',')[0].replace(' ', '_')}.json"
-    return study.read_spec(path).get(name) if path.exists() else None
+    return study.read_json(path).get(name) if path.exists() else None
 
 
 def main() -> None:
