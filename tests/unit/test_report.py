@@ -176,13 +176,6 @@ def test_a_model_is_there_once(tiny, tmp_path):
     assert {model["file"] for model in models} == {f"heads/{path.name}" for path in (tmp_path / "heads").iterdir()}
 
 
-def test_a_report_is_small(folder):
-    """Four megabytes without the heads of its models, each picture once."""
-    pictures = [path.read_bytes() for path in (folder / "images").iterdir()]
-    assert len(set(pictures)) == len(pictures)
-    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.parent.name != "heads") < 4e6
-
-
 def test_code_that_is_to_be_read_is_open(tmp_path):
     run = notebook(tmp_path / "run", nb.new_output("stream", text="a"))
     made = nbformat.read(run / "01_one.ipynb", 4)

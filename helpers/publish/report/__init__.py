@@ -7,9 +7,7 @@ outputs.
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import json
 import re
 import shutil
@@ -28,7 +26,6 @@ from matplotlib.textpath import TextPath
 from nbconvert.exporters import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import ExtractOutputPreprocessor, TagRemovePreprocessor
-from PIL import Image
 from traitlets.config import Config
 
 from helpers import drawing, study
@@ -43,7 +40,6 @@ LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's se
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
-_FRAME = "data:image/png;base64,"
 HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 
 
@@ -155,7 +151,7 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
     for cell in notebook.cells:
         cell.outputs = reference.for_readers(cell.get("outputs", []))
         cell.metadata["open"] = _open(cell)
-    _describe(notebook.cells, path.stem)
+    _described(notebook.cells, path.stem)
     preprocessors = [
         TagRemovePreprocessor(enabled=True, remove_cell_tags={"injected-parameters"}),
         ExtractOutputPreprocessor(enabled=True, extract_output_types=set(PICTURES)),
@@ -167,7 +163,7 @@ def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
     body, resources = exporter.from_notebook_node(notebook, {"unique_key": path.stem, "output_files_dir": "images"})
     for name, content in resources["outputs"].items():
         study.write_bytes(output / name, content)
-    body, toc = _finished(_sized(body, output), links)
+    body, toc = _finished(body, links)
     if [entry["level"] for entry in toc].count(1) != 1:
         raise StudyError(f"The notebook {path.name} must have one heading of the first level: it is the page's title.")
     title, *toc = toc
@@ -180,45 +176,16 @@ def _open(cell: Any) -> bool:
     return cell.cell_type == "code" and not hidden and "study.begin(" not in cell.source
 
 
-def _describe(cells: Sequence[Any], where: str) -> None:
-    """Give every picture of a notebook words, where it was shown without: its caption, or the heading that it stands below."""
+def _described(cells: Sequence[Any], where: str) -> None:
+    """Give every picture that was shown without words those of the heading that it stands below; refuse a cell that failed."""
     for cell in cells:
         if cell.cell_type == "markdown":
             where = next(iter(re.findall(r"^#+ (.*)", cell.source, re.MULTILINE)[-1:]), where)
-        captions = re.findall(r'caption=f?"([^"]+)"', cell.source) or ["figure"]
-        if failed := [output for output in cell.outputs if output.output_type == "error"]:
-            raise StudyError(f"A cell under {where!r} failed ({failed[0].ename}): run the notebook again.")
-        drawn = [(output, kind) for output in cell.outputs for kind in PICTURES if kind in output.get("data", {})]
-        for number, (output, kind) in enumerate(drawn):
-            caption = re.sub(r"\{[^}]*\}", "…", captions[min(number, len(captions) - 1)])
-            output.metadata.setdefault(kind, {}).setdefault("alt", f"{where}: {caption}")
-
-
-def _sized(body: str, output: Path) -> str:
-    """Pictures with their sizes."""
-    page = BeautifulSoup(body, "html.parser")
-    for image in page.select("figure img:not([src$='.svg'], [src^='data:'])"):
-        path = output / image["src"]
-        with Image.open(path) as opened:
-            image["width"], image["height"] = opened.size
-        _lighter(path)
-    for frame in page.select(f"img[src^='{_FRAME}']"):  # of a slider
-        frame["src"] = _FRAME + base64.b64encode(_few(base64.b64decode(frame["src"].removeprefix(_FRAME)), 32)).decode()
-    return str(page)
-
-
-def _lighter(path: Path) -> None:
-    """Write a PNG with the 128 colours that serve it best: a third of its bytes."""
-    if path.suffix == ".png":
-        path.write_bytes(_few(path.read_bytes(), 128))
-
-
-def _few(picture: bytes, colours: int) -> bytes:
-    """A PNG in the few colours that serve it best."""
-    file = io.BytesIO()
-    with Image.open(io.BytesIO(picture)) as opened:
-        opened.convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(file, "png", optimize=True)
-    return file.getvalue()
+        for output in cell.outputs:
+            if output.output_type == "error":
+                raise StudyError(f"A cell under {where!r} failed ({output.ename}): run the notebook again.")
+            for kind in set(PICTURES) & set(output.get("data", {})):
+                output.metadata.setdefault(kind, {}).setdefault("alt", f"{where}: figure")
 
 
 # --- the site ----------------------------------------------------------------------------------------------------------
@@ -290,19 +257,10 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
     titled = [(section.splitlines()[0].removeprefix("## ").strip(), section) for section in sections]
     kept = sorted((one for one in titled if one[0] not in LEFT_OUT), key=lambda one: one[0] in LAST)
     page = BeautifulSoup(_markdown("\n".join([intro, "<main></main>\n", *(section for _, section in kept)])), "html.parser")
-    there = {path.read_bytes(): path for path in (output / "images").glob("*.png")}  # a notebook's page may have the same
     for image in page("img"):
         picture = study.ROOT / image["src"]
-        if not picture.is_file():
-            raise StudyError(
-                f"The picture {image['src']} of the README is not there: run `make reference`, or correct the README."
-            )
         image["src"] = f"images/{'-'.join(Path(image['src']).parts[1:])}"
         shutil.copy(picture, output / image["src"])
-        _lighter(path := output / image["src"])
-        if (same := there.setdefault(path.read_bytes(), path)) != path:
-            path.unlink()
-            image["src"] = f"images/{same.name}"
     finished, toc = _finished(str(page), links)
     intro, _, body = finished.partition("<main></main>")  # the notebooks' cards stand between them
     return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
@@ -316,10 +274,9 @@ def _results(run: Path) -> Path:
 
 def _about(run: Path, results: Path) -> str:
     """Where the numbers come from, from the first sidecar that says so."""
-    for path in filter(Path.exists, map(layout.table_sidecar, layout.tables(results))):
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        if {"commit", "time", "hardware"} <= set(facts):
-            return f"Run {run.name}, code {facts['commit']}, {facts['time'][:10]}; {facts['hardware']}."
+    for table in layout.tables(results):
+        facts = study.read_json(layout.table_sidecar(table))
+        return f"Run {run.name}, code {facts['commit']}, {facts['time'][:10]}; {facts['hardware']}."
     return f"Run {run.name}."
 
 
