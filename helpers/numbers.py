@@ -14,8 +14,8 @@ A condition, `holds:`, stands behind a sentence in the same way: a column of the
 another column. A comment may run over lines, but begins none: Markdown would end the paragraph there. `make numbers` writes
 bound numbers again from the committed tables and says which sentences to read again; with `--check` nothing is written.
 
-The rule has three sentences. In notebooks, and on pages in `ADOPTED`, every number is bound, or it is a constant (a setting, a
-number that a paper printed) and stands in backticks. On any other page this holds for each paragraph with a bound number. Code,
+The rule has three sentences. In notebooks every number is bound, or it is a constant (a setting, a number that a paper
+printed) and stands in backticks. On any other page this holds for each paragraph with a bound number. Code,
 formulas, links and headings are left out, and so are names such as figure 7, section 6, notebook 3, 2019, ROUGE-1 and L0.
 """
 
@@ -33,7 +33,6 @@ from pathlib import Path
 from helpers import study
 from helpers.study import StudyError
 
-ADOPTED: tuple[str, ...] = ()  # pages on which every number is bound, such as "README.md"
 PAGES = ("README.md", "docs/*.md", "notebooks/py/*.py", "notebooks/*.ipynb")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 
@@ -185,7 +184,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = study.ROOT) -> Non
         elif path.suffix == ".py":
             new, moved, wrong = checked(source, figures, (*NO_MARKDOWN, *CODE))
         else:
-            new, moved, wrong = checked(source, figures, everywhere=name in ADOPTED)
+            new, moved, wrong = checked(source, figures, everywhere=False)
         if moved and not check:
             study.write_text(path, new)
         for at, what in sorted([*moved, *wrong]):

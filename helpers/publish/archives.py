@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
 import os
 import random
 import sys
@@ -188,9 +187,7 @@ def differences(one: Path, other: Path) -> dict[str, tuple[str, bool]]:
     for name in sorted(name for name in names if name.partition(".")[0] not in TIMED):
         if not ((one / name).exists() and (other / name).exists()):
             changed[name] = ("only on one side", False)
-            continue
-        mine, reference = (_content(folder / name) for folder in (one, other))
-        if mine != reference:
+        elif (mine := _content(one / name)) != (reference := _content(other / name)):
             changed[name] = _likeness(name, mine, reference)
     return changed
 
@@ -223,25 +220,19 @@ def _leaves(tree: Any) -> Iterator[str]:
 
 
 def _likeness(name: str, mine: Sequence[str], others: Sequence[str]) -> tuple[str, bool]:
+    """How far two lists of values are alike, in words, and whether that is within the tolerance."""
     if len(mine) != len(others):
         return f"{len(mine)} values instead of {len(others)}", False
-    pairs = [(_number(a), _number(b)) for a, b in zip(mine, others, strict=True)]
-    known = np.array([pair for pair in pairs if None not in pair and all(map(math.isfinite, pair))], float).reshape(-1, 2)
-    same = float(np.mean([a == b for a, b in zip(mine, others, strict=True)]))
-    if not len(known):
+    numbers = pd.DataFrame({"mine": mine, "others": others}).apply(pd.to_numeric, errors="coerce")
+    known = numbers[np.isfinite(numbers).all(axis=1)]
+    if known.empty:
+        same = float(np.mean([a == b for a, b in zip(mine, others, strict=True)]))
         return f"{same:.0%} of the texts are the same", same >= STEADY / 2
-    worst = float(np.max(np.abs(known[:, 0] - known[:, 1]) / np.maximum(np.abs(known).max(1), 1e-6)))
+    worst = float((known.mine.sub(known.others).abs() / known.abs().max(axis=1).clip(lower=1e-6)).max())
     if "loss" in name or name == "history.csv":
         return f"largest difference {worst:.1%}", worst <= TOLERANCE
-    rank = float(pd.DataFrame(known).corr("spearman").iloc[0, 1])
+    rank = float(known.corr("spearman").iloc[0, 1])
     return f"rank correlation {rank:.3f}, largest difference {worst:.1%}", rank >= STEADY or worst <= TOLERANCE
-
-
-def _number(value: str) -> float | None:
-    try:
-        return float(value)
-    except ValueError:
-        return None
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

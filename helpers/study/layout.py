@@ -22,10 +22,7 @@ _SHARED = "run"
 def tidy(name: str) -> str:
     """A name as files bear it: lower case letters, digits, dots, `_`, and `-` for everything else.
 
-    Raises
-    ------
-    StudyError
-        If nothing is left of it, or it is "run", the name of what sidecars share.
+    It is refused if nothing is left of it, or it is "run", the name of what sidecars share.
     """
     tidied = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-.")
     if tidied in ("", _SHARED):
@@ -86,13 +83,7 @@ def table_sidecar(table: Path) -> Path:
 
 
 def track(run: Path) -> str:
-    """The track of a run PROFILE-TRACK: the folder in figures/ where it is committed.
-
-    Raises
-    ------
-    StudyError
-        If the folder is not named so.
-    """
+    """The track of a run PROFILE-TRACK: the folder in figures/ where it is committed. Other names are refused."""
     corpus = run.name.rpartition("-")[2]
     if corpus not in TRACKS:
         raise StudyError(f"The run {run.name} belongs to no track: its folder is named PROFILE-CORPUS, as laptop-controlled.")

@@ -39,13 +39,7 @@ def ignored(key: str = "") -> bool:
 
 
 def index() -> dict[str, dict[str, Any]]:
-    """Every published run by its key.
-
-    Raises
-    ------
-    StudyError
-        If the index cannot be read.
-    """
+    """Every published run by its key; a StudyError if the index cannot be read."""
     path = folder() / "index.json"
     if not path.exists():
         return {}
@@ -75,10 +69,7 @@ def offers(recipe: Any, weights: bool) -> bool:
 def fetch(recipe: Any, weights: bool) -> bool:
     """Unpack a published run into the store, if it is one and its archives are whole; its lock must be held.
 
-    Returns
-    -------
-    bool
-        Whether it is there now. Where an archive is missing or damaged, or the run is of another version, a sentence says so.
+    Returns whether it is there now. Where an archive is missing or damaged, or a run of another version, a sentence says so.
     """
     if ignored(recipe.key):
         return False
@@ -121,13 +112,7 @@ def _why_not(recipe: Any) -> str:
 
 
 def pack(made: Path, weights: bool) -> dict[str, Any]:
-    """Put a finished thing of the store into archives of `folder`; returns its entry for the index.
-
-    Raises
-    ------
-    StudyError
-        If a file of it is missing or damaged.
-    """
+    """Put a finished thing of the store into archives of `folder`, if it is whole; returns its entry for the index."""
     manifest = store.read_json(made / "made.json")
     files = {part: {n: d for n, d in manifest["files"].items() if n.partition("/")[0] == part} for part in PARTS}
     trains = bool(files["weights"])
@@ -144,13 +129,7 @@ def pack(made: Path, weights: bool) -> dict[str, Any]:
 
 
 def unpacked(key: str, target: Path) -> dict[str, Any]:
-    """Unpack the results of a published run into a folder; returns its manifest.
-
-    Raises
-    ------
-    StudyError
-        If the archive is missing or damaged.
-    """
+    """Unpack the results of a published run into a folder, if they are whole; returns its manifest."""
     part = index()[key]["parts"]["results"]
     archive = folder() / part["file"]
     if not archive.is_file() or store.digest(archive) != part["sha256"]:

@@ -105,13 +105,7 @@ KINDS: dict[str, Kind] = {}  # by name: what a job's file, or a manifest, speaks
 
 
 def kind(name: str) -> Kind:
-    """The kind of a name.
-
-    Raises
-    ------
-    StudyError
-        If there is none.
-    """
+    """The kind of a name; a StudyError if there is none."""
     if name not in KINDS:
         raise StudyError(f"There is no recipe of kind {name!r}: choose from {', '.join(KINDS)}.")
     return KINDS[name]
@@ -184,13 +178,7 @@ def _key(name: str, spec: str, device: str) -> str:
 
 
 def at(folder: Path) -> Recipe:
-    """The recipe of which `folder` is a part, or all, in the store.
-
-    Raises
-    ------
-    StudyError
-        If it is none.
-    """
+    """The recipe of which `folder` is a part, or all, in the store; a StudyError if it is none."""
     for place in (folder, folder.parent):
         if manifest := _read(place):
             return kind(manifest["kind"]).of(manifest["spec"])

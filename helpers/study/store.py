@@ -71,13 +71,7 @@ def room_for(path: Path):
 
 @contextlib.contextmanager
 def whole(path: Path):
-    """Give a scratch path to write to, which becomes `path` when the block ends: it is there whole or not at all.
-
-    Raises
-    ------
-    StudyError
-        If the disk is full.
-    """
+    """Give a scratch path to write to, which becomes `path` when the block ends: it is there whole or not at all."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with room_for(path):
@@ -105,13 +99,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Raises
-    ------
-    StudyError
-        If it is missing, or no JSON.
-    """
+    """Read a JSON file; a StudyError if it is missing, or no JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -45,22 +45,11 @@ def write(path: Path, value: Any) -> None:
     StudyError
         If the tree holds anything else, or the disk is full.
     """
-    write_bytes(path, packed(value))
-
-
-def packed(value: Any) -> bytes:
-    """What `write` writes.
-
-    Raises
-    ------
-    StudyError
-        If the tree holds what cannot be stored.
-    """
     try:
         text = json.dumps({"format": _FORMAT, "value": _pack(value, "value")}, allow_nan=False, separators=(",", ":"))
     except RecursionError:
         raise StudyError("A value that lies too deep in itself cannot be stored: give one without circles.") from None
-    return gzip.compress(text.encode("ascii"), 6, mtime=0)
+    write_bytes(path, gzip.compress(text.encode("ascii"), 6, mtime=0))
 
 
 def read(path: Path) -> Any:

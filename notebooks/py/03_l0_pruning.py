@@ -301,7 +301,8 @@ run.figure(figure, "fig10_heads_by_layer", "In which layers heads stay as prunin
 
 # %%
 scratch = {(one := whole[sweep["name"]]).title: pruning.against_scratch(sweep, one, settings["bootstrap"]) for sweep in every}
-scratch = run.table(pd.concat(scratch, names=["model"]), "trained_minus_scratch", resamples=settings["bootstrap"])
+scratch = pd.concat(scratch, names=["model"])
+scratch = run.table(scratch, "trained_minus_scratch", resamples=settings["bootstrap"], over="sentences")
 columns = ["model", "encoder", "decoder", "cross", "pruned", "scratch", "change", "low", "high"]
 scratch.reset_index()[columns].round(2)
 

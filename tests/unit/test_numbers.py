@@ -99,13 +99,6 @@ def test_a_number_that_is_typed_by_hand_is_an_error(project, capsys):
     assert faults(project, capsys)[2:] == [f"{PY}:13: 2 {unbound}"]
 
 
-def test_an_adopted_page_has_no_unbound_number(project, capsys, monkeypatch):
-    change(project / "docs/page.md", "no finding", "no 2 findings")
-    assert faults(project, capsys) == []
-    monkeypatch.setattr(numbers, "ADOPTED", ("docs/page.md",))
-    assert faults(project, capsys) == ["docs/page.md:7: 2 is not bound: bind it, or write a constant in backticks"]
-
-
 def test_a_value_that_moved_in_the_last_printed_digit_is_an_error(project, capsys):
     table = project / "figures/controlled/03_l0_pruning/tables/half_left.csv"
     change(table, "-0.2420045", "-0.2440045")
@@ -137,11 +130,6 @@ def test_a_condition_that_turned_false_is_an_error_and_stays_one(project, capsys
 def test_a_cell_that_is_not_there_is_an_error(project, comment, sentence):
     (wrong,) = of(f"It loses 1<!-- {comment} -->.", project)
     assert sentence in wrong
-
-
-def test_a_table_that_went_is_an_error(project, capsys):
-    (project / "figures/controlled/03_l0_pruning/tables/half_left.csv").unlink()
-    assert len(faults(project, capsys)) == 6  # two numbers and a condition in the page and in the notebook
 
 
 @pytest.mark.parametrize(

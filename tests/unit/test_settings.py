@@ -45,13 +45,14 @@ def test_an_unknown_profile_names_the_profiles(profile):
     refused(profile, {}, f"no profile {profile!r}", *PROFILES)
 
 
-@pytest.mark.parametrize("text", [b"steps = ", b"beam = 1\nbeam = 2", b"text = '\xff'"])
-def test_a_broken_profile(tmp_path, text):
-    (tmp_path / "broken.toml").write_bytes(text)
-    for name in ("broken.toml", "none.toml"):
-        with pytest.raises(StudyError, match=name) as caught:
-            study.read_toml(tmp_path / name)
-        assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("read", [study.read_toml, study.read_json])
+@pytest.mark.parametrize("text", [b"steps = ", b"beam = 1\nbeam = 2", b"text = '\xff'", None])
+def test_a_file_that_is_broken_or_not_there(tmp_path, read, text):
+    if text:
+        (tmp_path / "broken").write_bytes(text)
+    with pytest.raises(StudyError, match="broken") as caught:
+        read(tmp_path / "broken")
+    assert "\n" not in str(caught.value)
 
 
 def test_overrides_change_what_they_name_and_nothing_else():

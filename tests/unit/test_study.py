@@ -60,14 +60,6 @@ def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text(encoding="utf-8") == "ä\n" and list(path.parent.iterdir()) == [path]
 
 
-def test_files_that_hold_no_json(tmp_path):
-    (tmp_path / "cut").write_bytes(b'{"a": ')
-    (tmp_path / "latin").write_bytes('{"ä": 1}'.encode("latin1"))
-    for name in ("gone", "cut", "latin"):
-        with pytest.raises(StudyError, match=name):
-            study.read_json(tmp_path / name)
-
-
 def test_one_sentence_ends_with_code_2(capsys):
     with pytest.raises(SystemExit) as caught, study.one_sentence():
         raise StudyError("Something is wrong: do this.")

@@ -57,18 +57,14 @@ def on_a_gpu(folder, visible, *command):
     return subprocess.Popen(command, cwd=study.ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_command_waits_for_a_gpu_that_is_taken(tmp_path):
+def test_commands_take_gpus_of_their_own_or_wait(tmp_path):
     order = tmp_path / "order"
     lines = f"echo begin $CUDA_VISIBLE_DEVICES >> {order}; sleep 1; echo end $CUDA_VISIBLE_DEVICES >> {order}"
+    wait = f"touch {tmp_path}/$CUDA_VISIBLE_DEVICES; while [ ! -e {tmp_path}/2 ] || [ ! -e {tmp_path}/3 ]; do sleep 0.1; done"
     both = [on_a_gpu(tmp_path, "0", "sh", "-c", lines) for _ in range(2)]
-    assert [process.wait(60) for process in both] == [0, 0]
+    both += [on_a_gpu(tmp_path, "2,3", "sh", "-c", wait) for _ in range(2)]
+    assert [process.wait(60) for process in both] == [0] * 4
     assert order.read_text().splitlines() == ["begin 0", "end 0"] * 2
-
-
-def test_commands_take_gpus_of_their_own(tmp_path):
-    wait = f"touch {tmp_path}/$CUDA_VISIBLE_DEVICES; while [ ! -e {tmp_path}/0 ] || [ ! -e {tmp_path}/1 ]; do sleep 0.1; done"
-    both = [on_a_gpu(tmp_path, "0,1", "sh", "-c", wait) for _ in range(2)]
-    assert [process.wait(60) for process in both] == [0, 0]
 
 
 def test_without_a_gpu_a_command_that_needs_one_is_refused(tmp_path):
