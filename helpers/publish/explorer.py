@@ -141,18 +141,15 @@ def export(
     Raises
     ------
     StudyError
-        If the table is not on (kind, layer, head), has no numeric column, or has heads that the model lacks.
+        If the table is not on (kind, layer, head), or has heads that the model lacks.
     """
     if list(table.index.names) != list(ADDRESS):
         raise StudyError(f"A head table must be on {', '.join(ADDRESS)}, not on {', '.join(map(str, table.index.names))}.")
     heads = [(kind, int(layer), int(head)) for kind, layer, head in table.index]
-    measured = _measures(table)
-    if not measured:
-        raise StudyError("The head table has no numeric column: give it at least one measure.")
     exported = {
         "name": subject if isinstance(subject, str) else subject.name,
         "title": subjects.title(subject) if isinstance(subject, str) else subject.title,
-        "heads": heads, "measures": measured, "functions": None, "gates": None, "sentences": [], "attention": None, "notes": [],
+        "heads": heads, "measures": _measures(table), "functions": None, "gates": None, "sentences": [], "attention": None, "notes": [],
     }  # fmt: skip
     if "functions" in table:
         exported["functions"] = [_roles(cell) for cell in table["functions"]]
