@@ -149,7 +149,8 @@ def export(
     exported = {
         "name": subject if isinstance(subject, str) else subject.name,
         "title": subjects.title(subject) if isinstance(subject, str) else subject.title,
-        "heads": heads, "measures": _measures(table), "functions": None, "gates": None, "sentences": [], "attention": None, "notes": [],
+        "heads": heads, "measures": _measures(table), "functions": None, "gates": None, "sentences": [], "attention": None,
+        "notes": [],
     }  # fmt: skip
     if "functions" in table:
         exported["functions"] = [_roles(cell) for cell in table["functions"]]
