@@ -46,7 +46,7 @@ seed = 1  # the first one; the setting "seeds" says how many
 overrides = ""  # settings to change, name and value joined by an equals sign, separated by spaces
 output = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
 text = ""  # a text file for a model that continues texts, with `pretrained`
-entries = ""  # a TOML file of measures of your own, which join the tables (docs/add.md)
+entries = ""  # a Python file of measures of your own, which join the tables (docs/add.md)
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd
