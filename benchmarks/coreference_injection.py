@@ -68,7 +68,7 @@ def read(tokens: int, count: int) -> Text:
     subwords = Subwords(learn_vocabulary((text for row in rows for text in (row.source, row.target)), VOCABULARY))
     source, target = (subwords.encode_all([getattr(row, side) for row in rows]) for side in ("source", "target"))
     words = [subwords.word_ids(row.source, row.words) for row in rows]
-    clusters = [tokens_of(row.clusters, places)[0] for row, places in zip(rows, words, strict=True)]
+    clusters = [tokens_of(row.clusters, places) for row, places in zip(rows, words, strict=True)]
     data = Encoded(source, target, [])
     every = [collate(data, chosen, subwords.pad) for chosen in batches(data, subwords.pad, tokens, shuffle=SEED)]
     return Text(every, clusters, subwords.size)

@@ -7,7 +7,6 @@ A row is a training run, with what stands in the place of which heads while it t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,50 +35,37 @@ HEADS = {
 # --- what is run -----------------------------------------------------------------------------------------------------
 
 
-def summaries(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> dict[str, dict[str, Row]]:
-    """The rows of summarization by part and name, as of `helpers.methods.coreference.runs.rows_of`."""
-    return runs.rows_of(settings, subjects.SUMMARIZATION, seed, checkpoint)
-
-
-def translations(settings: Mapping[str, Any], seed: int) -> dict[str, Row]:
-    """The rows of translation, in which heads are given syntactic arcs; none where the profile leaves them out."""
-    return runs.rows_of(settings, subjects.TRANSLATION, seed).get("main", {})
-
-
 def ranked_after(parts: Mapping[str, Rows]) -> dict[str, Row]:
-    """The rows of `summaries` whose injected heads are ranked in the trained model too, by name.
+    """The main rows whose injected heads are ranked in the trained model too, by name.
 
-    They are the main ones, and the least important heads with a matrix that says nothing: shuffled links, or none.
+    They are those with the usual links, shuffled ones and none, in heads that importance chose.
     """
-    rows = {name: one for name, one in parts["main"].items() if (one["run"].get("control") or {}).get("form") == INJECTED}
-    others = {name: one for part in ("quality", "matrices", "controls") for name, one in parts.get(part, {}).items()}
-    for name, one in others.items():
-        if one["run"]["control"]["links"] == "none" or one["run"]["control"]["links"].endswith("+shuffled"):
-            rows[name] = one
-    return rows
+    controls = {name: one["run"].get("control", {}) for name, one in parts["main"].items()}
+    usual = controls[MAIN]["links"]
+    return {
+        name: parts["main"][name]
+        for name, control in controls.items()
+        if control.get("form") == INJECTED and control["heads"]["by"] == "importance"
+        if control["links"] in (usual, f"{usual}+shuffled", "none")
+    }
 
 
 def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Iterator[study.Recipe]:
     """What the tables below read: every stage of every row, what the rows' models write, and rankings of heads."""
-    parts, probe = summaries(settings, seed, checkpoint), settings["coreference"]["probe"]
+    parts, plan = runs.rows_of(settings, seed, checkpoint), settings["coreference"]
     after = ranked_after(parts) if parts else {}
     for part, rows in parts.items():
         for name, one in rows.items():
-            yield from _of_row(one, f"{subjects.SUMMARIZATION}: {name}, {part}", settings["coreference"]["beam"])
+            label = f"{subjects.SUMMARIZATION}: {name}, {part}"
+            for stage in reversed(list(runs.stages(one["run"]))):
+                yield runs.run(stage, f"{label}, stage {stage['stage']}")
+            yield outputs.recipe(runs.run(one["run"], label), plan["beam"], one.get("control"))
+            if "heads" in (control := one.get("control", one["run"].get("control")) or {}):
+                yield runs.ranked_for(control["heads"])
             if "control" not in one["run"]:
-                yield runs.ranked(one["run"], probe)
+                yield runs.ranked(one["run"], plan["probe"])
             elif name in after:
-                yield runs.ranked(one["run"], probe, None, one["run"]["control"])
-    for name, one in translations(settings, seed).items():
-        yield from _of_row(one, f"{subjects.TRANSLATION}: {name}, main", settings["coreference"]["beam"])
-
-
-def _of_row(one: Row, label: str, beam: int) -> Iterator[study.Recipe]:
-    for stage in reversed(list(runs.stages(one["run"]))):
-        yield runs.run(stage, f"{label}, stage {stage['stage']}")
-    yield outputs.recipe(runs.run(one["run"], label), beam, one.get("control"))
-    if "heads" in (control := one.get("control", one["run"].get("control")) or {}):
-        yield runs.ranked_for(control["heads"])
+                yield runs.ranked(one["run"], plan["probe"], None, one["run"]["control"])
 
 
 # --- labels of rows --------------------------------------------------------------------------------------------------
@@ -131,44 +117,31 @@ def labelled(table: pd.DataFrame, rows: Rows, value: str = "") -> pd.DataFrame:
 
 
 class Board:
-    """Scores of rows on the one test set of their task.
+    """Scores of rows on the test set of their dialogues.
 
     Parameters
     ----------
     settings : mapping
         A profile's settings.
     rows : mapping of name -> row
-        All of one task and test set.
+        All of one test set.
     """
 
     def __init__(self, settings: Mapping[str, Any], rows: Rows) -> None:
         self.settings, self.rows = settings, dict(rows)
         self.task = subjects.text_of(next(iter(self.rows.values()))["run"])
         self.split = self.task.tests[0]
+        self.dialogues = corpora.read_dialogues(corpora.file(self.task.folder, self.split, "dialogues"))
+        self.known_events = bool(self.dialogues[0].events)  # whether it is known who does what
+        self.metrics = [*self.task.metrics, *([EVENTS] if self.known_events else [])]
         self._known: dict[str, np.ndarray] = {}
-
-    @property
-    def known_events(self) -> bool:
-        """Whether it is known who does what in the texts."""
-        return bool(self.dialogues and self.dialogues[0].events)
-
-    @cached_property
-    def dialogues(self) -> list[Dialogue]:
-        """The dialogues of the test set; none where the task has other texts."""
-        path = corpora.file(self.task.folder, self.split, "dialogues")
-        return corpora.read_dialogues(path) if self.task.kind == subjects.SUMMARIZATION else []
-
-    @property
-    def metrics(self) -> list[str]:
-        """The task's scores, and `EVENTS` where events are known."""
-        return [*self.task.metrics, *([EVENTS] if self.known_events else [])]
 
     def written(self, name: str) -> list[str]:
         """What the model of a row writes of the test set."""
         return runs.written(self.rows[name], self.split, self.settings["coreference"]["beam"])
 
     def statistics(self, name: str) -> np.ndarray:
-        """Per text what scores are computed from: of summaries [texts, metrics] in percent, whose means are the scores."""
+        """Scores of each summary [texts, metrics] in percent, whose means are those of the row."""
         if name not in self._known:
             self._known[name] = self.count(self.written(name))
         return self._known[name]
@@ -180,25 +153,17 @@ class Board:
 
     def interval(self, mine: np.ndarray, other: np.ndarray | None = None) -> dict[str, tuple[float, float, float]]:
         """Scores with their 95 % bootstrap interval, or how much they are above others' (paired), by metric."""
-        repeats = self.settings["bootstrap"]
-        if self.task.kind == subjects.TRANSLATION:
-            return self.task.interval(mine, other, repeats)
-        columns = zip(*scoring.mean_interval(mine, other, repeats), strict=True)
+        columns = zip(*scoring.mean_interval(mine, other, self.settings["bootstrap"]), strict=True)
         return dict(zip(self.metrics, (tuple(map(float, row)) for row in columns), strict=True))
 
 
 def boards(settings: Mapping[str, Any], parts: Mapping[str, Rows], seed: int) -> dict[int, Board]:
-    """A board for each training of `summaries`, by its seed; the first holds the rows of all parts."""
+    """A board for each training, by its seed, of rows by part; the first holds the rows of all parts."""
     rows: dict[int, dict[str, Row]] = {seed: {}}
     for part, more in parts.items():
         first, _, number = part.partition(" ")
         rows.setdefault(int(number) if first == "seed" else seed, {}).update(more)
     return {number: Board(settings, of_one) for number, of_one in rows.items()}
-
-
-def with_links(boards: Mapping[int, Board]) -> dict[int, Board]:
-    """The trainings in which links were put into heads, not those alone in which heads are ranked."""
-    return {seed: board for seed, board in boards.items() if MAIN in board.rows}
 
 
 def right_people(texts: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndarray:
@@ -214,15 +179,13 @@ def scores(board: Board, names: Iterable[str] | None = None, against: str = PLAI
     -------
     pandas.DataFrame
         row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change
-        in percent of the other's value, percent_low, percent_high); heads (how many are masked or injected); over.
+        in percent of the other's value, percent_low, percent_high); over.
     """
-    table = []
-    for name in names or board.rows:
-        table += _compared(board, name, board.statistics(name), against, len(chosen_heads(board.rows[name])))
-    return pd.DataFrame(table)
+    rows = [_compared(board, name, board.statistics(name), against) for name in names or board.rows]
+    return pd.DataFrame(line for lines in rows for line in lines)
 
 
-def _compared(board: Board, name: str, mine: np.ndarray, against: str, heads: int = 0) -> Iterator[dict[str, Any]]:
+def _compared(board: Board, name: str, mine: np.ndarray, against: str) -> Iterator[dict[str, Any]]:
     """Rows of `scores` from what they are computed from, one a metric."""
     other = board.statistics(against)
     values, base, changes = board.interval(mine), board.interval(other), board.interval(mine, other)
@@ -231,13 +194,7 @@ def _compared(board: Board, name: str, mine: np.ndarray, against: str, heads: in
         row |= dict(zip(("change", "change_low", "change_high"), changes[metric], strict=True))
         shares = [100 * end / base[metric][0] if base[metric][0] else np.nan for end in changes[metric]]
         row |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
-        yield row | {"heads": heads, "over": intervals.SENTENCES}
-
-
-def chosen_heads(one: Row) -> list[tuple[str, int, int]]:
-    """The heads that are masked or injected in a row."""
-    control = one.get("control", one["run"].get("control")) or {}
-    return runs.addresses(control["heads"]) if "heads" in control else []
+        yield row | {"over": intervals.SENTENCES}
 
 
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = PLAIN) -> pd.DataFrame:
@@ -300,7 +257,7 @@ def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame
     -------
     pandas.DataFrame
         As `scores`, with `clusters` (what was given), `conll` (their CoNLL F1 on the test set, percent), and where people are
-        known the shares of `pronouns` (percent): `people` of he and she, `speakers` of I and you.
+        known `people`: the percentage of he and she that are linked with the right one.
     """
     folder, split = board.task.folder, board.split
     table = scores(board, rows)
@@ -310,9 +267,8 @@ def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame
     table["clusters"] = table.row.map(by).map(runs.links_name)
     table["conll"] = table.row.map({name: conll_f1(clusters, best) for name, clusters in given.items()})
     if board.known_events:
-        shares = {name: conversations.pronouns(board.dialogues, clusters) for name, clusters in given.items()}
-        for kind in conversations.PRONOUNS:
-            table[kind] = table.row.map({name: share[kind] for name, share in shares.items()})
+        shares = {name: conversations.pronouns(board.dialogues, one)["people"] for name, one in given.items()}
+        table["people"] = table.row.map(shares)
     return table
 
 
@@ -348,8 +304,7 @@ def importance(rows: Rows, probe: int) -> pd.DataFrame:
 def masking(board: Board, rows: Rows) -> pd.DataFrame:
     """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
 
-    Random draws are told apart by `draw`. "all off" is the change with all encoder heads off, "share of all" the change in
-    units of that: where all heads together cost next to nothing, no masking of some can show what they are worth.
+    Random draws are told apart by `draw`.
     """
     choices = {name: one["control"]["heads"] for name, one in rows.items()}
     most = max(heads["count"] for heads in choices.values())
@@ -360,10 +315,7 @@ def masking(board: Board, rows: Rows) -> pd.DataFrame:
         alike = heads["count"] == 0 or (every and heads["count"] == most)
         for order in matrices.ORDERS if alike else [heads["order"]]:
             points.append(row | {"order": order, "number": heads["count"], "draw": heads["draw"]})
-    curves = pd.DataFrame(points)
-    off = curves[(curves.number == most) & every].drop_duplicates("metric").set_index("metric").change
-    curves["all off"] = curves.metric.map(off)
-    return curves.assign(**{"share of all": curves.change / curves["all off"].replace(0, np.nan)})
+    return pd.DataFrame(points)
 
 
 def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
@@ -376,9 +328,9 @@ def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) 
         layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer), seed.
     """
     table = []
-    for seed, board in with_links(boards).items():
+    for seed, board in boards.items():
         before = runs.ranking(board.rows[PLAIN]["run"], probe)
-        for name in (name for name in names if name in board.rows):
+        for name in names:
             run = board.rows[name]["run"]
             after = runs.ranking(run, probe, control=run["control"])
             places = [each.importance.groupby(level=["kind", "layer"]).rank(ascending=False) for each in (before, after)]

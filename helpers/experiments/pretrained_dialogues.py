@@ -110,7 +110,7 @@ def links_of(rows: Sequence[Example], by: str) -> list[Sparse]:
 
 
 def _sparse(row: Example, of: Sequence[Cluster]) -> Sparse:
-    tokens, _ = tokens_of(of, row.words)
+    tokens = tokens_of(of, row.words)
     return sparse(tokens, len(row.prompt) + len(row.summary), "previous")
 
 

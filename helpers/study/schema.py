@@ -6,7 +6,7 @@ Defaults are what profiles (`helpers.study.settings`) have in common. What is re
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -28,7 +28,7 @@ Matrix = Literal["full", "adjacent", "previous"]
 Span = Literal["first", "whole"]
 Layers = Literal["all", "lower", "middle", "upper"]
 InjectedRows = Literal[
-    "selection", "where", "matrices", "quality", "inference", "training", "masks", "controls"
+    "selection", "where", "matrices", "quality", "inference", "training", "masks"
 ]  # fmt: skip
 
 
@@ -196,7 +196,6 @@ class Grouping(Block):
     probe: int = 16  # dev examples on which heads are compared while training
     shots: int = 20  # how often in a stage they are compared
     parts: list[GroupRows] = ["peers", "ablations", "numbers", "strengths"]  # rows of translation beside the main ones
-    jobs: Count = 2  # jobs that the rows of translation are split into, to run side by side
     seeds: Count = 1  # seeds of the main rows
     beam: Count = 1  # beams in writing test sets; 1 is greedy
     converged: Amount = 1  # whether a converged translation model is grouped too: 1, or 0 for no
@@ -205,10 +204,10 @@ class Grouping(Block):
     converged_votes: Amount = 200  # batches that vote for its heads; 0 for an epoch
 
 
-def _dialogues(**other: Any) -> InjectedTask:
+def _dialogues() -> InjectedTask:
     shape = Model(layers=3, width=64, feed_forward=256, dropout=0.0)
     return InjectedTask(
-        text="dialogues", train=12_000, dev=300, longest=256, batch_tokens=1024, learning_rate=3e-3, model=shape, **other
+        text="dialogues", train=12_000, dev=300, longest=256, batch_tokens=1024, learning_rate=3e-3, model=shape
     )
 
 
@@ -216,26 +215,19 @@ class Coreference(Block):
     """Coreference in the heads that matter least (Liu et al.)."""
 
     summarization: InjectedTask = _dialogues()  # summaries of dialogues
-    translation: InjectedTask = _dialogues(steps=0)  # translation with syntactic arcs instead; left out if not set
     matrix: Matrix = "full"  # which mentions of a cluster attend to which
     span: Span = "first"  # subwords by which a mention is linked: its first, or the whole
     probe: Count = 200  # dev texts on which heads are ranked
     draws: Count = 2  # random draws of heads that are injected
     heads: list[Count] = [1, 2, 4]  # numbers of injected heads of a layer that are tried
     mixed: list[Layers] = ["upper", "all"]  # layers after which the matrix stands in a layer of its own
-    most: Amount = 0  # heads of a pretrained model's layer masked at most; 0: summarization.model.heads
     rates: list[Share] = [0.1, 0.3, 0.6, 1.0]  # rates of errors in the clusters that are tried
     resolvers: list[str] = ["rule"]  # resolvers whose clusters are used in training and in writing
     written: list[str] = ["rule"]  # resolvers whose clusters are used in writing alone
-    orders: Amount = 1  # further orders of the training text in which heads are ranked; 0 for none
-    paces: list[Positive] = [0.3, 3.0]  # factors on the rate of further training in which heads are ranked
-    lengths: list[Positive] = [0.5]  # factors on the steps of further training in which heads are ranked
     masks: Amount = 3  # random draws of each number of heads that are off; 0 for none
     # rows of summarization beside the main ones
     parts: list[InjectedRows] = ["selection", "where", "matrices", "quality", "inference", "training", "masks"]
-    jobs: Count = 2  # jobs that the rows of summarization are split into, to run side by side
     seeds: Count = 1  # seeds of the main rows
-    alone: Amount = 2  # seeds of the plain row, if more than of the main ones
     beam: Count = 1  # beams in writing test sets; 1 is greedy
 
 
@@ -325,7 +317,7 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
     """Of each contradiction between settings a sentence."""
     grouping, coreference = chosen.grouping, chosen.coreference
     grouped = {f"grouping.{name}": getattr(grouping, name) for name in ("translation", "summarization", "language", "today")}
-    injected = {f"coreference.{name}": getattr(coreference, name) for name in ("summarization", "translation")}
+    injected = {"coreference.summarization": coreference.summarization}
     for place, shape in {
         "model": chosen.model,
         **{f"{n}.model": task.model for n, task in (grouped | injected).items()},
@@ -367,9 +359,8 @@ def _of_coreference(coreference: Coreference) -> Iterator[str]:
     if not coreference.mixed:
         yield "The setting 'mixed' of coreference is empty: name a part of the layers, such as upper."
     task = coreference.summarization
-    for one in (task, coreference.translation):
-        if one.denoising and one.piece < 2:
-            yield f"Holes cannot be made in pieces of {one.piece} tokens: raise 'piece' to 2 or more."
+    if task.denoising and task.piece < 2:
+        yield f"Holes cannot be made in pieces of {task.piece} tokens: raise 'piece' to 2 or more."
     most = max(coreference.heads, default=0)
     if task.steps and not task.checkpoint and "where" in coreference.parts and most > task.model.heads:
         yield f"A layer of {task.model.heads} heads has no {most} to be injected: lower coreference.heads."

@@ -54,7 +54,7 @@ SETTINGS = {
                  {"train": 60, "dev": 8, "test": 6, "vocabulary": 150, "steps": 10, "warmup": 4, "groups": 5,
                   "longest": 32, "batch_tokens": 300}.items()},
     "coreference.summarization.train": 60, "coreference.summarization.dev": 8, "coreference.summarization.test": 4,
-    "coreference.translation.steps": 0, "coreference.probe": 6, "coreference.resolvers": ["rule"],
+    "coreference.probe": 6, "coreference.resolvers": ["rule"],
 }  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["grouped, language model"] = lambda: grouped.runs.run(spoken.first(spoken.constraint()))
     found["outputs, language model"] = lambda: outputs.recipe(grouped.runs.run(spoken.first(spoken.constraint())), 1)
 
-    put = coreference.runs.Rows(chosen, subjects.SUMMARIZATION, SEED)
+    put = coreference.runs.Rows(chosen, SEED)
     found["injected, holes and plain"] = lambda: coreference.runs.run(put.plain())
     for name, control in {"masked": put.masked(), "full": put.injected(), "adjacent": put.injected({"matrix": "adjacent"}),
                           "own layer": put.mixed("all"), "rule": put.injected({"links": "rule"})}.items():  # fmt: skip

@@ -93,18 +93,17 @@ WORD_IDS = [0, 1, 1, 2, 3, 3, 3, 4, 5, -1]
 
 def test_of_mentions_in_mentions_the_shortest_takes_its_subwords_first():
     clusters = [((0, 1), (5, 6)), ((0, 3), (4, 5)), ((1, 2), (2, 3), (0, 2))]  # "my", "my big hat", "big", "hat", "my big"
-    assert coreference.tokens_of(clusters, WORD_IDS, "whole") == ([[[0], [8]], [[1, 2], [3]]], 2)  # of two nothing is left
+    assert coreference.tokens_of(clusters, WORD_IDS, "whole") == [[[0], [8]], [[1, 2], [3]]]  # of two nothing is left
     nested = [((0, 1), (5, 6)), ((0, 3), (4, 5))]
-    assert coreference.tokens_of(nested, WORD_IDS) == ([[[0], [8]], [[1], [7]]], 0)
+    assert coreference.tokens_of(nested, WORD_IDS) == [[[0], [8]], [[1], [7]]]
 
 
-def test_mentions_beyond_the_cut_are_counted_and_lone_ones_gone():
+def test_mentions_beyond_the_cut_and_lone_ones_are_gone():
     clusters = [((0, 1), (3, 5), (5, 6)), ((1, 3), (4, 5)), ((4, 5), (5, 6))]
     cut = [*WORD_IDS[:5], -1]  # within word 3
-    assert coreference.tokens_of(clusters, cut) == ([[[0], [4]]], 4)
-    assert coreference.tokens_of([((0, 1), (2, 5))], cut, "whole") == ([[[0], [3, 4]]], 0)  # what is left stands for it
-    assert coreference.tokens_of(clusters, [-1]) == ([], 7)
-    assert coreference.tokens_of([((0, 1),)], WORD_IDS) == ([], 0)  # alone without a cut: nothing was dropped
+    assert coreference.tokens_of(clusters, cut) == [[[0], [4]]]
+    assert coreference.tokens_of([((0, 1), (2, 5))], cut, "whole") == [[[0], [3, 4]]]  # what is left stands for it
+    assert coreference.tokens_of(clusters, [-1]) == coreference.tokens_of([((0, 1),)], WORD_IDS) == []
 
 
 def test_of_texts_of_the_same_tokens_the_first_counts():
@@ -268,7 +267,7 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False, form=
 
 
 @pytest.mark.parametrize(("call", "said"), [
-    (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"), (lambda: coreference.matrices.arcs([(0, 3)], 3), "arc"),
+    (lambda: coreference.sparse([[0, 5]], 5, "full"), "token 5"),
     (lambda: coreference.sparse([[[0, 1], [1, 2]]], 5, "full"), "Token 1"),
     (lambda: coreference.Links().add([5, 6, 7], coreference.sparse([], 4, "full")), "4 tokens"),
     (lambda: reading(coreference.injected, [*HEADS, ("cross", 0, 0)]), "cross"),

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from helpers import corpora, plots, study
-from helpers.corpora import dialogues
+from helpers import plots
 from helpers.experiments import injection
 from helpers.heads.families import ADDRESS
 from helpers.methods import coreference
@@ -74,7 +73,6 @@ def test_scores_by_hand(board):
         np.testing.assert_allclose(line.percent, 100 * (mine / base - 1), atol=1e-12)
     paired = scoring.mean_interval(rouge(board, MAIN), rouge(board, PLAIN), 100)
     np.testing.assert_allclose(table.loc[MAIN, ["change_low", "change_high"]][:3], np.array(paired[1:]).T)
-    assert table["heads"].xs("events", level="metric").to_dict() == {PLAIN: 0, MASKED: 3, MAIN: 3, MIXED: 0}
     nothing = Given(board.rows, [["."] * 8, *list(board.texts.values())[1:]])  # of nothing there is no percentage
     assert injection.scores(nothing, [MAIN]).percent.isna().all()
 
@@ -96,15 +94,6 @@ def test_labels_are_columns(parts, board):
     assert set(points.row) == {MASKED, MAIN}  # heads that were chosen
     changes = scores.set_index("row").loc[[MASKED, MAIN]]
     np.testing.assert_array_equal(points[["change", "low", "high"]], changes[["change", "change_low", "change_high"]])
-
-
-def test_translations_have_no_events():
-    rows = injection.translations(tiny_injection.settings(), tiny_injection.SEED)
-    board = board_of({name: rows[name] for name in (PLAIN, MIXED)}, 7, 9)
-    table, references = injection.scores(board), [pair.target for pair in board.task.pairs("test")]
-    bleu = [scoring.bleu(board.texts[name], references, 1)["bleu"] for name in (PLAIN, MIXED)]
-    assert table.metric.tolist() == ["BLEU"] * 2
-    np.testing.assert_allclose(table.change, [0, bleu[1] - bleu[0]])
 
 
 def test_right_people_by_hand():
@@ -134,21 +123,13 @@ def test_changes_over_seeds_are_each_against_the_model_of_the_same_weights(parts
     np.testing.assert_allclose(one.change.iloc[:3], each[0])
 
 
-ONE = "# Aunt May : I lost it # Tom : my hat ? you did"
-TALK = Dialogue(
-    ONE, "May lost a hat .", tuple(ONE.split()), ((0, 4, 7), (7, 10, 15)),
-    (((1, 3), (4, 5), (13, 14)), ((6, 7), (11, 12))), (Event("lose", "May", "hat"),),
-)  # fmt: skip
-
-
-def test_mentions_are_marked_by_their_cluster(board):
-    def build(spec, place):
-        corpora.write(place.results / "dialogues" / "test.jsonl", [TALK])
-
-    folder = study.make(dialogues.DIALOGUES.of({"name": "one"}), build=build) / "results"
-    board.task = subjects.Subject(board.task.kind, board.task.corpus, folder, board.task.source, board.task.target)
+def test_mentions_are_marked_by_their_cluster(board, monkeypatch):
+    text = "# Aunt May : I lost it # Tom : my hat ? you did"
+    clusters = (((1, 3), (4, 5), (13, 14)), ((6, 7), (11, 12)))
+    board.dialogues = [Dialogue(text, "", tuple(text.split()), ((0, 4, 7), (7, 10, 15)), clusters)]
+    monkeypatch.setattr(coreference.runs, "clusters_of", lambda folder, split, by: [clusters])
     lines = "[0: Aunt May] : [0: I] lost [1: it]\nTom : my [1: hat] ? [0: you] did"
-    assert injection.marked(board, "gold", 0) == injection.marked(board, "gold+corrupt:0", 0) == lines
+    assert injection.marked(board, "gold", 0) == lines
 
 
 def test_the_chosen_example_gains_most(board):
@@ -168,18 +149,13 @@ def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
         wanted[order, 3, 0] = values["lowest, 3 a layer"]
     wanted = pd.Series(wanted).sort_index()
     rouge_1 = table[table.metric == "ROUGE-1"].set_index(["order", "number", "draw"]).sort_index()
-    assert rouge_1.index.tolist() == wanted.index.tolist() and rouge_1["heads"]["lowest"].tolist() == [0, 3, 9]
+    assert rouge_1.index.tolist() == wanted.index.tolist()
     np.testing.assert_allclose(rouge_1.value, wanted)
-    every = values["lowest, 3 a layer"] - values[PLAIN]
-    np.testing.assert_allclose(rouge_1["share of all"], (wanted - values[PLAIN]) / every)
 
 
 def test_injected_heads_before_and_after(parts):
-    boards = {seed: injection.Board(tiny_injection.settings(), rows)
-              for seed, rows in {1: parts["main"], 3: parts["seed 3"]}.items()}  # fmt: skip
-    table = injection.before_after(boards, [MAIN, MASKED], 6)
+    table = injection.before_after({1: injection.Board(tiny_injection.settings(), parts["main"])}, [MAIN, MASKED], 6)
     before = coreference.runs.ranking(parts["main"][PLAIN]["run"], 6)
-    assert set(table.seed) == {1}  # in the third training heads are ranked alone
     for name, lines in table.groupby("row"):
         run = parts["main"][name]["run"]
         after = coreference.runs.ranking(run, 6, control=run["control"])
@@ -207,7 +183,10 @@ def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
 
 
 def test_gain_against_the_quality_of_clusters(parts):
-    quality = {name: parts["quality"][name] for name in (f"{MAIN}, gold+shuffled", f"{MAIN}, rule")}
+    quality = {
+        f"{MAIN}, gold+shuffled": parts["main"][f"{MAIN}, gold+shuffled"],
+        f"{MAIN}, rule": parts["quality"][f"{MAIN}, rule"],
+    }
     board = board_of({name: parts["main"][name] for name in (PLAIN, MAIN)} | quality, 9, 40, 20, 6)
     table = injection.quality_curve(board, [MAIN, *quality], "gold")
     given = {links: coreference.runs.clusters_of(board.task.folder, "test", links) for links in LINKS}

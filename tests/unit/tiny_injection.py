@@ -9,24 +9,18 @@ from transformers import PreTrainedTokenizerFast
 from helpers import corpora, study
 from helpers.corpora import tokens
 from helpers.methods import coreference
-from helpers.runs import subjects
 from tests.unit.tiny_models import tiny_model
 
 SEED, FIRST, FURTHER, WARM = 1, 6, 3, 3  # steps of the base, of the rows, of filling holes
 _MODEL = {"model.layers": 3, "model.width": 24, "model.heads": 3, "model.feed_forward": 48, "model.dropout": 0.1}
-_TASK = {
+_DIALOGUES = {
     "dev": 8, "test": 8, "steps": FIRST, "further": FURTHER, "batch_tokens": 400, "learning_rate": 2e-2, "rate": 2e-2,
-    "warmup": 2, **_MODEL,
+    "warmup": 2, **_MODEL, "train": 60, "vocabulary": 500, "longest": 48, "denoising": WARM, "piece": 16,
+    "model.decoder_layers": 1,
 }  # fmt: skip
-_DIALOGUES = _TASK | {
-    "train": 60, "vocabulary": 500, "longest": 48, "denoising": WARM, "piece": 16, "model.decoder_layers": 1,
-}  # fmt: skip
-_SENTENCES = _TASK | {"train": 60, "vocabulary": 150, "denoising": 0, "model.layers": 2}
 CHANGED = {  # heads whose attention is not uniform after so few steps, texts that are cut
     **{f"coreference.summarization.{name}": value for name, value in _DIALOGUES.items()},
-    **{f"coreference.translation.{name}": value for name, value in _SENTENCES.items()},
-    "coreference.probe": 6, "coreference.heads": [1, 2], "coreference.rates": [0.5], "coreference.paces": [3.0],
-    "coreference.lengths": [2.0], "coreference.masks": 2, "coreference.seeds": 2, "coreference.alone": 3,
+    "coreference.probe": 6, "coreference.heads": [1, 2], "coreference.rates": [0.5], "coreference.masks": 2,
 }  # fmt: skip
 
 
@@ -35,14 +29,14 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
     return study.settings("tiny", CHANGED | (changes or {}))
 
 
-def rows(changes: dict[str, Any] | None = None, kind: str = subjects.SUMMARIZATION) -> dict[str, dict[str, dict]]:
-    """The rows of a task by part and name."""
-    return coreference.runs.rows_of(settings(changes), kind, SEED)
+def rows() -> dict[str, dict[str, dict]]:
+    """The rows by part and name."""
+    return coreference.runs.rows_of(settings(), SEED)
 
 
-def plan(changes: dict[str, Any] | None = None, kind: str = subjects.SUMMARIZATION, start: str = "") -> coreference.runs.Rows:
+def plan(changes: dict[str, Any] | None = None, start: str = "") -> coreference.runs.Rows:
     """What describes these rows."""
-    return coreference.runs.Rows(settings(changes), kind, SEED, checkpoint=start)
+    return coreference.runs.Rows(settings(changes), SEED, checkpoint=start)
 
 
 def go_to(base: Path, patch) -> None:

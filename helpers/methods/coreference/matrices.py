@@ -106,10 +106,14 @@ def sparse(clusters: Clusters, length: int, form: str) -> Sparse:
     """
     if form not in _LINKED:
         raise StudyError(f"There is no coreference matrix {form!r}: choose from {', '.join(_LINKED)}.")
-    entries: dict[int, list[int]] = {}
+    entries: dict[int, list[int]] = {}  # of each row its columns, which weigh alike
     for cluster in _checked(clusters, length):
         _LINKED[form](cluster, entries)
-    return _weighted(entries, length)
+    sizes = [len(columns) for columns in entries.values()]
+    columns = [column for row in entries.values() for column in row]
+    rows = np.repeat(np.fromiter(entries, int, len(entries)), sizes)
+    values = np.repeat(1 / np.array(sizes, float), sizes)
+    return Sparse(rows, np.array(columns, int), values, length)
 
 
 def _full(cluster: list[list[int]], entries: dict[int, list[int]]) -> None:
@@ -130,39 +134,6 @@ def _previous(cluster: list[list[int]], entries: dict[int, list[int]]) -> None:
 
 _LINKED = {"full": _full, "adjacent": _adjacent, "previous": _previous}
 FORMS = tuple(_LINKED)
-
-
-def arcs(pairs: Iterable[tuple[int, int]], length: int) -> Sparse:
-    """Each token attends alike to itself and to the tokens that it has an arc with, in either direction, kept sparse.
-
-    Parameters
-    ----------
-    pairs : iterable of (int, int)
-        Token positions, of a word and its syntactic head for instance.
-
-    Raises
-    ------
-    StudyError
-        If an arc leaves the text.
-    """
-    entries: dict[int, list[int]] = {}
-    for one, other in pairs:
-        if not (0 <= one < length and 0 <= other < length):
-            raise StudyError(f"An arc joins tokens {one} and {other} of a text of {length} tokens: parse the text anew.")
-        for here, there in ((one, other), (other, one)):
-            row = entries.setdefault(here, [here])
-            if there not in row:
-                row.append(there)
-    return _weighted(entries, length)
-
-
-def _weighted(entries: Mapping[int, Sequence[int]], length: int) -> Sparse:
-    """Rows of equal weights from the columns of each row."""
-    sizes = [len(columns) for columns in entries.values()]
-    columns = [column for row in entries.values() for column in row]
-    rows = np.repeat(np.fromiter(entries, int, len(entries)), sizes)
-    values = np.repeat(1 / np.array(sizes, float), sizes)
-    return Sparse(rows, np.array(columns, int), values, length)
 
 
 def _checked(clusters: Clusters, length: int) -> Iterator[list[list[int]]]:
@@ -220,7 +191,7 @@ def batched(texts: Sequence[Sparse], width: int, decoder: bool = False) -> torch
 
 def tokens_of(
     clusters: Sequence[Sequence[tuple[int, int]]], word_ids: Sequence[int], span: str = "first"
-) -> tuple[list[list[list[int]]], int]:
+) -> list[list[list[int]]]:
     """Mentions over words as mentions over subwords; each subword is one mention's.
 
     Of mentions in mentions the shortest takes its subwords first (of two as long the first in the text), the others have what
@@ -237,10 +208,9 @@ def tokens_of(
 
     Returns
     -------
-    clusters : list of list of list of int
-        The tokens of each mention; clusters of which fewer than two mentions are left are gone.
-    dropped : int
-        Mentions that have no token, since the text was cut before them or others hold all of theirs.
+    list of list of list of int
+        The tokens of each mention. Mentions without a token are gone, since the text was cut before them or others hold all of
+        theirs, and so are clusters of which fewer than two mentions are left.
 
     Raises
     ------
@@ -256,15 +226,14 @@ def tokens_of(
     for mention in sorted((mention for cluster in clusters for mention in cluster), key=lambda one: (one[1] - one[0], one)):
         for word in range(*mention):
             owner.setdefault(word, mention)
-    found, dropped = [], 0
+    found = []
     for cluster in clusters:
         own = {mention: [word for word in range(*mention) if owner[word] == mention] for mention in cluster}
         mentions = [[token for word in own[mention] for token in tokens.get(word, ())] for mention in cluster]
-        dropped += sum(not mention for mention in mentions)
         kept = [mention if span == "whole" else mention[:1] for mention in mentions if mention]
         if len(kept) > 1:
             found.append(kept)
-    return found, dropped
+    return found
 
 
 class Links:

@@ -56,14 +56,12 @@ def links_name(links: str) -> str:
 
 
 class Rows:
-    """The rows of a task by part and name.
+    """The rows of summarization by part and name.
 
     Parameters
     ----------
     settings : mapping
         A profile's settings.
-    kind : str
-        "summarization", or "translation" (syntactic arcs in the place of coreference).
     seed : int
         Of weights and of the order of text.
     text : int, optional
@@ -72,17 +70,11 @@ class Rows:
         A pretrained model to start from, by Hub name or folder; "" for the profile's.
     """
 
-    def __init__(
-        self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None, checkpoint: str = ""
-    ) -> None:
-        self.chosen, self.kind, self.seed = settings["coreference"], kind, seed
-        self.block = self.chosen[subjects.setting(kind)]
+    def __init__(self, settings: Mapping[str, Any], seed: int, text: int | None = None, checkpoint: str = "") -> None:
+        self.chosen, self.seed = settings["coreference"], seed
+        self.block = self.chosen["summarization"]
         self.checkpoint = checkpoint or self.block["checkpoint"]
-        text = seed if text is None else text
-        if kind == subjects.TRANSLATION:
-            self.corpus = subjects.corpus({**settings, "grouping": self.chosen}, kind, text)
-        else:
-            self.corpus = dialogues.spec(self.block, self.block["text"], text, self.checkpoint)
+        self.corpus = dialogues.spec(self.block, self.block["text"], seed if text is None else text, self.checkpoint)
         self.truth = truth(self.corpus, self.block["links"])
         names = ("batch_tokens", "learning_rate", "warmup", "betas")
         plan = settings["training"] | {name: self.block[name] for name in names}
@@ -108,9 +100,9 @@ class Rows:
         plan = self.first | {"steps": before, "evaluate_every": max(1, before // 3)}
         return self.spec(self.first, 1, start=self.spec(plan, 0, shape=shape, holes=holes))
 
-    def tuned(self, control: Mapping[str, Any] | None = None, seed: int | None = None, **plan: Any) -> dict[str, Any]:
-        """A run of further training, all alike but for the control, and for what is given of the plan."""
-        return self.spec(self.further | plan, 2, seed, start=self.base(), control=control)
+    def tuned(self, control: Mapping[str, Any] | None = None, seed: int | None = None) -> dict[str, Any]:
+        """A run of further training, all alike but for the control and the order of the text."""
+        return self.spec(self.further, 2, seed, start=self.base(), control=control)
 
     def plain(self) -> dict[str, Any]:
         """Further training without a control: on it heads are ranked."""
@@ -125,8 +117,6 @@ class Rows:
 
     def links(self, **other: Any) -> dict[str, Any]:
         """Which matrix, of whose clusters."""
-        if self.kind == subjects.TRANSLATION:
-            return {"matrix": "arcs", "span": "first", "links": "gold"} | other
         return {name: self.chosen[name] for name in ("matrix", "span")} | {"links": self.block["links"]} | other
 
     def masked(self, **heads: Any) -> dict[str, Any]:
@@ -142,9 +132,9 @@ class Rows:
         return {"form": MIXED, "part": part, **self.links(**links)}
 
     def main(self) -> dict[str, dict]:
-        """The comparison that the paper's claim needs, and one with a layer of its own."""
-        own = self.chosen["mixed"][0]
-        return {
+        """The comparisons that the paper's claims need: other heads, links that say nothing, true links."""
+        own, by = self.chosen["mixed"][0], self.block["links"]
+        rows = {
             PLAIN: row(self.plain()),
             "masked, lowest": row(self.tuned(self.masked())),
             MAIN: row(self.tuned(self.injected())),
@@ -152,11 +142,14 @@ class Rows:
             "injected, highest": row(self.tuned(self.injected(order="highest"))),
             f"layer of its own, {own}": row(self.tuned(self.mixed(own))),
         }
+        rows |= self.given(f"{by}+shuffled")
+        rows[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
+        rows[PROBED] = row(self.tuned(self.injected(by="probing")))
+        return rows | (self.given(self.truth) if self.truth != by else {})
 
     def selection(self) -> dict[str, dict]:
-        """Other heads: chosen by probing as in 2021, further random draws, the same heads masked."""
-        rows = {PROBED: row(self.tuned(self.injected(by="probing")))}
-        rows |= {"masked, highest": row(self.tuned(self.masked(order="highest")))}
+        """Other heads: further random draws, and the most important ones off."""
+        rows = {"masked, highest": row(self.tuned(self.masked(order="highest")))}
         for draw in range(1, self.chosen["draws"]):
             rows[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
         return rows
@@ -174,7 +167,7 @@ class Rows:
         return rows
 
     def matrices(self) -> dict[str, dict]:
-        """Other matrices from the same clusters, and matrices that say nothing: everyone alone, shuffled mentions."""
+        """Other matrices from the same clusters."""
         rows = {}
         for form in matrices.FORMS:
             if form != self.chosen["matrix"]:
@@ -182,7 +175,6 @@ class Rows:
         for span in matrices.SPANS:
             if span != self.chosen["span"]:
                 rows[f"injected, lowest, {span} spans"] = row(self.tuned(self.injected({"span": span})))
-        rows["injected, lowest, no links"] = row(self.tuned(self.injected({"links": "none"})))
         return rows
 
     def given(self, links: str) -> dict[str, dict]:
@@ -190,20 +182,12 @@ class Rows:
         return {f"{MAIN}, {links_name(links)}": row(self.tuned(self.injected({"links": links})))}
 
     def quality(self) -> dict[str, dict]:
-        """Other clusters, in training and writing: the true ones corrupted to several degrees, shuffled ones, a resolver's."""
+        """Other clusters, in training and writing: the true ones corrupted to several degrees, a resolver's."""
         by, rows = self.block["links"], {}
-        others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]] + [f"{by}+shuffled"]
-        for links in (*others, *(name for name in (*self.chosen["resolvers"], self.truth) if name != by)):
+        others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]]
+        for links in (*others, *(name for name in self.chosen["resolvers"] if name != by)):
             rows |= self.given(links)
         return rows
-
-    def controls(self) -> dict[str, dict]:
-        """What tells coreference in underused heads from less: shuffled links, none, heads by probing; and the true links."""
-        by = self.block["links"]
-        rows = self.given(f"{by}+shuffled")
-        rows[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
-        rows[PROBED] = row(self.tuned(self.injected(by="probing")))
-        return rows | (self.given(self.truth) if self.truth != by else {})
 
     def inference(self) -> dict[str, dict]:
         """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
@@ -211,30 +195,18 @@ class Rows:
         rows["injected at inference, highest"] = row(self.plain(), self.injected(order="highest"))
         tuned = self.tuned(self.injected())
         by = self.block["links"]
-        for name in (f"{by}+shuffled", "none", *self.chosen["written"]):
+        for name in (f"{by}+shuffled", "none", *(name for name in self.chosen["written"] if name != by)):
             rows[f"{MAIN}, written with {links_name(name)}"] = row(tuned, self.injected({"links": name}))
         rows[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
         return rows
 
     def training(self) -> dict[str, dict]:
-        """Other training settings: is the ranking of heads the same?"""
-        rows = {}
-        for seed in range(1, self.chosen["orders"] + 1):
-            rows[f"other order {seed}"] = row(self.tuned(seed=1000 * self.seed + seed))
-        for factor in self.chosen["paces"]:
-            rows[f"learning rate x {factor:g}"] = row(self.tuned(learning_rate=factor * self.further["learning_rate"]))
-        for factor in self.chosen["lengths"]:
-            steps = max(1, round(factor * self.further["steps"]))
-            changed = {"steps": steps, "warmup": max(1, steps // 10), "evaluate_every": max(1, steps // 2)}
-            rows[f"steps x {factor:g}"] = row(self.tuned(**changed))
-        return rows
+        """Another order of the training text: is the ranking of heads the same?"""
+        return {"other order 1": row(self.tuned(seed=1000 * self.seed + 1))}
 
     def masks(self) -> dict[str, dict]:
         """1 to all heads a layer off at inference: the lowest, the highest, random ones."""
-        count = self.block["model"]["heads"]
-        if self.checkpoint:
-            count = self.chosen["most"] or count
-        plain, rows = self.plain(), {}
+        count, plain, rows = self.block["model"]["heads"], self.plain(), {}
         for number in range(1, count + 1):
             for order in matrices.ORDERS:
                 for draw in range(self.chosen["masks"] if order == "random" else 1):
@@ -244,22 +216,19 @@ class Rows:
         return rows
 
 
-def rows_of(settings: Mapping[str, Any], kind: str, seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
-    """The rows of a task by part and name: "main", the profile's parts, and as "seed N" the main or plain ones of more seeds.
+def rows_of(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
+    """The rows of summarization by part and name: "main", the profile's parts, and as "seed N" the main ones of more seeds.
 
-    There are none of a task with "steps" 0.
+    There are none with "steps" 0.
     """
-    if not settings["coreference"][subjects.setting(kind)]["steps"]:
+    if not settings["coreference"]["summarization"]["steps"]:
         return {}
-    rows = Rows(settings, kind, seed, checkpoint=checkpoint)
+    rows = Rows(settings, seed, checkpoint=checkpoint)
     parts = {"main": rows.main()}
-    for part in settings["coreference"]["parts"] if kind == subjects.SUMMARIZATION else ():
+    for part in settings["coreference"]["parts"]:
         parts[part] = getattr(rows, part)()
-    seeds, alone = (settings["coreference"][name] for name in ("seeds", "alone"))
-    for more in range(1, max(seeds, alone if kind == subjects.SUMMARIZATION else 0)):
-        again = Rows(settings, kind, seed + more, seed, checkpoint)
-        main = again.main() | (again.controls() if "controls" in parts else {})
-        parts[f"seed {seed + more}"] = main if more < seeds else {PLAIN: row(again.plain())}
+    for more in range(seed + 1, seed + settings["coreference"]["seeds"]):
+        parts[f"seed {more}"] = Rows(settings, more, seed, checkpoint).main()
     return parts
 
 
@@ -304,31 +273,20 @@ def _encoded(folder: Path, split: str, checkpoint: str, corpus: str) -> list[tup
 
 @lru_cache(maxsize=4)
 def _linked(folder: Path, split: str, matrix: str, span: str, by: str, checkpoint: str, corpus: str):
-    """Token ids and sparse matrix of each text of a split, and how many mentions were beyond the text's cut."""
-    texts, found, dropped = _encoded(folder, split, checkpoint, corpus), [], 0
-    if matrix == "arcs":
-        for pair, (ids, word_ids) in zip(corpora.parsed(folder, split), texts, strict=True):
-            first = {word: place for place, word in reversed(list(enumerate(word_ids)))}
-            arcs = ((first[word], first[head]) for word, head in enumerate(pair.heads) if head >= 0)
-            found.append((ids, matrices.arcs(arcs, len(ids))))
-        return found, 0
-    for clusters, (ids, word_ids) in zip(clusters_of(folder, split, by), texts, strict=True):
-        mentions, lost = matrices.tokens_of(clusters, word_ids, span)
-        found.append((ids, matrices.sparse(mentions, len(ids), matrix)))
-        dropped += lost
-    return found, dropped
+    """Token ids and sparse matrix of each text of a split."""
+    clusters, texts = clusters_of(folder, split, by), _encoded(folder, split, checkpoint, corpus)
+    mentions = [matrices.tokens_of(one, words, span) for one, (_, words) in zip(clusters, texts, strict=True)]
+    return [(ids, matrices.sparse(one, len(ids), matrix)) for one, (ids, _) in zip(mentions, texts, strict=True)]
 
 
-def links_of(spec: Mapping[str, Any], control: Mapping[str, Any], splits: Iterable[str]) -> tuple[matrices.Links, int]:
-    """The links of some splits of a run's corpus, and how many mentions were lost where its texts are cut."""
-    text, (links, dropped) = subjects.text_of(spec), (matrices.Links(), 0)
+def links_of(spec: Mapping[str, Any], control: Mapping[str, Any], splits: Iterable[str]) -> matrices.Links:
+    """The links of some splits of a run's corpus."""
+    folder, links = subjects.text_of(spec).folder, matrices.Links()
     names = (subjects.origin(spec).get("pretrained", ""), json.dumps(spec["corpus"], sort_keys=True))
     for split in splits:
-        found, lost = _linked(text.folder, split, control["matrix"], control["span"], control["links"], *names)
-        dropped += lost
-        for ids, sparse in found:
+        for ids, sparse in _linked(folder, split, control["matrix"], control["span"], control["links"], *names):
             links.add(ids, sparse)
-    return links, dropped
+    return links
 
 
 # --- making a run ----------------------------------------------------------------------------------------------------
@@ -375,9 +333,7 @@ def links_needs(
 ) -> Iterator[study.Recipe | study.Need]:
     """What the links of some splits of a run's dialogues are read from, where a resolver has to find them."""
     by = links["links"].partition("+")[0]
-    if links["matrix"] == "arcs":
-        yield from (need for split in splits for need in corpora.parses(spec["corpus"], split))
-    elif by not in ("none", "gold"):
+    if by not in ("none", "gold"):
         yield from (study.Need(dialogues.clusters(spec["corpus"], split, by), split == "train") for split in splits)
 
 
@@ -408,8 +364,6 @@ def _start(spec: Mapping[str, Any], text: subjects.Subject):
     """The model that a run begins with."""
     if "start" in spec:
         return opened(spec["start"])
-    if text.kind == subjects.TRANSLATION:
-        return text.build(spec["shape"], spec["seed"]).to(gpu.device())
     return models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(gpu.device())
 
 
@@ -443,7 +397,7 @@ def applied(
     if form == MASKED:
         block = heads.gate(model, dict.fromkeys(chosen, 0.0))
     elif form:
-        links, _ = links_of(spec, control, splits)
+        links = links_of(spec, control, splits)
         if form == INJECTED:
             block = matrices.injected(model, chosen, links)
         else:
@@ -460,20 +414,16 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
     ----------
     wanted : mapping
         ``{"by": "importance" | "probing", "order", "count", "part", "draw", "ranking", "probe"}``, `ranking` being the run
-        whose heads are ranked on `probe` dev texts, with "matrix", "span" and "links" for probing; or
-        ``{"by": "given", "heads"}``.
+        whose heads are ranked on `probe` dev texts, with "matrix", "span" and "links" for probing.
 
     Raises
     ------
     StudyError
         If there is no such way; or as `helpers.methods.coreference.choose`.
     """
-    by = wanted["by"]
-    if by == "given":
-        return [(kind, int(layer), int(head)) for kind, layer, head in wanted["heads"]]
-    if by not in ("importance", "probing"):
-        raise StudyError(f"Heads are not chosen by {by!r}: write importance, probing or given.")
-    scores = _read(ranked_for(wanted))[by]
+    if wanted["by"] not in ("importance", "probing"):
+        raise StudyError(f"Heads are not chosen by {wanted['by']!r}: write importance or probing.")
+    scores = _read(ranked_for(wanted))[wanted["by"]]
     return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
 
 
@@ -528,7 +478,7 @@ def _rank(described: Mapping[str, Any], place: study.Place) -> None:
     size = raw.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
     table = pd.DataFrame({"importance": raw / size.where(size > 0, 1.0), "nats": raw}).join(alone)
     if links:
-        table["probing"] = matrices.probing(model, batches, links_of(spec, links, ("dev",))[0])
+        table["probing"] = matrices.probing(model, batches, links_of(spec, links, ("dev",)))
     table.to_csv(place.results / "heads.csv")
 
 
