@@ -7,7 +7,7 @@ remove heads by several criteria and train on. Tables of several jobs are mappin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,6 @@ Tables = Mapping[Trained, pd.DataFrame]
 SMALL = 4  # heads of a layer, fewer of which are no ranking
 FEW = 3  # models, fewer of which are no sample
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
-TRUTHS = (TRUTH, runs.SURVIVAL)
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", "gradual": "gradient, step by step"}
@@ -168,7 +167,7 @@ def triangle(table: pd.DataFrame, kind: str, names: Sequence[str]) -> pd.DataFra
 def predictors(
     tables: Tables, seconds: Mapping[Trained, Mapping[str, float]], differ: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """How well each measure predicts the loss without a head, and how long L0 keeps it.
+    """How well each measure predicts the loss without a head.
 
     Parameters
     ----------
@@ -178,33 +177,32 @@ def predictors(
     Returns
     -------
     pandas.DataFrame
-        kind, truth, heads ("within layers" or "all heads"), measure, rho, low, high, models; cost: seconds that the measure
-        took, in units of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
+        kind, truth, heads ("within layers"), measure, rho, low, high, models; cost: seconds that the measure took, in units of
+        what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
     """
     rows, tables = [], distinct(tables)
-    for kind, truth, within in product(KINDS, TRUTHS, (True, False)):
+    for kind in KINDS:
         rhos: dict[str, dict[Trained, float]] = {}
         for trained, table in tables.items():
             part = _large(table, kind)
             names = _varied(part)
-            for measure in (name for name in names if truth in names and name != truth):
-                one = correlation(part[truth], part[measure], kind, within_layer=within, repeats=1)["rho"]
+            for measure in (name for name in names if TRUTH in names and name != TRUTH):
+                one = correlation(part[TRUTH], part[measure], kind, within_layer=True, repeats=1)["rho"]
                 rhos.setdefault(measure, {})[trained] = one
         for measure, values in rhos.items():
             spent = [s[measure] / s[runs.UNIT] for t, s in seconds.items() if t in values and measure in s]
-            row = {"kind": kind, "truth": truth, "heads": "within layers" if within else "all heads", "measure": measure}
-            row |= over_models(values) | _over_heads(tables, truth, measure, kind, within)
+            row = {"kind": kind, "truth": TRUTH, "heads": "within layers", "measure": measure}
+            row |= over_models(values) | _over_heads(tables, TRUTH, measure, kind)
             row["cost"] = float(np.mean(spent)) if spent else np.nan
-            rows.append(row | {"shown": truth != TRUTH or _shown(differ, kind, values)})
+            rows.append(row | {"shown": _shown(differ, kind, values)})
     return pd.DataFrame(rows)
 
 
 def telling(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `predictors` of the loss without a head within layers what can tell: kinds of `FEW` models or more, with an effect to
-    predict, the best measure first. All rows where there are none such."""
-    within = table[(table["heads"] == "within layers") & (table.truth == TRUTH) & (table.measure != runs.SURVIVAL)]
-    rows = within[(within.groupby("kind").models.transform("max") >= FEW) & within.shown.astype(bool)]
-    rows = rows if len(rows) else within
+    """Of `predictors` what can tell: of `FEW` models or more, with an effect to predict; the best measure first. All rows where
+    there are none such."""
+    rows = table[(table.models >= FEW) & table.shown.astype(bool)]
+    rows = rows if len(rows) else table
     mean = -rows.groupby("measure").rho.transform("mean")
     return rows.assign(mean=mean).sort_values("mean", kind="stable").drop(columns="mean")
 
@@ -229,12 +227,12 @@ def over_models(values: Mapping[Trained, float]) -> dict[str, Any]:
     return {"rho": rho, "low": low, "high": high, "models": count, "over": intervals.TEXTS if several else intervals.MODELS}
 
 
-def _over_heads(tables: Tables, one: str, other: str, kind: str, within: bool = True) -> dict[str, Any]:
+def _over_heads(tables: Tables, one: str, other: str, kind: str) -> dict[str, Any]:
     """Where there is one trained model alone, an interval over its heads in place of one over models."""
     if len(tables) > 1:
         return {}
     part = _large(next(iter(tables.values())), kind)
-    interval = correlation(part[one], part[other], kind, within_layer=within, repeats=1000)
+    interval = correlation(part[one], part[other], kind, within_layer=True, repeats=1000)
     return {"low": interval["low"], "high": interval["high"], "over": intervals.HEADS}
 
 
@@ -459,40 +457,18 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, names=["model", "test set", "criterion"]).assign(over=intervals.TEXTS)
 
 
-def headlines(jobs: Iterable[Job], parser: str, repeats: int) -> pd.DataFrame:
-    """BLEU of models and of their L0 runs, heads that stay, and `pruning.worth`: means over seeds with t intervals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, test set, run): seeds; heads, encoder, decoder, cross; bleu, change, worth, share with low and high; over.
-    """
-    parts = []
-    for job in (job for job in jobs if "sweep" in job):
-        subject = pruning.subject_of(job["sweep"], parser)
-        drawn = pruning.draws(job["sweep"], subject, repeats)
-        table = pruning.quality(job["sweep"], subject, drawn).join(pruning.worth(job["sweep"], subject, drawn)).reset_index()
-        part = table[table.run.isin(["start", "control", "floor"]) | (table.method == "L0")]
-        parts.append(part.assign(model=title(job), seed=job["seed"]))
-    values = {name: (name, f"{name}, low", f"{name}, high") for name in ("bleu", "change", "worth", "share")}
-    counts = ("heads", "encoder", "decoder", "cross")
-    whole = pd.concat(parts, ignore_index=True)
-    means = trainings.over_seeds(whole, ("model", "test set", "run"), values, counts)
-    return means[["seeds", *counts, *(column for names in values.values() for column in names)]].assign(over=intervals.TEXTS)
-
-
 def drawn_of_contest(table: pd.DataFrame, random: pd.DataFrame, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
     """What `helpers.plots.contest` draws of a contest's first model: its rows, heads left by layer, and what layers cost.
 
     Parameters
     ----------
     table, random : pandas.DataFrame
-        As of `contest` and `against_random`, by whose intervals a choice can be told from random heads or not.
+        As of `contest` and `against_random`, by whose corrected p-values a choice can be told from random heads or not.
     """
     model = table.index.unique("model")[0]
     rows = table.xs(model, level="model", drop_level=False).reset_index(["model", "seed"])
     alone = (rows.groupby("criterion").seed.transform("nunique") == 1) & (rows.criterion != RANDOM)
-    unsure = random[~(random.low > 0) & ~(random.high < 0)].loc[model].index
+    unsure = random[~(random.p_holm < 0.05)].loc[model].index
     hollow = [place in unsure for place in zip(rows["test set"], rows.criterion, strict=True)]
     rows = rows.assign(low=rows.low.where(alone), high=rows.high.where(alone), hollow=hollow)
     rows = rows.assign(criterion=rows.criterion.map(lambda name: TITLES.get(name) or named(name)))

@@ -30,6 +30,7 @@ from helpers.study import Need, Recipe, published, values
 LIMIT = 106  # MB of all published runs
 OF_MODELS = "02_head_functions"  # a notebook about the models whose weights are published
 TIMED = {"seconds", "rate", "ratio", "speed"}  # columns, and files, of times: they are never the same
+UNREAD = {"halves"}  # files of head tables that were published when their halves were measured too
 TOLERANCE = 0.05  # relative, of losses and scores of runs that were made on other hardware
 STEADY = 0.8  # rank correlation of other numbers that were
 
@@ -184,7 +185,7 @@ def differences(one: Path, other: Path) -> dict[str, tuple[str, bool]]:
     """
     changed = {}
     names = {file.name for folder in (one, other) for file in folder.iterdir()}
-    for name in sorted(name for name in names if name.partition(".")[0] not in TIMED):
+    for name in sorted(name for name in names if name.partition(".")[0] not in TIMED | UNREAD):
         if not ((one / name).exists() and (other / name).exists()):
             changed[name] = ("only on one side", False)
         elif (mine := _content(one / name)) != (reference := _content(other / name)):

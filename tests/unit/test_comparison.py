@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from helpers import heads, measures, models, study, training
-from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
 from helpers.experiments import comparison, pruning
 from helpers.methods import contest, grouping
@@ -80,7 +79,6 @@ def measured_by(names, there=()):
 
 def test_head_table_of_a_swept_model(job, subject):
     table, seconds = contest.runs.tables(job)
-    halves = pd.read_csv(table_of(job).results / "halves.csv", index_col=["half", "kind", "layer", "head"])
     assert table.index.equals(heads.index(subject.model))
     few = list(subject.batches(2048, 4))
     text = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
@@ -91,14 +89,6 @@ def test_head_table_of_a_swept_model(job, subject):
     pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
     assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
     pd.testing.assert_series_equal(table.votes, voted(subject.model, subject.batches(400)), rtol=1e-6)
-    for half in (0, 1):
-        part = subject.encoded
-        part = tokens.Encoded(*([side[row] for row in (half, half + 2)] for side in (part.source, part.target, part.words)))
-        alone = measures.head_table(
-            subject.model, tokens.Batches(part, subject.source.pad, 2048), names=measured_by(contest.runs.STORED)
-        )
-        alone = measures.table.numeric(alone)
-        pd.testing.assert_frame_equal(halves.loc[half][list(alone)], alone, rtol=1e-6)
     bare, _ = contest.runs.tables({**job, "first_order": False})
     assert set(table) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
 
@@ -186,7 +176,6 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
 
     def put(spec, place):
         table.to_csv(place.results / "heads.csv", na_rep="nan")
-        pd.concat({0: table}, names=["half"]).to_csv(place.results / "halves.csv")
         study.write_json(place.results / "seconds.json", {})
 
     study.make(table_of(own), build=put)

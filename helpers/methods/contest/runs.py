@@ -16,7 +16,6 @@ import pandas as pd
 import torch
 
 from helpers import corpora, heads, measures, models, study, training
-from helpers.corpora import tokens
 from helpers.corpora.describe import arcs_of
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
@@ -85,7 +84,7 @@ def jobs(
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, SUMMARIZER)):
-            run = coreference.runs.Rows(settings, coreference.runs.subjects.SUMMARIZATION, seed + more, seed).plain()
+            run = coreference.runs.Rows(settings, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
             models.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
@@ -200,33 +199,23 @@ def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> tu
 
 
 def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
-    _keep(*_table_and_halves(described, STORED), place)
+    _keep(_table(*_opened(described), STORED), place)
 
 
 def _tabulate_first(described: Mapping[str, Any], place: study.Place) -> None:
-    table, halves = _table_and_halves(described, (UNIT, *FIRST))
+    table = _table(*_opened(described), (UNIT, *FIRST))
     seconds = table.attrs["seconds"]
     table = table.dropna(axis=1, how="all")  # key-value heads, where none are shared
     table.attrs["seconds"] = {name: spent for name, spent in seconds.items() if name in table}
-    _keep(table, halves[[name for name in halves if name in table]], place)
+    _keep(table, place)
 
 
-def _keep(table: pd.DataFrame, halves: pd.DataFrame, place: study.Place) -> None:
+def _keep(table: pd.DataFrame, place: study.Place) -> None:
     table.to_csv(place.results / "heads.csv", na_rep="nan")
-    halves.to_csv(place.results / "halves.csv")
     study.write_json(place.results / "seconds.json", table.attrs["seconds"])
 
 
-def _table_and_halves(described: Mapping[str, Any], names: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Some measures of a model, and on (half, kind, layer, head) the same on either half of the few texts."""
-    model, batches, few, parts, known = _opened(described)
-    table = _table(model, batches, few, parts, known, names)
-    chosen = {"names": [name for name in names if not measures.table.lacking(name)], "rules": lrp.rules(model)}
-    halves = {half: measures.table.numeric(measures.head_table(model, part, **chosen)) for half, part in enumerate(parts)}
-    return table, pd.concat(halves, names=["half"])
-
-
-def _table(model, batches, few, parts, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
+def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
     """Some measures of a model that is `_opened`."""
     needed = {need for name in names for need in measures.table.MEASURES[name].needs}
     given = {name: make() for name, make in known.items() if name in needed}
@@ -235,7 +224,7 @@ def _table(model, batches, few, parts, known: Mapping[str, Callable[[], Any]], n
 
 
 def _opened(described: Mapping[str, Any]):
-    """A model, batches, the few, those in halves, and what makes what else its table is made from, by its name."""
+    """A model, batches, the few, and what makes what else its table is made from, by its name."""
     ways = {"start": _translator, "run": _summarizer, "decoder": _decoder, "text": _continues}
     (way,) = (way for name, way in ways.items() if name in described)
     return way(described)
@@ -263,15 +252,12 @@ FIRST_ORDER = study.Kind("first-order head table", 1, _tabulate_first, _table_ne
 
 
 def _translator(described: Mapping[str, Any]):
-    """A translation model, batches of its dev set, the few, those in halves, and what else its table is made from."""
+    """A translation model, batches of its dev set, the few, and what else its table is made from."""
     subject = pruning.runs.subject_of(described["start"])
-    size = min(described["few"], len(subject.sentences))
-    parts = [_half(subject, range(half, size, 2) or range(size)) for half in (0, 1)]
-    plan = described["l1"]
-
     known: dict[str, Callable[[], Any]] = {"arcs": lambda: arcs_of(subject.sentences), "counts": lambda: subject.counts}
-    known |= {"links": lambda: subject.links, **_learning(subject, plan)}
-    return subject.model, subject.batches(described["votes"]), subject.batches(2048, size), parts, known
+    known |= {"links": lambda: subject.links, **_learning(subject, described["l1"])}
+    few = min(described["few"], len(subject.sentences))
+    return subject.model, subject.batches(described["votes"]), subject.batches(2048, few), known
 
 
 def _learning(subject: subjects.Subject, plan: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
@@ -280,45 +266,32 @@ def _learning(subject: subjects.Subject, plan: Mapping[str, Any]) -> dict[str, C
     return {"groups": lambda: GROUPS, "epoch": epoch, "plan": lambda: plan}
 
 
-def _half(subject, rows: Iterable[int]) -> list[dict[str, torch.Tensor]]:
-    """Some dev sentences of a subject in batches."""
-    return list(tokens.Batches(subject.encoded.part(rows), subject.source.pad, 2048, subject.model.device))
-
-
 def _summarizer(described: Mapping[str, Any]):
     """The same of a summarizer of dialogues, whose heads are probed for coreference too."""
     run = described["run"]
     model, text = coreference.runs.opened(run), subjects.text_of(run)
+    mentions = lambda: coreference.runs.links_of(run, described["links"], ("dev",))  # noqa: E731
     few = text.held_out(1024, described["few"])
-    parts = [few[half::2] or few for half in (0, 1)]
-    mentions = lambda: coreference.runs.links_of(run, described["links"], ("dev",))[0]  # noqa: E731
-    return model, text.held_out(described["votes"]), few, parts, {"groups": lambda: GROUPS, "mentions": mentions}
+    return model, text.held_out(described["votes"]), few, {"groups": lambda: GROUPS, "mentions": mentions}
 
 
 def _decoder(described: Mapping[str, Any]):
     """The same of a model of ours that continues texts."""
     subject = subjects.of_run(grouped.runs.run(described["decoder"]))
-    few = subject.held_out(2048, described["few"])
-    return subject.model, subject.held_out(described["votes"]), few, _split(few), _learning(subject, described["l1"])
+    few, plan = subject.held_out(2048, described["few"]), described["l1"]
+    return subject.model, subject.held_out(described["votes"]), few, _learning(subject, plan)
 
 
 def _continues(described: Mapping[str, Any]):
     """The same of somebody's, on passages of a text file."""
     read = _read(json.dumps(described["text"]), described["few"])
-    return read.model, read.dev, read.few, _split(read.few), {}
+    return read.model, read.dev, read.few, {}
 
 
 @lru_cache(maxsize=1)
 def _read(text: str, few: int) -> passages.Passages:
     spec = json.loads(text)
     return passages.of_file(spec["pretrained"], spec["corpus"]["text"], many=4 * few, few=few)
-
-
-def _split(batches: Sequence[Mapping[str, torch.Tensor]]) -> list[list[dict[str, torch.Tensor]]]:
-    """Batches of every other text, and of the others; all of them twice where no batch has two texts."""
-    large = [batch for batch in batches if len(batch["labels"]) > 1]
-    cut = [[{name: rows[half::2] for name, rows in batch.items()} for batch in large] for half in (0, 1)]
-    return cut if large else [list(map(dict, batches))] * 2
 
 
 def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> pd.Series:
