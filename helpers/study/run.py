@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import inspect
 import json
@@ -11,9 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import torch
 from IPython import display
 from matplotlib import pyplot
 from PIL import Image
@@ -186,19 +190,32 @@ class Run:
     def stored(self, function: Callable[..., Any], *reads: recipe.Recipe, **arguments: Any):
         """The table that a function of this notebook returns: run now, or taken from the store where it ran before.
 
-        It is known by its own text, what it reads and its arguments: change one and it runs again. As printed it is published.
+        It is known by its own text, what it reads, its arguments, and the parameters of the notebook that are not as printed:
+        change one and it runs again. As printed it is published.
 
         Parameters
         ----------
         function : callable
-            Defined in a cell of the notebook; returns a pandas.DataFrame. What else it depends on must stand in `arguments`.
+            Defined in a cell of the notebook; returns a pandas.DataFrame. Objects of the notebook that it uses must follow from
+            `reads`; values must stand in `arguments`.
         *reads : helpers.study.Recipe
             The models and texts that it reads.
         **arguments
             Its arguments, JSON-able.
+
+        Raises
+        ------
+        StudyError
+            If the function uses a value or another function of the notebook that is no argument.
         """
+        if strays := _strays(function, self.parameters):
+            raise StudyError(
+                f"{function.__name__} uses {strays[0]!r}, which it is not given: make it an argument of the function."
+            )
         source, needs = inspect.getsource(function).strip(), [[one.kind.name, one.spec] for one in reads]
         spec = {"notebook": self.name, "function": function.__name__, "code": source, "reads": needs, "arguments": arguments}
+        if changed := _changed(self.name, self.parameters):
+            spec["parameters"] = portable(changed)
 
         def build(spec: Mapping[str, Any], place: recipe.Place) -> None:
             write_text(place.results / "table.csv", function(**spec["arguments"]).to_csv(index=False))
@@ -230,6 +247,23 @@ class Run:
         return ", ".join([f"python {facts['python']}", *(f"{name} {version}" for name, version in facts["libraries"].items())])
 
 
+def _strays(function: Callable[..., Any], parameters: Mapping[str, Any]) -> list[str]:
+    """Names of values and functions of a notebook that a function uses and that are no parameters of the run as it began."""
+    codes, names = [function.__code__], set[str]()
+    while codes:
+        code = codes.pop()
+        names |= {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+    values = {name: value for name, value in function.__globals__.items() if name in names}
+    plain = str, int, float, list, tuple, dict, set, pd.DataFrame, pd.Series, np.ndarray, torch.Tensor
+    return [
+        name
+        for name, value in values.items()
+        if (isinstance(value, plain) and not (name in parameters and parameters[name] == value))
+        or (isinstance(value, FunctionType) and value.__module__ == function.__module__)
+    ]
+
+
 def _what(thing: Mapping[str, Any]) -> str:
     """A corpus in words, with its key."""
     names, spec = ("task", "name", "language", "register", "split"), thing["spec"]
@@ -247,6 +281,12 @@ OWN: dict[str, dict[str, Any]] = {  # of one notebook
     "00_your_own_model": {"pretrained": "smollm2", "text": "", "minutes": 20},
     "06_do_measures_agree": {"text": "", "entries": ""},
 }
+
+
+def _changed(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a notebook that are not as printed, without `SHARED`."""
+    defaults = PARAMETERS | OWN.get(name, {})
+    return {one: value for one, value in parameters.items() if value != defaults[one] and one not in SHARED}
 
 
 def begin(name: str, namespace: Mapping[str, Any]) -> Run:
@@ -285,7 +325,7 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     if parameters["data_root"]:
         os.environ["HEADS_DATA_ROOT"] = str(Path(parameters["data_root"]).expanduser().resolve())
     use(chosen)
-    changed = {one: value for one, value in parameters.items() if value != defaults[one] and one not in SHARED}
+    changed = _changed(name, parameters)
     size = "_".join([parameters["profile"], *([key(changed)[:8]] if changed else [])])  # not over the study's results
     folder = Path(parameters["output"] or runs() / f"{size}-{chosen['corpus']}").resolve()
     return Run(name, parameters, chosen, folder, time.time(), code_version("."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import linecache
 import os
@@ -195,8 +196,9 @@ def defined(tmp_path, text):
     """The function `scores` of a text, as a notebook's cell defines it."""
     path = tmp_path / f"cell_{len(text)}.py"
     study.write_text(path, text)
-    space = {"pd": pd, "ran": []}
-    exec(compile(text.replace("    return", "    ran.append(1)\n    return"), str(path), "exec"), space)
+    space = {"pd": pd, "ran": itertools.count(), "offset": 0, "twice": lambda x: 2 * x, "seed": 1, "__name__": "__main__"}
+    space["twice"].__module__ = "__main__"
+    exec(compile(text.replace("    return", "    next(ran)\n    return"), str(path), "exec"), space)
     linecache.cache[str(path)] = (len(text), None, text.splitlines(True), str(path))
     return space["scores"], space["ran"]
 
@@ -206,15 +208,28 @@ def test_what_a_cell_made_is_read_again_until_its_code_or_arguments_change(tmp_p
     monkeypatch.setattr(recipe.published, "offers", lambda *_: False)
     run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "out")})
     first, ran = defined(tmp_path, SCORES)
-    assert [run.stored(first, first=2, factor=3).x.tolist() for _ in range(2)] == [[2, 6]] * 2 and len(ran) == 1
-    assert run.stored(first, first=2, factor=4).x.tolist() == [2, 8] and len(ran) == 2
+    assert [run.stored(first, first=2, factor=3).x.tolist() for _ in range(2)] == [[2, 6]] * 2 and next(ran) == 1
+    assert run.stored(first, first=2, factor=4).x.tolist() == [2, 8] and next(ran) == 3
     other, ran = defined(tmp_path, SCORES.replace("factor * first", "first + factor"))
-    assert run.stored(other, first=2, factor=3).x.tolist() == [2, 5] and len(ran) == 1
+    assert run.stored(other, first=2, factor=3).x.tolist() == [2, 5] and next(ran) == 1
     assert [thing["kind"] for thing in run.read()] == ["cell"] * 3
     made = study.at(tmp_path / "runs" / "cell" / run.read()[0]["key"])
     assert made.key == run.read()[0]["key"] and "def scores" in made.spec["code"]  # the key follows from the manifest
     with pytest.raises(StudyError, match="run 03_l0_pruning"):
         made.kind.build(made.spec, None)
+    elsewhere = study.begin("03_l0_pruning", {"profile": "tiny", "pretrained": "other", "output": str(tmp_path / "out")})
+    assert elsewhere.stored(other, first=2, factor=3).x.tolist() == [2, 5] and next(ran) == 3  # it may be of another model
+
+
+def test_a_cell_uses_no_value_that_is_not_an_argument(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
+    run = study.begin("03_l0_pruning", {"profile": "tiny", "output": str(tmp_path / "out")})
+    for text, name in (("[offset + first, factor]", "offset"), ("[first for _ in [twice(factor)]]", "twice")):
+        loose, _ = defined(tmp_path, SCORES.replace("[first, factor * first]", text))
+        with pytest.raises(StudyError, match=f"'{name}'.* argument"):
+            run.stored(loose, first=2, factor=3)
+    known, _ = defined(tmp_path, SCORES.replace("[first, factor * first]", "[first, seed]"))
+    assert run.stored(known, first=2, factor=3).x.tolist() == [2, 1]  # a parameter as the run began with it
 
 
 def test_a_changed_cell_is_told_and_does_not_fail():
