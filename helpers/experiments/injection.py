@@ -15,7 +15,7 @@ import pandas as pd
 from helpers import corpora, study
 from helpers.heads.families import ADDRESS
 from helpers.measures import trainings
-from helpers.methods.coreference import matrices, runs
+from helpers.methods.coreference import runs
 from helpers.methods.coreference.runs import INJECTED, MAIN, MASKED, PLAIN
 from helpers.records import Dialogue
 from helpers.runs import outputs, subjects
@@ -71,6 +71,13 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
 # --- labels of rows --------------------------------------------------------------------------------------------------
 
 
+def named(links: str) -> str:
+    """What people call clusters by their name in rows: whose they are, and whether they are shuffled."""
+    whose, _, change = links.partition("+")
+    whose = {"rule": "resolver", "none": "no links"}.get(whose, whose)
+    return whose if not change or change.startswith("corrupt:") else f"{whose}, {change}"
+
+
 def labels(one: Row) -> dict[str, Any]:
     """What a row is, as columns.
 
@@ -82,16 +89,14 @@ def labels(one: Row) -> dict[str, Any]:
         matrix, span. What a row does not have is "" or nan.
     """
     control = one.get("control", one["run"].get("control")) or {}
-    heads, (links, _, change) = control.get("heads", {}), control.get("links", "").partition("+")
+    heads, links = control.get("heads", {}), control.get("links", "")
     methods = {MASKED: "heads off", INJECTED: "injected", runs.MIXED: "layers mixed"}
-    links = {"rule": "resolver", "none": "no links"}.get(links, links)
-    corrupted = change.startswith("corrupt:")
+    errors = links.partition("+corrupt:")[2]
     return {
         "method": methods.get(control.get("form"), "no injection"),
         "choice": HEADS[heads["by"] if heads["by"] == "probing" else heads["order"]] if heads else "",
         "count": heads.get("count", np.nan), "layers": heads.get("part", control.get("part", "")),
-        "links": links if corrupted or not change else f"{links}, {change}",
-        "errors": float(change.partition(":")[2]) if corrupted else np.nan,
+        "links": named(links), "errors": float(errors) if errors else np.nan,
         "matrix": control.get("matrix", ""), "span": control.get("span", ""),
     }  # fmt: skip
 
@@ -304,7 +309,7 @@ def importance(rows: Rows, probe: int) -> pd.DataFrame:
 def masking(board: Board, rows: Rows) -> pd.DataFrame:
     """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
 
-    Random draws are told apart by `draw`.
+    Random draws are told apart by `draw`; no heads and all heads are points of every curve.
     """
     choices = {name: one["control"]["heads"] for name, one in rows.items()}
     most = max(heads["count"] for heads in choices.values())
@@ -312,9 +317,10 @@ def masking(board: Board, rows: Rows) -> pd.DataFrame:
     points = []
     for row in scores(board, [PLAIN, *rows]).to_dict("records"):
         heads = choices.get(row["row"], {"order": "", "count": 0, "draw": 0})
-        alike = heads["count"] == 0 or (every and heads["count"] == most)
-        for order in matrices.ORDERS if alike else [heads["order"]]:
-            points.append(row | {"order": order, "number": heads["count"], "draw": heads["draw"]})
+        curves = [(heads["order"], heads["draw"])]
+        if heads["count"] == 0 or (every and heads["count"] == most):
+            curves = sorted({(other["order"], other["draw"]) for other in choices.values()})
+        points += [row | {"order": order, "number": heads["count"], "draw": draw} for order, draw in curves]
     return pd.DataFrame(points)
 
 

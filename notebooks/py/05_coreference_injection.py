@@ -29,9 +29,11 @@
 # - importance finds better heads for this than *probing*, which takes those that attend most like the matrix;
 # - afterwards these heads matter.
 #
-# We train a small BART on dialogues that we generate, so we know who is meant by every word. The links come from a
-# *resolver*, a program that guesses who is who, as in the paper. And we add what an experiment like this needs: true
-# links (*gold*), links between the wrong people (*shuffled*), no links, and links in other heads.
+# The paper starts from BART-large. We train a small BART on `60,000` dialogues that we generate, so we know who is meant by
+# every word. It has three encoder layers of eight heads, a width of `128` and two decoder layers. It first learns to fill
+# holes in the dialogues (`1,500` steps), then to summarize them (`5,000` steps). The links come from a *resolver*, a program
+# that guesses who is who, as in the paper. And we add what an experiment like this needs: true links (*gold*), links between
+# the wrong people (*shuffled*), no links, and links in other heads.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -53,6 +55,7 @@ from helpers.measures import measured, ranks
 from helpers.methods import coreference
 from helpers.methods.coreference import runs
 from helpers.plan import sources
+from IPython.display import display
 run = study.begin("05_coreference_injection", globals())
 print(run.summary(), sources(run), sep="\n")
 
@@ -66,7 +69,7 @@ print(run.summary(), sources(run), sep="\n")
 # %%
 drawing.style()
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
-parts = injection.summaries(run.settings, seed, pretrained)  # part -> row -> how it is trained, and how it writes
+parts = runs.rows_of(run.settings, seed, pretrained)  # part -> row -> how it is trained, and how it writes
 boards = injection.boards(run.settings, parts, seed)  # training -> its rows, their summaries and scores
 board, by = boards[seed], plan["summarization"]["links"]  # "rule", our resolver
 plain = board.rows[runs.PLAIN]["run"]  # trained without injection
@@ -75,13 +78,13 @@ print(injection.example(board, truth, 0, []))
 
 # %% [markdown]
 # The numbers become attention weights. A mention attends alike to all mentions of its person, itself included, and every
-# other token attends to itself. `clusters` holds, for each person, the places of the tokens that stand for them: of a mention
-# of several pieces, the first.
+# other token attends to itself. `clusters` holds, for each person, the places of the tokens that stand for them. Where a
+# mention has several pieces, its first piece stands for it.
 
 # %%
 text, pair = board.task, board.task.pairs(board.split)[0]
 ids, words = text.source.encode(pair.source), text.source.word_ids(pair.source, pair.words)
-clusters, _ = coreference.tokens_of(runs.clusters_of(text.folder, board.split, truth)[0], words)  # from words to tokens
+clusters = coreference.tokens_of(runs.clusters_of(text.folder, board.split, truth)[0], words)  # from words to tokens
 clusters = [[token for mention in cluster for token in mention] for cluster in clusters]
 
 # %% tags=["method"]
@@ -117,9 +120,9 @@ run.figure(figure, "matrices", "The coreference matrix of one dialogue: its ment
 
 # %%
 models = {name: rows[runs.PLAIN] for name, rows in parts.items() if name.startswith("seed")}
-models = {runs.PLAIN: board.rows[runs.PLAIN]} | parts.get("training", {}) | models  # the first, retrained, of other weights
+models = {runs.PLAIN: board.rows[runs.PLAIN]} | parts.get("training", {}) | models  # the first, another order, other weights
 importance = run.table(injection.importance(models, plan["probe"]), "importance")
-idle = coreference.choose(importance[runs.PLAIN])  # the least important head of every encoder layer
+idle = coreference.choose(importance[runs.PLAIN], order="lowest")  # the least important head of every encoder layer
 model = runs.opened(plain)
 batch = {"input_ids": torch.tensor([ids]), "labels": torch.tensor([text.target.encode(pair.target)])}
 batch = {name: numbers.to(model.device) for name, numbers in batch.items()}
@@ -155,8 +158,8 @@ with torch.no_grad():
 #
 # The trained summarizer is trained a little more, with links in the least important head of each layer. We do this with
 # true links, with the resolver's, with shuffled ones, and with none, where each token looks at itself. *Events* is the
-# share of what happened that the summary tells of the right people. It takes five to ten minutes; as printed the result
-# is kept with the project, and a change of any line trains it anew.
+# share of what happened that the summary tells of the right people. It takes five to ten minutes. As printed the result
+# is kept with the project; change a line of `train_with_links`, or what it is given, and it is trained anew.
 
 # %%
 from helpers.corpora import tokens
@@ -164,19 +167,18 @@ from helpers.runs import training
 
 
 # %% tags=["method"]
-def train_with_links(kinds, steps, dialogues, summaries):
+def train_with_links(start, heads, kinds, steps, dialogues, summaries, seed):
     rows, sizes = [], {"train": dialogues, "dev": 100, board.split: summaries}
     for kind in kinds:
-        model, links = runs.opened(plain), coreference.Links()
+        model, links = runs.opened(start), coreference.Links()
         for split, size in sizes.items():
             resolved = runs.clusters_of(text.folder, split, kind)
             for pair, clusters in zip(text.pairs(split)[:size], resolved, strict=False):
                 ids, words = text.source.encode(pair.source), text.source.word_ids(pair.source, pair.words)
-                mentions, _ = coreference.tokens_of(clusters, words)
-                links.add(ids, coreference.sparse(mentions, len(ids), "full"))
+                links.add(ids, coreference.sparse(coreference.tokens_of(clusters, words), len(ids), "full"))
         train = tokens.epochs(text.train.part(range(dialogues)), text.source.pad, 2048, seed, model.device)
         plan = run.settings["training"] | {"steps": steps, "learning_rate": 1e-3, "warmup": 10, "evaluate_every": steps}
-        with coreference.injected(model, idle, links):
+        with coreference.injected(model, [tuple(head) for head in heads], links):
             training.fit(model, train, text.held_out(4096, 100, model.device), plan)
             sources = [pair.source for pair in text.pairs(board.split)[:summaries]]
             texts = training.translate(model, sources, text.source, text.target)
@@ -187,10 +189,10 @@ def train_with_links(kinds, steps, dialogues, summaries):
 
 
 # %%
-kinds = list(dict.fromkeys([truth, by, f"{by}+shuffled", "none"]))
+given = {"start": plain, "heads": idle, "kinds": list(dict.fromkeys([truth, by, f"{by}+shuffled", "none"])), "seed": seed}
 few = {"steps": max(1, plan["summarization"]["further"] // 4), "dialogues": plan["summarization"]["train"] // 15 or 1000}
-one = run.stored(train_with_links, runs.run(plain), kinds=kinds, summaries=min(300, len(board.dialogues)), **few)
-run.table(one, "one_injection").round(1)
+one = run.stored(train_with_links, runs.run(plain), summaries=min(300, len(board.dialogues)), **given, **few)
+run.table(one, "one_injection").replace({"links": {name: injection.named(name) for name in given["kinds"]}}).round(1)
 
 # %% [markdown]
 # By events, true links come first, as in the rest of the notebook. By ROUGE-1 nothing can be told after so few steps, on so
@@ -199,8 +201,8 @@ run.table(one, "one_injection").round(1)
 # %% [markdown]
 # ## Are there heads that hardly matter?
 #
-# Now at full length, from five different starting weights. First we rank the heads of each trained summarizer. Dark heads
-# are important, dots are the least important of their layer.
+# Now at full length, from five different starting weights. First we rank the heads of each trained summarizer. Importance is
+# divided by the norm of its layer. Dark heads are important, a circle marks the least important of its layer.
 
 # %%
 ranked = importance.rename(columns={runs.PLAIN: f"seed {seed}"}).rename_axis(columns="model").stack().rename("importance")
@@ -214,45 +216,47 @@ agreement.iloc[1:, :1].rename(columns={runs.PLAIN: f"rank correlation with seed 
 
 # %% [markdown]
 # In every model a few heads do most of the work. Which ones depends on the weights that training began with. Two models
-# trained on from the same weights rank their heads alike, with a rank correlation of **0.94**<!-- 05/rank_agreement
-# plain=1.0 "other order 1":.2f --> in another order of the text. From other weights the correlation is **0.04**<!--
-# 05/rank_agreement plain=1.0 "seed 2":.2f -->, as it must be: the heads of a layer can change places before training.
-# So heads must be chosen anew for each model.
+# trained on from the same weights, in another order of the text, rank their heads alike, with a rank correlation of
+# **0.94**<!-- 05/rank_agreement plain=1.0 "other order 1":.2f -->. From other weights the correlations lie between
+# **-0.34**<!-- 05/rank_agreement plain=1.0 "seed 3":.2f --> and **0.05**<!-- 05/rank_agreement plain=1.0 "seed 5":.2f -->.
+# It must be so: before training the heads of a layer can change places. So heads must be chosen anew for each model.
 
 # %% [markdown]
 # ## What does it cost to switch them off?
 #
 # We switch off one, two, up to all eight heads of every layer, without training, beginning with the least important, with
-# the most important, or with random ones (three draws). The grey band is what accounts of the paper speak of, for a
-# number of heads that we do not know.
+# the most important, or with random ones (three draws). The grey band marks the `0.5` % that accounts of the paper speak of,
+# for a number of heads that we do not know.
 
 # %%
 if "masks" in parts:
-    masks = run.table(injection.masking(board, parts["masks"]), "masking", resamples=repeats)
+    masks, metric = run.table(injection.masking(board, parts["masks"]), "masking", resamples=repeats), "ROUGE-1"
     order = masks.order.map(injection.HEADS)
     masks["heads off"] = order.where(masks.order != "random", order + ", draw " + (masks.draw + 1).astype(str))
     points = masks.drop(columns=["low", "high"]).rename(columns={"percent_low": "low", "percent_high": "high"})
-    axes = ("heads of each layer that are off", "ROUGE-1, change in %")
-    points, band = points[points.metric == points.metric.iloc[0]], (-0.5, 0)
+    axes = ("heads of each layer that are off", f"{metric}, change in %")
+    points, band = points[points.metric == metric], (-0.5, 0)
     figure = plots.curve(points, "number", "percent", "heads off", band=band, falling=False, labels=axes)
     run.figure(figure, "masking", "What switching off heads of each layer costs.", resamples=repeats)
 
 # %% [markdown]
 # The least important head of each layer costs **0.2**<!-- 05/masking row="lowest, 1 a layer" metric=ROUGE-1 -percent:.1f
 # --> % of ROUGE-1, the most important **4.8**<!-- 05/masking row="highest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %.
-# So one head a layer is nearly free.<!-- holds: 05/masking row="lowest, 1 a layer" metric=ROUGE-1 percent_low > -0.5 -->
-# Three of eight, which our verdict takes, cost **1.1**<!-- 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f
-# --> %, where the accounts speak of `0.5`. This is one training.
+# So by ROUGE-1 one head a layer is nearly free,<!-- holds: 05/masking row="lowest, 1 a layer" metric=ROUGE-1
+# percent_low > -0.5 --> while events fall by **2.0**<!-- 05/masking row="lowest, 1 a layer" metric=events -percent:.1f --> %,
+# with an interval that leaves out zero.<!-- holds: 05/masking row="lowest, 1 a layer" metric=events percent_high < 0 --> Three
+# of eight, which our verdict takes, cost **1.1**<!-- 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f --> % of
+# ROUGE-1, where the accounts speak of `0.5`. This is one training.
 #
-# But ROUGE-1 sees little here. A summary that tells the right things of the wrong people shares most of its words with
-# the reference. So we also count events.
+# ROUGE-1 sees little here. A summary that tells the right things of the wrong people shares most of its words with
+# the reference. So we count events as well.
 
 # %%
 quality = injection.scores(board, [runs.PLAIN])
 if board.known_events:
     quality = pd.concat([quality, injection.baselines(board)])
 run.table(quality, "quality", resamples=repeats)
-quality.pivot(index="row", columns="metric", values="value").round(1)
+quality.replace({"row": {runs.PLAIN: "trained model"}}).pivot(index="row", columns="metric", values="value").round(1)
 
 # %% [markdown]
 # If we take the reference and put in the nearest names of the dialogue, ROUGE-1 is **91.2**<!-- 05/quality
@@ -265,63 +269,84 @@ quality.pivot(index="row", columns="metric", values="value").round(1)
 # ## Do links in these heads help?
 #
 # Each row is trained for the same `500` steps more from the same weights, and this was done from five different weights.
-# A row differs from *no injection* in the heads that are injected and the links that they get. The diamond is what
-# accounts of the paper print.
+# A row differs from *no injection* in the heads that are injected and the links that they get. In a row *heads off* the heads
+# put out nothing while the model trains and writes. The figure shows points of ROUGE-1, and points of events told right.
 
 # %%
-trained = injection.with_links(boards)
-rows = [*parts["main"], *parts.get("controls", {})]
-every = dict.fromkeys([*parts["main"], *parts.get("selection", {}), *rows])  # of the first training
+rows = list(parts["main"])
+every = [*rows, *parts.get("selection", {})]  # of the first training
 scores = run.table(injection.scores(board, every), "injection", resamples=repeats)
-if several := len(trained) > 1:
-    scores = run.table(injection.over_seeds(trained, rows), "seeds")
-against = run.table(injection.against_controls(trained, rows), "against_controls", resamples=repeats)
+if several := len(boards) > 1:
+    scores = run.table(injection.over_seeds(boards, rows), "seeds")
+against = run.table(injection.against_controls(boards, rows), "against_controls", resamples=repeats)
 
 # %%
-chart = injection.labelled(scores, board.rows, "percent").sort_values(["metric", "percent"], ascending=[True, False])
+chart = injection.labelled(scores, board.rows, "change").sort_values(["metric", "change"], ascending=[True, False])
 chart = chart[chart.metric.isin(["ROUGE-1", injection.EVENTS])].assign(given=chart.links.where(chart.links != "", "heads off"))
-chart["printed"] = chart.metric.map(papers.INJECTION).where(chart.row == runs.MAIN)
-label = "change against no injection, %"
-figure = plots.dots(chart, "given", "percent", group="choice", panel="metric", label=label, sharex=False)
+label = "change against no injection, points"
+figure = plots.dots(chart, "given", "change", group="choice", panel="metric", label=label, sharex=False)
 table = "seeds" if several else "injection"
 run.figure(figure, "injection", "What links of several kinds in several heads gain.", table=table, resamples=repeats)
 
 # %% [markdown]
-# Links help, in the heads that hardly matter. With the resolver's links ROUGE-1 rises by **0.6**<!-- 05/seeds
-# row="injected, lowest" metric=ROUGE-1 percent:.1f --> %, where the accounts print `1.6`, and events from **51**<!--
-# 05/seeds row=plain metric=events value:.0f --> to **54**<!-- 05/seeds row="injected, lowest" metric=events value:.0f --> %.
-# True links bring much more, **61**<!-- 05/seeds row="injected, lowest, gold" metric=events value:.0f --> % of events.
-# And it is the links that do it. Shuffled links bring no gain,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled"
-# metric=ROUGE-1 percent < 0 --> nor do a matrix without links or heads that are off.<!-- holds: 05/seeds
-# row="injected, lowest, no links" metric=events percent < 0 -->
+# Links help, in heads that hardly matter. With the resolver's links ROUGE-1 rises by **0.54**<!-- 05/seeds
+# row="injected, lowest" metric=ROUGE-1 change:.2f --> points and events by **3.1**<!-- 05/seeds row="injected, lowest"
+# metric=events change:.1f -->. True links bring much more, **10.2**<!-- 05/seeds row="injected, lowest, gold" metric=events
+# change:.1f --> points of events. Shuffled links bring no gain,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled"
+# metric=ROUGE-1 change < 0 --> nor do a matrix without links or heads that are off.<!-- holds: 05/seeds
+# row="injected, lowest, no links" metric=events change < 0 --> All rows train as long, so the gain is not more training; and
+# shuffled links have the same matrix with other words in it, so it is not the matrix either.
 #
-# But must it be these heads? Random ones gain about as much,<!-- holds: 05/seeds row="injected, random" metric=events
-# percent_low > 0 --> though they cost **7.1**<!-- 05/rises row="injected, random" layer=0 before:.1f --> thousandths of a
-# nat when they are off, and the least important ones **0.3**<!-- 05/rises row="injected, lowest" layer=0 before:.1f -->. In
-# the most important heads links do harm.<!-- holds: 05/seeds row="injected, highest" metric=ROUGE-1 percent_high < 0 -->
-# They replace work that these heads did; off altogether they cost more in the one training that we tried.<!-- holds:
-# 05/injection row="masked, highest" metric=ROUGE-1 change_high < -0.5 --> In the heads that attend most like the matrix the
-# harm is slight, and in events not certain.<!-- holds: 05/seeds row="injected, probing" metric=ROUGE-1 percent_high < 0
-# --><!-- holds: 05/seeds row="injected, probing" metric=events percent_high > 0 --> The next table takes the main row minus
-# each of the others, pair by pair from the same weights, in points.
+# Here is the gain beside the one in accounts of the paper, both in percent, with our scores before and after.
+
+# %%
+ours = scores[scores.row == runs.MAIN].set_index("metric")
+printed = pd.DataFrame({"accounts of the paper": papers.INJECTION}).join(ours[["percent", "percent_low", "percent_high"]])
+before = scores[scores.row == runs.PLAIN].set_index("metric").value
+printed = printed.assign(without=before, **{"with": ours.value})
+run.table(printed.rename_axis("metric"), "printed", over=ours.over.iloc[0]).round(1)
+
+# %% [markdown]
+# We gain less than the accounts print: **0.6**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 percent:.1f --> % of
+# ROUGE-1 where they have `1.6`, and **1.3**<!-- 05/seeds row="injected, lowest" metric=ROUGE-2 percent:.1f --> % of ROUGE-2
+# where they have `2.0`. In ROUGE-L it is **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-L percent:.1f --> % against
+# `2.1`. Our model writes generated sentences and starts from scores near `90`, so it has less to gain.
+
+# %% [markdown]
+# ## Must it be these heads?
+#
+# The next table takes the main row minus each of the others, pair by pair from the same weights, in points of ROUGE-1.
 
 # %%
 pairs = injection.labelled(against.rename(columns={"control": "row"}), board.rows).set_index("method")
-columns = ["choice", "links", "metric", "change", "change_low", "change_high"]
-pairs[pairs.metric.isin(["ROUGE-1", injection.EVENTS])][columns].round(1)
+pairs[pairs.metric == "ROUGE-1"][["choice", "links", "change", "change_low", "change_high"]].round(2)
 
 # %% [markdown]
-# Over shuffled links the resolver's gain **0.7**<!-- 05/against_controls control="injected, lowest, rule+shuffled"
-# metric=ROUGE-1 change:.1f --> points of ROUGE-1, more than over no injection at all. Over random heads the gain is
-# **0.1**<!-- 05/against_controls control="injected, random" metric=ROUGE-1 change:.1f -->, which may be nothing.<!--
-# holds: 05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --> These random heads are one draw,
-# the same ranks of importance in every training. A second draw, in the first training alone, gained nothing.<!-- holds:
-# 05/injection row="injected, random 2" metric=ROUGE-1 change_low < 0 -->
+# Random heads gain about as much. The main row has **0.12**<!-- 05/against_controls control="injected, random" metric=ROUGE-1
+# change:.2f --> points more, which may be nothing.<!-- holds: 05/against_controls control="injected, random" metric=ROUGE-1
+# change_low < 0 --> These random heads are not idle ones, though. Their places by importance, of eight in a layer, are the same
+# in all five trainings: number **3**<!-- 05/before_after row="injected, random" seed=1 layer=1 rank_before:.0f --> in the first
+# layer and number **5**<!-- 05/before_after row="injected, random" seed=1 layer=2 rank_before:.0f --> in the second. The last
+# layer carries the gain, as we shall see, and there it is number **2**<!-- 05/before_after row="injected, random" seed=1
+# layer=3 rank_before:.0f -->. A second draw, in the first training alone, gained nothing.<!-- holds: 05/injection
+# row="injected, random 2" metric=ROUGE-1 change_low < 0 --> It holds the most important head of the first layer. So
+# heads that matter somewhat can be given the job as well, and two draws are too few to say more.
+#
+# In the most important heads ROUGE-1 falls by **0.56**<!-- 05/seeds row="injected, highest" metric=ROUGE-1 -change:.2f -->.
+# That is not what links do, but what the loss of these heads does. In the first training they cost **1.88**<!-- 05/injection
+# row="masked, highest" metric=ROUGE-1 -change:.2f --> when they are off, and with links in them only **0.41**<!-- 05/injection
+# row="injected, highest" metric=ROUGE-1 -change:.2f -->. So links gain more in these heads than in idle ones, and less than
+# what they replace. Idle heads are the cheap place for links, not the place where links do most.
+#
+# The same may explain *probing*, the heads that attend most like the matrix. They gain nothing and rather lose,<!-- holds:
+# 05/seeds row="injected, probing" metric=ROUGE-1 percent_high < 0 --> but in the first training two of these three heads are
+# the most important ones of their layers. We did not train with these heads off, so we cannot take the two apart.
 
 # %% [markdown]
 # ## One dialogue that gets better, and one that gets worse
 #
-# Numbers are those of the resolver. First the dialogue in which links mend most, then one in which they break most.
+# Words are numbered as the resolver links them. First comes the dialogue in which links mend most, then the one in which they
+# break most.
 
 # %%
 for place in (injection.best_example(board, runs.MAIN), injection.best_example(board, runs.PLAIN, runs.MAIN)):
@@ -331,9 +356,9 @@ for place in (injection.best_example(board, runs.MAIN), injection.best_example(b
 # In the first dialogue the model without links lets *fabodan* sell a chair to himself. The links say that *you*, in "you
 # will see to that", is *lirom*, and both events come out right.
 #
-# In the second the resolver links *him* to *son*, but not to the name *pefed*. So the name of who gets the bread is cut
-# off from him, and the model lets *lolosera* give it to herself. It also gets wrong who lost the ring, though here the
-# links are right.
+# In the second the resolver links *him* to *son*, but not to the name *pefed*. In the heads with links *him* therefore does
+# not see the name of who gets the bread, and the model lets *lolosera* give it to herself. Other heads can still read the
+# name, but that did not help. It also gets wrong who lost the ring, though here the links are right.
 
 # %% [markdown]
 # ## Do these heads come to matter?
@@ -361,36 +386,38 @@ run.figure(figure, "before_after", "How much heads matter without links and with
 # row="injected, lowest, no links" layer=0 after < 1 --> The most important heads lose most of what they were worth: their
 # old work is gone, and links are worth less.<!-- holds: 05/rises row="injected, highest" layer=0 after_high < 10 -->
 #
-# The paper speaks of importance, and we measured loss. Here is how much more important the same heads end with the
-# resolver's links than with shuffled ones or none, layer by layer.
+# The paper speaks of importance, and we measured loss. So we also compare the importance of the same heads after training:
+# with the resolver's links, minus with shuffled ones or none, in each layer.
 
 # %%
 more = run.table(injection.matter_more(after), "matter_more")
 pairs = injection.labelled(measured.from_one(more).rename(columns={"control": "row"}), board.rows)
-pairs.set_index("links")[["layer", "seeds", "more", "low", "high"]].round(2)
+pairs.set_index("links")[["layer", "more", "low", "high"]].round(2)
 
 # %% [markdown]
 # Every difference is above zero, and in five of six rows the interval is, too.<!-- holds: 05/matter_more
 # control="injected, lowest, rule+shuffled" layer=2 low > 0 --><!-- holds: 05/matter_more
-# control="injected, lowest, no links" layer=0 low < 0 --> The last layer gains most, the first hardly anything. But of
-# six comparisons of five trainings each some look good by chance; the verdict at the end counts those that stand when
-# this is corrected for.
+# control="injected, lowest, no links" layer=0 low < 0 --> The last layer gains most, the first hardly anything. Of
+# six comparisons some look good by chance. The verdict at the end counts those that stand when this is corrected for.
 
 # %% [markdown]
 # ## How good must the links be?
 #
-# A resolver makes errors. We make errors in the true links too: we cut clusters, drop mentions and join clusters, at
-# rates of `0.1` to `1`, and train with each. Left, links are ordered by the usual score of clusters, *CoNLL F1*. Right,
-# by the share of *he* and *she* that are linked with the right person. One training.
+# A resolver makes errors. We make errors in the true links too: we cut clusters, drop mentions and join clusters, at rates of
+# `0.1`, `0.3`, `0.6` and `1` (from right to left), and train with each. In the left panel links are ordered by the usual score
+# of clusters, *CoNLL F1*. In the right one they are ordered by the share of *he* and *she* that are linked with the right
+# person. This is one training.
 
 # %%
 if "quality" in parts:
-    quality = injection.quality_curve(board, [runs.MAIN, *parts["quality"]], truth)
+    given = [runs.MAIN, *parts["quality"], f"{runs.MAIN}, {by}+shuffled", f"{runs.MAIN}, {truth}"]
+    quality = injection.quality_curve(board, [name for name in given if name in board.rows], truth)
     run.table(quality, "clusters", resamples=repeats)
     points = injection.labelled(quality[quality.metric == "ROUGE-1"], board.rows, "change")
+    points = points.replace({"links": {"gold": "true links, with errors"}})
     measures = {"conll": "CoNLL F1 of the clusters", "people": "he and she with the right person"}
     points = points.rename(columns=measures).melt(["links", "change", "low", "high"], list(measures.values()), "by", "right")
-    axes = ("%", "change in ROUGE-1")
+    axes = ("% that is right", "change in ROUGE-1, points")
     figure = plots.curve(points, "right", "change", "links", panel="by", columns=2, falling=False, labels=axes)
     run.figure(figure, "clusters", "How good the links must be to help.", resamples=repeats)
 
@@ -401,8 +428,8 @@ if "quality" in parts:
 #
 # Our resolver shows that F1 can mislead. Its F1 of **93**<!-- 05/clusters row="injected, lowest" metric=ROUGE-1 conll:.0f
 # --> promises twice the gain that it brings. It finds *I* and *you*, which are easy and many, and puts only **33**<!--
-# 05/clusters row="injected, lowest" metric=ROUGE-1 people:.0f --> % of *he* and *she* with the right person. That share
-# alone promises too little. So look at each kind of pronoun before you use a resolver.
+# 05/clusters row="injected, lowest" metric=ROUGE-1 people:.0f --> % of *he* and *she* with the right person. By that share
+# alone one would expect less than it brings. So look at each kind of pronoun before you use a resolver.
 
 # %% [markdown]
 # ## In which layers, with which matrix?
@@ -410,18 +437,16 @@ if "quality" in parts:
 # Accounts of the paper say that upper layers gain more, and that two matrices were tried. In the *adjacent* one a mention
 # looks at its neighbours only, in the *previous* one at the mention before. The authors' code of 2021 ([Liu, Shi &
 # Chen](https://arxiv.org/abs/2106.08556)) leaves all heads alone and mixes a layer's output over the links: $0.7H+0.3MH$.
-# All rows but the last have the resolver's links, one training each.
+# All rows have the resolver's links. It is one training each.
 
 # %%
-from IPython.display import display
-
 layers = {name: one for name, one in parts["main"].items() if injection.labels(one)["method"] == "layers mixed"}
 groups = {"heads and layers": parts.get("where", {}) | layers, "matrices": parts.get("matrices", {})}
 if "where" in parts:
     where = [injection.scores(board, [runs.MAIN, *rows]).assign(group=group) for group, rows in groups.items()]
     where = run.table(pd.concat(where, ignore_index=True), "where", resamples=repeats)
     where = injection.labelled(where[where.metric == "ROUGE-1"], board.rows).drop_duplicates("row").set_index("method")
-    columns = ["layers", "count", "matrix", "span", "links", "change", "change_low", "change_high"]
+    columns = ["layers", "count", "matrix", "span", "change", "change_low", "change_high"]
     display(where[columns].rename(columns={"count": "heads a layer"}).round(1))
 
 # %% [markdown]
@@ -443,80 +468,57 @@ if "where" in parts:
 # we take a model that was trained with links and give it others, or none, or switch the heads off.
 
 # %%
+names = {
+    runs.MAIN: "with links: links", "injected at inference": "without links: links in idle heads",
+    "injected at inference, highest": "without links: links in the most important heads",
+    f"{runs.MAIN}, written with {by}+shuffled": "with links: shuffled ones",
+    f"{runs.MAIN}, written with none": "with links: none", f"{runs.MAIN}, heads off at inference": "with links: heads off",
+}  # fmt: skip
 if "inference" in parts:
     written = injection.scores(board, [runs.MAIN, *parts["inference"]])
     run.table(written, "inference", resamples=repeats)
-    columns = ["row", "value", "change", "change_low", "change_high"]
-    display(written[written.metric == "ROUGE-1"][columns].set_index("row").round(1))
+    written = written[written.metric == "ROUGE-1"].replace({"row": names}).rename(columns={"row": "trained: writes with"})
+    display(written.set_index("trained: writes with")[["value", "change", "change_low", "change_high"]].round(1))
 
 # %% [markdown]
 # It must. Put into a model that was not trained with it, the matrix costs **4.1**<!-- 05/inference
 # row="injected at inference" metric=ROUGE-1 -change:.1f --> points, far more than switching the same heads off. And a
-# model that was trained with links falls below the one without when the links are shuffled or the heads are off.<!--
-# holds: 05/inference row="injected, lowest, heads off at inference" metric=ROUGE-1 change_high < 0 --> So its gain comes
-# through these heads. This is one training.
-
-# %% [markdown]
-# ## And in a translator?
-#
-# A translator of our generated language has other links to give: each word of the source and its syntactic head. Here is
-# what they change in the same way, in one training.
-
-# %%
-translations = injection.translations(run.settings, seed)
-if translations:
-    translator = injection.Board(run.settings, translations)
-    table = run.table(injection.scores(translator), "translation", resamples=repeats)
-    display(table.set_index("row")[["value", "change", "change_low", "change_high"]].round(1))
-
-# %% [markdown]
-# We see nothing.<!-- holds: 05/translation row="injected, lowest" change_low < 0 --> All five rows are a little above
-# *plain*, even the one whose heads are off, and no interval leaves out zero. The test set has few sentences, and a gain
-# of half a BLEU could hide in it.
+# model that was trained with links loses its gain when it writes with other links, and falls below the one without when
+# the heads are off.<!-- holds: 05/inference row="injected, lowest, heads off at inference" metric=ROUGE-1 change_high < 0 -->
+# So its gain comes through these heads. This is one training.
 
 # %% [markdown]
 # ## And on natural dialogues?
 #
-# The same on SAMSum, messenger chats written by linguists (profile `natural`, a local corpus, three trainings). These are
-# published tables of that run, not of this one. The last line is what switching off all heads of the encoder does.
-
-# %%
-samsum = study.ROOT / "figures" / "natural" / "05_coreference_injection" / "tables"
-natural = [pd.read_csv(samsum / f"{name}.csv") for name in ("seeds", "masking")]
-natural[1] = natural[1][(natural[1].number == natural[1].number.max()) & (natural[1].order == "lowest")].assign(seeds=1)
-natural = pd.concat(natural).query("metric in ['ROUGE-1', 'ROUGE-2']").set_index("row")
-natural[["metric", "seeds", "change", "change_low", "change_high"]].round(1)
-
-# %% [markdown]
-# Nothing happens on SAMSum either.<!-- holds: natural/05/seeds row="injected, lowest" metric=ROUGE-1 change_high > 0 -->
-# But this says little about the method. Switching off *all* encoder attention leaves ROUGE-1 as it
-# was<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1 change > -0.6 --> and takes
-# **1.0**<!-- natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-2 -change:.1f --> point of ROUGE-2. A
-# summarizer that was trained on fourteen thousand chats from nothing makes little use of its encoder's attention, so a job
-# for single heads could hardly show. The paper starts from BART-large.
+# We ran the same on SAMSum, messenger chats written by linguists (profile `natural`, a local corpus, three trainings). Nothing
+# happens there.<!-- holds: natural/05/seeds row="injected, lowest" metric=ROUGE-1 change_high > 0 --> But this says little
+# about the method. A summarizer of this size, trained on fourteen thousand chats from random weights, reaches a ROUGE-1 of only
+# **29**<!-- natural/05/seeds row=plain metric=ROUGE-1 value:.0f -->. It hardly uses its encoder's attention: switching off
+# *all* of it leaves ROUGE-1 as it was<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1
+# change > -0.6 --> and takes **1.0**<!-- natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-2 -change:.1f -->
+# point of ROUGE-2. A job for single heads could hardly show in it.
 
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
 # - **Links in heads that hardly matter do help**, a little with our resolver and a lot with true links. Shuffled links in
-#   the same heads do not, so the gain is coreference and not just more training.
-# - **The heads must not be important ones. That they must be the least important we cannot say**: one draw of random
-#   heads does as well.
-# - **Probing finds worse heads than importance does.** Links in the heads that attend most like the matrix bring less than
-#   in the least important ones, and rather harm.
+#   the same heads do not, so it is what is linked that counts, and not the matrix.
+# - **Important heads are a costly place for links**, since their old work is lost. Whether the heads must be the least
+#   important ones we cannot say: one draw of random heads, which matter somewhat, does as well.
+# - **Probing finds worse heads than importance does**, maybe because it finds important ones.
 # - **Train with the links, and measure your resolver on each kind of pronoun.** A high F1 can hide that *he* and *she*
 #   are wrong.
 #
-# All this is a small BART on generated dialogues in which summaries depend on who did what. It is trained from nothing,
-# the paper's was pretrained on a large corpus and fine-tuned on SAMSum. There, most of coreference may be in the model
-# already, and links have less to add. We know the paper second-hand: how many heads it masks and injects, we do not know.
+# All this is a small BART on generated dialogues in which summaries depend on who did what. It has seen no other text; the
+# paper's was pretrained on a large corpus and fine-tuned on SAMSum. There, most of coreference may be in the model already,
+# and links have less to add. We know the paper second-hand: how many heads it masks and injects, we do not know.
 
 # %% [markdown]
 # ## Verdicts
 #
 # The paper's claims, held against the tables above by the rules of [claims.toml](../claims.toml). *Cannot tell* means that
-# not every comparison that a claim names stands. Probing is beaten, random heads are not; layer by layer not all
-# heads come to matter surely.
+# not every comparison that a claim names stands. Probing is beaten, random heads are not. And not in every layer is it sure
+# that the heads come to matter.
 
 # %%
 claims.show(run)
@@ -526,5 +528,7 @@ claims.show(run)
 #
 # - In *From a dialogue to a matrix*: write `by` for `truth` in the line of `clusters`, and see the resolver's matrix. At
 #   once.
-# - In *Putting the matrix into a head*: write `idle[0]` for `idle[-1]`, the head of the first layer. At once.
-# - In `train_with_links`: write `"adjacent"` for `"full"`. Five to ten minutes.
+# - In *What does it cost to switch them off?*: write `"events"` for `"ROUGE-1"`, and see how much more of the events is lost.
+#   At once.
+# - In *Putting the matrix into a head*: write `order="highest"`, and train with links in the most important heads. Five to ten
+#   minutes.

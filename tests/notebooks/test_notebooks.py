@@ -19,7 +19,7 @@ from helpers.measures.worth import mean_loss
 from helpers.runs import passages, subjects
 from helpers.study import layout
 from tests.notebooks import reader
-from tests.unit.test_entries import CODE, ROW
+from tests.unit.test_entries import CODE
 from tests.unit.test_passages import folder as llama  # noqa: F401
 from tests.unit.tiny_models import tiny_model
 
@@ -56,11 +56,10 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="session")
 def entries(tmp_path_factory):
-    """The two files of docs/add.md with a measure of a stranger; not in the store, which no sidecar may name."""
-    place = tmp_path_factory.mktemp("entries")
-    (place / "mine.py").write_text(CODE)
-    (place / "mine.toml").write_text(ROW)
-    return place / "mine.toml"
+    """The file of docs/add.md with a measure of a stranger; not in the store, which no sidecar may name."""
+    place = tmp_path_factory.mktemp("entries") / "mine.py"
+    place.write_text(CODE)
+    return place
 
 
 @pytest.fixture(scope="session")

@@ -143,10 +143,10 @@ def test_masking_curves_begin_at_the_plain_model_and_end_at_no_heads(parts):
     board = board_of({PLAIN: parts["main"][PLAIN], **rows}, 50, 20, 8, 12, 10, 3)
     table = injection.masking(board, rows)
     values = {name: rouge(board, name).mean(0)[0] for name in (PLAIN, *names)}
-    wanted = {("random", 1, 1): values["random 2, 1 a layer"]}
-    for order in coreference.ORDERS:
-        wanted |= {(order, 0, 0): values[PLAIN], (order, 1, 0): values[f"{order}, 1 a layer"]}
-        wanted[order, 3, 0] = values["lowest, 3 a layer"]
+    wanted, curves = {}, {("random", 1): "random 2"} | {(order, 0): order for order in coreference.ORDERS}
+    for (order, draw), name in curves.items():
+        ends = {0: values[PLAIN], 1: values[f"{name}, 1 a layer"], 3: values["lowest, 3 a layer"]}
+        wanted |= {(order, number, draw): value for number, value in ends.items()}
     wanted = pd.Series(wanted).sort_index()
     rouge_1 = table[table.metric == "ROUGE-1"].set_index(["order", "number", "draw"]).sort_index()
     assert rouge_1.index.tolist() == wanted.index.tolist()
