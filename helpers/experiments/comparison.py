@@ -100,13 +100,6 @@ def head_tables(jobs: Iterable[Job], entered: Sequence[str] = ()) -> tuple[Table
     return ({trained: pair[part] for trained, pair in pairs.items()} for part in (0, 1))
 
 
-def opened(job: Job, sentences: int) -> tuple[Any, list[Mapping[str, Any]], study.Recipe]:
-    """A job's model itself, so many dev sentences in batches, and the recipe of its head table, which both belong to."""
-    described = runs.of_table(job)
-    model, dev, _ = runs.opened(described, sentences)
-    return model, list(dev), runs.tabled(described)
-
-
 def distinct(tables: Tables) -> Tables:
     """Each trained model once: of several sweeps from one model, whose measured columns are the same, the last counts."""
     last: dict[tuple, Trained] = {}
@@ -457,6 +450,11 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, names=["model", "test set", "criterion"]).assign(over=intervals.TEXTS)
 
 
+def way(criterion: str) -> str:
+    """What people call a criterion of a contest."""
+    return TITLES.get(criterion) or named(criterion)
+
+
 def drawn_of_contest(table: pd.DataFrame, random: pd.DataFrame, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
     """What `helpers.plots.contest` draws of a contest's first model: its rows, heads left by layer, and what layers cost.
 
@@ -471,7 +469,7 @@ def drawn_of_contest(table: pd.DataFrame, random: pd.DataFrame, tables: Tables) 
     unsure = random[~(random.p_holm < 0.05)].loc[model].index
     hollow = [place in unsure for place in zip(rows["test set"], rows.criterion, strict=True)]
     rows = rows.assign(low=rows.low.where(alone), high=rows.high.where(alone), hollow=hollow)
-    rows = rows.assign(criterion=rows.criterion.map(lambda name: TITLES.get(name) or named(name)))
+    rows = rows.assign(criterion=rows.criterion.map(way))
     kept = rows.filter(regex=r"^layer \d+$").dropna(axis=1).groupby(rows.criterion, sort=False).mean()
     worth = [tables[model, seed][TRUTH].loc[["encoder"]].groupby(level="layer").sum() for seed in rows.seed.unique()]
     return rows, kept, pd.DataFrame([one / one.sum() for one in worth if one.sum() > 0]).mean()

@@ -1,11 +1,10 @@
 """Coreference in attention heads (Liu & Chen 2023; Liu, Shi & Chen 2021) by definition: plain loops over the tokens of a text.
 
-A mention is a list of token positions, a cluster a list of mentions, a matrix a list of rows. Attention is computed one text,
-one head and one pair of positions at a time, without masks: a query is shown the real tokens alone.
+A mention is a list of token positions, a cluster a list of mentions, a matrix a list of rows.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -91,54 +90,6 @@ def _filled(links: Matrix, first: bool = False) -> Matrix:
 
 def _divided(links: Matrix) -> Matrix:
     return [[entry / math.fsum(row) for entry in row] for row in links]
-
-
-def attention(
-    module, hidden: Tensor, lengths: Sequence[int], matrices: Mapping[int, Matrices], bias: Tensor | None = None
-) -> Tensor:
-    """Self-attention of one encoder layer, whose four projections are used, with matrices in the place of some heads' weights.
-
-    Of hidden [texts, tokens, width] the first `lengths` tokens of each text are real; `matrices` has for some heads a matrix of
-    each text; `bias` [heads, tokens, tokens] is added to the scores (T5).
-    """
-    t5 = hasattr(module, "o")
-    names = ("q", "k", "v", "o") if t5 else ("q_proj", "k_proj", "v_proj", "out_proj")
-    *projections, out = (getattr(module, name) for name in names)
-    dim = module.key_value_proj_dim if t5 else module.head_dim
-    scale = 1.0 if t5 else dim**-0.5
-    found = []
-    for text, states in enumerate(hidden):
-        queries, keys, values = (projection(states) for projection in projections)
-        heads = []
-        for head in range(queries.shape[1] // dim):
-            own, rows = slice(head * dim, (head + 1) * dim), []
-            for place in range(len(states)):
-                if head in matrices:
-                    weights = [float(entry) for entry in matrices[head][text][place]]
-                else:
-                    scores = [scale * (queries[place, own] @ keys[other, own]) for other in range(lengths[text])]
-                    if bias is not None:
-                        scores = [score + bias[head, place, other] for other, score in enumerate(scores)]
-                    exponents = [(score - max(scores)).exp() for score in scores]
-                    weights = [exponent / sum(exponents) for exponent in exponents]
-                rows.append(sum(weight * values[other, own] for other, weight in enumerate(weights)))
-            heads.append(torch.stack(rows))
-        found.append(out(torch.cat(heads, -1)))
-    return torch.stack(found)
-
-
-def forward(module, lengths: Sequence[int], matrices: Mapping[int, Matrices]) -> Callable:
-    """`attention` as the module's own `forward` is called; masks that it is given are not looked at."""
-
-    def bart(hidden_states: Tensor, **unused):
-        return attention(module, hidden_states, lengths, matrices), None
-
-    def t5(hidden_states: Tensor, position_bias: Tensor | None = None, **unused):
-        if position_bias is None:  # the first layer makes it for all
-            position_bias = module.compute_bias(hidden_states.shape[1], hidden_states.shape[1])
-        return attention(module, hidden_states, lengths, matrices, position_bias[0]), position_bias, None
-
-    return t5 if hasattr(module, "o") else bart
 
 
 def mixed(hidden: Tensor, matrices: Matrices, share: float = 0.3) -> Tensor:
