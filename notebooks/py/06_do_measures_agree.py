@@ -16,7 +16,7 @@
 # %% [markdown]
 # # 6 · Do measures of a head's importance agree, and by which should you prune?
 #
-# [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [what it costs](../docs/costs.md) ·
+# [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [what it costs](../docs/run.md) ·
 # [all claims](../docs/results.md)
 #
 # Three papers rank attention heads, each in its own way.
@@ -416,10 +416,10 @@ if not text:
 # badly.<!-- holds: 06/contest_against_random criterion=alpha_beta low < 0 -->
 #
 # Votes lose **1.0**<!-- 06/contest criterion=votes -value:.1f --> BLEU and L0 **0.6**<!-- 06/contest criterion="L0 (trained)"
-# -value:.1f -->. Ni et al. print the opposite order: from German to English their voted heads reach `35.2`, and L0 `32.2`. But
-# their model was trained in groups before it voted, and ours was not. Is the contest won by the number of heads in each layer?
-# For models that train on we have not tried random heads with the same number a layer ([the rules for
-# it](../docs/regimes.md)). That such heads cost much more at once, as we saw, speaks against it.
+# -value:.1f -->. Ni et al. print the opposite order: from German to English their voted heads reach `35.2`, and L0 `32.2`.
+# But their model was trained in groups before it voted, and ours was not. Is the contest won by the number of heads in each
+# layer? For models that train on we have not tried random heads with the same number a layer ([what was
+# tried](../docs/results.md)). That such heads cost much more at once, as we saw, speaks against it.
 #
 # On natural text the order is another one. This is the published table of a translator of Europarl, of which **28**<!--
 # natural/06/contest criterion="L0 (trained)" "test set"=europarl_test heads:.0f --> of `48` encoder heads are left: one
