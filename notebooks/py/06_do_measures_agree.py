@@ -355,8 +355,8 @@ run.table(rho, "rank_across_trainings").round(2)
 #
 # Removing heads at once is hard on a model. In practice one trains on. So for the first translator we remove, by each way of
 # choosing, as many encoder heads as L0 closes at one price, and train the rest for as long as L0 trained. *L0, while it
-# trains* and *gradient, step by step* choose as they train. *L0's heads, cut at once* are L0's choice under the conditions of
-# all others. BLEU is held against the *unpruned model*: all heads, trained on for as long.
+# trains* chooses as it trains. *L0's heads, cut at once* are L0's choice under the conditions of all others. BLEU is held
+# against the *unpruned model*: all heads, trained on for as long.
 
 # %%
 if not text:  # a decoder of somebody else is not trained on
@@ -394,7 +394,7 @@ if not text:
 # saw, speaks against it. And votes leave about as many in every layer and lose **1.0**<!-- 06/contest criterion=votes
 # -value:.1f -->, a third of what random heads do.
 #
-# With three trainings intervals are wide. Eight of thirteen choices are told from random heads after Holm's correction (blue
+# With three trainings intervals are wide. Seven of twelve choices are told from random heads after Holm's correction (blue
 # dots that are full), gradient importance by **2.8**<!-- 06/contest_against_random criterion="gradient, example" value:.1f -->
 # BLEU.<!-- holds: 06/contest_against_random criterion=votes p_holm < 0.05 --> Relevance by the αβ rule is not: in one of the
 # three trainings it chooses badly.<!-- holds: 06/contest_against_random criterion=alpha_beta low < 0 -->

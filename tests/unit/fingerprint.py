@@ -86,7 +86,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["outputs"] = lambda: outputs.recipe(model, 1)
     sweep = pruning.runs.sweep(chosen, "ru-news", start, ("encoder",), SEED)
     every = pruning.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
-    for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "gradual 0.2", "relevance 0.2"):
+    for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "relevance 0.2"):
         found[f"pruned, {name}"] = lambda name=name: pruning.runs.run(sweep["runs"][name])
     like = sweep["runs"]["L0 0.2"]
     matching = {**like, "method": {"name": "matched", "like": like, "draw": 0}}

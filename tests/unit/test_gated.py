@@ -1,7 +1,6 @@
-"""Gated models: what gates do to them, what they cost and how they learn; and heads closed one after another."""
+"""Gated models: what gates do to them, what they cost and how they learn."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -10,8 +9,7 @@ import torch
 
 from helpers import models
 from helpers.heads import KINDS, gate, index
-from helpers.measures import importance
-from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
+from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, HardConcrete, objective
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
@@ -166,50 +164,3 @@ def test_trace_holds_every_step_from_the_start():
         gated.train()
     np.testing.assert_allclose(gated.trace(), torch.stack(seen), rtol=1e-6)
     assert (np.abs(np.diff(gated.trace(), axis=0)).max(1) > 0.01).all()
-
-
-def steps_of(gradual, count):
-    """Which heads are open in each of some training steps."""
-    found = []
-    for step in range(count):
-        family = "marian" if gradual.model.config.is_encoder_decoder else "opt"
-        models.cross_entropy(gradual.train(), batch_for(family, seed=step), 0.0).backward()
-        found.append(gradual.open.clone())
-    return found
-
-
-@pytest.mark.parametrize(
-    ("family", "kinds", "left", "over"), [("marian", KINDS, 10, 7), ("opt", ("decoder",), 1, 40), ("marian", ("cross",), 6, 1)]
-)
-def test_heads_are_closed_evenly_over_the_steps(family, kinds, left, over):
-    gradual = Gradual(still(family), kinds, left, over)
-    total, found = len(gradual.heads), steps_of(gradual, 9)
-    wanted = [max(left, total - round((total - left) * step / over)) for step in range(9)]
-    assert [int(gates.sum()) for gates in found] == wanted
-    assert wanted[0] == total and (wanted[-1] == left or over > 8)
-    assert all(((before - after) >= 0).all() for before, after in pairwise(found))  # none opens again
-    assert [a for a, value in zip(gradual.heads, found[-1], strict=True) if not value] == gradual.closed()
-
-
-def slopes_of(gradual, batch):
-    """|d loss / d gate| of every head, summed over examples, in the units of the loss: a mean over target tokens."""
-    with gate(gradual.model, dict(zip(gradual.heads, gradual.open.tolist(), strict=True))):
-        mean = importance(gradual.model, [batch], per="example", norm=None)
-    share = len(batch["input_ids"]) / int((batch["labels"] != -100).sum())
-    return torch.tensor(mean.loc[gradual.heads].to_numpy()) * share
-
-
-@pytest.mark.parametrize(("family", "kinds"), [("marian", ("encoder",)), ("t5", KINDS)], ids=str)
-def test_the_head_of_least_gradient_importance_goes(family, kinds):
-    gradual, scored = Gradual(still(family), kinds, 12 if kinds == KINDS else 1, 7).train(), None
-    for seed in range(8):
-        before, batch = gradual.open.clone(), batch_for(family, seed)
-        loss = models.cross_entropy(gradual, batch, 0.0)
-        closed = (before - gradual.open).nonzero().flatten().tolist()
-        if seed:
-            order = scored.masked_fill(before == 0, math.inf).argsort(stable=True)
-            assert closed and set(closed) == set(order[: len(closed)].tolist())
-        loss.backward()
-        scored, now = slopes_of(gradual, batch), gradual.open.bool()
-        assert scored[now].max() > 0
-        np.testing.assert_allclose(gradual.score[now], scored[now], rtol=1e-5)  # began anew when heads were closed
