@@ -91,7 +91,7 @@ class Rows:
     """
 
     def __init__(self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None) -> None:
-        self.settings, self.chosen, self.kind, self.seed = settings, settings["grouping"], kind, seed
+        self.chosen, self.seed = settings["grouping"], seed
         self.block = self.chosen[subjects.setting(kind)]
         self.corpus, self.shape = subjects.corpus(settings, kind, seed if text is None else text), self.block["model"]
         self.plans = plans(settings, kind)

@@ -136,11 +136,11 @@ Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set
 def draws(
     sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SECTION
 ) -> Draws:
-    """BLEU on bootstrap samples of the test sentences, the same for all: of the model before the runs ("start") and of each."""
+    """BLEU of every run on bootstrap samples of the test sentences, the same for all."""
     beam = sweep["settings"]["pruning"]["beam"]
     return {
         (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
-        for name, run in {"start": None, **_of_methods(sweep, methods)}.items()
+        for name, run in _of_methods(sweep, methods).items()
         for split in subject.tests
     }
 
@@ -151,20 +151,17 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
     Returns
     -------
     pandas.DataFrame
-        A row each (run, test set), first the model before further training ("start"): method; penalty; encoder, decoder,
-        cross (heads kept); heads (kept, of the kinds in question), total; bleu, low, high; change against the control that
-        trained as long with all heads, with low and high (paired bootstrap); dev_loss; undecided (gates); over.
+        A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (kept, of the kinds in
+        question), total; bleu, low, high; change against the control that trained as long with all heads, with low and high
+        (paired bootstrap); dev_loss; undecided (gates); over.
     """
-    everything, rows = subject.kept, {}
+    total, rows = _counts(subject.kept, sweep["kinds"])["heads"], {}
     for name in dict.fromkeys(name for name, _ in drawn):
-        run = sweep["runs"].get(name)
-        row = _counts(everything if run is None else runs.retained(run), sweep["kinds"])
-        row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
-        row |= dict.fromkeys(("penalty", "dev_loss", "undecided"), np.nan)
-        if run:
-            row |= {"penalty": _penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
-            if run["method"]["name"] == "l0":
-                row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
+        run = sweep["runs"][name]
+        row = _counts(runs.retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
+        row |= {"penalty": _penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
+        gated = run["method"]["name"] == "l0"
+        row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum()) if gated else np.nan
         for split in subject.tests:
             bleu = drawn[name, split]
             scored = zip(("bleu", "low", "high"), scoring.of_draws(bleu), strict=True)
@@ -458,9 +455,7 @@ def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split:
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
 
-def _method(name: str, run: Mapping[str, Any] | None) -> str:
-    if run is None:
-        return "start"
+def _method(name: str, run: Mapping[str, Any]) -> str:
     if run["method"]["name"] == "cut":
         return runs.called(run["method"]["by"])
     return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[run["method"]["name"]]

@@ -105,7 +105,7 @@ def _shares(labels: Tensor, groups: int, like: Tensor) -> Tensor:
     return member / member.sum(-2, keepdim=True)
 
 
-def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -> tuple[Tensor, Tensor]:
+def hidden_units(features: Tensor, groups: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Hidden-unit discovery (HUDS, section 3.1, equation 3): groups of heads and their centres.
 
     Parameters
@@ -114,7 +114,7 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -
         The feature map of each head of a layer, as one vector.
     groups : int
         C of the paper.
-    seed, tries : int
+    seed : int
         Of the heads that K-means starts from, as in `clusters`.
 
     Returns
@@ -129,7 +129,7 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -
     StudyError
         If there are fewer heads than groups, or no group.
     """
-    labels = clusters(gram(features), groups, seed, tries)
+    labels = clusters(gram(features), groups, seed)
     return labels, _shares(labels, groups, features).mT @ features
 
 
