@@ -453,7 +453,7 @@ papers.GROUPED_OTHERS.round(2)
 #
 # The models above hardly group their heads and do not overfit. If grouping helps as a regulariser does, they give it nothing
 # to do. So we also trained on a fifth of the text, with thirty times the weight, for five seeds each ([how this was
-# chosen](../docs/regimes.md)). These are published tables of those runs.
+# chosen](../docs/results.md#where-the-methods-could-win)). These are published tables of those runs.
 
 # %%
 pd.read_csv(study.ROOT / "figures" / "regimes" / "grouped_claims.csv").round(2)

@@ -390,9 +390,9 @@ if not text:
 # layer.
 #
 # Is the contest won by the number of heads in each layer, then? For models that train on we cannot tell: random heads with the
-# same number a layer have not been trained ([the rules for it](../docs/regimes.md)). That they cost much more at once, as we
-# saw, speaks against it. And votes leave about as many in every layer and lose **1.0**<!-- 06/contest criterion=votes
-# -value:.1f -->, a third of what random heads do.
+# same number a layer have not been trained ([the rules for it](../docs/results.md#where-the-methods-could-win)). That they
+# cost much more at once, as we saw, speaks against it. And votes leave about as many in every layer and lose **1.0**<!--
+# 06/contest criterion=votes -value:.1f -->, a third of what random heads do.
 #
 # With three trainings intervals are wide. Seven of twelve choices are told from random heads after Holm's correction (blue
 # dots that are full), gradient importance by **2.8**<!-- 06/contest_against_random criterion="gradient, example" value:.1f -->
