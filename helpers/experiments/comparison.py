@@ -36,7 +36,7 @@ FEW = 3  # models, fewer of which are no sample
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
-TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", "gradual": "gradient, step by step"}
+TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once"}
 TITLES |= {RANDOM: "random heads"}
 MATCHED, NUMBERED = "matched heads, other seed", "same index, other seed"
 

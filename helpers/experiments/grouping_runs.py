@@ -1,14 +1,14 @@
 """Runs of Grouped Head Attention: what is trained under which constraint, which heads stay, where the result lies.
 
-A *run* is described by a spec: what it starts from (random weights, another run, a converged model), which heads are cut first,
-the objective, a training plan. Every row of a table is two runs: stage 1 (before voting) and stage 2 (after it, section 3.2).
+A *run* is described by a spec: what it starts from (random weights or another run), which heads are cut first, the objective, a
+training plan. Every row of a table is two runs: stage 1 (before voting) and stage 2 (after it, section 3.2).
 All rows train for as many steps; rows that share their stage 1 share its run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -27,15 +27,12 @@ from helpers.runs import training as translators
 from helpers.training import learning_rate
 
 VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
-FEWER, NARROWER, DISAGREE, L0, GRADIENT = "fewer layers", "narrower", "disagreement", "L0", "gradient importance"
+FEWER, NARROWER, L0, GRADIENT = "fewer layers", "narrower", "L0", "gradient importance"
 EQUAL = (FEWER, NARROWER, L0, GRADIENT)  # controls with as many weights as GHT-PS, or as many heads
 NO_HOMOGENISATION, NO_DIVERSIFICATION = "GHT w/o homogenisation", "GHT w/o diversification"
-FURTHER = "further training"
 AT_START, NO_CONSTRAINT = "V2S at the start", "V2S without constraint"
 RANDOM, MEMBER = "random heads off", "random member stays"
 SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
-PRINTED_4A = "GHT, equation 4A"
-CONVERGED = "from converged"  # a model that was trained without the constraint
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
 
@@ -54,13 +51,12 @@ def run_spec(
     stage : int
         1 or 2: each sees the training text in an order of its own.
     shape, start : mapping, optional
-        Of a model with random weights; or a run, or the spec of a converged model (`helpers.runs.subjects.spec`).
+        Of a model with random weights; or the spec of a run.
     cut : mapping, optional
-        ``{"by": "votes", "rule", "count", "measure"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each
-        group), ``{"by": "random", "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a
-        start that trained them), each with "groups" and "which". All keep as many heads, the last two anywhere in the
-        model. The first two look at "batches" of training text, 0 for an epoch. With "settled" (a threshold) votes are taken as
-        soon as the hidden units of the start are settled.
+        ``{"by": "votes"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each group), ``{"by": "random",
+        "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a start that trained them), each
+        with "groups" and "which". All keep as many heads, the last two anywhere in the model. The first two look at "batches"
+        of training text, 0 for an epoch.
     objective : mapping, optional
         Arguments of `helpers.methods.grouping.Grouped`, or ``{"form": "l0", "penalty", "rate", "start", "temperature"}``.
     watch : mapping, optional
@@ -95,7 +91,7 @@ class Rows:
     """
 
     def __init__(self, settings: Mapping[str, Any], kind: str, seed: int, text: int | None = None) -> None:
-        self.settings, self.chosen, self.kind, self.seed = settings, settings["grouping"], kind, seed
+        self.chosen, self.seed = settings["grouping"], seed
         self.block = self.chosen[subjects.setting(kind)]
         self.corpus, self.shape = subjects.corpus(settings, kind, seed if text is None else text), self.block["model"]
         self.plans = plans(settings, kind)
@@ -108,7 +104,7 @@ class Rows:
     def cut(self, by: str = "votes", **other: Any) -> dict[str, Any]:
         """Which heads stay."""
         usual = {"groups": self.block["groups"], "which": self.chosen["which"]}
-        more = {"rule": "group", "count": "votes", "measure": "cosine"} if by == "votes" else {}
+        more = {"rule": "group", "count": "votes", "measure": "cosine"} if by == "votes" else {}  # part of published keys
         more |= {"batches": self.block["votes"]} if by in ("votes", "member") else {}
         return {"by": by, **usual, **more, **other}
 
@@ -150,7 +146,6 @@ class Rows:
             NARROWER: self.whole(shape=narrower(self.shape, self.block["groups"])),
             L0: self.gated(plain, self.cut("gates")),
             GRADIENT: self.second(plain, None, self.cut("gradient")),
-            DISAGREE: self.whole(self.constraint(form="disagreement", alpha=0.0, beta=1.0)),
         }
 
     def gated(self, plain: Mapping[str, Any], cut: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,10 +160,9 @@ class Rows:
 
     def few_from_start(self) -> dict[str, Any]:
         """As many heads as GHT-PS from the start, chosen by votes of random weights."""
-        watched = self._watch(self.plans[0], None)
-        return self.second(run_spec(self.corpus, self.plans[0], self.seed, 1, shape=self.shape, cut=self.cut(), watch=watched))
+        return self.second(self.first(cut=self.cut()))
 
-    def table_3(self) -> dict[str, dict]:
+    def ablations(self) -> dict[str, dict]:
         """The eight rows of the paper's ablation."""
         grouped, plain, constraint = self.first(self.constraint()), self.first(), self.constraint()
         return {
@@ -182,19 +176,6 @@ class Rows:
             BOTH: self.second(grouped, constraint, self.cut()),
         }
 
-    def ablations(self) -> dict[str, dict]:
-        """Table 3, then variants: count, rule and time of votes, feature map, equation 4A."""
-        grouped = self.first(self.constraint())
-        rows = self.table_3() | {
-            "continuous votes": self.second(grouped, None, self.cut(count="scores")),
-            "votes as in the code": self.second(grouped, None, self.cut(rule="total", measure="distance")),
-            "votes once settled": self.second(grouped, None, self.cut(settled=self.chosen["settled"])),
-        }
-        for which in (name for name in units.MAPS if name != self.chosen["which"]):
-            rows |= self._both(f"map {which}", self.constraint(which=which))
-        form, bounded = self.constraint(form="class"), self.constraint(form="class", beta=0.0)
-        return rows | {PRINTED_4A: self.whole(form)} | self._both("4A as in the code", bounded)
-
     def numbers(self, *more: int) -> dict[str, dict]:
         """GHT and GHT-PS with other numbers of groups (Fig. 3), `more` among them."""
         rows, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
@@ -202,14 +183,6 @@ class Rows:
             alone = {"beta": 0.0} if groups == 1 else {}
             both = self._both(f"{groups} groups", self.constraint(groups=groups, **alone))
             rows |= {name: row for name, row in both.items() if groups < self.shape["heads"] or not name.startswith(PS)}
-        return rows
-
-    def sweep(self) -> dict[str, dict]:
-        """GHT and GHT-PS with other alpha and beta, one changed at a time."""
-        rows = {}
-        for name, tried in self.chosen["sweep"].items():
-            for weight in (weight for weight in tried if weight != self.chosen[name]):
-                rows |= self._both(f"{name} {weight:g}", self.constraint(**{name: weight}))
         return rows
 
     def strengths(self) -> dict[str, dict]:
@@ -229,27 +202,6 @@ def today_rows(settings: Mapping[str, Any], seed: int, more: int = 0) -> Rows:
     whole = {**block, "model": block["model"] | {"key_value_heads": block["model"]["heads"]}}
     changed = {**settings, "grouping": {**settings["grouping"], subjects.setting(subjects.LANGUAGE): whole}}
     return Rows(changed, subjects.LANGUAGE, seed + more, seed)
-
-
-def from_converged(settings: Mapping[str, Any], start: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """The paper's open question: the constraint on a model that has converged without it (translation; `start` is its spec)."""
-    chosen, rows = settings["grouping"], Rows(settings, subjects.TRANSLATION, seed)
-    rate, steps = chosen["converged_rate"], chosen["converged_steps"]
-    names = {"learning_rate": rate, "warmup": max(1, steps // 5), "patience": 0, "average": 1, "cooldown": 0.0}
-    one = settings["training"] | names | {"steps": steps, "evaluate_every": steps}
-    rows.plans, rows.corpus = (one, one | {"cooldown": 0.5}), start["corpus"]
-    constraint, vote = rows.constraint(), rows.cut(batches=chosen["converged_votes"])
-
-    def first(objective: Mapping[str, Any] | None) -> dict[str, Any]:
-        watched = rows._watch(one, objective)
-        return run_spec(rows.corpus, one, seed, 1, start=start, objective=objective, watch=watched)
-
-    return {
-        FURTHER: rows.second(first(None)),
-        GHT: rows.second(first(constraint), constraint),
-        PS: rows.second(first(constraint), None, vote),
-        NO_CONSTRAINT: rows.second(first(None), None, vote),
-    }
 
 
 def weights(shape: Mapping[str, Any], groups: int | None = None) -> int:
@@ -332,40 +284,34 @@ def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
 
 
 def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """GHT, GHT-PS and the paper's ablation, of every seed; none where a profile trains them with one seed."""
+    """GHT, GHT-PS and the paper's ablation, of every seed; none where a profile leaves them out."""
+
+    def part(rows: Rows) -> dict[str, dict]:
+        main = rows.main()
+        return {GHT: main[GHT], PS: main[PS], **rows.ablations()}
+
     chosen = settings["grouping"]
-    if "ablations" not in chosen["parts"] or chosen["ablation_seeds"] < 2:
-        return {}
-    return _of_seeds(settings, seed, chosen["ablation_seeds"], lambda rows: rows.main() | rows.table_3())
+    return _of_seeds(settings, seed, chosen["ablation_seeds"], part) if "ablations" in chosen["parts"] else {}
 
 
 def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """GHT-PS and controls of its size, of every seed of table 3; none where a profile trains them with one seed."""
+    """The main rows and controls of the size of GHT-PS, of every seed of table 3, and LITE of the first; or none."""
     chosen = settings["grouping"]
-    if "peers" not in chosen["parts"] or chosen["ablation_seeds"] < 2:
-        return {}
 
     def part(rows: Rows) -> dict[str, dict]:
-        peers = rows.peers()
-        return {PS: rows.main()[PS], **{name: peers[name] for name in EQUAL}}
+        ablations = rows.ablations() if "ablations" in chosen["parts"] else {}
+        every = rows.peers() | ablations
+        return rows.main() | {name: every[name] for name in (*EQUAL, AT_START, RANDOM) if name in every}
 
-    return _of_seeds(settings, seed, chosen["ablation_seeds"], part)
-
-
-def start(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> dict[str, Any] | None:
-    """The spec of the model that `from_converged` starts from: a checkpoint, or that of all kinds of pruning; None for none."""
-    if checkpoint:
-        return subjects.pretrained(settings, checkpoint, names[0], seed)
-    wanted = settings["grouping"]["converged"]
-    return subjects.spec(settings, subjects.all_kinds(settings, names[0]), seed) if wanted else None
+    if "peers" not in chosen["parts"]:
+        return {}
+    lite = Rows(settings, subjects.TRANSLATION, seed).peers()[LITE]
+    return _of_seeds(settings, seed, chosen["ablation_seeds"], part) | {LITE: lite}
 
 
-def every_row(
-    settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """All rows of a study, by what they are about and name; with `start` also those of `from_converged`."""
+def every_row(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict[str, Any]]]:
+    """All rows of a study, by what they are about and name."""
     every = {kind: rows_of(settings, kind, seed) for kind in subjects.METRICS}
-    every[CONVERGED] = from_converged(settings, start, seed) if start else {}
     if settings["grouping"]["translation"]["steps"]:
         every |= {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
         every[f"{settings['grouping']['more_heads']} heads"] = more_heads(settings, seed)
@@ -373,9 +319,9 @@ def every_row(
     return every
 
 
-def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | None = None) -> Iterator[study.Recipe]:
+def recipes(settings: Mapping[str, Any], seed: int) -> Iterator[study.Recipe]:
     """What is read of grouped heads: every stage of every row, and what the rows' models put out."""
-    for kind, rows in every_row(settings, seed, start).items():
+    for kind, rows in every_row(settings, seed).items():
         for name, spec in rows.items():
             parts = stages(spec)
             for number, stage in enumerate(parts, 1):
@@ -387,7 +333,7 @@ def recipes(settings: Mapping[str, Any], seed: int, start: Mapping[str, Any] | N
 def stages(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The runs that lead to a row, the first of them first and the row's last."""
     parts = [spec]
-    while "stage" in parts[0].get("start", {}):
+    while "start" in parts[0]:
         parts.insert(0, parts[0]["start"])
     return parts
 
@@ -411,13 +357,11 @@ def opened(spec: Mapping[str, Any]):
 
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     text, plan = subjects.text_of(spec), dict(spec["training"])
-    start = spec.get("start")
-    if start and spec.get("cut", {}).get("settled"):
-        start, plan = _until_settled(start, plan, spec["cut"]["settled"])
     torch.manual_seed(spec["seed"])
-    model = _start(spec, text, start)
+    start = spec.get("start")
+    model = opened(start) if start else text.build(spec["shape"], spec["seed"]).to(gpu.device())
     if "cut" in spec:
-        kept = _cut(spec, text, model, start, place.results)
+        kept = _cut(spec, text, model, place.results)
         heads.remove(model, [address for address in heads.index(model) if address not in kept])
     dev = text.held_out(training.held_out(plan), None, model.device)
     trainee, objective = _trainee(spec, text, model, plan)
@@ -435,11 +379,8 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
 
 def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     yield study.Need(corpora.recipe(spec["corpus"]), weights=True)
-    start, settled = spec.get("start", {}), spec.get("cut", {}).get("settled")
-    if "stage" in start:  # of a start that has to settle the results say when it had; a shorter one is then made by the way
-        yield study.Need(run(start), weights=not settled)
-    elif start:
-        yield from subjects.needs(start)
+    if "start" in spec:
+        yield study.Need(run(spec["start"]), weights=True)
 
 
 @contextmanager
@@ -450,36 +391,20 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
 GROUPED = study.Kind("grouped", 1, _train, _needs, opened=_opened)
 
 
-def _until_settled(start: Mapping[str, Any], plan: Mapping[str, Any], threshold: float) -> tuple[dict, dict]:
-    """The start until its centres shift less than `threshold` (rho of algorithm 1) or to its end, and a plan for the rest."""
-    trace, whole = np.load(run(start).results / "trace.npz"), start["training"]["steps"]
-    below = trace["step"][np.nan_to_num(trace["shift"], nan=np.inf) < threshold]
-    done = min(int(below[0]), whole) if len(below) else whole
-    return {**start, "training": start["training"] | {"steps": done}}, {**plan, "steps": plan["steps"] + whole - done}
-
-
-def _start(spec: Mapping[str, Any], text: subjects.Subject, start: Mapping[str, Any] | None):
-    """The model that a run begins with."""
-    if not start:
-        return text.build(spec["shape"], spec["seed"]).to(gpu.device())
-    return opened(start) if "stage" in start else subjects.of_spec(start, "").model
-
-
-def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: Path) -> set[tuple[str, int, int]]:
+def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, folder: Path) -> set[tuple[str, int, int]]:
     """The heads that stay; writes ballot.csv."""
     cut, index, kept = spec["cut"], heads.index(model), []
     by, groups, table = cut["by"], cut["groups"], pd.DataFrame(index=index)
     sites = [site for site in heads.sites(model) if site.heads]
     if by in ("votes", "member"):
         epoch = text.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], model.device)(0)
-        batches, measure = islice(epoch, cut["batches"] or None), cut.get("measure", "cosine")
-        ballot = units.ballot(model, batches, cut["which"], groups, measure=measure)
+        ballot = units.ballot(model, islice(epoch, cut["batches"] or None), cut["which"], groups)
         for name in ("votes", "scores", "labels"):
             rows = zip(ballot.places, getattr(ballot, name), strict=True)
             table[name] = pd.Series({(s.kind, s.layer, h): v for s, row in rows for h, v in enumerate(row.tolist())})
         table["batches"] = ballot.batches
     if by == "votes":
-        kept = units.stay(ballot, cut["rule"], cut["count"])
+        kept = units.stay(ballot)
     elif by in ("member", "random"):
         rng = np.random.default_rng([spec["seed"], cut["draw"]])
         for number, site in enumerate(sites):
@@ -493,7 +418,7 @@ def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, start, folder: 
         if by == "gradient":
             table["worth"] = measures.importance(model, text.held_out(4096, 256, model.device))
         else:
-            table["worth"] = pd.read_csv(run(start).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
+            table["worth"] = pd.read_csv(run(spec["start"]).results / "gates.csv", index_col=list(ADDRESS)).log_alpha
         many = sum(min(groups, site.heads) for site in sites)
         kept = list(table.worth.sort_values(ascending=False, kind="stable").index[:many])
     table["kept"] = [address in kept for address in index]

@@ -25,9 +25,10 @@ from helpers.scores import intervals, scoring
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
+CHANGE = ("change", "change_low", "change_high")
 SECTION = ("none", "floor", "l0", "scratch")  # methods of the paper's section; notebook 06 compares all of them
 NAMES = {
-    "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads", "gradual": "gradual",
+    "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads",
     "scratch": "from scratch",
 }  # fmt: skip
 
@@ -135,11 +136,11 @@ Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set
 def draws(
     sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SECTION
 ) -> Draws:
-    """BLEU on bootstrap samples of the test sentences, the same for all: of the model before the runs ("start") and of each."""
+    """BLEU of every run on bootstrap samples of the test sentences, the same for all."""
     beam = sweep["settings"]["pruning"]["beam"]
     return {
         (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
-        for name, run in {"start": None, **_of_methods(sweep, methods)}.items()
+        for name, run in _of_methods(sweep, methods).items()
         for split in subject.tests
     }
 
@@ -150,48 +151,29 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
     Returns
     -------
     pandas.DataFrame
-        A row each (run, test set), first the model before further training ("start"): method; penalty; encoder, decoder,
-        cross (heads kept); heads (kept, of the kinds in question), total; bleu, low, high; change against the control that
-        trained as long with all heads, and from_start against "start", both with low and high (paired bootstrap); dev_loss;
-        soft_dev_loss (with the public code's soft gates); undecided (gates); steps and schedule (`schedule`); over.
+        A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (kept, of the kinds in
+        question), total; bleu, low, high; change against the control that trained as long with all heads, with low and high
+        (paired bootstrap); dev_loss; undecided (gates); over.
     """
-    everything, rows = subject.kept, {}
+    total, rows = _counts(subject.kept, sweep["kinds"])["heads"], {}
     for name in dict.fromkeys(name for name, _ in drawn):
-        run = sweep["runs"].get(name)
-        row = _counts(everything if run is None else runs.retained(run), sweep["kinds"])
-        row |= {"total": _counts(everything, sweep["kinds"])["heads"], "method": _method(name, run)}
-        row |= dict(zip(("steps", "schedule"), schedule(sweep["start"], run), strict=True))
-        row |= dict.fromkeys(("penalty", "dev_loss", "soft_dev_loss", "undecided"), np.nan)
-        if run:
-            row |= {"penalty": _penalty(run)} | study.read_json(runs.run(run).results / "losses.json")
-            if run["method"]["name"] == "l0":
-                row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum())
+        run = sweep["runs"][name]
+        row = _counts(runs.retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
+        row |= {"penalty": _penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
+        gated = run["method"]["name"] == "l0"
+        row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum()) if gated else np.nan
         for split in subject.tests:
             bleu = drawn[name, split]
-            parts = {"": bleu, "change": bleu - drawn["control", split], "from_start": bleu - drawn["start", split]}
-            rows[name, split] = dict(row)
-            for part, values in parts.items():
-                names = (part, f"{part}_low", f"{part}_high") if part else ("bleu", "low", "high")
-                rows[name, split] |= zip(names, scoring.of_draws(values), strict=True)
-            rows[name, split]["over"] = intervals.SENTENCES
+            scored = zip(("bleu", "low", "high"), scoring.of_draws(bleu), strict=True)
+            change = zip(CHANGE, scoring.of_draws(bleu - drawn["control", split]), strict=True)
+            rows[name, split] = {**row, **dict(scored), **dict(change), "over": intervals.SENTENCES}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
     return table
 
 
-def schedule(start: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> tuple[int, str]:
-    """How many steps a run (or the start of all) was trained for, and at which highest learning rates, phase after phase.
-
-    The steps of a pretrained start are not known and do not count.
-    """
-    plans = [part["training"] for part in (start, run) if part and "training" in part]
-    phases = [] if "training" in start else ["pretrained"]
-    phases += [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in plans]
-    return sum(plan["steps"] for plan in plans), ", then ".join(phases)
-
-
 NEVER = "worth from the start"
-WORTH = ("worth", "share", "floor gap", NEVER, "share from the start")
+WORTH = ("worth", "share", NEVER)
 
 
 def worth(
@@ -200,24 +182,21 @@ def worth(
     """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
 
     There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
-    from the first step of all on (the model `none`). The gap between them is what such a short training cannot make up for.
+    from the first step of all on (the model `none`).
 
     Returns
     -------
     pandas.DataFrame
         On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run
-        minus floor) / worth); and with `none`, floor gap (it minus floor), worth from the start (control minus it) and share
-        from the start ((run minus it) / that). Empty where a sweep has no floor.
+        minus floor) / worth); and with `none`, worth from the start (control minus it). Empty where a sweep has no floor.
     """
     rows, beam, repeats = {}, sweep["settings"]["pruning"]["beam"], len(next(iter(drawn.values()))) - 1
     never = {split: scoring.bleu_draws(_statistics(none, None, split, beam), repeats) for split in subject.tests if none}
     for name, split in drawn if "floor" in sweep["runs"] else ():
         bleu, control, floor = (drawn[one, split] for one in (name, "control", "floor"))
-        without = never.get(split)
         with np.errstate(invalid="ignore", divide="ignore"):
             parts = [control - floor, (bleu - floor) / (control - floor)]
-            if without is not None:
-                parts += [without - floor, control - without, (bleu - without) / (control - without)]
+        parts += [control - never[split]] if split in never else []
         scored, ends = zip(WORTH, map(scoring.of_draws, parts), strict=False), ("", "_low", "_high")
         rows[name, split] = {f"{part}{end}": x for part, three in scored for end, x in zip(ends, three, strict=True)}
     index = pd.MultiIndex.from_tuples(rows, names=["run", "test set"])
@@ -245,22 +224,21 @@ def removed_and_trained(settings: Mapping[str, Any], subject: subjects.Subject, 
     return pd.DataFrame(rows)
 
 
-MEASURED = ("bleu", "change", "from_start", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss
+MEASURED = ("bleu", "change", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
     """`quality_of_all` as means over trainings with t-intervals, on (model, run, test set).
 
-    Rows of each model's first training, with trainings (how many have that row), worth_first and heads_first. Heads and losses
-    are means too. What one training alone has keeps its interval over sentences.
+    Rows of each model's first training, with trainings (how many have that row). Heads and losses are means too. What one
+    training alone has keeps its interval over sentences.
     """
     rows = {}
     for model, every in table.groupby(level="model", sort=False):
         every = every.droplevel("model")
         for (run, split), row in every.xs(every.index[0][0], level="seed").iterrows():
             trained = every.xs((run, split), level=("run", "test set"))
-            mean = row.to_dict() | {"trainings": len(trained), "worth_first": row.get("worth", np.nan)}
-            mean |= {"heads_first": row["heads"]}
+            mean = row.to_dict() | {"trainings": len(trained)}
             if len(trained) > 1:
                 mean |= trained.select_dtypes("number").mean().to_dict() | {"over": intervals.TEXTS}
                 for value in (name for name in MEASURED if name in trained and trained[name].notna().all()):
@@ -281,8 +259,15 @@ def curve(means: pd.DataFrame) -> pd.DataFrame:
     table = table.assign(low=table.change_low.where(table.penalty > 0), high=table.change_high.where(table.penalty > 0))
     if NEVER in table:
         never = table[(table.penalty == 0) & table[NEVER].notna()]
-        ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"], "heads": 0, "kept": 0}
-        never = never.assign(model=never.model + ", trained without", penalty=np.nan, bleu=never.bleu - never[NEVER], **ends)
+        ends: dict[str, Any] = {
+            "change": -never[NEVER],
+            "low": -never[f"{NEVER}_high"],
+            "high": -never[f"{NEVER}_low"],
+            "heads": 0,
+            "kept": 0,
+        }
+        ends |= {"model": never.model + ", trained without", "trainings": 1, "over": intervals.SENTENCES}  # of the first seed
+        never = never.assign(penalty=np.nan, bleu=never.bleu - never[NEVER], **ends)
         table = pd.concat([table, never], ignore_index=True)
     columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
     table = table[columns].sort_values("penalty", kind="stable")
@@ -312,11 +297,11 @@ def gone_within(pruned: pd.DataFrame, change: str = "change", loss: float = LOSS
 
 def settled(table: pd.DataFrame) -> pd.DataFrame:
     """How far the gates of L0 runs settled, of a model's `quality` or of several: penalty, heads, total, undecided gates (nan
-    where no gate closes: such a run cannot tell), dev loss with binary and with soft gates."""
+    where no gate closes: such a run cannot tell)."""
     part = table[table.undecided.notna()]
     part = part.xs(part.index.get_level_values("test set")[0], level="test set")
     part = part.assign(undecided=part.undecided.where(part.heads < part.total))
-    return part[["penalty", "heads", "total", "undecided", "dev_loss", "soft_dev_loss"]]
+    return part[["penalty", "heads", "total", "undecided"]]
 
 
 # --- pruned against trained from scratch (table 2) -------------------------------------------------------------------
@@ -325,24 +310,27 @@ def settled(table: pd.DataFrame) -> pd.DataFrame:
 def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
     """Pruned minus the same head map from scratch, on (run, test set).
 
-    penalty; encoder, decoder, cross (heads left), kept (% of all heads); pruned, scratch (BLEU); change with low and high
-    (paired bootstrap); steps of the model from scratch, and steps_pruned, in which the pruned model could adapt to its map.
+    penalty; encoder, decoder, cross (heads left), kept (% of all heads); pruned, scratch, unpruned (BLEU, the last of all heads
+    trained on for as long); change with low and high (paired bootstrap); steps_scratch and steps_pruned (at which highest
+    learning rates they had their map, or gates that close).
     """
     rows, total = {}, _counts(subject.kept, sweep["kinds"])["heads"]
     beam = sweep["settings"]["pruning"]["beam"]
     for name, run in sweep["runs"].items():
         if run["method"]["name"] != "scratch":
             continue
-        left, pair = _counts(runs.retained(run), KINDS), (run["method"]["like"], run)
+        left, pair = _counts(runs.retained(run), KINDS), (run["method"]["like"], run, sweep["runs"]["control"])
+        plans = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in (sweep["start"]["training"], run["training"])]
+        steps = {"steps_scratch": ", then ".join(plans), "steps_pruned": plans[-1]}
         for split in subject.tests:
-            both = [_statistics(subject, one, split, beam) for one in pair]
-            bleu = [scoring.bleu_interval(one, None, 1)[0] for one in both]
-            steps = {"steps": schedule(sweep["start"], run)[0], "steps_pruned": pair[0]["training"]["steps"]}
-            change = dict(zip(("change", "low", "high"), scoring.bleu_interval(*both, repeats), strict=True))
+            counted = [_statistics(subject, one, split, beam) for one in pair]
+            bleu = [scoring.bleu_interval(one, None, 1)[0] for one in counted]
+            change = dict(zip(("change", "low", "high"), scoring.bleu_interval(*counted[:2], repeats), strict=True))
             kinds = {kind: left[kind] for kind in KINDS} | {"kept": 100 * left["heads"] / total}
-            kinds |= {"penalty": _penalty(run)} | dict(zip(("pruned", "scratch"), bleu, strict=True))
+            kinds |= {"penalty": _penalty(run)} | dict(zip(("pruned", "scratch", "unpruned"), bleu, strict=True))
             rows[name, split] = kinds | change | steps
-    columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "change", "low", "high", "steps", "steps_pruned"]
+    columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "unpruned", "change", "low", "high"]
+    columns += ["steps_scratch", "steps_pruned"]
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]), columns)
 
 
@@ -467,9 +455,7 @@ def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split:
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
 
-def _method(name: str, run: Mapping[str, Any] | None) -> str:
-    if run is None:
-        return "start"
+def _method(name: str, run: Mapping[str, Any]) -> str:
     if run["method"]["name"] == "cut":
         return runs.called(run["method"]["by"])
     return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[run["method"]["name"]]

@@ -26,7 +26,7 @@ from helpers.runs import outputs, subjects
 from helpers.runs import training as translators
 from helpers.study import StudyError
 
-METHODS = ("l0", "none", "floor", "cut", "map", "matched", "gradual", "scratch")
+METHODS = ("l0", "none", "floor", "cut", "map", "matched", "scratch")
 CRITERIA = (
     "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
     "gradient, token, by layer", "leave-one-out",
@@ -61,7 +61,6 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
         and "few" the criterion is a column of that table;
         ``{"name": "map", "like": SPEC}``: the very heads that that run removed, removed first, then training;
         ``{"name": "matched", "like": SPEC, "draw"}``: as many heads of each layer as that run removed, drawn at random, first;
-        ``{"name": "gradual", "like": SPEC}``: as many, one after another by gradient importance while training;
         ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as the
         converged model was and then as every run is (Table 2).
     """
@@ -136,7 +135,6 @@ def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             rows[_label("scratch", penalty)] = spec("scratch", like=like)
             continue
         rows[_label("L0's heads", penalty)] = spec("map", like=like)
-        rows[_label("gradual", penalty)] = spec("gradual", like=like)
         for by in chosen["criteria"]:
             for draw in range(chosen["draws"] if by == RANDOM else 1):
                 cut = {"like": like, "by": by, "draw": draw, "few": settings["relevance"]}
@@ -207,9 +205,6 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
         rate = method["rate"] / plan["learning_rate"]
         trainee = l0.Gated(model, kinds, first, rate, method["temperature"], steps=plan["steps"])
         objective = lambda gated, batch: l0.objective(gated, batch, plan["label_smoothing"], method["penalty"])  # noqa: E731
-    elif method["name"] == "gradual":
-        left = len(heads.index(model, kinds)) - len(_removed(model, method["like"]))
-        trainee = l0.Gradual(model, kinds, left, round(plan["steps"] * 0.6))
     _train_only(model, kinds if method["name"] != "scratch" else KINDS)
 
     epoch = subject.epoch(plan["batch_tokens"], spec["seed"], model.device)

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from helpers import study, training
 from helpers.corpora import tokens
 from helpers.experiments import grouping_runs as runs
+from helpers.experiments.grouping import tightness
 from helpers.measures.analysis import FILE, Analysis
-from helpers.methods import grouping as units
 from helpers.runs import subjects
 from helpers.scores import intervals
 from helpers.study import values
@@ -125,20 +124,9 @@ def _measure(stages: Sequence[subjects.Subject], beam: int) -> dict[str, float]:
 
 
 def grouping(run: study.Recipe) -> dict[str, float]:
-    """Means over attentions at the last look of a stage 1: silhouette, Dunn index, and formed.
-
-    The last is the part of the contrast between groups that the constraint asks for which is there.
-    """
-    groups = run.spec["watch"]["groups"]
-    with np.load(run.results / "trace.npz") as seen:
-        grams = [torch.tensor(seen[name][~np.isnan(seen[name]).any((1, 2))][-1]) for name in seen if name.startswith("grams_")]
-    rows = []
-    for gram in grams:
-        labels = units.clusters(gram, min(groups, len(gram)))
-        cosines, same = units.cosines(gram), labels[:, None] == labels
-        contrast = float(cosines[same & ~torch.eye(len(gram), dtype=torch.bool)].mean() - cosines[~same].mean())
-        rows.append({**units.compactness(gram, labels), "formed": contrast / (1 + 1 / max(groups - 1, 1))})
-    return pd.DataFrame(rows).mean().to_dict()
+    """Means over attentions at the end of a stage 1: silhouette, Dunn index, and formed (`tightness`)."""
+    table = tightness(run.spec, run.spec["watch"]["groups"])
+    return table[["silhouette", "dunn", "formed"]].mean().to_dict()
 
 
 MEASURED = Analysis("grouping in its regime", 1, _measure)

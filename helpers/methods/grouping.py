@@ -28,7 +28,6 @@ from helpers.models import cross_entropy, inputs
 from helpers.study import StudyError
 
 MAPS = {"V": "value vectors", "A": "attention weights", "O": "head outputs"}  # feature maps, section 3.1
-FORMS = ("cosine", "class", "disagreement")  # equation 4B, equation 4A, Li et al. 2018
 ROUNDS = 100  # of K-means, at most
 _TINY = 1e-30
 
@@ -62,7 +61,8 @@ def clusters(gram: Tensor, groups: int, seed: int = 0, tries: int = 1) -> Tensor
     """
     table = gram.detach().double().flatten(0, -3) if gram.ndim > 3 else gram.detach().double().view(-1, *gram.shape[-2:])
     every = torch.stack([_lloyd(table, groups, first) for first in starts(gram.shape[-1], groups, seed, tries)])
-    inertia = torch.stack([_distances(table, labels, groups).sum(-1) for labels in every])
+    share = _shares(every, groups, table)
+    inertia = -((share > 0) * (table @ share)).sum((-2, -1))  # less the squares of all vectors, which no try changes
     labels = every[inertia.argmin(0), torch.arange(len(table), device=table.device)]
     member = F.one_hot(labels, groups)
     rank = member.argmax(-2).argsort(-1).argsort(-1)
@@ -105,7 +105,7 @@ def _shares(labels: Tensor, groups: int, like: Tensor) -> Tensor:
     return member / member.sum(-2, keepdim=True)
 
 
-def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -> tuple[Tensor, Tensor]:
+def hidden_units(features: Tensor, groups: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Hidden-unit discovery (HUDS, section 3.1, equation 3): groups of heads and their centres.
 
     Parameters
@@ -114,7 +114,7 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -
         The feature map of each head of a layer, as one vector.
     groups : int
         C of the paper.
-    seed, tries : int
+    seed : int
         Of the heads that K-means starts from, as in `clusters`.
 
     Returns
@@ -129,7 +129,7 @@ def hidden_units(features: Tensor, groups: int, seed: int = 0, tries: int = 1) -
     StudyError
         If there are fewer heads than groups, or no group.
     """
-    labels = clusters(gram(features), groups, seed, tries)
+    labels = clusters(gram(features), groups, seed)
     return labels, _shares(labels, groups, features).mT @ features
 
 
@@ -175,7 +175,8 @@ def group_loss(gram: Tensor, labels: Tensor, groups: int, alpha: float, beta: fl
     StudyError
         If a head's vector is zero, so that it has no cosine, or there is one group and a weight on pairs of groups.
     """
-    _check_pairs(groups, beta)
+    if groups == 1 and beta:
+        raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
     square = gram.detach().diagonal(dim1=-2, dim2=-1)
     if not bool((square != 0).all()):
         *layer, head = (square == 0).nonzero()[0].tolist()
@@ -186,30 +187,6 @@ def group_loss(gram: Tensor, labels: Tensor, groups: int, alpha: float, beta: fl
     far = between[..., pairs[0], pairs[1]]
     near, far = to_centre.mean(-1), far.mean(-1) if groups > 1 else to_centre.new_zeros(to_centre.shape[:-1])
     return beta * far - alpha * near, near.detach(), far.detach()
-
-
-def _check_pairs(groups: int, beta: float) -> None:
-    if groups == 1 and beta:
-        raise StudyError(f"One group has no other to differ from: set beta to 0, not {beta}, or take more groups.")
-
-
-def class_loss(logits: Tensor, labels: Tensor, alpha: float, beta: float) -> Tensor:
-    """Group constraint with categorical hidden units (equation 4A) of each layer.
-
-    -alpha / k * sum of log p(its group) + beta / ((C - 1) k) * sum of log p(other groups). The second sum has no lower bound.
-    Of logits [..., heads, groups] of a classifier on each head's feature map, and labels [..., heads].
-    """
-    groups = logits.shape[-1]
-    _check_pairs(groups, beta)
-    log = logits.log_softmax(-1)
-    members = log.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    others = (log.sum(-1) - members).mean(-1) / max(1, groups - 1)
-    return beta * others - alpha * members.mean(-1)
-
-
-def disagreement(gram: Tensor) -> Tensor:
-    """Mean cosine of all pairs of heads of a layer, each with itself included (Li et al. 2018), to be made small: [...]."""
-    return cosines(gram).mean((-2, -1))
 
 
 def cosines(gram: Tensor) -> Tensor:
@@ -242,7 +219,7 @@ def compactness(gram: Tensor, labels: Tensor) -> dict[str, float]:
 # --- feature maps ----------------------------------------------------------------------------------------------------
 
 
-def gram(vectors: Tensor, site: Site | None = None) -> Tensor:
+def gram(vectors: Tensor) -> Tensor:
     """Inner products of heads: vectors [heads, dim] -> [heads, heads], in single precision or more under autocast too."""
     with gpu.unrounded(vectors.device):  # bfloat16's three digits of an inner product give heads other groups
         vectors = vectors.to(torch.promote_types(vectors.dtype, torch.float32))
@@ -255,7 +232,7 @@ class Watched:
 
     model: Any
     places: list[Site]
-    reduce: Callable[[Tensor, Site], Any]
+    reduce: Callable[[Tensor], Any]
     maps: dict[tuple[str, int], Any] = field(default_factory=dict)
     real: tuple[Tensor, Tensor] | None = None
 
@@ -286,7 +263,7 @@ class Watched:
         """Keep what the map [batch, tokens, heads * head_dim] says of the heads."""
         real = self._fed()[0 if of_source else 1]
         rows = hidden[real].unflatten(-1, (site.heads, site.head_dim))  # [real tokens, heads, head_dim]
-        self.maps[site.kind, site.layer] = self.reduce(rows.transpose(0, 1).flatten(1), site)
+        self.maps[site.kind, site.layer] = self.reduce(rows.transpose(0, 1).flatten(1))
 
     def _value(self, site: Site, module: nn.Module, args: tuple, out: Tensor) -> None:
         if len(set(site.groups)) < site.heads:  # of grouped queries each gets the values that it reads
@@ -301,12 +278,12 @@ class Watched:
         query = source if site.kind == "encoder" else target
         key = target if site.kind == "decoder" else source
         real = query[:, :, None] & key[:, None]
-        self.maps[site.kind, site.layer] = self.reduce(weights.transpose(0, 1)[:, real], site)
+        self.maps[site.kind, site.layer] = self.reduce(weights.transpose(0, 1)[:, real])
 
 
 @contextmanager
 def watch(
-    model, which: str = "V", kinds: Sequence[str] | None = None, reduce: Callable[[Tensor, Site], Any] = gram
+    model, which: str = "V", kinds: Sequence[str] | None = None, reduce: Callable[[Tensor], Any] = gram
 ) -> Iterator[Watched]:
     """See the feature maps of a forward pass: of each head one vector, over all real tokens of the batch.
 
@@ -320,7 +297,7 @@ def watch(
     kinds : sequence of str, optional
         Attention kinds; all that the model has when omitted.
     reduce : callable
-        What is kept of a layer: f(vectors [heads, dim], site); their Gram matrix by default.
+        What is kept of a layer: f(vectors [heads, dim]); their Gram matrix by default.
 
     Raises
     ------
@@ -364,21 +341,20 @@ class Ballot:
     """The votes of one epoch, a tensor [heads] a layer.
 
     votes: batches in which a head was the best of its group; scores: sum over batches of eta, the head's cosine with the centre
-    of its group; labels: groups of the whole epoch, by K-means on the vectors of all batches together; grams: of the epoch.
+    of its group; labels: groups of the whole epoch, by K-means on the vectors of all batches together.
     """
 
     places: list[Site]
     votes: list[Tensor]
     scores: list[Tensor]
     labels: list[Tensor]
-    grams: list[Tensor]
     batches: int
     groups: int
 
 
 def ballot(
     model, batches: Iterable[Mapping[str, Any]], which: str = "V", groups: int = 2, kinds: Sequence[str] | None = None,
-    seed: int = 0, measure: str = "cosine", label: str = "voting",
+    seed: int = 0,
 ) -> Ballot:  # fmt: skip
     """Let every batch vote for the heads that are closest to their hidden units (Voting-to-Stay, section 3.2, algorithm 1).
 
@@ -388,10 +364,8 @@ def ballot(
     ----------
     batches : iterable of batches
         One epoch of training text.
-    which, kinds
-        As in `watch`.
-    measure : str
-        What makes a head the best of its group: "cosine" with its centre (paper) or least "distance" (public code).
+    which, groups, kinds, seed
+        As in `watch` and `clusters`.
 
     Raises
     ------
@@ -401,11 +375,9 @@ def ballot(
     votes: list[Tensor] = []
     scores: list[Tensor] = []
     total: list[Tensor] = []
-    if measure not in ("cosine", "distance"):
-        raise StudyError(f"The best head of a group is found by 'cosine' or by 'distance', not by {measure!r}.")
     count = 0
     with evaluating(model), torch.no_grad(), watch(model, which, kinds) as watched:
-        for batch in study.progress(batches, label):
+        for batch in study.progress(batches, "voting"):
             watched.feed(batch)
             model(**inputs(batch), use_cache=False)
             grams = [table.double() for table in watched.grams]
@@ -415,8 +387,7 @@ def ballot(
             for places, together in stacked(grams):
                 labels = clusters(together, groups, seed)
                 eta = closeness(together, labels, groups)[0]
-                best = _best(eta if measure == "cosine" else -_distances(together, labels, groups), labels, groups)
-                for place, won, close in zip(places, best, eta, strict=True):
+                for place, won, close in zip(places, _best(eta, labels, groups), eta, strict=True):
                     votes[place] += won
                     scores[place] += close
             for place, table in enumerate(grams):
@@ -425,16 +396,7 @@ def ballot(
     if not count:
         raise StudyError("There were no batches to vote on: give Voting-to-Stay at least one batch of training text.")
     labels = [clusters(table, groups, seed) for table in total]
-    return Ballot(watched.places, votes, scores, labels, total, count, groups)
-
-
-def _distances(table: Tensor, labels: Tensor, groups: int) -> Tensor:
-    """Squared distance of each head to its centre [..., heads]."""
-    share = _shares(labels, groups, table)
-    inner = table @ share
-    centre = (share * inner).sum(-2)
-    product = inner.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
-    return table.diagonal(dim1=-2, dim2=-1) - 2 * product + centre.gather(-1, labels)
+    return Ballot(watched.places, votes, scores, labels, count, groups)
 
 
 def _best(worth: Tensor, labels: Tensor, groups: int) -> Tensor:
@@ -444,34 +406,11 @@ def _best(worth: Tensor, labels: Tensor, groups: int) -> Tensor:
     return F.one_hot(best, worth.shape[-1]).sum(-2)
 
 
-def stay(ballot: Ballot, rule: str = "group", by: str = "votes") -> list[tuple[str, int, int]]:
-    """The heads that the votes keep, one a group or as many as groups.
-
-    Parameters
-    ----------
-    rule : str
-        "group", the best head of each group of the epoch (paper); "total", the best C heads of the layer whatever their groups
-        (public code).
-    by : str
-        "votes" (discrete) or "scores" (continuous, footnote 5). Of equal heads the first stays.
-
-    Returns
-    -------
-    list of (kind, layer, head)
-
-    Raises
-    ------
-    StudyError
-        For an unknown rule or count.
-    """
-    if rule not in ("group", "total") or by not in ("votes", "scores"):
-        raise StudyError(f"Heads stay by rule 'group' or 'total' and by 'votes' or 'scores', not by {rule!r} and {by!r}.")
+def stay(ballot: Ballot) -> list[tuple[str, int, int]]:
+    """The heads that the votes keep: (kind, layer, head) of the first of most votes in each group of the epoch."""
     kept = []
-    for site, worth, labels in zip(ballot.places, getattr(ballot, by), ballot.labels, strict=True):
-        if rule == "group":
-            chosen = _best(worth.double(), labels, ballot.groups).nonzero()[:, 0]
-        else:
-            chosen = worth.argsort(descending=True, stable=True)[: ballot.groups].sort().values
+    for site, votes, labels in zip(ballot.places, ballot.votes, ballot.labels, strict=True):
+        chosen = _best(votes.double(), labels, ballot.groups).nonzero()[:, 0]
         kept += [(site.kind, site.layer, head) for head in chosen.tolist()]
     return kept
 
@@ -489,10 +428,9 @@ class Grouped(nn.Module):
     ----------
     model : transformers.PreTrainedModel
     form : str or None
-        "cosine" (equation 4B), "class" (4A, with a linear classifier on the mean vector of each head, maps V and O only) or
-        "disagreement" (Li et al. 2018).
+        "cosine" is equation 4B (`group_loss`).
     alpha, beta : float
-        Weights of homogenisation and diversification; disagreement has beta alone.
+        Weights of homogenisation and diversification.
     which, groups, kinds, seed
         As in `watch` and `clusters`.
     weight : float
@@ -508,21 +446,15 @@ class Grouped(nn.Module):
         every: int = 0, steps: int = 0,
     ) -> None:  # fmt: skip
         super().__init__()
-        if form is not None and form not in FORMS:
-            raise StudyError(f"There is no group constraint {form!r}: choose from {', '.join(FORMS)}.")
-        if form == "class" and which == "A":
-            raise StudyError("Equation 4A classifies vectors of one size, and attention weights have none: choose map V or O.")
-        if form == "cosine":
-            _check_pairs(groups, beta)
+        if form not in (None, "cosine"):
+            raise StudyError(f"There is no group constraint {form!r}: choose 'cosine', or None for none.")
         self.model, self.form, self.alpha, self.beta, self.which, self.groups = model, form, alpha, beta, which, groups
         self.kinds, self.weight, self.seed = tuple(kinds) if kinds else None, weight, seed
         self.every, self.probe, self.term = every, probe, None
         self.places = [site for site in sites(model, self.kinds) if site.heads]
-        for site in self.places if form in ("cosine", "class") else ():
+        for site in self.places if form else ():
             starts(site.heads, groups)
         device = next(model.parameters()).device
-        if form == "class":
-            self.classifiers = nn.ModuleList(nn.Linear(site.head_dim, groups) for site in self.places).to(device)
         self.register_buffer("taken", torch.zeros((), dtype=torch.long))
         self.register_buffer("terms", torch.full((steps, 2), torch.nan, device=device))  # homogeneity, diversity
         shots = steps // every + 1 if probe is not None and every else 0
@@ -546,8 +478,7 @@ class Grouped(nn.Module):
         if labels is not None and self.model.config.is_encoder_decoder and "decoder_input_ids" not in fed:
             fed["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
         if self.training and self.form:
-            reduce = _gram_and_mean if self.form == "class" else gram
-            with watch(self.model, self.which, self.kinds, reduce) as watched:
+            with watch(self.model, self.which, self.kinds) as watched:
                 watched.feed(batch)
                 out = self.model(**fed)
             self.term = self.weight * self._constraint(watched.grams)
@@ -557,30 +488,20 @@ class Grouped(nn.Module):
             self.taken += 1
         return out
 
-    def _constraint(self, maps: list) -> Tensor:
+    def _constraint(self, grams: list[Tensor]) -> Tensor:
         """The constraint, mean over layers; keeps its two cosines."""
-        grams = [table for table, _ in maps] if self.form == "class" else maps
         near, away, terms = 0.0, 0.0, 0.0
-        for places, together in stacked(grams):
-            if self.form == "disagreement":
-                values = self.beta * disagreement(together)
-                near, away = near + torch.nan, away + (values / (self.beta or 1)).detach().sum()
-            else:
-                labels = clusters(together, self.groups, self.seed)
-                usual = 0.0 if self.groups == 1 else self.beta
-                values, close, far = group_loss(together, labels, self.groups, self.alpha, usual)
-                near, away = near + close.sum(), away + far.sum()
-                if self.form == "class":
-                    logits = torch.stack([self.classifiers[place](maps[place][1]) for place in places])
-                    values = class_loss(logits, labels, self.alpha, usual)
-            terms = terms + values.sum()
+        for _, together in stacked(grams):
+            labels = clusters(together, self.groups, self.seed)
+            values, close, far = group_loss(together, labels, self.groups, self.alpha, self.beta)
+            near, away, terms = near + close.sum(), away + far.sum(), terms + values.sum()
         if int(self.taken) < len(self.terms):
             self.terms[int(self.taken)] = torch.tensor([float(near), float(away)]) / len(grams)
         return terms / len(grams)
 
     def _vectors(self) -> list[Tensor]:
         """Vectors [heads, dim] of the probe, a layer each."""
-        explicit = watch(self.model, self.which, self.kinds, lambda vectors, site: vectors)
+        explicit = watch(self.model, self.which, self.kinds, lambda vectors: vectors)
         with evaluating(self.model), torch.no_grad(), explicit as watched:
             watched.feed(self.probe)
             self.model(**inputs(self.probe), use_cache=False)
@@ -605,11 +526,6 @@ class Grouped(nn.Module):
         shots = {name: self.get_buffer(name).cpu().numpy() for name in self.shots}
         steps = np.arange(len(self.shift)) * self.every
         return {"terms": self.terms.cpu().numpy(), "shift": self.shift.cpu().numpy(), "step": steps, **shots}
-
-
-def _gram_and_mean(vectors: Tensor, site: Site) -> tuple[Tensor, Tensor]:
-    """Inner products of heads, and the mean vector of each over tokens [heads, head_dim]."""
-    return gram(vectors, site), vectors.unflatten(1, (-1, site.head_dim)).mean(1)
 
 
 def centre_shift(before: Tensor, after: Tensor) -> float:

@@ -170,61 +170,6 @@ class Gated(nn.Module):
         return pd.DataFrame(rows.cpu().numpy(), columns=self.heads).rename_axis(index="step")
 
 
-class Gradual(nn.Module):
-    """Heads closed one after another while the model trains, always those of least gradient importance so far.
-
-    The peer of `Gated` in a learning curve: Michel et al. 2019 (section 4), but with importance measured again on the training
-    batches, as mean |d loss / d gate| over examples, since the last head was closed.
-
-    Parameters
-    ----------
-    model, kinds
-        As in `Gated`.
-    left : int
-        Heads that stay in the end.
-    over : int
-        Steps over which heads are closed, evenly; the rest of the training is with `left`.
-    """
-
-    def __init__(self, model, kinds: Iterable[str], left: int, over: int) -> None:
-        super().__init__()
-        self.heads, self.sites = _heads(model, tuple(kinds)), sites(model, tuple(kinds))
-        if not 0 <= left <= len(self.heads):
-            raise StudyError(f"Of {len(self.heads)} heads {left} cannot stay: choose from 0 to {len(self.heads)}.")
-        self.model, self.left, self.over = model, left, max(1, over)
-        device = next(model.parameters()).device
-        self.register_buffer("taken", torch.zeros((), dtype=torch.long))
-        self.register_buffer("open", torch.ones(len(self.heads), device=device))
-        self.register_buffer("score", torch.zeros(len(self.heads), device=device))
-
-    def forward(self, **fed: Any):
-        """What the model gives with the heads that are open now."""
-        check_computed_once(self.model)
-        gates = self.open
-        if self.training:
-            self._close(len(self.heads) - round((len(self.heads) - self.left) * min(1.0, int(self.taken) / self.over)))
-            self.taken += 1
-            gates = self.open.repeat(len(fed["input_ids"]), 1).requires_grad_()
-            gates.register_hook(self._add)
-        with gate(self.model, by_site(self.sites, gates)):
-            return self.model(**fed)
-
-    def _add(self, slopes: Tensor) -> None:
-        self.score += slopes.abs().sum(0)
-
-    def _close(self, left: int) -> None:
-        """Close the open heads of least score until `left` are open; then begin a new score."""
-        surplus = int(self.open.sum()) - left
-        if surplus > 0:
-            ranked = self.score.masked_fill(self.open == 0, math.inf).argsort(stable=True)
-            self.open[ranked[:surplus]] = 0.0
-            self.score.zero_()
-
-    def closed(self) -> list[tuple[str, int, int]]:
-        """Heads that are closed."""
-        return [address for address, value in zip(self.heads, self.open.tolist(), strict=True) if not value]
-
-
 def by_site(places: Iterable, gates: Tensor) -> dict[tuple[str, int], Tensor]:
     """Gates [..., heads] of all `places` together as `helpers.heads.gate` takes them: (kind, layer) -> [..., heads there]."""
     places = [site for site in places if site.heads]

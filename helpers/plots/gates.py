@@ -28,25 +28,6 @@ def gates(samples: Mapping[float, Any]):
     return figure
 
 
-def gate_and_price(samples: Any, location: float, prices: pd.DataFrame):
-    """One gate and its price: what is drawn of it, and its probability of being open among those of other locations.
-
-    Parameters
-    ----------
-    samples : tensor or array
-        Gates at this location.
-    prices : pandas.DataFrame
-        location, price (in units of lambda).
-    """
-    figure, (left_axis, right) = drawing.grid(2, 2, WIDTH / 2, 2.8)
-    _distribution(left_axis, pd.Series(list(map(float, samples))), f"location {location:+g}")
-    here = prices.set_index("location").price.loc[location]
-    right.plot(prices.location, prices.price, color=MODELS[2])
-    right.plot(location, here, "o", color=MODELS[1])
-    right.set(title=f"price: {here:.2f} λ", xlabel="location", ylabel="P(gate is not 0)", ylim=(-0.04, 1.04))
-    return figure
-
-
 def _distribution(axis, values: pd.Series, title: str, last: bool = True) -> None:
     """A histogram of what lies between 0 and 1, as a density; shares of exactly 0 and 1 as stems on an axis at the right."""
     inside = values[(values > 0) & (values < 1)]

@@ -23,7 +23,7 @@ Criterion = Literal[
     "gradient, token, by layer", "leave-one-out",
 ]  # fmt: skip
 FeatureMap = Literal["V", "A", "O"]
-GroupRows = Literal["peers", "ablations", "numbers", "strengths", "sweep"]
+GroupRows = Literal["peers", "ablations", "numbers", "strengths"]
 Matrix = Literal["full", "adjacent", "previous"]
 Span = Literal["first", "whole"]
 Layers = Literal["all", "lower", "middle", "upper"]
@@ -157,13 +157,6 @@ class Gates(Block):
     penalty: Price = 0.01  # price of an open gate (lambda, nats a token)
 
 
-class Sweep(Block):
-    """Weights of the group constraint that are tried one at a time; the best by dev loss is shown beside the usual ones."""
-
-    alpha: list[Weight] = [0.3, 0.7, 1.0]  # weights of homogenisation
-    beta: list[Weight] = [0.3, 0.7, 1.0]  # weights of diversification
-
-
 class Rung(Block):
     """A width of heads at which translation's main rows are trained: the model is as wide as its heads together."""
 
@@ -185,23 +178,17 @@ class Grouping(Block):
     beta: Weight = 0.5  # weight of diversification: centres of groups apart
     which: FeatureMap = "V"  # what heads are compared by: value vectors (V), attention (A) or outputs (O)
     weight: Weight = 0.01  # weight of the group constraint beside the cross-entropy
-    settled: Weight = 0.4  # shift of the centres below which groups count as settled (rho of algorithm 1)
     gates: Gates = Gates()  # the row whose heads L0 chooses
     numbers: list[Count] = [1, 2, 4, 8]  # numbers of groups that are tried
     strengths: list[Weight] = [0.1, 10.0, 100.0]  # factors on the constraint's weight that are tried
-    sweep: Sweep = Sweep()  # rows from which alpha, beta and the map are chosen on dev
     ladder: list[Rung] = []  # widths of a head that the main rows are trained at; empty for none
     more_heads: Amount = 0  # heads of a model as wide for which numbers of groups are tried too; 0 for none
-    ablation_seeds: Count = 1  # seeds of the eight rows of the paper's ablation
+    ablation_seeds: Count = 1  # seeds of the paper's ablation and of models of one size
     probe: int = 16  # dev examples on which heads are compared while training
     shots: int = 20  # how often in a stage they are compared
     parts: list[GroupRows] = ["peers", "ablations", "numbers", "strengths"]  # rows of translation beside the main ones
     seeds: Count = 1  # seeds of the main rows
     beam: Count = 1  # beams in writing test sets; 1 is greedy
-    converged: Amount = 1  # whether a converged translation model is grouped too: 1, or 0 for no
-    converged_steps: Count = 150  # steps of each of its two stages
-    converged_rate: Positive = 5e-4  # its learning rate at its peak
-    converged_votes: Amount = 200  # batches that vote for its heads; 0 for an epoch
 
 
 def _dialogues() -> InjectedTask:

@@ -32,8 +32,8 @@
 # subtitles whose grammar we know. At the end we look at Europarl too.
 #
 # In short: in two of three translators about half of the encoder heads can go, in the third hardly any. Whether heads that
-# do something stay longest, we cannot tell. Encoder heads do go first. And the small model trained from scratch is the
-# better one.
+# do something stay longest, we cannot tell. Encoder heads do go first. And a model that is trained from scratch with the few
+# heads that pruning leaves does better here than the pruned one.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -93,8 +93,8 @@ print(study.compare(p_open(locations), library.p_open()[:, 0]))
 
 # %% [markdown]
 # The paper draws three such distributions in its figure 6, at a temperature of `0.5`. At location `0` a gate is as often
-# exactly
-# zero as exactly one. At location `2` it is mostly open, at `-3` mostly closed.
+# exactly zero as exactly one. At location `2` it is mostly open, at `-3` mostly closed. Our gates start at location `2`; those
+# of the authors' code start half-open, near `0`.
 
 # %%
 drawing.style()
@@ -102,26 +102,17 @@ three = {location: hard_concrete(noise, location, temperature=0.5) for location 
 run.figure(plots.gates(three), "fig6_hard_concrete", "The Hard Concrete distribution of a gate at three locations.")
 
 # %% [markdown]
-# Slide the location from a closed gate to an open one, at the temperature of training. Left: how often each value is drawn.
-# Right: the price of the gate in units of $\lambda$.
-
-# %%
-prices = pd.DataFrame({"location": locations.numpy(), "price": p_open(locations).numpy()})
-pictures = [plots.gate_and_price(hard_concrete(noise, location), float(location), prices) for location in locations]
-plots.slider(pictures, "location", start=8, places=[f"{location:g}" for location in locations])
-
-# %% [markdown]
 # ## One pruning, from start to end
 #
 # Here is a whole pruning. We take a trained translator, put a gate on each of its encoder heads, train gates and encoder
 # together for a while, and remove for good the heads whose gates have closed. `l0.Gated` draws gates as `hard_concrete` does,
-# with a location for every head; `l0.objective` is the loss above. All this takes about two minutes. What the code gives as it
-# stands is kept with the project, so it shows at once. Change a line of `prune`, or the price below it, and it
-# is trained again.
+# with a location for every head; `l0.objective` is the loss above. Training is short here, so the gates learn `320` times as
+# fast as the weights. It takes about two minutes. The table for the code as it stands is kept with the project, so it shows at
+# once. Change a line of `prune`, or what it is called with, and the model is pruned again.
 
 # %%
 names = subjects.names(run.settings, models)
-penalties = run.settings["pruning"]["penalties"]  # prices of an open gate: write [0.002], and that price is trained below
+penalties = [*run.settings["pruning"]["penalties"]]  # prices of an open gate that are trained below
 settings = study.changed(run.settings, {"pruning.penalties": penalties})
 sweeps = pruning.sweeps(settings, names, seed, pretrained)  # what is run on each translator, a training each
 subject = pruning.subject_of(sweeps[0], parser)  # the first translator, with its text
@@ -129,11 +120,13 @@ pruning.described(sweeps)
 
 
 # %% tags=["method"]
-def prune(price, steps, gate_rate, sentences):
+def prune(start, kinds, price, steps, gate_rate, sentences, seed, training_plan):
+    subject = subjects.of_spec(start, "")  # the trained translator, with its text
     model = copy.deepcopy(subject.model).requires_grad_(False)
-    model.get_encoder().layers.requires_grad_(True)  # only the encoder learns, as in the paper
-    gated = l0.Gated(model, ["encoder"], rate=gate_rate / 5e-4)  # gates learn that much faster than the weights
-    plan = run.settings["training"] | {"steps": steps, "learning_rate": 5e-4, "warmup": 50, "evaluate_every": steps}
+    part = model.get_encoder() if kinds == ["encoder"] else model.get_decoder()
+    part.layers.requires_grad_(True)  # only the layers with gates learn, as in the paper
+    gated = l0.Gated(model, kinds, rate=gate_rate / 5e-4)  # gates learn that much faster than the weights
+    plan = training_plan | {"steps": steps, "learning_rate": 5e-4, "warmup": 50, "evaluate_every": steps}
     train, dev = subject.epoch(1024, seed, model.device), subject.held_out(4096, 500)
     training.fit(gated, train, dev, plan, objective=lambda gated, batch: l0.objective(gated, batch, 0.1, price))
     pairs = subject.pairs(subject.tests[0])[:sentences]
@@ -142,42 +135,44 @@ def prune(price, steps, gate_rate, sentences):
         texts = training.translate(model, [pair.source for pair in pairs], subject.source, subject.target)
         return scoring.bleu(texts, [pair.target for pair in pairs], 1)["bleu"]
 
-    closed, every = gated.closed(), len(heads.index(model, ("encoder",)))
+    closed, every = gated.closed(), len(heads.index(model, kinds))
     rows = [("trained", every, bleu(subject.model))]
     with heads.gate(model, dict.fromkeys(closed, 0.0)):
         rows.append(("pruned, gates closed", every - len(closed), bleu(model)))
     heads.remove(model, closed)
-    rows.append(("pruned, heads removed", len(heads.index(model, ("encoder",))), bleu(model)))
-    return pd.DataFrame(rows, columns=["model", "encoder heads", "BLEU"])
+    rows.append(("pruned, heads removed", len(heads.index(model, kinds)), bleu(model)))
+    return pd.DataFrame(rows, columns=["model", "heads", "BLEU"])
 
 
 # %%
-few = settings["pruning"]["steps"] // 4
+given = {"steps": settings["pruning"]["steps"] // 4, "gate_rate": 0.16, "sentences": 500, "seed": seed}
+given |= {"start": sweeps[0]["start"], "training_plan": run.settings["training"]}
 reads = [subject.run] if subject.run else []
-one = run.stored(prune, *reads, price=0.003, steps=few, gate_rate=0.16, sentences=500)
+one = run.stored(prune, *reads, kinds=["encoder"], price=0.003, **given)
 run.table(one, "one_pruning").round(2)
 
 # %% [markdown]
-# **12**<!-- 03/one_pruning model="pruned, heads removed" encoder heads:.0f --> of `48` encoder heads are left, and the
-# translator loses one point of **88.3**<!-- 03/one_pruning model=trained BLEU:.1f --> BLEU. Removing the heads for good
-# changes nothing that closing their gates had not changed already: the last two scores are the same.
+# `12` of `48` encoder heads are left, and the translator loses one point of **88.3**<!-- 03/one_pruning model=trained BLEU:.1f
+# --> BLEU. Removing the heads for good changes nothing that closing their gates had not changed already: the last two scores
+# are the same.
 
 # %% [markdown]
 # ## The price decides how many heads stay
 #
-# Now the same at several prices, four times as long, for three translators. Every pruned model is held against the *unpruned
-# model*: all heads, trained on for just as long. Most translators were trained three times with other random numbers and
-# other text.
+# Now the same at several prices for three translators. Training is four times as long, gates learn a quarter as fast, and all
+# test sentences are translated. Every pruned model is held against the *unpruned model*: all heads, trained on for just as
+# long. Two of the translators were trained three times with other random numbers and other text.
 
 # %%
 quality = pruning.quality_of_all(sweeps, parser, settings["bootstrap"])
 curve = pruning.curve(pruning.means(quality))
-run.table(quality, "trainings", resamples=settings["bootstrap"])
 run.table(quality.xs(seed, level="seed"), "fig7_bleu_by_heads", resamples=settings["bootstrap"])
 run.table(curve, "fig7_curve", resamples=settings["bootstrap"])
 axes = ("% of encoder heads left", "BLEU minus the unpruned model")
 figure = plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
 run.figure(figure, "fig7_bleu_by_heads", "What pruning encoder heads costs, here and in the paper.", table="fig7_curve")
+priced = curve[curve.penalty.notna()].assign(price=curve.penalty.round(4))  # heads left at each price; 0: the unpruned model
+priced.pivot(index=["model", "test set"], columns="price", values="heads").round(1)
 
 # %% [markdown]
 # With **21**<!-- 03/half_left model="EN-RU news" heads:.0f --> of its `48` heads the translator of news loses
@@ -187,7 +182,11 @@ run.figure(figure, "fig7_bleu_by_heads", "What pruning encoder heads costs, here
 # eye.) The small translator, with fewer layers and a decoder of one layer with two heads, can spare hardly any.
 #
 # The lone triangle at the right is one translator of news that never had encoder heads. It learned to do without them. A
-# translator that has encoder heads, and loses all of them late, ends below it.
+# translator that has encoder heads, and loses all of them late, ends far below the picture: it loses `14` BLEU.
+#
+# Where gates start matters little. Half-open ones leave **10**<!--
+# 03/fig7_bleu_by_heads run="L0, half-open start, 0.003" heads:.0f --> heads at a price at which ours leave **12**<!--
+# 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.003" heads:.0f -->.
 
 # %%
 half = pruning.half_left(pruning.means(quality))
@@ -197,19 +196,18 @@ half.reset_index()[columns].round(2)
 
 # %% [markdown]
 # *gone* is how many heads can go for `0.25` BLEU, read off the lines of the figure:
-# **27**<!-- 03/half_left model="EN-RU news" gone:.0f --> in the translator of news, with a wide interval, where the paper
-# prints
-# `38` and `44`.
+# **27**<!-- 03/half_left model="EN-RU news" gone:.0f --> in the translator of news, with a wide interval. For as much the paper
+# prints `44` on OpenSubtitles, and `38` on WMT for `0.15` BLEU.
 #
-# Is a quarter of a BLEU much? That depends on what we hold it against. *worth* is what removing all encoder heads costs
-# when the rest is trained on for as long: **14.4**<!-- 03/half_left model="EN-RU news" worth:.1f --> BLEU for news. Held
-# against that, nearly everything is kept. *worth from the start* is how much better the translator is than one that never
-# had encoder heads, and that is little: **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control worth from the
-# start:.1f --> BLEU (of the first training). Held against that, a quarter of a BLEU is a fifth of all that encoder heads
-# bring.
+# Is a quarter of a BLEU much? That depends on what we hold it against. *worth* is what it costs to remove all encoder heads and
+# train the rest for as long: **14.4**<!-- 03/half_left model="EN-RU news" worth:.1f --> BLEU for news. Held against that,
+# nearly everything is kept. *worth from the start* is how much better the translator is than one that never had encoder heads,
+# and that is little: **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control worth from the start:.1f --> BLEU (of the
+# first training). Held against that, a quarter of a BLEU is a fifth of all that encoder heads bring.
 #
-# The paper says that gates end open or closed. Ours do so at high prices. At the lowest price more than half of the heads that
-# the two larger ones keep have a gate that is neither when training ends; the table `gates_settled` counts them.
+# The paper says that gates end open or closed. Ours do so at high prices. At the lowest price **19**<!-- 03/gates_settled
+# kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f --> of `48` gates of the translator of news are neither when
+# training ends; the table `gates_settled` counts them for all.
 
 # %% [markdown]
 # ## Which heads stay, and do they do anything?
@@ -231,9 +229,9 @@ run.figure(figure, "fig8_heads_that_stay", "Which encoder heads stay at each pri
 # No encoder head of these translators keeps to a neighbour or looks at rare words, so only syntax can show. The paper still
 # has every function when `17` heads are left. Here three of four relations are left with **18**<!--
 # 03/retained_more_than_chance model="EN-RU subtitles" function=any stay=3 expected=4.5 heads:.0f --> heads. But look at the
-# first layer: its heads do nothing that our tests know, and yet none of them is gone while `18` heads are left. Only at the
-# end do they go too. (`nsubj` is the subject of a verb, `dobj` its object, `amod` an adjective of a noun, `advmod` an
-# adverb of a verb.)
+# first layer: its heads do nothing that our tests know, and yet none of them is gone while `18` heads are left, and the last
+# two heads of all are two of them. (`nsubj` is the subject of a verb, `dobj` its object, `amod` an adjective of a noun,
+# `advmod` an adverb of a verb.)
 
 # %%
 chance = pruning.retained_more_than_chance(functions)
@@ -243,20 +241,23 @@ rows[["heads", "had", "stay", "expected", "p"]].round(2)
 
 # %% [markdown]
 # Before pruning *had* heads have a function; *stay* of them are left. If heads went at random, *expected* would be left, and
-# *p* is
-# the chance that so many or more are. No row stands out, in this translator or in the others. So we cannot say that heads
-# with a
-# function stay longest. The small translator leans that way: with `20` heads left it has kept all of its
-# **9**<!-- 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 had:.0f --> functional
-# heads.<!-- holds: 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 stay == had -->
+# *p* is the chance that so many or more are. No row stands out, in this translator or in the others.
+#
+# But this test could hardly have found anything. In the translator of news only **2**<!-- 03/retained_more_than_chance
+# model="EN-RU news" function=any heads=20 had:.0f --> heads have a function, and with `20` heads left both are there. Nothing
+# better can happen, and still *p* is **0.17**<!-- 03/retained_more_than_chance model="EN-RU news" function=any heads=20 p:.2f
+# -->. The small translator keeps all of its **9**<!--
+# 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 had:.0f --> with `20` of `24` heads
+# left.<!-- holds: 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 stay == had --> There *p* is
+# **0.13**<!-- 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 p:.2f -->. So we cannot say that
+# heads with a function stay longest, nor that they do not.
 
 # %% [markdown]
 # ## Which kind of attention goes first?
 #
 # Now heads of all three kinds have gates: the encoder's own attention, the decoder's own, and cross-attention from the decoder
 # to the source. The whole model learns. Each mark is one price; the lowest line is the kind that goes first. The paper's
-# marks are
-# drawn from its table 2. Its decoder has six layers and ours has two, so ours has fewer heads to lose.
+# marks are drawn from its table 2. Its decoder has six layers and ours has two, so ours has fewer heads to lose.
 
 # %%
 every = pruning.all_kinds_sweeps(settings, names, seed, pretrained)
@@ -287,8 +288,8 @@ figure = plots.bars(layers, "total_kept", "kept", stack="layer", panel="kind", l
 run.figure(figure, "fig10_heads_by_layer", "In which layers heads stay as pruning grows.")
 
 # %% [markdown]
-# In the paper, the last of the decoder's own heads are in its low layers, and the last heads of cross-attention in the high
-# ones. For cross-attention we see the same: of the last `10` heads only
+# In the paper's figure 10, the last of the decoder's own heads are in its low layers, and the last heads of cross-attention in
+# the high ones. For cross-attention we see the same: of the last `10` heads only
 # **2**<!-- 03/fig10_heads_by_layer model="EN-RU news" total_kept=25 kind=cross layer=0 kept:.0f --> sit in the
 # first layer. The decoder's own heads thin out evenly in its two layers.
 
@@ -296,84 +297,99 @@ run.figure(figure, "fig10_heads_by_layer", "In which layers heads stay as prunin
 # ## Is it better than training the small model from scratch?
 #
 # A pruned model has a *head map*: which heads are left in which layer. We build the same map with random weights and train it
-# for as many steps as the trained model and its pruning took together. Here is our version of the paper's table 2, and below
-# it the paper's own.
+# for as many steps as the trained model and its pruning took together. Here is our version of the paper's table 2, for the
+# translator of news alone, and below it the paper's own. *unpruned* is the model with all heads, trained on for as long.
 
 # %%
 scratch = {(one := whole[sweep["name"]]).title: pruning.against_scratch(sweep, one, settings["bootstrap"]) for sweep in every}
 scratch = pd.concat(scratch, names=["model"])
-scratch = run.table(scratch, "trained_minus_scratch", resamples=settings["bootstrap"], over="sentences")
-columns = ["model", "encoder", "decoder", "cross", "pruned", "scratch", "change", "low", "high"]
-scratch.reset_index()[columns].round(2)
+run.table(scratch, "trained_minus_scratch", resamples=settings["bootstrap"], over="sentences")
+scratch = scratch.infer_objects().reset_index()
+columns = ["model", "encoder", "decoder", "cross", "pruned", "scratch", "unpruned", "change", "low", "high"]
+scratch[[*columns, "steps_pruned", "steps_scratch"]].round(2)
 
 # %%
 papers.TABLE_2[["model", "encoder", "decoder", "cross", "pruned", "scratch", "gain"]].round(2)
 
 # %%
-table, axes = scratch.reset_index().rename(columns={"change": "gain"}), ("% of all heads left", "BLEU, pruned minus scratch")
+table, axes = scratch.rename(columns={"change": "gain"}), ("% of all heads left", "BLEU, pruned minus scratch")
 figure = plots.curve(table, "kept", "gain", printed=papers.TABLE_2.dropna(), labels=axes)
 caption = "Pruned models against the same head maps from scratch, here and in the paper."
 run.figure(figure, "pruned_minus_scratch", caption, table="trained_minus_scratch")
 
 # %% [markdown]
-# Here we contradict the paper, which gains up to `0.5` BLEU by pruning. Our mildest map does
-# **0.2**<!-- 03/trained_minus_scratch run="scratch 0.001" -change:.1f --> BLEU better from scratch, which may be luck. Our
-# smallest does **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f --> better, and that is
-# not.<!-- holds: 03/trained_minus_scratch run="scratch 0.02" high < 0 -->
+# The paper gains up to `0.5` BLEU by pruning, which is hard to see at the scale of our differences. Here the models from
+# scratch are ahead. Our mildest map does **0.2**<!-- 03/trained_minus_scratch run="scratch 0.001" -change:.1f --> BLEU better
+# from scratch, which may be luck. Our smallest does **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f -->
+# better, and that is not.<!-- holds: 03/trained_minus_scratch run="scratch 0.02" high < 0 -->
 #
-# One reason is the schedule. From scratch the map is there from the first step, while a pruned model has only its last
-# steps to get used to it. Another is the task: as we saw, this translator can learn it nearly as well without any encoder
-# head.
+# But the two were not trained alike, as the last two columns say. From scratch a map is there in all steps, at the high rate
+# too. A pruned model has only its last `2,000` steps at a low rate to get used to its map, and its gates still move in them. At
+# a high price that is too little: the smallest pruned model is **5.4**<!-- 03/all_kinds model="EN-RU news" run="L0 0.02"
+# -change:.1f --> BLEU below the unpruned one, and the same map from scratch only **0.9**<!--
+# 03/all_kinds model="EN-RU news" run="scratch 0.02" -change:.1f -->. What pruning would do with more steps we have not tried.
+# And as we saw, this translator can learn its task nearly as well without any encoder head.
 
 # %% [markdown]
 # ## And on natural text?
 #
-# The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training). These are the
+# The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training, four prices). These are
 # published tables of that run, not of this one.
 
 # %%
-europarl = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables" / "half_left.csv"
-table = pd.read_csv(europarl)[["model", "test set", "heads", "total", "change", "change_low", "change_high", "worth"]]
-table.round(2)
+from IPython.display import display
+
+europarl = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"
+table = pd.read_csv(europarl / "fig7_bleu_by_heads.csv")
+table = table[(table.method == "L0") & (table["test set"] == "europarl_test")]
+display(pd.read_csv(europarl / "half_left.csv")[["test set", "gone", "gone_low", "gone_high", "worth"]].round(1))
+table[["model", "penalty", "heads", "total", "change", "change_low", "change_high"]].round(4)
 
 # %% [markdown]
-# On Europarl removing all encoder heads costs
-# **10.6**<!-- natural/03/half_left "test set"=europarl_test worth:.1f --> BLEU. With
-# **17**<!-- natural/03/half_left "test set"=europarl_test heads:.0f --> of `48` heads left the model keeps most of that, but
-# its
-# loss is four times what the paper accepts. It is one training at one price, of a weak translator whose decoder has one layer
-# with two heads, so take it as a hint: on real text, too, many heads can go, and fewer than in the paper.
+# With **28**<!-- natural/03/fig7_bleu_by_heads run="L0 0.003" "test set"=europarl_test heads:.0f --> of `48` encoder heads left
+# the model loses **0.21**<!-- natural/03/fig7_bleu_by_heads run="L0 0.003" "test set"=europarl_test -change:.2f --> BLEU, which
+# the paper would accept. With **17**<!-- natural/03/half_left "test set"=europarl_test heads:.0f --> left it loses
+# **1.0**<!-- natural/03/half_left "test set"=europarl_test -change:.1f -->. So about **20**<!--
+# natural/03/half_left "test set"=europarl_test gone:.0f --> heads can go for a quarter of a BLEU, not far from our toy
+# translators. Removing all of them costs **10.6**<!-- natural/03/half_left "test set"=europarl_test worth:.1f --> BLEU.
+#
+# The other two questions were asked of a second translator of Europarl, with a deeper decoder. Its head map does
+# **1.1**<!-- natural/03/trained_minus_scratch run="scratch 0.003" "test set"=europarl_test -change:.1f --> BLEU better from
+# scratch. And the heads that go last are not those of cross-attention but the decoder's own: at the higher price all `24` of
+# these stay, and **19**<!-- natural/03/fig9_heads_by_kind penalty=0.008 cross:.0f --> of cross-attention. But in this model
+# encoder attention is worth little, so we draw no verdict from it.
 
 # %% [markdown]
 # ## And in a pretrained model?
 #
 # SmolLM2 is a language model that people use, with `30` layers of nine heads. We freeze it and train gates alone, on
 # passages of WikiText, at five prices. Heads whose gate closes are removed, and nothing is trained afterwards. Beside them
-# stand as many heads of least gradient importance, and as many random heads in the same layers. These are published tables
-# (`helpers.experiments.pretrained` makes them).
+# stand as many heads of least gradient importance, and as many random heads in the same layers, one draw a price. These are
+# published tables (`helpers.experiments.pretrained` makes them).
 
 # %%
 gates = pd.read_csv(study.ROOT / "figures" / "pretrained" / "gates.csv")
-gates = gates.dropna(subset=["price"])
-gates["low"], gates["high"] = gates.change_low, gates.change_high
+gates["low"], gates["high"], gates["heads left"] = gates.change_low, gates.change_high, 270 - gates["heads"]
 who = {"gates": "gates", "gradient, example": "gradient importance"}
-gates["heads chosen by"] = gates.choice.map(who).where(gates.random.isna(), "chance, as many in each layer")
-gates["left"] = 100 * (1 - gates.heads / 270)
+gates["heads chosen by"] = gates.choice.map(who).where(gates.random.isna(), "chance, as many in each layer").fillna("unpruned")
+gates["left"] = 100 * gates["heads left"] / 270
 axes = ("% of heads left", "rise of the loss, nats a token")
-figure = plots.curve(gates, "left", "change", "heads chosen by", labels=axes)
+figure = plots.curve(gates.dropna(subset=["price"]), "left", "change", "heads chosen by", labels=axes)
 run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by who chooses them.")
 digits = {"perplexity": 1, "functions_left": 2}
-gates.set_index("heads chosen by")[["price", "heads", "perplexity", "functions_left"]].round(digits)
+gates.set_index("heads chosen by")[["price", "heads left", "perplexity", "functions_left"]].round(digits)
 
 # %% [markdown]
 # At the lowest price **23**<!-- pretrained/gates choice=gates random= price=0.0025 heads:.0f --> of `270` heads go, and we
-# cannot see that the loss changes.<!-- holds: pretrained/gates choice=gates random= price=0.0025 change_low < 0 --> With
+# cannot see that the loss changes.<!-- holds: pretrained/gates choice=gates random= price=0.0025 change_low < 0 --> There the
+# gradient's choice costs hardly more, and the two intervals overlap.<!-- holds:
+# pretrained/gates choice="gradient, example" price=0.0025 change_low < 0.0888 --> Gates choose better where more heads go. With
 # more than half of them gone perplexity is **42**<!-- pretrained/gates choice=gates random= price=0.02 perplexity:.0f -->,
 # from **25**<!-- pretrained/gates choice= random= perplexity:.0f -->. As many heads by the gradient's choice leave
-# **82**<!-- pretrained/gates choice="gradient, example" price=0.02 perplexity:.0f -->. So here the gates choose better than
-# the gradient, and in our translators they do not ([notebook 6](06_do_measures_agree.ipynb)). One reason may be that
-# nothing is trained afterwards. Gates see how heads stand in for one another; the gradient looks at each head alone. Gates
-# have also seen more text.
+# **82**<!-- pretrained/gates choice="gradient, example" price=0.02 perplexity:.0f -->. In our translators gates do not choose
+# better than the gradient ([notebook 6](06_do_measures_agree.ipynb)). One reason may be that here nothing is trained
+# afterwards. Gates see how heads stand in for one another; the gradient looks at each head alone. Gates have also seen more
+# text.
 #
 # Do heads with a function stay? With more than half of all heads gone,
 # **67 %**<!-- pretrained/gates choice=gates random= price=0.02 functions_left:.0% --> of those with a function are left, and
@@ -383,25 +399,27 @@ gates.set_index("heads chosen by")[["price", "heads", "perplexity", "functions_l
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
-# - **In two of three translators about half of the encoder heads can go** for a quarter of a BLEU. In the paper more than
-#   three quarters can. Our decoders are shallower, and a shallow decoder may lean more on the encoder. But no two of our
-#   translators differ in the decoder alone, so this is a guess.
-# - **Whether heads with a function stay longest, we cannot tell.** There are few of them here. Heads of the
-#   first layer tend to go late, whatever they do.
-# - **A small model trained from scratch beats a pruned one here**, which it does not in the paper.
-# - **Gates are not needed to choose heads of a model that trains on.** [Notebook 6](06_do_measures_agree.ipynb) ranks them by
-#   one backward pass and prunes as well. Where nothing is trained afterwards, as in SmolLM2, gates choose better.
+# - **In two of three translators about half of the encoder heads can go** for a quarter of a BLEU, and on Europarl nearly as
+#   many. In the paper more than three quarters can. Our decoders are shallower, and a shallow decoder may lean more on the
+#   encoder. But no two of the translators that we pruned differ in the decoder alone, so this is a guess.
+# - **Whether heads with a function stay longest, we cannot tell.** There are few of them here. Heads of the first layer tend to
+#   go late, whatever they do.
+# - **With as few steps after pruning as we took, a small model from scratch is better**, which it is not in the paper. Whether
+#   longer pruning would turn this, we do not know.
+# - **Gates are one way to choose heads.** [Notebook 6](06_do_measures_agree.ipynb) holds them against others. Where nothing is
+#   trained afterwards, as in SmolLM2, they choose best when many heads go.
 #
-# All of this is about small translators of a toy language, on which they reach a BLEU of nearly `90`. Most curves rest on
-# one to
-# three trainings. Where a translator could have learned without encoder heads, as ours nearly could, pruning says more about
-# this
-# training than about the task.
+# All of this is about small translators of a toy language, on which they reach a BLEU of nearly `90`. Most curves rest on one
+# to three trainings. Where a translator could have learned without encoder heads, as ours nearly could, pruning says more about
+# this training than about the task.
 
 # %% [markdown]
 # ## Verdicts
 #
-# The paper's claims of this section, held against the tables above by the rules of [claims.toml](../claims.toml).
+# The paper's claims of this section, held against the tables above by the rules of [claims.toml](../claims.toml). The first
+# rule is not the quarter of a BLEU from above. It asks that `95` % of *worth* is kept with at most half of the heads. That is
+# laxer, most of all for the small translator, which may lose a twentieth of **36.6**<!--
+# 03/half_left model="EN-RU news, small" worth:.1f --> BLEU.
 
 # %%
 both = pd.concat({"encoder": quality, "all": of_all}, names=["kinds"]).xs(seed, level="seed")
@@ -411,8 +429,7 @@ claims.show(run)
 # %% [markdown]
 # ## Change one line
 #
-# - Above *One pruning*: write `penalties = [0.002]` and run all cells. One more price is trained for every translator: an hour
-#   here, minutes with `-p profile quick`.
-# - In `prune`: write `["decoder"]` for `["encoder"]` and train the decoder's layers. Two minutes.
-# - In `hard_concrete`: write `temperature=1.0`, and in `p_open` too. The slider's left picture loses most of the gates that
-#   are exactly zero or one, and the lines below the cell say that this is not what the library computes any more. At once.
+# - In the first cell of *One pruning*: write `[*run.settings["pruning"]["penalties"], 0.002]`, and run all cells. This price is
+#   trained for every translator too: an hour here, minutes with `-p profile quick`.
+# - In the cell below `prune`: write `kinds=["decoder"]` to prune the decoder's own heads. Two minutes.
+# - In the cell of figure 6: write `temperature=2.0`. Fewer gates are exactly zero or one. At once.

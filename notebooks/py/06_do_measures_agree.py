@@ -372,8 +372,7 @@ run.table(rho, "rank_across_trainings").rename(index=register.named).round(2)
 #
 # Removing heads at once is hard on a model. In practice one trains on. So for the first translator we remove, by each way of
 # choosing, as many encoder heads as L0 closes at one price, and train the rest for as long as L0 trained. *L0, while it
-# trains* and *gradient, step by step* choose as they train. *L0's heads, cut at once* are L0's choice under the conditions of
-# all others. BLEU is held against the *unpruned model*: all heads, trained on for as long.
+# trains* chooses as it trains. *L0's heads, cut at once* are L0's choice under the conditions of all others. BLEU is held against the *unpruned model*: all heads, trained on for as long.
 
 # %%
 if not text:  # a decoder of somebody else is not trained on
@@ -394,7 +393,7 @@ if not text:
 
 # %% [markdown]
 # The table shows BLEU above random heads: its mean over three trainings with three random draws each, a 95 % interval, and a
-# p-value that is corrected for the thirteen choices. Dots are full where it is below `0.05`.
+# p-value that is corrected for the twelve choices. Dots are full where it is below `0.05`.
 #
 # L0 leaves **12**<!-- 06/removed_and_trained_on seed=1 criterion="L0 (trained)" heads:.0f --> to **15**<!--
 # 06/removed_and_trained_on seed=3 criterion="L0 (trained)" heads:.0f --> of `48` encoder heads. It loses **0.6**<!--
@@ -410,7 +409,7 @@ if not text:
 # no head in the first layer, which has about three quarters of what single heads cost. L0 and gradient importance leave more
 # heads there than in any other layer.
 #
-# Eight of thirteen choices are better than random heads after correction, gradient importance by **2.8**<!--
+# Seven of twelve choices are better than random heads after correction, gradient importance by **2.8**<!--
 # 06/contest_against_random criterion="gradient, example" value:.1f --> BLEU.<!-- holds: 06/contest_against_random
 # criterion=votes p_holm < 0.05 --> Relevance by the αβ rule is not among them: in one of the three trainings it chooses
 # badly.<!-- holds: 06/contest_against_random criterion=alpha_beta low < 0 -->

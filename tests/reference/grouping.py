@@ -93,25 +93,6 @@ def group_loss(vectors: Vectors, labels: Sequence[int], alpha: float, beta: floa
     return -alpha * homogeneity(vectors, labels) + beta * diversity(vectors, labels)
 
 
-def class_loss(logits: Vectors, labels: Sequence[int], alpha: float, beta: float) -> float:
-    """Equation 4A of one layer, from the logits of the classes [heads][groups] of every head."""
-    heads, groups, own, others = len(logits), len(logits[0]), 0.0, 0.0
-    for head in range(heads):
-        whole = math.log(math.fsum(math.exp(logit) for logit in logits[head]))
-        for group in range(groups):
-            if group == labels[head]:
-                own += logits[head][group] - whole
-            else:
-                others += logits[head][group] - whole
-    return -alpha / heads * own + (beta / ((groups - 1) * heads) * others if groups > 1 else 0.0)
-
-
-def disagreement(vectors: Vectors) -> float:
-    """Mean cosine over all ordered pairs of heads, a head with itself included (Li et al. 2018, without their minus)."""
-    heads = range(len(vectors))
-    return sum(cosine(vectors[i], vectors[j]) for i in heads for j in heads) / len(vectors) ** 2
-
-
 def dunn(vectors: Vectors, labels: Sequence[int]) -> float:
     """Least distance of two heads in different groups, divided by the largest of two heads in one."""
     apart, together = [], []
@@ -183,13 +164,12 @@ def _of_sentence(model, inputs: Mapping[str, torch.Tensor], which: str) -> dict[
 
 
 def ballot(
-    model, batches: Sequence[Mapping[str, torch.Tensor]], which: str, starts: Callable[[int], Sequence[int]], by: str = "cosine"
+    model, batches: Sequence[Mapping[str, torch.Tensor]], which: str, starts: Callable[[int], Sequence[int]]
 ) -> dict[tuple[str, int], tuple[list[int], list[float], list[int]]]:
     """{(kind, layer): (votes, scores, groups) of its heads}.
 
-    Every batch is grouped anew. In each of its groups the best placed head gets a vote (``cosine`` with the hidden unit: the
-    largest; ``distance`` from it: the least; the first of equals). Scores are summed cosines. The groups of the whole are
-    those of all batches joined.
+    Every batch is grouped anew. In each of its groups the head of largest cosine with the hidden unit gets a vote, the first of
+    equals. Scores are summed cosines. The groups of the whole are those of all batches joined.
 
     Parameters
     ----------
@@ -205,21 +185,16 @@ def ballot(
             labels = k_means(heads, starts(len(heads)))
             units = centres(heads, labels)
             closeness = [cosine(heads[head], units[label]) for head, label in enumerate(labels)]
-            # to ten digits: two heads of one group are equally far from their mean, whatever rounding makes of it
-            away = [round(math.dist(heads[head], units[label]), 10) for head, label in enumerate(labels)]
             for group in range(len(units)):
                 own = [head for head, label in enumerate(labels) if label == group]
-                votes[min(own, key=lambda head: -closeness[head] if by == "cosine" else away[head])] += 1
+                votes[max(own, key=lambda head: closeness[head])] += 1
             for head, value in enumerate(closeness):
                 scores[head] += value
     return found
 
 
-def stay(counts: Sequence[float], labels: Sequence[int], rule: str) -> list[int]:
-    """Heads of a layer that stay, in rising order: the first of most votes in each ``group``, or as many of the whole layer."""
-    groups = range(max(labels) + 1)
-    if rule == "total":
-        return sorted(sorted(range(len(counts)), key=lambda head: (-counts[head], head))[: len(groups)])
+def stay(counts: Sequence[float], labels: Sequence[int]) -> list[int]:
+    """Heads of a layer that stay, in rising order: the first of most votes in each group."""
     best = {}
     for head, label in enumerate(labels):
         if label not in best or counts[head] > counts[best[label]]:

@@ -9,7 +9,7 @@ of a probability is used; plain Python and quadrature only.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -25,30 +25,15 @@ class Gate:
     low: float = -0.1
     high: float = 1.1
 
-    # -------------------- one draw
-
-    def stretched(self, u: float) -> float:
-        """The gate before clipping, from uniform noise."""
-        s = 1 / (1 + math.exp(-(math.log(u) - math.log(1 - u) + self.log_alpha) / self.temperature))
-        return s * (self.high - self.low) + self.low
-
     def drawn(self, u: float) -> float:
-        """The gate from uniform noise."""
-        return min(1.0, max(0.0, self.stretched(u)))
-
-    # -------------------- the density
+        """The gate from uniform noise: stretched, then clipped."""
+        s = 1 / (1 + math.exp(-(math.log(u) - math.log(1 - u) + self.log_alpha) / self.temperature))
+        return min(1.0, max(0.0, s * (self.high - self.low) + self.low))
 
     def _density_of_s(self, s: float, rest: float) -> float:
         """du/ds, with 1 - s given apart: near 1 the difference would lose its digits."""
         odds = math.exp(self.temperature * (math.log(s) - math.log(rest)) - self.log_alpha)  # u / (1 - u)
         return odds / (1 + odds) ** 2 * self.temperature / (s * rest)
-
-    def density(self, x: float) -> float:
-        """Density of the gate before clipping, low < x < high; between 0 and 1 that of the gate."""
-        s = (x - self.low) / (self.high - self.low)
-        return self._density_of_s(s, (self.high - x) / (self.high - self.low)) / (self.high - self.low)
-
-    # -------------------- probabilities
 
     def p_closed(self) -> float:
         """The mass that clipping moves to 0: of s from 0 to the point that is stretched to 0."""
@@ -57,16 +42,6 @@ class Gate:
     def p_full(self) -> float:
         """The mass that clipping moves to 1, integrated in the distance of s from 1."""
         return _integral(lambda rest: self._density_of_s(1 - rest, rest), (self.high - 1) / (self.high - self.low))
-
-    def mean(self, f: Callable[[float], float] = lambda g: g) -> float:
-        """E[f(g)]."""
-        inside = quad(lambda x: f(x) * self.density(x), 0, 1, epsabs=1e-13, epsrel=1e-12)[0]
-        return f(0.0) * self.p_closed() + inside + f(1.0) * self.p_full()
-
-    def slope_of_mean(self, f: Callable[[float], float] = lambda g: g, step: float = 1e-4) -> float:
-        """Derivative of E[f(g)] in log_alpha: finite difference of fourth order of the same quadrature."""
-        moved = [replace(self, log_alpha=self.log_alpha + k * step).mean(f) for k in (-2, -1, 1, 2)]
-        return (moved[0] - 8 * moved[1] + 8 * moved[2] - moved[3]) / (12 * step)
 
 
 def grid(size: int) -> np.ndarray:

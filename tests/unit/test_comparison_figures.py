@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
 from helpers import drawing, plots
@@ -42,13 +41,3 @@ def test_choices_are_ranked_beside_every_random_draw():
     alone = frame[frame.criterion == "b"].assign(low=-2.0, high=0.5)
     alone = whole(plots.contest(alone, kept, pd.Series(dtype=float))).axes[0]
     assert intervals(alone, 0) == {BLUE: {-1.0: (-2.0, 0.5)}}
-
-
-def test_pictures_slide_without_a_kernel():
-    figures = (pyplot.subplots(figsize=(1, 1))[0] for _ in range(3))
-    page = plots.slider(figures, "log <alpha>", start=1, places=["-1", "0", "<1>"]).data
-    assert 'aria-valuetext="0"' in page and 'alt="&lt;1&gt;"' in page and "setAttribute('aria-valuetext', " in page
-    assert page.count("<img") == 3 and page.count(" hidden src") == 2 and 'data-place="1" src="data:image/png;base64,' in page
-    assert 'max="2" value="1"' in page and "log &lt;alpha&gt;" in page and "<script" not in page
-    with pytest.raises(StudyError, match="nothing to slide"):
-        plots.slider([], "x")

@@ -1,7 +1,6 @@
-"""Gated models: what gates do to them, what they cost and how they learn; and heads closed one after another."""
+"""Gated models: what gates do to them, what they cost and how they learn."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -10,13 +9,11 @@ import torch
 
 from helpers import models
 from helpers.heads import KINDS, gate, index
-from helpers.measures import importance
-from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, Gradual, HardConcrete, objective
+from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, HardConcrete, objective
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
 combinations = pytest.mark.parametrize(("family", "kinds"), COMBINATIONS, ids=str)
-CLOSED = -50.0  # a log alpha that leaves nothing to chance
 
 
 def still(family="marian"):
@@ -65,22 +62,12 @@ def test_evaluation_is_not_drawn(family, kinds, binary):
     where = gated.gates.log_alpha.tolist()
     values = [float(a > 0) if binary else min(1, max(0, 1.2 / (1 + math.exp(-a)) - 0.1)) for a in where]
     assert 0 in values and 1 in values and (binary or len(set(values)) > 2)
+    assert gated.heads.equals(index(gated.model, kinds))  # only the given kinds have gates
     found = logits(gated, batch)
     torch.testing.assert_close(found, under(gated.model, gated.heads, values, batch), rtol=1e-10, atol=1e-10)
     assert torch.equal(found, logits(gated, batch)) and not torch.equal(found, logits(gated.model, batch))
     gated.binary = not binary  # may be changed afterwards
     assert not torch.allclose(logits(gated, batch), found)
-
-
-@combinations
-def test_only_the_given_kinds_have_gates(family, kinds):
-    gated, batch = gated_model(family, kinds, [CLOSED] * len(index(still(family), kinds))), batch_for(family)
-    assert gated.heads.equals(index(gated.model, kinds)) and gated.scaled.shape == (len(gated.heads),)
-    assert set(gated.heads.get_level_values("kind")) == set(kinds)
-    assert gated.closed() == list(gated.heads)
-    closed = under(gated.model, gated.heads, [0] * len(gated.heads), batch)
-    assert torch.equal(logits(gated.train(), batch), closed) and torch.equal(logits(gated.eval(), batch), closed)
-    assert not torch.allclose(closed, logits(gated.model, batch))
 
 
 def test_closed_heads_are_those_of_binary_value():
@@ -124,19 +111,6 @@ def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, r
         slopes.append(torch.autograd.grad(objective(gated, batch, 0.1, penalty), gated.scaled)[0])
     of_price = [rate * price * p * (1 - p) for p in p_open]
     np.testing.assert_allclose(slopes[1] - slopes[0], of_price, rtol=1e-9)
-    # that of cross-entropy by central differences, the noise being the same
-    drawn = gated.gates.sample(torch.rand(len(gated.heads), generator=torch.Generator().manual_seed(1)).double())
-    assert len(drawn.unique()) > 2
-    for place in (0, len(gated.heads) - 1):
-        losses = []
-        for shift in (1e-5, -1e-5):
-            with torch.no_grad():
-                gated.scaled[place] += shift / rate
-                torch.manual_seed(2)
-                losses.append(objective(gated, batch, 0.1, 0.0).item())
-                gated.scaled[place] -= shift / rate
-        assert slopes[0][place].item() == pytest.approx(rate * (losses[0] - losses[1]) / 2e-5, rel=1e-4, abs=1e-8)
-    assert slopes[0].abs().max() > 1e-4
 
 
 def test_where_gates_start():
@@ -166,50 +140,3 @@ def test_trace_holds_every_step_from_the_start():
         gated.train()
     np.testing.assert_allclose(gated.trace(), torch.stack(seen), rtol=1e-6)
     assert (np.abs(np.diff(gated.trace(), axis=0)).max(1) > 0.01).all()
-
-
-def steps_of(gradual, count):
-    """Which heads are open in each of some training steps."""
-    found = []
-    for step in range(count):
-        family = "marian" if gradual.model.config.is_encoder_decoder else "opt"
-        models.cross_entropy(gradual.train(), batch_for(family, seed=step), 0.0).backward()
-        found.append(gradual.open.clone())
-    return found
-
-
-@pytest.mark.parametrize(
-    ("family", "kinds", "left", "over"), [("marian", KINDS, 10, 7), ("opt", ("decoder",), 1, 40), ("marian", ("cross",), 6, 1)]
-)
-def test_heads_are_closed_evenly_over_the_steps(family, kinds, left, over):
-    gradual = Gradual(still(family), kinds, left, over)
-    total, found = len(gradual.heads), steps_of(gradual, 9)
-    wanted = [max(left, total - round((total - left) * step / over)) for step in range(9)]
-    assert [int(gates.sum()) for gates in found] == wanted
-    assert wanted[0] == total and (wanted[-1] == left or over > 8)
-    assert all(((before - after) >= 0).all() for before, after in pairwise(found))  # none opens again
-    assert [a for a, value in zip(gradual.heads, found[-1], strict=True) if not value] == gradual.closed()
-
-
-def slopes_of(gradual, batch):
-    """|d loss / d gate| of every head, summed over examples, in the units of the loss: a mean over target tokens."""
-    with gate(gradual.model, dict(zip(gradual.heads, gradual.open.tolist(), strict=True))):
-        mean = importance(gradual.model, [batch], per="example", norm=None)
-    share = len(batch["input_ids"]) / int((batch["labels"] != -100).sum())
-    return torch.tensor(mean.loc[gradual.heads].to_numpy()) * share
-
-
-@pytest.mark.parametrize(("family", "kinds"), [("marian", ("encoder",)), ("t5", KINDS)], ids=str)
-def test_the_head_of_least_gradient_importance_goes(family, kinds):
-    gradual, scored = Gradual(still(family), kinds, 12 if kinds == KINDS else 1, 7).train(), None
-    for seed in range(8):
-        before, batch = gradual.open.clone(), batch_for(family, seed)
-        loss = models.cross_entropy(gradual, batch, 0.0)
-        closed = (before - gradual.open).nonzero().flatten().tolist()
-        if seed:
-            order = scored.masked_fill(before == 0, math.inf).argsort(stable=True)
-            assert closed and set(closed) == set(order[: len(closed)].tolist())
-        loss.backward()
-        scored, now = slopes_of(gradual, batch), gradual.open.bool()
-        assert scored[now].max() > 0
-        np.testing.assert_allclose(gradual.score[now], scored[now], rtol=1e-5)  # began anew when heads were closed

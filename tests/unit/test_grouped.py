@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 from itertools import islice
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import MarianMTModel
 
-from helpers import heads, models, study
+from helpers import heads, models
 from helpers.experiments import grouping_runs as runs
 from helpers.experiments.grouping_runs import GHT, L0, PS, VANILLA
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
-from helpers.methods import grouping as units
 from helpers.runs import subjects
 from helpers.training import learning_rate
-from tests.unit import tiny_groups, tiny_injection
+from tests.unit import tiny_groups
 
 STORE = tiny_groups.go_to
 TASKS = [subjects.TRANSLATION, subjects.LANGUAGE]  # of an encoder-decoder, of a decoder alone
 CPU = torch.device("cpu")
-ROOMS = (*subjects.METRICS, runs.CONVERGED)
-
-
-@pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """A store where nothing is trained yet; the texts are there."""
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    torch.manual_seed(99)  # whatever came before must not matter
 
 
 def every(changes=None):
     """All rows by task and name."""
-    kinds = runs.every_row(tiny_groups.settings(changes), tiny_groups.SEED, tiny_groups.start(changes))
-    return {f"{kind}: {name}": spec for kind, rows in kinds.items() if kind in ROOMS for name, spec in rows.items()}
-
-
-def quick(spec):
-    """A run of one step: which heads are kept is settled before."""
-    return spec | {"training": spec["training"] | {"steps": 1, "evaluate_every": 1}}
+    kinds = runs.every_row(tiny_groups.settings(changes), tiny_groups.SEED)
+    return {f"{kind}: {name}": kinds[kind][name] for kind in subjects.METRICS for name in kinds[kind]}
 
 
 def results(spec):
@@ -59,13 +43,6 @@ def stays(spec):
     return set(table.index[table.kept])
 
 
-def files_of(spec):
-    """What a run left, wall-clock times aside."""
-    folder = study.make(runs.run(spec), weights=True)
-    found = {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file() and f.name != "made.json"}
-    return found | {"results/history.csv": pd.read_csv(folder / "results" / "history.csv").drop(columns="seconds").to_csv()}
-
-
 def batch_of(task, first=6):
     return task.held_out(10**9, first, CPU)[0]
 
@@ -73,7 +50,7 @@ def batch_of(task, first=6):
 def test_all_rows_train_for_as_many_steps():
     for name, spec in every().items():
         steps = [run["training"]["steps"] for run in runs.stages(spec)]
-        assert sum(steps) == (12 if "converged" in name else tiny_groups.STEPS), name
+        assert sum(steps) == tiny_groups.STEPS, name
 
 
 def test_the_second_stage_goes_on_at_the_rate_of_the_first():
@@ -97,7 +74,6 @@ def test_a_row_differs_from_its_neighbour_in_one_thing():
     is_row(PS, tight, vote)
     is_row(runs.NO_CONSTRAINT, plain, vote)
     is_row(runs.SECOND, plain, vote, constraint)
-    is_row("GHT-PS, map O", rows["GHT, map O"]["start"], vote | {"which": "O"})
     assert rows[runs.AT_START]["start"]["cut"] == vote and {"cut", "objective"}.isdisjoint(rows[runs.AT_START])
     assert rows[L0]["start"]["start"] == plain
     late = runs.ladder(tiny_groups.settings({"grouping.ladder": [{"head": 2}, {"head": 4, "from_start": False}]}), 1)
@@ -166,24 +142,11 @@ def test_the_constraint_is_added_as_a_mean_over_layers(kind, which):
     torch.testing.assert_close(grouping.objective(tight, batch, 0.1), bare)  # none on held-out text
 
 
-def test_equation_4a_classifies_the_mean_vectors_of_heads():
-    model, tight, batch = trainee(form="class", alpha=0.7, beta=0.2)
-    with torch.no_grad(), grouping.watch(model, "V", reduce=lambda vectors, site: vectors) as watched:
-        watched.feed(batch)
-        model(**models.inputs(batch), use_cache=False)
-    wanted = []
-    for vectors, classifier in zip(watched.grams, tight.classifiers, strict=True):
-        logits = classifier(vectors.view(4, -1, 4).mean(1))
-        wanted.append(units.class_loss(logits, units.hidden_units(vectors, 2)[0], 0.7, 0.2))
-    models.cross_entropy(tight, batch, 0.0)
-    torch.testing.assert_close(tight.term, torch.stack(wanted).mean())
-
-
 def recount(spec, model):
     """The ballot of a row, taken again."""
     task, cut = subjects.text_of(spec), spec["cut"]
     epoch = task.epoch(spec["training"]["batch_tokens"], 2 * spec["seed"], CPU)(0)
-    return grouping.ballot(model, islice(epoch, cut["batches"] or None), cut["which"], cut["groups"], measure=cut["measure"])
+    return grouping.ballot(model, islice(epoch, cut["batches"] or None), cut["which"], cut["groups"])
 
 
 @pytest.mark.parametrize("kind", TASKS)
@@ -201,30 +164,3 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(kind):
             assert group.index[group.kept].tolist() == [group.votes.idxmax()]
     left = heads.kept(runs.opened(spec))
     assert {address for address in table.index if address[2] in left[address[:2]]} == stays(spec)
-
-
-def test_votes_once_settled_take_the_rest_of_stage_1_for_stage_2():
-    made = tiny_groups.rows()
-    spec = made["votes once settled"]
-    trace = np.load(results(spec["start"]) / "trace.npz")
-    done = int(trace["step"][np.flatnonzero(np.nan_to_num(trace["shift"], nan=9) < 0.5)[0]])
-    assert 3 < done < 12, "choose a threshold that is reached between two looks: the tests need it"
-    early = copy.deepcopy(spec["start"])
-    early["training"]["steps"] = done
-    assert pd.read_csv(results(spec) / "history.csv").step.iloc[-1] == tiny_groups.STEPS - done
-    assert runs.run(early).made()
-    assert stays(spec) == set(grouping.stay(recount(spec, runs.opened(early))))
-    never = copy.deepcopy(spec)
-    never["cut"]["settled"] = 1e-9  # groups that never settle vote at the end
-    assert files_of(never) == files_of(made[PS])
-
-
-def test_a_pretrained_model_can_be_grouped(elsewhere, tmp_path):
-    corpus, settings = tiny_groups.start()["corpus"], tiny_groups.settings()
-    tiny_injection.checkpoint(tmp_path / "marian", corpus, "marian", 150, max_position_embeddings=512)
-    start = runs.start(settings, [tiny_groups.NAME], 1, str(tmp_path / "marian"))
-    assert start["pretrained"] == str(tmp_path / "marian") and start["corpus"] == corpus
-    rows = runs.from_converged(settings, start, 1)
-    model = runs.opened(rows[PS])
-    assert type(model) is MarianMTModel and all(site.heads == 2 for site in heads.sites(model))
-    assert subjects.text_of(rows[PS]).source.size == model.config.vocab_size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from scipy import stats
@@ -11,7 +10,7 @@ from scipy import stats
 from helpers import heads, models, study
 from helpers.experiments import grouping as tables
 from helpers.experiments import grouping_runs as runs
-from helpers.experiments.grouping_runs import BOTH, GHT, NO_CONSTRAINT, NO_DIVERSIFICATION, PS, SECOND, VANILLA
+from helpers.experiments.grouping_runs import GHT, NO_CONSTRAINT, NO_DIVERSIFICATION, PS, SECOND, VANILLA
 from helpers.methods import grouping
 from helpers.runs import subjects
 from helpers.scores import intervals, scoring
@@ -108,94 +107,70 @@ def test_a_lower_perplexity_is_a_gain_over_the_reference_of_its_seed(scored):
     np.testing.assert_allclose(change, wanted, atol=1e-12)
 
 
-def test_costs_are_those_of_the_models():
-    rows = {name: quick()[name] for name in (VANILLA, PS)}
-    table, ids = tables.costs(rows), torch.full((1, 30), 5)
-    for name, spec in rows.items():
-        model = runs.opened(spec)
-        parameters, flops = models.size(model, {"input_ids": ids, "labels": ids})
-        assert table.loc[name].tolist() == [sum(s.heads for s in heads.sites(model)), parameters / 1e6, flops / 1e6], name
-    fast = tables.speed(rows, rows=3, repeats=3)  # side by side
-    assert (fast.rate > 0).all() and fast.ratio[VANILLA] == 1 and fast.low[PS] <= fast.ratio[PS] <= fast.high[PS]
-
-
 def test_ablations_are_against_the_model_they_are_of():
-    names = [GHT, NO_DIVERSIFICATION, PS, runs.AT_START, NO_CONSTRAINT, SECOND, BOTH]
+    names = [GHT, NO_DIVERSIFICATION, PS, runs.AT_START, NO_CONSTRAINT, SECOND]
     rows = {name: quick()[name] for name in names}
     table = tables.ablation(rows, graded(rows), 20).set_index("row")
-    assert table.model.to_dict() == dict(zip(names, [GHT] * 2 + [PS] * 5, strict=True))
+    assert table.model.to_dict() == dict(zip(names, [GHT] * 2 + [PS] * 4, strict=True))
     changed = table.drop([GHT, PS])
     np.testing.assert_allclose(changed.change, changed.value - table.value[changed.model].to_numpy())
-    assert table.loc[[GHT, PS], ["change", "change_low", "change_high", "p"]].isna().all(axis=None)
-    assert table.family.eq(5).all() and changed.p_holm.tolist() == pytest.approx(intervals.holm(changed.p))
-    assert (table.shares[PS], table.shares[BOTH]) == (BOTH, PS)  # the same heads, whatever is done with them afterwards
-    assert (table.shares[NO_CONSTRAINT], table.shares[SECOND]) == (SECOND, NO_CONSTRAINT)
-    assert (table.shares.drop([PS, BOTH, NO_CONSTRAINT, SECOND]) == "").all()
+    assert table.loc[[GHT, PS], ["change", "change_low", "change_high", "p", "printed"]].isna().all(axis=None)
+    assert table.family.eq(4).all() and changed.p_holm.tolist() == pytest.approx(intervals.holm(changed.p))
     assert table.printed[NO_DIVERSIFICATION] == pytest.approx(np.mean([-0.7, -1.0, -0.6, -0.9, -0.8]))
     assert table.printed[SECOND] == pytest.approx(np.mean([-2.0, -0.9, -0.8, -0.8, -1.1]))
 
 
-def test_a_ladder_holds_every_training_against_its_own_vanilla():
-    rungs = {}
-    for head, rows in runs.ladder(tiny_groups.settings(QUICK), tiny_groups.SEED).items():
-        rows = {name: spec for name, spec in rows.items() if name.partition(",")[0] in (VANILLA, PS)}
-        rungs[head] = tables.scores(rows, graded(rows), repeats=50)
-    table = tables.ladder(rungs, tiny_groups.SEED)
-    assert len(table) == 6 and table.value.nunique() > 3 and (table.xs(VANILLA, level="row").change == 0).all()
-    for head, row, seed in table.index:
-        line = table.loc[(head, row, seed)]
-        assert line.change == pytest.approx(line.value - table.loc[(head, VANILLA, seed), "value"])
-        assert line.value == tables.first_scores(rungs[head]).value[row + (f", seed {seed}" if seed > 1 else "")]
-    over = tables.ladder_over_seeds(table, table)  # of several trainings a t interval, of one that of its sentences
-    assert over.over.tolist() == [intervals.SENTENCES] * 2 + [intervals.TRAININGS] * 2
-    assert over.against_start.dropna().tolist() == over.change.xs(PS, level="row").tolist()
-    same = ["value", "low", "high", "change", "change_low", "gain"]
-    assert over.loc[(2, PS), same].tolist() == table.loc[(2, PS, 1), same].tolist()
-    for name, start in (("value", ""), ("change", "change_"), ("gain", "gain_")):
-        values = table.loc[4].loc[PS, name]
-        wanted = [values.mean(), *stats.t.interval(0.95, 1, values.mean(), stats.sem(values))]
-        np.testing.assert_allclose(over.loc[(4, PS), [name, f"{start}low", f"{start}high"]].tolist(), wanted)
+def test_trainings_are_means_with_t_intervals_and_a_lone_one_keeps_its_own():
+    rows = {VANILLA: quick()[VANILLA], GHT: quick()[GHT], PS: quick()[PS]}
+    rows |= {f"{name}, seed {seed}": rows[name] for seed in (2, 3) for name in (VANILLA, GHT)}
+    table = tables.scores(rows, graded(rows), repeats=20)
+    means = tables.first(tables.trainings(table))
+    assert means.over.to_dict() == {VANILLA: intervals.TRAININGS, GHT: intervals.TRAININGS, PS: intervals.SENTENCES}
+    for names in tables.SCORES.values():
+        each = tables.first(table)
+        assert means.loc[PS, [*names]].tolist() == each.loc[PS, [*names]].tolist()
+        values = each[names[0]][[name for name in rows if name.startswith("GHT") and not name.startswith(PS)]]
+        wanted = [values.mean(), *stats.t.interval(0.95, 2, values.mean(), stats.sem(values))]
+        np.testing.assert_allclose(means.loc[GHT, [*names]].tolist(), wanted)
+    found = tables.gains(tiny_groups.settings(QUICK), {subjects.TRANSLATION: table}).set_index("method")
+    assert found.index.tolist() == [GHT, PS] and (found["head"] == 4).all() and found.seeds.tolist() == [3, 1]
+    assert found.gain[GHT] == means.gain[GHT] and found.low[PS] == means.gain_low[PS] and found.level[GHT] == means.value[GHT]
+    assert (found.vanilla == means.value[VANILLA]).all() and found.printed[GHT] == pytest.approx(3.8, abs=0.05)
 
 
-def test_controls_of_one_size_are_held_against_the_grouped_model_of_their_own_seed():
-    specs = {}
-    for seed in (1, 2):
-        rows = runs.Rows(tiny_groups.settings(QUICK), subjects.TRANSLATION, seed, 1)
-        named = {PS: rows.main()[PS], runs.FEWER: rows.peers()[runs.FEWER], runs.NARROWER: rows.peers()[runs.NARROWER]}
-        specs |= {name + (f", seed {seed}" if seed > 1 else ""): spec for name, spec in named.items()}
+def test_a_ladder_holds_every_training_against_its_own_vanilla(monkeypatch):
+    rungs = runs.ladder(tiny_groups.settings(QUICK), tiny_groups.SEED)
+    monkeypatch.setattr(tables, "statistics", lambda specs, beam: graded(specs))
+    table = tables.ladder(rungs, 1, 20)
+    assert table.seeds[2].eq(1).all() and table.seeds[4].eq(2).all()
+    for head, rows in rungs.items():
+        for reference, column in ((VANILLA, "change"), (runs.AT_START, "against_start")):
+            each = tables.first(tables.scores(rows, graded(rows), reference, 0))
+            assert table.loc[(head, PS), column] == pytest.approx(each[each.method == PS].change.mean())
+        assert table.against_start[head].notna().sum() == 1
+
+
+def test_models_of_one_size_are_held_against_the_grouped_model_of_their_own_seed():
+    every = runs.equal_size(tiny_groups.settings(QUICK), tiny_groups.SEED)
+    assert sum(name.startswith(runs.LITE) for name in every) == 1
+    shown = (VANILLA, PS, runs.FEWER, runs.NARROWER, runs.RANDOM)
+    specs = {name: spec for name, spec in every.items() if name.partition(", ")[0] in shown}
     count = graded(specs)
-    table, each = tables.equal_size(specs, count), tables.first_scores(tables.scores(specs, count, PS, 0)).value
-    assert table.index.tolist() == [runs.FEWER, runs.NARROWER] and (table.seeds == 2).all()
-    for name in table.index:
+    table, each = tables.equal_size(specs, count, 20), tables.first(tables.scores(specs, count, PS, 0)).value
+    assert set(table.index) == set(shown) and table.value.is_monotonic_decreasing and table.change[[PS]].isna().all()
+    for name in (runs.FEWER, runs.NARROWER):
         gaps = np.array([each[PS] - each[name], each[f"{PS}, seed 2"] - each[f"{name}, seed 2"]])
         wanted = [gaps.mean(), *stats.t.interval(0.95, 1, gaps.mean(), stats.sem(gaps))]
         np.testing.assert_allclose(table.loc[name, ["change", "change_low", "change_high"]].tolist(), wanted)
         assert gaps[0] != gaps[1] and table.loc[name, "p"] == pytest.approx(stats.ttest_1samp(gaps, 0).pvalue)
-
-
-def test_choosing_on_dev_never_looks_at_the_test_set():
-    rows = {
-        VANILLA: (1.0, 50.0), GHT: (0.9, 60.0), PS: (1.1, 40.0), "GHT, alpha 2": (0.8, 55.0), "GHT, map A": (0.85, 99.0),
-        "GHT-PS, beta 0": (1.0, 30.0), "GHT, 4 groups": (0.1, 70.0), "GHT-PS, weight x 10": (1.2, 45.0),
-    }  # fmt: skip
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["dev_loss", "value"])
-    frame.index = pd.MultiIndex.from_tuples([(name, TEST, "BLEU") for name in rows], names=["row", "test set", "metric"])
-    seeds = pd.DataFrame({"dev_loss": [1.0, 0.7, 0.9], "value": [50.0, 52.0, 58.0]})
-    seeds.index = pd.MultiIndex.from_tuples([(VANILLA, seed) for seed in (1, 2, 3)], names=["row", "seed"])
-    found = tables.chosen_on_dev(frame, seeds)
-    assert found.loc[GHT].tolist() == ["GHT, alpha 2", 3, 0.8, 55.0, 60.0]
-    assert found.loc[PS].tolist() == ["GHT-PS, beta 0", 3, 1.0, 30.0, 40.0]
-    assert found.loc[VANILLA].tolist() == ["seed 2", 3, 0.7, 52.0, 50.0]  # the best of as many trainings without a constraint
-
-
-def test_gains_over_trainings_are_means():
-    names = [f"{name}{end}" for end in ("", ", seed 2", ", seed 3") for name in (VANILLA, GHT)]
-    index = pd.MultiIndex.from_product([names, [TEST], ["BLEU"]], names=["row", "test set", "metric"])
-    gain = pd.Series([0, 1.0, 0, 2.0, 0, 6.0], index)
-    table = pd.DataFrame({"gain": gain, "gain_low": gain - 1, "gain_high": gain + 1, "over": intervals.SENTENCES})
-    (row,) = tables.gains({"translation": table}, {"translation": 16}).itertuples()
-    assert (row.gain, row.head, row.seeds, row.over) == (3.0, 16, 3, intervals.TRAININGS)
-    assert (row.low, row.high) == pytest.approx(stats.t.interval(0.95, 2, 3, stats.sem([1, 2, 6])))
+    assert table.p.notna().sum() == 2 == table.family.iloc[0]
+    ids = torch.full((1, 30), 5)
+    for name in (VANILLA, PS):
+        model = runs.opened(specs[name])
+        parameters, flops = models.size(model, {"input_ids": ids, "labels": ids})
+        wanted = [sum(site.heads for site in heads.sites(model)), parameters / 1e6, flops / 1e6]
+        assert table.loc[name, ["heads", "parameters", "FLOPs"]].tolist() == wanted, name
+    assert table.parameters[runs.RANDOM] == table.parameters[PS]  # of the same shape
 
 
 def grams_of(model, task, first=8, which="V"):
@@ -207,54 +182,38 @@ def grams_of(model, task, first=8, which="V"):
     return [gram.double() for gram in watched.grams]
 
 
-def test_the_first_look_is_at_the_untrained_model():
+def test_looks_begin_at_the_untrained_model_and_end_with_groups():
     made = tiny_groups.rows()
-    first = made[GHT]["start"]
-    task, terms = subjects.text_of(first), tables.constraint_terms(first, 2)
-    model = task.build(first["shape"], 1)
+    task, terms = subjects.text_of(made[GHT]), tables.constraint_terms(made[GHT], 2)
+    model = task.build(made[GHT]["start"]["shape"], 1)
     grams = grams_of(model, task)
     found = [grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 1.0, 1.0)[1:] for gram in grams]
     assert terms.homogeneity[0] == pytest.approx(np.mean([float(near) for near, _ in found]), rel=1e-4)
     assert terms.diversity[0] == pytest.approx(np.mean([float(apart) for _, apart in found]), rel=1e-3, abs=1e-5)
-    assert (tables.constraint_terms(first, 1).diversity == 0).all()
-    pairs = tables.cosines({GHT: made[GHT]}, 2).set_index(["title", "kind", "layer", "head", "other"]).sort_index()
-    for site, gram in zip(heads.sites(model), grams, strict=True):
-        place = pairs.loc["random weights", site.kind, site.layer]
-        labels = grouping.clusters(gram, 2)
-        np.testing.assert_allclose(place.cosine.unstack(), grouping.cosines(gram), rtol=1e-3, atol=1e-5)
-        assert place.group.unstack()[0].tolist() == labels.tolist() == place["other group"].unstack().loc[0].tolist()
-    found = tables.contrasts(pairs.reset_index())
-    assert len(found) == 2 * len(grams) and found.contrast[GHT].mean() > found.contrast["random weights"].mean() + 0.5
-    kind, layer = found.contrast[GHT].idxmax()
-    part = pairs.loc[GHT, kind, layer]
-    groups = part.group.unstack()[0]
+    assert terms.step.tolist()[:2] == [0, made[GHT]["start"]["watch"]["every"]]
+    assert (tables.constraint_terms(made[GHT], 1).diversity == 0).all()
+    looks = tables.grams(made[GHT])
+    assert list(looks) == [(site.kind, site.layer) for site in heads.sites(model)]
+    for seen, gram in zip(looks.values(), grams, strict=True):
+        np.testing.assert_allclose(seen[0], gram, rtol=1e-3, atol=1e-5)
+    tight = tables.tightness(made[GHT], 2)
+    place = tight.formed.idxmax()
+    assert tight.formed[place] > tables.tightness(made[VANILLA], 2).formed.max() + 0.2
+    pairs = tables.cosines({GHT: made[GHT]}, 2, place).set_index(["head", "other"])
+    groups = pairs.group.unstack()[0]
+    np.testing.assert_allclose(pairs.cosine.unstack(), grouping.cosines(torch.tensor(looks[place][-1])))
     inside = [(a, b) for a in range(4) for b in range(4) if a != b and groups[a] == groups[b]]
     across = [(a, b) for a in range(4) for b in range(4) if groups[a] != groups[b]]
-    wanted = [part.cosine.loc[chosen].mean() for chosen in (inside, across)]
-    assert found.loc[(GHT, kind, layer), ["same", "other"]].tolist() == pytest.approx(wanted)
+    same, other = (pairs.cosine.loc[chosen].mean() for chosen in (inside, across))
+    assert tight.loc[place, ["same", "other", "formed"]].tolist() == pytest.approx([same, other, (same - other) / 2])
 
 
-def test_redundancy_stands_beside_the_halves_of_the_constraint_and_its_score():
+def test_redundancy_stands_beside_the_score():
     rows = tiny_groups.rows()
-    specs = {name: rows[name] for name in (VANILLA, NO_DIVERSIFICATION, runs.NO_HOMOGENISATION, GHT)}
+    specs = {name: rows[name] for name in (VANILLA, GHT, PS)}
     scored = tables.scores(specs, graded(specs), repeats=20)
-    table, apart = tables.redundancy(specs, scored, 2), tables.contrasts(tables.cosines(specs, 2))
-    assert table[["pull", "push"]].to_numpy().tolist() == [[0, 0], [0.5, 0], [0, 0.3], [0.5, 0.3]]  # alpha and beta, weight 1
-    assert table.reached[GHT] == pytest.approx(100 * apart.contrast[GHT].mean() / 2)  # two groups: from -1 to 1
-    assert table.silhouette[GHT] > table.silhouette[VANILLA] and table.same[GHT] == pytest.approx(apart.same[GHT].mean())
-    assert table.change[GHT] == scored.change[GHT, TEST, "BLEU"] and table.low[GHT] == scored.change_low[GHT, TEST, "BLEU"]
-
-
-def test_means_over_seeds_by_scipy():
-    base, other = [30.0, 31.0, 29.5, 30.2], [31.0, 31.5, 31.0, 30.1]
-    rows = [("p", VANILLA, seed, value, "BLEU") for seed, value in enumerate(base)]
-    rows += [("p", GHT, seed, value, "BLEU") for seed, value in enumerate(other)]
-    rows += [("q", name, 0, 5.0, "BLEU") for name in (VANILLA, GHT)]
-    rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]  # paired by seed, not by place
-    table = tables.means_over_seeds(pd.DataFrame(rows, columns=["panel", "method", "seed", "value", "unit"]))
-    line, interval = table.loc["p", GHT], stats.ttest_rel(other, base).confidence_interval(0.95)
-    wanted = [4, np.mean(other), *stats.t.interval(0.95, 3, np.mean(other), stats.sem(other))]
-    np.testing.assert_allclose(line[["seeds", "mean", "low", "high"]].tolist(), wanted)
-    changes = [np.mean(other) - np.mean(base), interval.low, interval.high]
-    np.testing.assert_allclose(line[["change_mean", "change_low", "change_high"]].tolist(), changes)
-    assert table.loc["q", GHT].seeds == 1 and np.isnan(table.loc["q", GHT].low) and table.loc["q", GHT]["mean"] == 5
+    table = tables.redundancy(specs, scored, 2)
+    assert table.stay.tolist() == ["all heads", "all heads", "one head a group"]
+    assert table.formed[GHT] == table.formed[PS] == pytest.approx(tables.tightness(rows[GHT], 2).formed.mean())
+    assert table.silhouette[GHT] > table.silhouette[VANILLA]
+    assert table.change[PS] == scored.change[PS, TEST, "BLEU"] and table.low[PS] == scored.change_low[PS, TEST, "BLEU"]

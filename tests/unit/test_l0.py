@@ -70,17 +70,6 @@ def test_soft_gates_have_no_temperature(shape):
     np.testing.assert_allclose(gates(locations, *shape).value(binary=False), expected, atol=1e-15)
 
 
-@shapes
-def test_gradients_of_draws_are_gradients_of_their_expectation(shape):
-    noise, twin = torch.tensor(slow.grid(100_000)), slow.Gate(0.8, *shape)
-    for f in (lambda g: g, lambda g: (g - 0.3) ** 2):
-        where = torch.tensor(0.8, dtype=torch.float64, requires_grad=True)
-        mean = f(HardConcrete(where, *shape).sample(noise)).mean()
-        (slope,) = torch.autograd.grad(mean, where)
-        assert mean.item() == pytest.approx(twin.mean(f), abs=1e-5)
-        assert slope.item() == pytest.approx(twin.slope_of_mean(f), abs=1e-4)
-
-
 @pytest.mark.parametrize(("location", "limit"), [(-50.0, 0.0), (50.0, 1.0)])
 def test_extreme_locations(location, limit):
     where = torch.full((64,), location, requires_grad=True)

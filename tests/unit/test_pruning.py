@@ -40,7 +40,7 @@ def test_runs_of_a_sweep_differ_in_their_method_alone(swept):
     for name, method in {
         "L0 0.003": usual | {"penalty": 0.003}, "L0, temperature 0.5, 0.03": usual | {"temperature": 0.5},
         "random 0.03": {"name": "cut", "like": like, "few": 4, "by": "random", "draw": 0},
-        "gradual 0.03": {"name": "gradual", "like": like}, "L0's heads 0.03": {"name": "map", "like": like},
+        "L0's heads 0.03": {"name": "map", "like": like},
     }.items():  # fmt: skip
         assert runs[name]["method"] == method, name
 
@@ -48,7 +48,7 @@ def test_runs_of_a_sweep_differ_in_their_method_alone(swept):
 def test_prices_that_peers_imitate_are_swept_too():
     """As when only the list of prices is overridden; of several seeds peers imitate the first."""
     changes = {"pruning.penalties": [0.01], "pruning.penalties_all": [0.01], "pruning.seeds": 3}
-    for sweep, peer in zip(tiny_sweep.sweeps(changes).values(), ("gradual 0.03", "scratch 0.03"), strict=True):
+    for sweep, peer in zip(tiny_sweep.sweeps(changes).values(), ("L0's heads 0.03", "scratch 0.03"), strict=True):
         assert "L0 0.01" in sweep["runs"] and sweep["runs"][peer]["method"]["like"] == sweep["runs"]["L0 0.03"]
         assert [sweep["runs"][f"L0 0.03{end}"]["seed"] for end in ("", " #2", " #3")] == [1, 1001, 2001]
 
@@ -73,7 +73,7 @@ def test_keys_change_with_what_a_run_depends_on(changes, changed):
 
 def test_what_is_trained(swept):
     """With encoder heads in question the encoder's layers alone, otherwise everything; positions are sines."""
-    for which, names in {"encoder": ("control", "floor", "L0 1", "gradual 0.03"), "all": ("L0 0.03", "scratch 0.03")}.items():
+    for which, names in {"encoder": ("control", "floor", "L0 1"), "all": ("L0 0.03", "scratch 0.03")}.items():
         before = start_of(swept[which]).model.state_dict()
         for name in names:
             model = pruning.runs.opened(swept[which]["runs"][name])

@@ -1,6 +1,5 @@
 """Figures of pruning: what they show, on random tables of several shapes."""
 
-import pandas as pd
 import pytest
 import torch
 
@@ -19,10 +18,3 @@ def test_gates_show_all_their_mass():
         stems = sum(float(line.get_ydata()[0]) for line in other.lines if line.get_marker() == "o")
         inside = sum(bar.get_height() * bar.get_width() for bar in axis.patches)
         assert inside + stems == pytest.approx(1, abs=1e-3)
-
-
-def test_the_price_of_a_gate_is_its_probability_of_being_open():
-    prices = pd.DataFrame({"location": [-2.0, 0.0, 1.0], "price": [0.1, 0.5, 0.9]})
-    _, price, ends = plots.gate_and_price([0.0, 0.5, 1.0, 1.0], 1.0, prices).axes
-    assert price.get_title() == "price: 0.90 λ" and price.lines[-1].get_ydata()[0] == 0.9
-    assert {text.get_text() for text in ends.texts} == {"0.25", "0.50"}

@@ -33,32 +33,25 @@ def swept(tmp_path_factory):
 
 
 def sides(sweep, subject):
-    """Statistics of what every run put out, and of the model before them."""
+    """Statistics of what every run put out."""
     references = [pair.target for pair in subject.pairs("test")]
-    texts = {"start": outputs.written_by(subject, "test", 1)}
-    texts |= {name: outputs.read(pruning.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
+    texts = {name: outputs.read(pruning.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
     return {name: scoring.bleu_statistics(made, references) for name, made in texts.items()}
 
 
 def test_a_row_for_each_run_and_test_set(swept):
     for sweep, subject, table in swept.values():
-        assert list(table.index) == [(name, split) for name in ("start", *sweep["runs"]) for split in subject.tests]
+        assert list(table.index) == [(name, split) for name in sweep["runs"] for split in subject.tests]
         found = sides(sweep, subject)
-        for name in {"start", "control", "L0 0.03", "scratch 0.03"} & found.keys():
-            row, model = (
-                table.loc[(name, "test")],
-                subject.model if name == "start" else pruning.runs.opened(sweep["runs"][name]),
-            )
+        for name in {"control", "L0 0.03", "scratch 0.03"} & found.keys():
+            row, model = table.loc[(name, "test")], pruning.runs.opened(sweep["runs"][name])
             number = {kind: sum(len(left) for (k, _), left in heads.kept(model).items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
-            pairs = {"bleu low high": None, "change change_low change_high": "control",
-                     "from_start from_start_low from_start_high": "start"}  # fmt: skip
-            for columns, other in pairs.items():
+            for columns, other in {"bleu low high": None, "change change_low change_high": "control"}.items():
                 wanted = scoring.bleu_interval(found[name], found[other] if other else None, REPEATS)
                 assert row[columns.split()].tolist() == pytest.approx(wanted, abs=1e-12)
-            if name != "start":
-                assert row.dev_loss == pytest.approx(training.dev_loss(model, subject.batches(4 * 1024, 16)), abs=1e-6)
+            assert row.dev_loss == pytest.approx(training.dev_loss(model, subject.batches(4 * 1024, 16)), abs=1e-6)
 
 
 def test_tables_read_what_is_listed(swept):
@@ -66,9 +59,6 @@ def test_tables_read_what_is_listed(swept):
         before = len(read_since(0))
         shown = pruning.quality(sweep, subject, pruning.draws(sweep, subject, REPEATS))
         pd.testing.assert_frame_equal(shown, table.loc[shown.index])  # without the ways to choose heads of notebook 06
-        assert set(shown.method) == {"start", "further training", "L0"} | (
-            {"no encoder attention", "L0, half-open start", "L0, temperature 0.5"} & set(table.method) or {"from scratch"}
-        )
         pruning.against_scratch(sweep, subject, 2)
         pruning.kept_by_layer(sweep)
         listed = [*pruning.recipes(sweep)]
@@ -92,6 +82,7 @@ def test_the_unpruned_model_scores_as_itself_and_the_curve_starts_there(swept):
     never = found.assign(**{f"worth from the start{end}": value for end, value in (("", 2.0), ("_low", 1.0), ("_high", 4.0))})
     (mark,) = pruning.curve(pruning.means(never)).query("penalty != penalty").to_dict("records")  # a level at no heads
     assert [mark[name] for name in ("model", "kept", "change", "low", "high")] == [f"{model}, trained without", 0, -2, -4, -1]
+    assert mark["trainings"] == 1
 
 
 def test_what_encoder_attention_is_worth(swept):
@@ -103,7 +94,8 @@ def test_what_encoder_attention_is_worth(swept):
     of = table.bleu.xs("test", level="test set")[whole.index]
     np.testing.assert_allclose(whole.worth, of.control - of.floor)
     np.testing.assert_allclose(whole.share[of.index], (of - of.floor) / (of.control - of.floor))
-    np.testing.assert_allclose(whole["share from the start"][of.index], (of - of.start) / (of.control - of.start))
+    start = scoring.bleu_statistics(outputs.written_by(subject, "test", 1), [pair.target for pair in subject.pairs("test")])
+    assert whole["worth from the start"].to_numpy() == pytest.approx(of.control - scoring.bleu_interval(start, None, 1)[0])
     # the control keeps all and the floor nothing, whatever sentences are drawn
     ends = ["share", "share_low", "share_high"]
     assert found.loc[("control", "test"), ends].eq(1).all() and found.loc[("floor", "test"), ends].eq(0).all()
@@ -117,7 +109,7 @@ def by_hand(*rows, split="test", total=24):
         records[name, split] = dict(zip(KINDS, kept, strict=True)) | {
             "heads": sum(kept), "total": total, "method": method, "penalty": penalty, "bleu": bleu, "low": bleu - 1,
             "high": bleu + 2, "change": change[0], "change_low": change[1], "change_high": change[2], "dev_loss": 9 - bleu / 10,
-            "soft_dev_loss": np.nan, "undecided": np.nan, "steps": 10, "schedule": f"10 at {name}",
+            "undecided": np.nan,
         }  # fmt: skip
     table = pd.DataFrame.from_dict(records, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
@@ -125,7 +117,6 @@ def by_hand(*rows, split="test", total=24):
 
 
 HAND = by_hand(
-    ("start", "start", np.nan, (8, 8, 8), 20.0, -1.0, -1.5, -0.5),
     ("control", "further training", np.nan, (8, 8, 8), 21.0, 0.0, 0.0, 0.0),
     ("L0 0.1", "L0", 0.1, (7, 7, 7), 21.5, 0.5, 0.1, 0.9),
     ("L0 0.2", "L0", 0.2, (4, 5, 6), 20.9, -0.1, -0.2, 0.4),
@@ -206,13 +197,11 @@ def test_a_map_from_scratch_is_held_against_its_pruned_model(swept):
     sweep, subject, table = swept["all"]
     (row,) = pruning.against_scratch(sweep, subject, REPEATS).reset_index().to_dict("records")
     pruned, scratch = table.loc[("L0 0.03", "test")], table.loc[("scratch 0.03", "test")]
-    assert [row[name] for name in ("run", "penalty", "steps_pruned")] == [
-        "scratch 0.03",
-        0.03,
-        sweep["settings"]["pruning"]["steps"],
-    ]
+    assert row["run"] == "scratch 0.03" and row["penalty"] == 0.03
+    assert row["steps_scratch"] == "150 at 0.01, then 8 at 0.0005" and row["steps_pruned"] == "8 at 0.0005"
     assert [row[kind] for kind in KINDS] == [pruned[kind] for kind in KINDS] == [scratch[kind] for kind in KINDS]
-    assert (row["pruned"], row["scratch"]) == pytest.approx((pruned.bleu, scratch.bleu))
+    wanted = pruned.bleu, scratch.bleu, table.bleu["control", "test"]
+    assert (row["pruned"], row["scratch"], row["unpruned"]) == pytest.approx(wanted)
     assert row["change"] == pytest.approx(pruned.bleu - scratch.bleu) and row["low"] <= row["change"] <= row["high"]
 
 

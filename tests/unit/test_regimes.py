@@ -12,7 +12,6 @@ from helpers import heads, study, training
 from helpers.corpora import tokens
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning, regimes
-from helpers.experiments.grouping import contrasts, cosines
 from helpers.experiments.grouping_runs import AT_START, GHT, PS, RANDOM, VANILLA
 from helpers.measures import removal
 from helpers.measures.analysis import FILE
@@ -63,8 +62,7 @@ def test_the_table_has_what_was_made_with_losses_of_the_stored_model():
     first = tokens.Batches(text.train.part(range(len(text.dev))), text.source.pad, 4096, torch.device("cpu"))
     assert table.train_loss[0] == pytest.approx(training.dev_loss(model, first))
     assert table.dev_loss[0] == pytest.approx(training.dev_loss(model, text.held_out(4096)))
-    groups = contrasts(cosines({GHT: spec}, 2)).loc[GHT].contrast
-    assert table.formed[0] == pytest.approx(groups.mean() / 2)
+    assert table.formed[0] == pytest.approx(grouped.tightness(spec, 2).formed.mean())
 
 
 def bleu(**changes):

@@ -178,7 +178,7 @@ def test_what_is_saved_can_be_loaded(wrap, tmp_path):
 
 
 @pytest.mark.parametrize("make", [
-    lambda model: l0.Gated(model, ("decoder",)), lambda model: l0.Gradual(model, ("decoder",), 4, 2),
+    lambda model: l0.Gated(model, ("decoder",)),
     lambda model: grouping.Grouped(model, which="O", groups=2),
 ])  # fmt: skip
 @pytest.mark.parametrize("reentrant", [True, False])

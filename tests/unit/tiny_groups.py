@@ -20,12 +20,12 @@ CHANGED = {  # groups that are settled before stage 1 ends, but not at the first
     "grouping.summarization.text": "reports", "grouping.language.text": "stories",
     **{f"grouping.{task}.{name}": v for task in ("translation", "summarization", "language") for name, v in _TASK.items()},
     "grouping.language.votes": 10, "grouping.first": 0.6, "grouping.alpha": 0.5, "grouping.beta": 0.3, "grouping.which": "V",
-    "grouping.weight": 1.0, "grouping.settled": 0.5, "grouping.numbers": [1, 2, 4], "grouping.strengths": [10.0],
+    "grouping.weight": 1.0, "grouping.numbers": [1, 2, 4], "grouping.strengths": [10.0],
     "grouping.probe": 8, "grouping.shots": 4, "grouping.seeds": 1,
     "grouping.parts": ["peers", "ablations", "numbers", "strengths"],
     "grouping.ladder": [{"head": 2}, {"head": 4, "seeds": 2}], "grouping.ablation_seeds": 2, "grouping.more_heads": 8,
     **{f"grouping.today.{name}": value for name, value in _TASK.items()}, "grouping.today.text": "stories",
-    "grouping.beam": 1, "grouping.converged": 1, "grouping.converged_steps": 6, "grouping.gates.rate": 0.3,
+    "grouping.beam": 1, "grouping.gates.rate": 0.3,
 }  # fmt: skip
 
 
@@ -37,16 +37,6 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 def rows(kind: str = subjects.TRANSLATION, changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows of a task."""
     return grouped.runs.rows_of(settings(changes), kind, SEED)
-
-
-def start(changes: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The spec of the converged model."""
-    return grouped.runs.start(settings(changes), [NAME], SEED)
-
-
-def from_converged(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-    """The rows that start from it."""
-    return grouped.runs.from_converged(settings(changes), start(changes), SEED)
 
 
 def go_to(base: Path, patch) -> None:
