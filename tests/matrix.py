@@ -292,7 +292,8 @@ def _relevance(measure: str, family: str, state: str, given: list) -> dict:
     if family not in FAMILIES or family == "gpt2":
         return frozen.relevance(exact, given, rule)[0]
     model, off = plain(family, state, exactly=False), dict.fromkeys(_gone(exact) if state == "removed" else [], 0.0)
-    frame = pd.DataFrame([row for one in given for row in propagated.explain(model, one, 0, rule, off)])
+    rows = [row for one in given for row in propagated.explain(model, one, 0, rule, off)]
+    frame = pd.DataFrame(rows).drop(columns="flow", errors="ignore")
     frame.columns = pd.MultiIndex.from_tuples(frame.columns)
     if rule == "alpha_beta":  # the paper's: each target's by the sum over a layer
         frame = frame / frame.T.groupby(level=[0, 1]).transform("sum").T

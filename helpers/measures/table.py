@@ -27,7 +27,7 @@ from helpers.measures.functions import (
 )
 from helpers.measures.lrp import RULES, relevance, relp
 from helpers.measures.reducers import Reducer, check, one_pass
-from helpers.measures.worth import MEMORY, importance, leave_one_out, patching
+from helpers.measures.worth import importance, leave_one_out, patching
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -118,15 +118,15 @@ def by_layer(column: pd.Series) -> pd.Series:
 
 
 def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
-    return lambda model, explained, memory: relevance(model, explained, rule, normalise, memory=memory or None)
+    return lambda model, explained: relevance(model, explained, rule, normalise)
 
 
 def _gradient(per: str) -> Callable[..., pd.Series]:
     return lambda model, explained: importance(model, explained, per=per, norm=None)
 
 
-def _without(model, explained, memory: float) -> pd.Series:
-    return leave_one_out(model, explained, repeats=1, memory=memory or MEMORY).loss
+def _without(model, explained) -> pd.Series:
+    return leave_one_out(model, explained, repeats=1).loss
 
 
 def _relp(rule: str) -> Callable[..., pd.Series]:
@@ -145,21 +145,20 @@ def _best_relation(frame: pd.DataFrame) -> pd.Series:
 
 
 _FEW = ("model", "explained")
-_SPLIT = (*_FEW, "memory")  # what splits its batches to stay below a memory
 _OLD = "share of the layer's signed relevance, divided after summing: backwards in a layer whose sum is negative"
 _THROUGH, _DEPENDS = "more of the prediction comes through the head", "the loss depends more on the head"
 for _measure in (
     Measure("alpha_beta", "relevance, LRP αβ", "share of its layer's relevance, divided at each target token (sums to 1)",
-            _THROUGH, _relevance("alpha_beta", "step"), _SPLIT, rule="alpha_beta"),
+            _THROUGH, _relevance("alpha_beta", "step"), _FEW, rule="alpha_beta"),
     Measure("attnlrp, size", "relevance, AttnLRP (size)", "size of what a sentence's targets sum to (logits a target)",
-            _THROUGH, _relevance("attnlrp", "size"), _SPLIT, rule="attnlrp"),
+            _THROUGH, _relevance("attnlrp", "size"), _FEW, rule="attnlrp"),
     Measure("cp, size", "relevance, conservative (size)", "the same by the rule of Ali et al. 2022 (logits a target)",
-            _THROUGH, _relevance("cp", "size"), _SPLIT, rule="cp"),
+            _THROUGH, _relevance("cp", "size"), _FEW, rule="cp"),
     # of stored tables, whose keys and criteria name them
     Measure("attnlrp", "relevance, AttnLRP", _OLD,
-            _THROUGH, _relevance("attnlrp", "ratio"), _SPLIT, rule="attnlrp", asked=True),
+            _THROUGH, _relevance("attnlrp", "ratio"), _FEW, rule="attnlrp", asked=True),
     Measure("cp", "relevance, conservative", _OLD,
-            _THROUGH, _relevance("cp", "ratio"), _SPLIT, rule="cp", asked=True),
+            _THROUGH, _relevance("cp", "ratio"), _FEW, rule="cp", asked=True),
     Measure("gradient, example", "gradient importance", "mean of |loss gradient at the head's gate| over examples (nats)",
             _DEPENDS, _gradient("example"), _FEW),
     Measure("gradient, example, by layer", "gradient importance, by layer", "the same, divided by the layer's norm",
@@ -179,7 +178,7 @@ for _measure in (
     Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
             "nothing", groups, ("model",), compared=False),
     Measure(TRUTH, "loss without the head", "how much the loss rises when this head alone is left out (nats a token)",
-            "the model needs the head more", _without, _SPLIT),
+            "the model needs the head more", _without, _FEW),
     Measure("confidence", "confidence", "mean of a head's largest attention weight",
             "the head looks at one token at a time", lambda frame: frame.confidence, reducer=Confidence),
     Measure("confidence, later tokens", "confidence beyond the first token", "the same without the first token's weight",
@@ -207,7 +206,6 @@ def head_table(
     links: Sequence[Mapping[int, int]] | None = None,
     rules: Sequence[str] = RULES,
     names: Iterable[str] | None = None,
-    memory: float = 0.0,
     **known: Any,
 ) -> pd.DataFrame:
     """Every measure of every head of a model, as far as the text allows.
@@ -231,8 +229,6 @@ def head_table(
         Of relevance.
     names : iterable of str, optional
         These measures alone.
-    memory : float
-        GiB that relevance, and the loss without each head, may use beyond the model; 0 is for what they allow themselves.
     **known
         What measures need that others have registered, by the names in their `needs`.
 
@@ -261,7 +257,7 @@ def head_table(
         raise StudyError(f"There is no measure {unknown[0]!r}: choose from {', '.join(MEASURES)}.")
     if model is None:
         raise StudyError("A head table needs a model: give one.")
-    given = {"model": model, "batches": batches, "explained": few, "counts": counts, "memory": memory}
+    given = {"model": model, "batches": batches, "explained": few, "counts": counts}
     given |= {"arcs": arcs or None, "links": links or None}
     there = {name for name, value in (given | known).items() if value is not None}
     for name in names or ():
@@ -277,11 +273,11 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     Parameters
     ----------
     given : mapping
-        By the names that measures need it by; None is not given. Without `memory` measures take what they allow themselves.
+        By the names that measures need it by; None is not given.
     names : iterable of str, optional
         These measures alone, with those that they are forms of.
     """
-    given = {"memory": 0.0} | {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in given.items() if value is not None}
     given |= {"reads": reads(given["model"])} if "model" in given else {}
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
@@ -315,8 +311,8 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
 
 
 def lacking(name: str, there: Iterable[str] = ()) -> set[str]:
-    """What a measure needs beside a model, its text, a memory, and what is there."""
-    return _all_needs(MEASURES[name]) - {"model", "batches", "explained", "memory", "reads", *there}
+    """What a measure needs beside a model, its text, and what is there."""
+    return _all_needs(MEASURES[name]) - {"model", "batches", "explained", "reads", *there}
 
 
 def _all_needs(measure: Measure) -> set[str]:
