@@ -25,7 +25,7 @@ from helpers.measures.functions import (
     reads,
     roles,
 )
-from helpers.measures.lrp import RULES, relevance, relp
+from helpers.measures.lrp import relevance, relp, rules
 from helpers.measures.reducers import Reducer, check, one_pass
 from helpers.measures.worth import importance, leave_one_out, patching
 from helpers.study import StudyError
@@ -58,7 +58,7 @@ class Measure:
     of : str
         The measure that this one is another form of, and whose cost it shares.
     rule : str
-        The rule of relevance that it follows, for whoever wants some rules only.
+        The rule of relevance that it follows; models whose layers do not have it have no such column.
     kinds : tuple of str
         Of the attention that it is defined on; nan elsewhere.
     compared : bool
@@ -204,7 +204,6 @@ def head_table(
     arcs: Sequence[Sequence[tuple[int, int, str]]] | None = None,
     counts: torch.Tensor | None = None,
     links: Sequence[Mapping[int, int]] | None = None,
-    rules: Sequence[str] = RULES,
     names: Iterable[str] | None = None,
     **known: Any,
 ) -> pd.DataFrame:
@@ -216,7 +215,7 @@ def head_table(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        One that the relevance rules know (`helpers.measures.relevance`).
+        Relevance is measured by the rules that its layers have (`helpers.measures.lrp.rules`).
     batches : iterable of dict
         What a Hugging Face collator yields, with `labels`; iterated several times. Text on which functions and confidence are
         measured.
@@ -225,8 +224,6 @@ def head_table(
     arcs, counts, links
         For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing. What
         does not fit the batches is refused before the model runs.
-    rules : sequence of str
-        Of relevance.
     names : iterable of str, optional
         These measures alone.
     **known
@@ -242,14 +239,12 @@ def head_table(
     Raises
     ------
     StudyError
-        As the measures do; if there are no batches, no such rule or measure, or something is given that no measure needs.
+        As the measures do; if there are no batches, no such measure, or something is given that no measure needs.
     """
     batches = list(batches)
     few = batches if explained is None else list(explained)
     if not batches or not few:
         raise StudyError("There are no batches to measure heads on: give at least one.")
-    if unknown := [rule for rule in rules if rule not in RULES]:
-        raise StudyError(f"There is no rule {unknown[0]!r} of relevance: choose from {', '.join(RULES)}.")
     needed = {name for measure in MEASURES.values() for name in measure.needs}
     if unknown := [name for name in known if name not in needed]:
         raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
@@ -263,8 +258,9 @@ def head_table(
     for name in names or ():
         if missing := sorted(lacking(name, there)):
             raise StudyError(f"The measure {name!r} needs {' and '.join(missing)}: give it, or leave the measure out.")
-    asked = {name for name, m in MEASURES.items() if not m.asked} if names is None else set(names)
-    return columns(given | known, [name for name, m in MEASURES.items() if name in asked and (not m.rule or m.rule in rules)])
+    asked = [name for name, m in MEASURES.items() if (not m.asked if names is None else name in names)]
+    ours = rules(model) if any(MEASURES[name].rule for name in asked) else ()
+    return columns(given | known, [name for name in asked if not MEASURES[name].rule or MEASURES[name].rule in ours])
 
 
 def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.DataFrame:

@@ -74,6 +74,6 @@ def test_a_query_head_knows_its_key_value_head(family):
     shared = getattr(model.config, "num_key_value_heads", None) == 2
     expected = {address: float(address[2] // 2) if shared else np.nan for address in index(model)}
     assert groups(model).equals(pd.Series(expected).rename_axis(["kind", "layer", "head"]))
-    table = head_table(model, [tiny_batch(family)], rules=RULES)
+    table = head_table(model, [tiny_batch(family)])
     assert table[GROUP].equals(groups(model)) and table.drop(columns=[GROUP, measures.table.FUNCTIONS]).notna().all(axis=None)
     assert {"RelP, cp", "RelP, attnlrp", "gradient, signed", "output norm", "first token"} <= set(table)

@@ -182,7 +182,7 @@ class _Places:
     """The positions that relevance [B, n, C, .] of C targets stands at: `carries`, bool [B, n], is no padding."""
 
     def __init__(self, carries: Tensor) -> None:
-        self.shape, self.index = carries.shape, carries.flatten().nonzero()[:, 0]
+        self.carries, self.index = carries, carries.flatten().nonzero()[:, 0]
 
     def tokens(self, values: Tensor) -> Tensor:
         """Values [B, n, ...] at these positions, without padding: [N, ...]."""
@@ -190,8 +190,8 @@ class _Places:
 
     def spread(self, tokens: Tensor) -> Tensor:
         """Tokens [N, C, i] back to their positions [B, n, C, i]."""
-        whole = tokens.new_zeros(self.shape.numel(), *tokens.shape[1:])
-        return whole.index_copy_(0, self.index, tokens).unflatten(0, self.shape)
+        whole = tokens.new_zeros(self.carries.numel(), *tokens.shape[1:])
+        return whole.index_copy_(0, self.index, tokens).unflatten(0, self.carries.shape)
 
     def down(self, part: _PerToken, relevance: Tensor) -> Tensor:
         """Through a map of every token, rescaled for each token and then for each target."""
@@ -341,16 +341,17 @@ class _Replay:
 
     def _below_heads(self, block: Block, site: Site, places: _Places, by_head: Tensor) -> tuple[Tensor, Tensor | None]:
         """From the heads of an attention block to its input, and of cross-attention to the encoder's output."""
-        query, key, value = self._joint(block, site, by_head)
+        query, key, value = self._joint(block, site, places, by_head)
         if site.kind != "cross":
             return self._linear(places, torch.cat([query, key, value], -1), *block.inner), None
         below = self._linear(self.places["encoder"], torch.cat([key, value], -1), *block.inner[1:])
         return self._linear(places, query, block.inner[0]), below
 
-    def _joint(self, block: Block, site: Site, relevance: Tensor) -> list[Tensor]:
+    def _joint(self, block: Block, site: Site, places: _Places, relevance: Tensor) -> list[Tensor]:
         """The joint rule for all heads; rescaled for each head, then for all of them: [B, n or m, C, heads * head_dim] each."""
         batch, queries, targets = relevance.shape[:3]
-        weights = self.tape.weights[site.kind, site.layer].flatten(0, 1)
+        weights = self.tape.weights[site.kind, site.layer]
+        weights = weights.masked_fill(~places.carries[:, None, :, None], 0).flatten(0, 1)  # those of padding may be nan
         keys = weights.shape[-1]
         if not site.heads:  # removed for good
             return [relevance.new_zeros(batch, size, targets, 0) for size in (queries, keys, keys)]

@@ -21,7 +21,7 @@ from helpers.corpora.describe import arcs_of
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
 from helpers.heads.families import ADDRESS, KINDS
-from helpers.measures import lrp, removal
+from helpers.measures import removal
 from helpers.measures.reducers import evaluating
 from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
@@ -221,8 +221,8 @@ def _table_and_halves(described: Mapping[str, Any], names: Sequence[str]) -> tup
     """Some measures of a model, and on (half, kind, layer, head) the same on either half of the few texts."""
     model, batches, few, parts, known = _opened(described)
     table = _table(model, batches, few, parts, known, names)
-    chosen = {"names": [name for name in names if not measures.table.lacking(name)], "rules": lrp.rules(model)}
-    halves = {half: measures.table.numeric(measures.head_table(model, part, **chosen)) for half, part in enumerate(parts)}
+    alone = [name for name in names if not measures.table.lacking(name)]
+    halves = {half: measures.table.numeric(measures.head_table(model, part, names=alone)) for half, part in enumerate(parts)}
     return table, pd.concat(halves, names=["half"])
 
 
@@ -231,7 +231,7 @@ def _table(model, batches, few, parts, known: Mapping[str, Callable[[], Any]], n
     needed = {need for name in names for need in measures.table.MEASURES[name].needs}
     given = {name: make() for name, make in known.items() if name in needed}
     names = [name for name in names if not measures.table.lacking(name, given)]
-    return measures.head_table(model, batches, few, names=names, rules=lrp.rules(model), **given)
+    return measures.head_table(model, batches, few, names=names, **given)
 
 
 def _opened(described: Mapping[str, Any]):
