@@ -26,7 +26,7 @@ from torch import nn
 from helpers import heads, measures, study
 from helpers.measures import functions, lrp, worth
 from helpers.study import StudyError
-from tests.reference import frozen, importance, today
+from tests.reference import frozen, importance
 from tests.reference import measures as attention
 from tests.reference import relevance as propagated
 from tests.reference.importance import columns
@@ -285,21 +285,15 @@ def _positional(model, given: list) -> dict:
 
 
 def _relevance(measure: str, family: str, state: str, given: list) -> dict:
-    """Relevance unit by unit where a twin has the family's layers written out, otherwise from differences of logits."""
+    """Relevance unit by unit where the twin has the family's layers written out, otherwise from differences of logits."""
     rule, exact = measure.removeprefix("RelP, "), plain(family, state, exactly=True)
-    spelled = family in TODAY and family not in ("gpt_neox", "bert", "roberta")
-    sentences = importance.read(exact, given)
     if rule != measure:
-        return today.patched(exact, sentences, rule) if spelled else frozen.patched(exact, given, rule)
-    if spelled:
-        rows = [today.explain(exact, one.inputs["input_ids"][0].tolist(), rule) for one in sentences]
-        rows = [row[t] for row, one in zip(rows, sentences, strict=True) for t in one.predicts]
-    elif family in FAMILIES and family != "gpt2":
-        model, off = plain(family, state, exactly=False), dict.fromkeys(_gone(exact) if state == "removed" else [], 0.0)
-        rows = [row.heads for one in given for row in propagated.explain(model, one, 0, rule, off)]
-    else:
+        return frozen.patched(exact, given, rule)
+    if family not in FAMILIES or family == "gpt2":
         return frozen.relevance(exact, given, rule)[0]
-    frame = pd.DataFrame(rows)
+    model, off = plain(family, state, exactly=False), dict.fromkeys(_gone(exact) if state == "removed" else [], 0.0)
+    rows = [row for one in given for row in propagated.explain(model, one, 0, rule, off)]
+    frame = pd.DataFrame(rows).drop(columns="flow", errors="ignore")
     frame.columns = pd.MultiIndex.from_tuples(frame.columns)
     if rule == "alpha_beta":  # the paper's: each target's by the sum over a layer
         frame = frame / frame.T.groupby(level=[0, 1]).transform("sum").T

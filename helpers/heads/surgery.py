@@ -20,12 +20,10 @@ from typing import Any
 import torch
 import transformers
 from accelerate import init_empty_weights
-from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
-from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.pytorch_utils import Conv1D
 
 from helpers.heads import compat, fewer_heads
@@ -39,8 +37,6 @@ REMOVABLE = (  # model types: those of `sites`
     "phi3", "qwen2", "qwen3", "roberta", "t5", "umt5",
 )  # fmt: skip
 CONFIG, WEIGHTS, CODE = "config.json", "model.safetensors", Path(fewer_heads.__file__)
-COUNTS = ("num_attention_heads", "num_key_value_heads")  # what configurations with an explicit size of heads call them
-BIASED, BIAS = ("num_heads",), "relative_attention_bias"  # what those of T5 and UMT5 do; its table is [buckets, heads]
 
 
 # -------------------- remove
@@ -86,16 +82,6 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     for site in sites(model) if chosen else ():
         if any([open_hooks(site.projection("out"), Gate), open_hooks(site.module, Watch)]):
             raise StudyError("heads cannot be removed inside an open block of gate, record or inject: leave it first.")
-    if chosen and hasattr(model.config, "full_heads"):
-        for site in sites(model):  # from now on layers know their own numbers of heads, whatever the configuration says
-            fewer_heads.cut(site.module, site.projection("out"), list(range(site.heads)))
-        stay = _restore(model.config)
-        for part in model.modules():
-            if isinstance(part, T5Attention):
-                part.kept_heads = stay
-                if part.has_relative_attention_bias:
-                    table: Any = part.relative_attention_bias
-                    table.weight = nn.Parameter(_widened(table.weight.detach(), stay, model.config.num_heads))
     for site, removed in chosen:
         stay = [head for head in range(site.heads) if head not in removed]
         left[site.kind, site.layer] = [left[site.kind, site.layer][head] for head in stay]
@@ -144,8 +130,7 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
     """Write config (with the map of kept heads), weights and generation settings, whole or not at all.
 
     Other files that are in the folder already, such as a tokenizer's, stay. Transformers read the folder without this
-    project: ``from_pretrained(folder)`` where the configuration can say how many heads there are, one number for all layers
-    (Llama, Mistral, Qwen, Gemma, Phi-3, UMT5; T5 where the same heads go everywhere); otherwise an automatic class's
+    project: a whole model as they wrote it, one with fewer heads by an automatic class's
     ``from_pretrained(folder, trust_remote_code=True)``, which runs the file `helpers.heads.fewer_heads` that is written beside
     the weights.
 
@@ -164,8 +149,7 @@ def save(model: PreTrainedModel, folder: str | Path, dtype: torch.dtype | None =
     kept(model)
     _check_tensors(model)
     config = _written(model)
-    whole = _slim(_tensors(model), config) if hasattr(config, "full_heads") else _tensors(model)
-    tensors = {name: _cast(name, tensor.detach().cpu(), dtype).contiguous() for name, tensor in whole.items()}
+    tensors = {name: _cast(name, tensor.detach().cpu(), dtype).contiguous() for name, tensor in _tensors(model).items()}
     folder = Path(folder).resolve()
     saved = (folder / CONFIG).exists() and (folder / WEIGHTS).exists()
     if folder.exists() and not saved and not (folder.is_dir() and not any(folder.iterdir())):
@@ -217,62 +201,10 @@ def _written(model: PreTrainedModel) -> PreTrainedConfig:
     """The configuration that a folder gets: a cut model's says how transformers builds it."""
     config = _bare(copy.deepcopy(model.config))
     config.architectures = [_class(model).__name__]
-    if not hasattr(config, "kept_heads"):
-        return config
-    plain = _uniform(model, config)
-    if plain is not None:
-        return plain
-    config.attention_at = paths(model)
-    config.auto_map = {name: f"{CODE.stem}.{made}" for name, made in compat.auto_classes(model).items()}
+    if hasattr(config, "kept_heads"):
+        config.attention_at = paths(model)
+        config.auto_map = {name: f"{CODE.stem}.{made}" for name, made in compat.auto_classes(model).items()}
     return config
-
-
-def _uniform(model: PreTrainedModel, config: PreTrainedConfig) -> PreTrainedConfig | None:
-    """A configuration with the numbers of heads that all layers have, of which the library's own class makes the model."""
-    counts = {(site.heads, len(set(site.groups)), site.head_dim) for site in sites(model)}
-    heads, pairs, size = next(iter(counts))
-    even = pairs and all(site.groups == tuple(head * pairs // heads for head in range(heads)) for site in sites(model))
-    names = BIASED if hasattr(config, "relative_attention_num_buckets") else COUNTS
-    uneven = config.model_type == "t5" and len(set(map(tuple, config.kept_heads.values()))) > 1  # its layers share one table
-    if len(counts) > 1 or not even or uneven or not hasattr(config, names[-1]):
-        return None
-    full = getattr(config, "full_heads", None) or {name: getattr(config, name) for name in names}
-    described = config.to_dict() | dict(zip(names, (heads, pairs), strict=False)) | {"full_heads": full}
-    described |= {"head_dim": size} if names == COUNTS else {}
-    try:
-        plain = type(config).from_dict(described)
-        with torch.device("meta"):
-            twin = _class(model)(plain)
-    except (ValueError, StrictDataclassError):  # many configurations want a width that the heads divide
-        return None
-    shapes = {name: tensor.shape for name, tensor in _slim(model.state_dict(), plain).items()}
-    return plain if shapes == {name: tensor.shape for name, tensor in twin.state_dict().items()} else None
-
-
-def _restore(config: PreTrainedConfig) -> list[int]:
-    """Let a configuration that `_uniform` made say again what the model before the first cut had; which heads T5 has left."""
-    for name, count in config.full_heads.items():
-        setattr(config, name, count)
-    del config.full_heads
-    return list(next(iter(config.kept_heads.values())))
-
-
-def _slim(tensors: Mapping[str, Tensor], plain: PreTrainedConfig) -> dict[str, Tensor]:
-    """Tensors with no more columns in the tables of T5 than a configuration that `_uniform` made has heads."""
-    stay = next(iter(plain.kept_heads.values()))
-    return {
-        name: tensor[:, stay] if f".{BIAS}." in name and tensor.shape[1] > len(stay) else tensor
-        for name, tensor in tensors.items()
-    }
-
-
-def _widened(table: Tensor, stay: list[int], heads: int) -> Tensor:
-    """A table of T5 [buckets, heads] with a column for each of the heads before the first cut: zeros for those that went."""
-    if table.shape[1] != len(stay):  # it has them, or is not right
-        return table
-    whole = table.new_zeros(len(table), heads)
-    whole[:, stay] = table
-    return whole
 
 
 def _bare(config: PreTrainedConfig) -> PreTrainedConfig:
@@ -312,7 +244,6 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     folder = Path(folder)
     model_class, config_class = _classes(folder)
     config = _bare(config_class.from_pretrained(folder))
-    stay = _restore(config) if hasattr(config, "full_heads") else []
     with init_empty_weights(include_buffers=False):  # full size, without numbers but those that are computed, not learnt
         model = model_class(config).eval()
     model.tie_weights()
@@ -322,8 +253,6 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
         raise StudyError(f"{folder} has no weights ({WEIGHTS}): save the model again.") from None
     except (SafetensorError, OSError) as error:
         raise StudyError(f"{folder / WEIGHTS} is damaged ({error}): save the model again.") from None
-    if config.model_type == "t5":
-        tensors = {name: _widened(one, stay, config.num_heads) if f".{BIAS}." in name else one for name, one in tensors.items()}
     full, stored = sites(model), getattr(config, "kept_heads", None)
     if stored is not None:
         left = _read_map(stored, {(site.kind, site.layer): site.heads for site in full})

@@ -47,10 +47,8 @@ class Confidence(Reducer):
         return torch.stack([largest.masked_fill(~real, 0).sum(-1), real.sum(-1, dtype=largest.dtype)], -1)
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """confidence with its bootstrap interval over sentences: columns confidence, low, high."""
-        sums = self.per_sentence()
-        ratio, low, high = ratio_interval(sums[..., 0], sums[..., 1], repeats)
-        return pd.DataFrame({"confidence": ratio, "low": low, "high": high}, index=heads)
+        """Columns confidence, low, high: with its bootstrap interval over sentences."""
+        return self.ratio(heads, "confidence", repeats)
 
 
 def confidence(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
@@ -93,9 +91,7 @@ class First(Reducer):
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
         """Columns share, low, high: mean weight on the first token with its bootstrap interval over sentences."""
-        sums = self.per_sentence()
-        ratio, low, high = ratio_interval(sums[..., 0], sums[..., 1], repeats)
-        return pd.DataFrame({"share": ratio, "low": low, "high": high}, index=heads)
+        return self.ratio(heads, "share", repeats)
 
 
 class ConfidenceBeyondFirst(Confidence):
@@ -240,9 +236,30 @@ def to_words(weights: torch.Tensor, word_ids: torch.Tensor) -> torch.Tensor:
         W = the largest number of words; rows and columns of absent words are 0.
     """
     count = max(int(word_ids.max()) + 1, 1)
-    member = F.one_hot(word_ids.clamp(min=0), count).to(weights.dtype) * (word_ids >= 0)[..., None]  # [B, S, W]
-    mean = member / member.sum(1, keepdim=True).clamp(min=1)
-    return torch.einsum("bhqk,bqv,bkw->bhvw", weights, mean, member)
+    return torch.stack([between_words(one, words, words, count, count) for one, words in zip(weights, word_ids, strict=True)])
+
+
+def between_words(weights: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, down: int, across: int) -> torch.Tensor:
+    """`to_words` of one sentence, whose queries and keys may be of different words.
+
+    Parameters
+    ----------
+    weights : tensor [H, Q, K]
+    rows, columns : tensors [Q], [K]
+        The word of each query and key; others than 0 to `down` - 1 or `across` - 1 belong to none.
+    down, across : int
+        Numbers of words.
+
+    Returns
+    -------
+    tensor [H, down, across]
+        A word without a query has a row of zeros.
+    """
+    queries, keys = (
+        F.one_hot(part.clamp(0, count - 1), count).to(weights.dtype) * ((part >= 0) & (part < count))[:, None]
+        for part, count in ((rows, down), (columns, across))
+    )
+    return torch.einsum("hqk,qv,kw->hvw", weights, queries / queries.sum(0).clamp(min=1), keys)
 
 
 def reads(model) -> str:
@@ -548,8 +565,7 @@ def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:
 class Alignment(Reducer):
     """Per sentence and cross-attention head: target tokens whose largest weight lies on the source token aligned with them.
 
-    Row t of cross-attention predicts target token t, so it is held to that token's alignment (`at=0`); a head may also look
-    at the token fed in, the one before (`at=-1`). Both are counted.
+    Row t of cross-attention predicts target token t, so it is held to that token's alignment.
 
     Parameters
     ----------
@@ -573,24 +589,13 @@ class Alignment(Reducer):
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         best = weights.masked_fill(~view.keys["cross"][:, None, None, :], -1).argmax(-1)  # [B, H, T]
         row, target, source = self._flat.unbind(-1)
-        out = []
-        for shift in (0, 1):  # the row that predicts the token; the row it is fed to
-            inside = (target + shift < best.shape[2]) & view.queries["cross"][
-                row, (target + shift).clamp(max=best.shape[2] - 1)
-            ]
-            hits = (best[row, :, (target + shift).clamp(max=best.shape[2] - 1)] == source[:, None]) & inside[:, None]
-            sums = torch.zeros(len(view.index), best.shape[1], 2, device=best.device)
-            sums[..., 0].index_add_(0, row, hits.float())
-            sums[..., 1].index_add_(0, row, inside.float()[:, None].expand(-1, best.shape[1]))
-            out.append(sums)
-        return torch.stack(out, -1)  # [B, H, (hits, total), (next, fed)]
+        real = view.queries["cross"][row, target]
+        hits = (best[row, :, target] == source[:, None]) & real[:, None]
+        sums = torch.zeros(len(view.index), best.shape[1], 2, device=best.device)
+        sums[..., 0].index_add_(0, row, hits.float())
+        sums[..., 1].index_add_(0, row, real.float()[:, None].expand(-1, best.shape[1]))
+        return sums
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """predicted (alignment of the token that the row predicts), with interval, and fed (of the token fed in)."""
-        sums, heads = self.per_sentence(), self.of_kinds(heads)
-        score, low, high = ratio_interval(sums[:, :, 0], sums[:, :, 1], repeats)
-        names = ("predicted", "fed")
-        columns: dict[str, np.ndarray] = {}
-        for i, name in enumerate(names):
-            columns |= {name: score[:, i], f"{name}_low": low[:, i], f"{name}_high": high[:, i]}
-        return pd.DataFrame(columns, index=heads)
+        """Columns predicted, low, high: the share of tokens with its bootstrap interval over sentences."""
+        return self.ratio(self.of_kinds(heads), "predicted", repeats)

@@ -18,6 +18,7 @@ from helpers import gpu
 from helpers.corpora import tokens
 from helpers.heads import Site, record
 from helpers.measures.analysis import Analysis
+from helpers.measures.functions import between_words
 from helpers.measures.reducers import evaluating
 from helpers.models import inputs
 from helpers.study import StudyError
@@ -76,31 +77,6 @@ def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], 
             with record(model, keep):
                 model(**inputs(batch), use_cache=False)
     return {place: torch.cat(parts, 1).numpy() for place, parts in kept.items()}
-
-
-def between_words(weights: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, down: int, across: int) -> torch.Tensor:
-    """Attention between words: the sum over a word's positions as keys, the mean over them as queries.
-
-    Parameters
-    ----------
-    weights : torch.Tensor
-        Attention weights [H, Q, K] between positions.
-    rows, columns : torch.Tensor
-        The word of each query [Q] and key [K]; others than 0 to `down` - 1 or `across` - 1 belong to none.
-    down, across : int
-        Numbers of words.
-
-    Returns
-    -------
-    torch.Tensor
-        [H, down, across]; a word without a query has a row of zeros.
-    """
-    from_words, to_words = (
-        F.one_hot(part.clamp(0, count - 1), count).to(weights.dtype) * ((part >= 0) & (part < count))[:, None]
-        for part, count in ((rows, down), (columns, across))
-    )
-    mean = from_words / from_words.sum(0).clamp(min=1)
-    return torch.einsum("hqk,qv,kw->hvw", weights, mean, to_words)
 
 
 def match(one: Prints, other: Prints) -> pd.DataFrame:

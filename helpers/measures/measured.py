@@ -21,7 +21,7 @@ from helpers.measures.functions import (
 )  # fmt: skip
 from helpers.measures.lrp import BySentence, explain
 from helpers.measures.reducers import Reducer, one_pass
-from helpers.measures.worth import kinds_off, leave_one_out
+from helpers.measures.worth import leave_one_out
 from helpers.scores import intervals
 
 FUNCTIONAL = ("positional", "syntactic", "rare")
@@ -124,10 +124,6 @@ def _functions(subject, repeats: int) -> dict[str, Any]:
     return {"confidence": table, "functions": functions}
 
 
-def _kinds_off(subject, first: int) -> pd.DataFrame:
-    return kinds_off(subject.model, subject.batches(4096, first))
-
-
 def _diffuse(subject) -> pd.Series:
     return confidence(subject.untrained(), subject.batches())
 
@@ -138,6 +134,5 @@ def _without(subject, first: int) -> pd.DataFrame:
 
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
-KINDS_OFF = Analysis("kinds off", 1, _kinds_off)  # `kinds_off` on `first` dev examples
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)

@@ -15,8 +15,9 @@ import pandas as pd
 import torch
 
 from helpers import study
-from helpers.heads import Site, causal, index, positions, record, sites
+from helpers.heads import KINDS, Site, causal, index, positions, record, sites
 from helpers.heads.families import longest
+from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
 
@@ -174,7 +175,7 @@ class Reducer:
     that fill columns of the head table implement `frame(heads, repeats)`, with `repeats` resamples for an interval.
     """
 
-    kinds: tuple[str, ...] = ("encoder", "decoder", "cross")
+    kinds: tuple[str, ...] = KINDS
     view: View  # of the batch at hand, from `start` on
 
     def __init__(self) -> None:
@@ -203,15 +204,19 @@ class Reducer:
         """The heads of the kinds that it speaks of."""
         return heads[heads.isin(self.kinds, level="kind")]
 
-    def per_sentence(self, kinds: tuple[str, ...] | None = None) -> np.ndarray:
+    def per_sentence(self) -> np.ndarray:
         """Array [sentences, heads, ...] in corpus order, heads in the order of `helpers.heads.index`."""
-        chosen = [key for key in self._parts if key[0] in (kinds or self.kinds)]
-        if not chosen:
-            raise StudyError(f"The model showed no {' or '.join(kinds or self.kinds)} attention: measure another kind.")
-        rank = {kind: i for i, kind in enumerate(("encoder", "decoder", "cross"))}
-        chosen.sort(key=lambda key: (rank[key[0]], key[1]))
-        whole = torch.cat([torch.cat(self._parts[key]) for key in chosen], dim=1).cpu().numpy()
+        if not self._parts:
+            raise StudyError(f"The model showed no {' or '.join(self.kinds)} attention: measure another kind.")
+        places = sorted(self._parts, key=lambda key: (KINDS.index(key[0]), key[1]))
+        whole = torch.cat([torch.cat(self._parts[key]) for key in places], dim=1).cpu().numpy()
         return whole[np.argsort(self.order, kind="stable")]
+
+    def ratio(self, heads: pd.MultiIndex, name: str, repeats: int) -> pd.DataFrame:
+        """Of sums [sentences, heads, 2] the ratio, a column of this name; low and high, by a bootstrap over sentences."""
+        sums = self.per_sentence()
+        ratio, low, high = ratio_interval(sums[..., 0], sums[..., 1], repeats)
+        return pd.DataFrame({name: ratio, "low": low, "high": high}, index=heads)
 
 
 @contextmanager
@@ -255,7 +260,7 @@ def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, la
     StudyError
         If there are no batches, or a batch is empty or lacks what the model reads.
     """
-    kinds = tuple(kind for kind in ("encoder", "decoder", "cross") if any(kind in r.kinds for r in reducers))
+    kinds = tuple(kind for kind in KINDS if any(kind in r.kinds for r in reducers))
     present = {site.kind for site in sites(model)}
     kinds = tuple(kind for kind in kinds if kind in present)
     if not kinds:

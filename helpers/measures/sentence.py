@@ -1,19 +1,22 @@
-"""One sentence of a model's dev set: relevance drawn through it the naive way."""
+"""One sentence of a model's dev set: relevance drawn through it down to the source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from helpers import gpu
+from helpers import gpu, heads
 from helpers.corpora.tokens import collate
 from helpers.measures.analysis import Analysis
-from helpers.measures.lrp import explain, naive
-from helpers.models import inputs
+from helpers.measures.lrp import explain
+from helpers.measures.lrp.graph import Graph
+from helpers.models import head_weights, inputs
 
 
 def single(subject, *sentences: int) -> dict[str, torch.Tensor]:
@@ -26,28 +29,67 @@ WORDS, FIRST = (6, 9), 30  # sentences of so many words are readable; so many of
 
 
 def one_sentence(subject) -> dict[str, Any]:
-    """Relevance drawn through one dev sentence the naive way, and what the fast way says of the same.
+    """Relevance drawn through one dev sentence by the rule `cp`.
 
     Of the first readable sentences it is the one in which most relevance of a whole predicted word comes through one head.
 
     Returns
     -------
     dict
-        source and predicted: tokens; heads: table [predicted, heads], raw relevance by `lrp.naive.explain` in logits; fast: the
-        same by `lrp.explain`; flow [predicted, encoder layers + 1, source], see there; target, layer and head (from 0): that
-        word's first token and the head; block: `lrp.naive.one_block` of these; of: sentences looked at.
+        source and predicted: tokens; heads: table [predicted, heads], raw relevance in logits; flow: `flow`; target, layer and
+        head (from 0): that word's first token and the head; block: A [heads, source, source], the attention weights of that
+        layer; of: sentences looked at.
     """
     fits = _readable(subject)
     busiest = [_busiest(subject, single(subject, i)) for i in fits]
     chosen = max(range(len(fits)), key=lambda place: busiest[place][0])
-    batch, (_, target, (_, layer, head)) = single(subject, fits[chosen]), busiest[chosen]
-    values, flow, top = naive.explain(subject.model, batch)
-    fast = explain(subject.model, [batch], "cp")
-    tokens = subject.source.pieces(batch["input_ids"][0].tolist()), subject.target.pieces(top)
-    tables = {"heads": pd.DataFrame(values, columns=fast.heads), "fast": pd.DataFrame(fast.values, columns=fast.heads)}
-    facts = {"target": target, "layer": layer, "head": head, "of": len(fits)}
-    block = naive.one_block(subject.model, batch, target, layer)
-    return {"source": tokens[0], "predicted": tokens[1], "flow": flow, "block": block} | tables | facts
+    target, (_, layer, head) = busiest[chosen][1:]
+    model = deepcopy(subject.model).cpu().double().requires_grad_().eval()
+    batch = {name: value.cpu() for name, value in single(subject, fits[chosen]).items()}
+    top, down = flow(model, batch)
+    explained = explain(model, [batch], "cp")
+    tokens = {"source": subject.source.pieces(batch["input_ids"][0].tolist()), "predicted": subject.target.pieces(top)}
+    weights = [head_weights(model, batch, address) for address in explained.heads if address[:2] == ("encoder", layer)]
+    block = {"A": torch.stack(weights).numpy()}
+    facts = {"target": target, "layer": layer, "head": head, "of": len(fits), "flow": down, "block": block}
+    return tokens | facts | {"heads": pd.DataFrame(explained.values, columns=explained.heads)}
+
+
+def flow(model, batch: Mapping[str, torch.Tensor]) -> tuple[list[int], np.ndarray]:
+    """Where relevance stands on its way down one sentence, by the rule `cp`.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        An encoder-decoder whose parameters require gradients.
+    batch : mapping
+        input_ids, attention_mask and labels of one sentence, [1, n].
+
+    Returns
+    -------
+    list [targets]
+        The tokens that are explained: those with the largest logits.
+    array [targets, encoder layers + 1, source positions]
+        Relevance at each source position at the input of the encoder's first layer, behind it, and so on up (logits).
+    """
+    streams: list[torch.Tensor] = []
+    layers, fed = heads.layers(model, "encoder"), inputs(batch)
+    with ExitStack() as undo:
+        undo.callback(layers[0].register_forward_pre_hook(lambda module, args: streams.append(args[0])).remove)
+        for layer in layers:
+            keep = layer.register_forward_hook(
+                lambda module, args, out: streams.append(out[0] if isinstance(out, tuple) else out)
+            )
+            undo.callback(keep.remove)
+        start, _ = Graph(model, "cp", ("encoder",)).started(fed)
+    count, found = int((batch["labels"] != -100).sum()), []
+    for target in range(count):
+        slopes = torch.autograd.grad(start[0, target], streams, retain_graph=True)
+        parts = [(stream.detach() * slope)[0].sum(-1) for stream, slope in zip(streams, slopes, strict=True)]
+        found.append(torch.stack(parts).numpy())
+    with torch.no_grad():
+        top = model(**fed, use_cache=False).logits[0, :count].argmax(-1).tolist()
+    return top, np.stack(found)
 
 
 def _readable(subject) -> list[int]:

@@ -25,9 +25,9 @@ from helpers.measures.functions import (
     reads,
     roles,
 )
-from helpers.measures.lrp import RULES, relevance, relp
+from helpers.measures.lrp import relevance, relp, rules
 from helpers.measures.reducers import Reducer, check, one_pass
-from helpers.measures.worth import MEMORY, importance, leave_one_out, patching
+from helpers.measures.worth import importance, leave_one_out, patching
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -58,7 +58,7 @@ class Measure:
     of : str
         The measure that this one is another form of, and whose cost it shares.
     rule : str
-        The rule of relevance that it follows, for whoever wants some rules only.
+        The rule of relevance that it follows; models whose layers do not have it have no such column.
     kinds : tuple of str
         Of the attention that it is defined on; nan elsewhere.
     compared : bool
@@ -118,15 +118,15 @@ def by_layer(column: pd.Series) -> pd.Series:
 
 
 def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
-    return lambda model, explained, memory: relevance(model, explained, rule, normalise, memory=memory or None)
+    return lambda model, explained: relevance(model, explained, rule, normalise)
 
 
 def _gradient(per: str) -> Callable[..., pd.Series]:
     return lambda model, explained: importance(model, explained, per=per, norm=None)
 
 
-def _without(model, explained, memory: float) -> pd.Series:
-    return leave_one_out(model, explained, repeats=1, memory=memory or MEMORY).loss
+def _without(model, explained) -> pd.Series:
+    return leave_one_out(model, explained, repeats=1).loss
 
 
 def _relp(rule: str) -> Callable[..., pd.Series]:
@@ -145,21 +145,20 @@ def _best_relation(frame: pd.DataFrame) -> pd.Series:
 
 
 _FEW = ("model", "explained")
-_SPLIT = (*_FEW, "memory")  # what splits its batches to stay below a memory
 _OLD = "share of the layer's signed relevance, divided after summing: backwards in a layer whose sum is negative"
 _THROUGH, _DEPENDS = "more of the prediction comes through the head", "the loss depends more on the head"
 for _measure in (
     Measure("alpha_beta", "relevance, LRP αβ", "share of its layer's relevance, divided at each target token (sums to 1)",
-            _THROUGH, _relevance("alpha_beta", "step"), _SPLIT, rule="alpha_beta"),
+            _THROUGH, _relevance("alpha_beta", "step"), _FEW, rule="alpha_beta"),
     Measure("attnlrp, size", "relevance, AttnLRP (size)", "size of what a sentence's targets sum to (logits a target)",
-            _THROUGH, _relevance("attnlrp", "size"), _SPLIT, rule="attnlrp"),
+            _THROUGH, _relevance("attnlrp", "size"), _FEW, rule="attnlrp"),
     Measure("cp, size", "relevance, conservative (size)", "the same by the rule of Ali et al. 2022 (logits a target)",
-            _THROUGH, _relevance("cp", "size"), _SPLIT, rule="cp"),
+            _THROUGH, _relevance("cp", "size"), _FEW, rule="cp"),
     # of stored tables, whose keys and criteria name them
     Measure("attnlrp", "relevance, AttnLRP", _OLD,
-            _THROUGH, _relevance("attnlrp", "ratio"), _SPLIT, rule="attnlrp", asked=True),
+            _THROUGH, _relevance("attnlrp", "ratio"), _FEW, rule="attnlrp", asked=True),
     Measure("cp", "relevance, conservative", _OLD,
-            _THROUGH, _relevance("cp", "ratio"), _SPLIT, rule="cp", asked=True),
+            _THROUGH, _relevance("cp", "ratio"), _FEW, rule="cp", asked=True),
     Measure("gradient, example", "gradient importance", "mean of |loss gradient at the head's gate| over examples (nats)",
             _DEPENDS, _gradient("example"), _FEW),
     Measure("gradient, example, by layer", "gradient importance, by layer", "the same, divided by the layer's norm",
@@ -179,7 +178,7 @@ for _measure in (
     Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
             "nothing", groups, ("model",), compared=False),
     Measure(TRUTH, "loss without the head", "how much the loss rises when this head alone is left out (nats a token)",
-            "the model needs the head more", _without, _SPLIT),
+            "the model needs the head more", _without, _FEW),
     Measure("confidence", "confidence", "mean of a head's largest attention weight",
             "the head looks at one token at a time", lambda frame: frame.confidence, reducer=Confidence),
     Measure("confidence, later tokens", "confidence beyond the first token", "the same without the first token's weight",
@@ -205,9 +204,7 @@ def head_table(
     arcs: Sequence[Sequence[tuple[int, int, str]]] | None = None,
     counts: torch.Tensor | None = None,
     links: Sequence[Mapping[int, int]] | None = None,
-    rules: Sequence[str] = RULES,
     names: Iterable[str] | None = None,
-    memory: float = 0.0,
     **known: Any,
 ) -> pd.DataFrame:
     """Every measure of every head of a model, as far as the text allows.
@@ -218,7 +215,7 @@ def head_table(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        One that the relevance rules know (`helpers.measures.relevance`).
+        Relevance is measured by the rules that its layers have (`helpers.measures.lrp.rules`).
     batches : iterable of dict
         What a Hugging Face collator yields, with `labels`; iterated several times. Text on which functions and confidence are
         measured.
@@ -227,12 +224,8 @@ def head_table(
     arcs, counts, links
         For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing. What
         does not fit the batches is refused before the model runs.
-    rules : sequence of str
-        Of relevance.
     names : iterable of str, optional
         These measures alone.
-    memory : float
-        GiB that relevance, and the loss without each head, may use beyond the model; 0 is for what they allow themselves.
     **known
         What measures need that others have registered, by the names in their `needs`.
 
@@ -246,14 +239,12 @@ def head_table(
     Raises
     ------
     StudyError
-        As the measures do; if there are no batches, no such rule or measure, or something is given that no measure needs.
+        As the measures do; if there are no batches, no such measure, or something is given that no measure needs.
     """
     batches = list(batches)
     few = batches if explained is None else list(explained)
     if not batches or not few:
         raise StudyError("There are no batches to measure heads on: give at least one.")
-    if unknown := [rule for rule in rules if rule not in RULES]:
-        raise StudyError(f"There is no rule {unknown[0]!r} of relevance: choose from {', '.join(RULES)}.")
     needed = {name for measure in MEASURES.values() for name in measure.needs}
     if unknown := [name for name in known if name not in needed]:
         raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
@@ -261,14 +252,15 @@ def head_table(
         raise StudyError(f"There is no measure {unknown[0]!r}: choose from {', '.join(MEASURES)}.")
     if model is None:
         raise StudyError("A head table needs a model: give one.")
-    given = {"model": model, "batches": batches, "explained": few, "counts": counts, "memory": memory}
+    given = {"model": model, "batches": batches, "explained": few, "counts": counts}
     given |= {"arcs": arcs or None, "links": links or None}
     there = {name for name, value in (given | known).items() if value is not None}
     for name in names or ():
         if missing := sorted(lacking(name, there)):
             raise StudyError(f"The measure {name!r} needs {' and '.join(missing)}: give it, or leave the measure out.")
-    asked = {name for name, m in MEASURES.items() if not m.asked} if names is None else set(names)
-    return columns(given | known, [name for name, m in MEASURES.items() if name in asked and (not m.rule or m.rule in rules)])
+    asked = [name for name, m in MEASURES.items() if (not m.asked if names is None else name in names)]
+    ours = rules(model) if any(MEASURES[name].rule for name in asked) else ()
+    return columns(given | known, [name for name in asked if not MEASURES[name].rule or MEASURES[name].rule in ours])
 
 
 def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.DataFrame:
@@ -277,11 +269,11 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     Parameters
     ----------
     given : mapping
-        By the names that measures need it by; None is not given. Without `memory` measures take what they allow themselves.
+        By the names that measures need it by; None is not given.
     names : iterable of str, optional
         These measures alone, with those that they are forms of.
     """
-    given = {"memory": 0.0} | {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in given.items() if value is not None}
     given |= {"reads": reads(given["model"])} if "model" in given else {}
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
@@ -315,8 +307,8 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
 
 
 def lacking(name: str, there: Iterable[str] = ()) -> set[str]:
-    """What a measure needs beside a model, its text, a memory, and what is there."""
-    return _all_needs(MEASURES[name]) - {"model", "batches", "explained", "memory", "reads", *there}
+    """What a measure needs beside a model, its text, and what is there."""
+    return _all_needs(MEASURES[name]) - {"model", "batches", "explained", "reads", *there}
 
 
 def _all_needs(measure: Measure) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -20,7 +20,6 @@ from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.scores import scoring
 from helpers.study import StudyError
 
-MEMORY = 0.5  # GiB, for copies of a batch without one head each
 Batches = Iterable[Mapping[str, Any]]
 
 
@@ -30,7 +29,6 @@ def leave_one_out(
     kinds: str | tuple[str, ...] | None = None,
     label: str = "leaving heads out",
     repeats: int = 1000,
-    memory: float = MEMORY,
 ) -> pd.DataFrame:
     """How much the loss rises when one head's gate is 0 and all others are open (Michel et al. 2019, section 3.2).
 
@@ -42,9 +40,6 @@ def leave_one_out(
         Only heads of these kinds.
     repeats : int
         Resamples of the bootstrap over sentences.
-    memory : float
-        GiB that may be used beyond the model: batches are split, and so many heads left out at a time, to stay below it. One
-        example without one head is computed whatever it needs.
 
     Returns
     -------
@@ -57,18 +52,16 @@ def leave_one_out(
     StudyError
         If there are no batches, a batch is empty or lacks labels, or every label is ignored; or as `helpers.heads.index`.
     """
-    rises, tokens = rises_of_examples(model, batches, kinds, label, memory)
+    rises, tokens = rises_of_examples(model, batches, kinds, label)
     loss, low, high = scoring.ratio_interval(rises.to_numpy(), tokens[:, None], repeats)
     return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=rises.columns)
 
 
-def rises_of_examples(
-    model, batches: Batches, kinds=None, label: str = "leaving heads out", memory: float = MEMORY
-) -> tuple[pd.DataFrame, np.ndarray]:
+def rises_of_examples(model, batches: Batches, kinds=None, label: str = "leaving heads out") -> tuple[pd.DataFrame, np.ndarray]:
     """What `leave_one_out` averages: the rise (nats) of each example, a row, without each head; target tokens [examples]."""
     heads, held = index(model, kinds), prepared(model, batches)
     with evaluating(model), torch.no_grad():
-        rises = [_rises(model, fed, labels, kinds, memory) for fed, labels in study.progress(held, label)]
+        rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, label)]
     return pd.DataFrame(torch.cat(rises).cpu().numpy(), columns=heads), _targets(held)
 
 
@@ -84,105 +77,55 @@ def _targets(held: list[tuple[dict[str, Any], torch.Tensor]]) -> np.ndarray:
     return torch.cat([(labels != -100).sum(-1) for _, labels in held]).cpu().numpy()
 
 
-def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, memory: float) -> torch.Tensor:
-    """How much the loss of each example rises without each head: float64 [batch, heads]; what fits into memory at a time."""
-    allowed, (kept, each) = memory * 2**30, _bytes(model, fed, labels)
-    rows = max(1, min(len(labels), int(allowed / (kept + each))))
-    copies = max(1, int((allowed / rows - kept) / each))
-    parts = zip(*(value.split(rows) for value in (labels, *fed.values())), strict=True)
-    return torch.cat(
-        [_rises_at_once(model, dict(zip(fed, part, strict=True)), targets, kinds, copies) for targets, *part in parts]
-    )
+def _rises(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds) -> torch.Tensor:
+    """How much the loss of each example rises without each head: float64 [batch, heads].
 
-
-def _bytes(model, fed: Mapping[str, Any], labels: torch.Tensor) -> tuple[float, float]:
-    """Bytes that an example needs, about: what is kept of it, and for each copy of it the most that a step needs at a time."""
-    size, source, target = model.dtype.itemsize, fed["input_ids"].shape[1], labels.shape[1]
-    exact, kept = max(size, 4), 0.0  # softmaxes are in single precision at least
-    eager = compat.implementation(model) == "eager" or hasattr(model.config, "relative_attention_num_buckets")
-    steps = [target * model.get_input_embeddings().num_embeddings * (size + 2.0 * exact)]
-    width = model.config.get_text_config().hidden_size
-    for site in sites(model):
-        queries, keys = (target if site.kind != "encoder" else source), (target if site.kind == "decoder" else source)
-        layer = layers(model, "encoder" if site.kind == "encoder" else "decoder")[site.layer]
-        inner = max((max(weight.shape) for weight in layer.parameters() if weight.ndim == 2), default=width)
-        kept += size * (2 * queries + 2 * keys) * width
-        steps.append(5 * exact * (site.heads if eager else 1) * queries * keys + 8 * size * (queries + keys) * width)
-        steps.append(size * queries * (4 * inner + 8 * width))
-    return kept, max(steps) + (3 * size * source * width if model.config.is_encoder_decoder else 0)
-
-
-def _rises_at_once(model, fed: Mapping[str, Any], labels: torch.Tensor, kinds, together: int) -> torch.Tensor:
-    """As `_rises`, of examples and numbers of heads that fit into memory.
-
-    What stands before a head computes what it did, and is not computed again: layers below, queries, keys and values of its
-    layer, and for heads of the decoder the encoder and what cross-attention takes of it. Heads of a layer are left out side by
-    side, each in copies of the batch of its own.
+    Layers below a head compute what they did, and so does the encoder for heads of the decoder: neither is computed again.
     """
-    places, batch, crossed = sites(model, kinds), len(labels), [site for site in sites(model) if site.kind == "cross"]
-    stacks = {site.kind: layers(model, "encoder" if site.kind == "encoder" else "decoder") for site in places}
-    kept: dict[tuple[nn.Module, str], Any] = {
-        (stack, str(place)): None for stack in stacks.values() for place in range(len(stack))
-    }
-    kept |= {(site.module, name): None for site in {*places, *crossed} for name in (site.q, site.k, site.v) if name}
+    kept: dict[tuple[nn.Module, str], Any] = {}
+    places = [(site, layers(model, "encoder" if site.kind == "encoder" else "decoder")) for site in sites(model, kinds)]
     with ExitStack() as undo:
-        for parent, name in kept:
-            hook = partial(lambda part, module, args, out: kept.update({part: out}), (parent, name))
-            undo.callback(getattr(parent, name).register_forward_hook(hook).remove)
+        for part in {(stack, name) for _, stack in places for name, _ in stack.named_children()}:
+            hook = partial(lambda part, module, args, out: kept.update({part: out}), part)
+            undo.callback(getattr(*part).register_forward_hook(hook).remove)
         out = model(**fed, use_cache=False)
     plain, memory, rises = _losses(out.logits, labels), getattr(out, "encoder_last_hidden_state", None), []
     del out
-    for site in places:
-        below: list[tuple[nn.Module, str]] = [(stacks[site.kind], str(place)) for place in range(site.layer)]
-        same: list[tuple[nn.Module, str]] = [(site.module, name) for name in (site.q, site.k, site.v) if name]
+    for site, stack in places:
+        read = dict(fed)
         if memory is not None and site.kind != "encoder":
-            same += [(other.module, name) for other in crossed[site.layer :] for name in (other.k, other.v) if name]
-        for heads in torch.arange(site.heads, device=labels.device).split(together):
-            copies = {name: value.repeat_interleave(len(heads), 0) for name, value in fed.items()}
-            if memory is not None and site.kind != "encoder":
-                del copies["input_ids"]
-                copies["encoder_outputs"] = BaseModelOutput(last_hidden_state=memory.repeat_interleave(len(heads), 0))
-            gates = torch.ones(len(heads), site.heads, device=labels.device).scatter(1, heads[:, None], 0.0).repeat(batch, 1)
-            single = {part: partial(_repeated, kept[part], batch, 1) for part in below[:-1]}
-            repeated = {part: partial(_repeated, kept[part], batch, len(heads)) for part in (*below[-1:], *same)}
-            with gate(model, {(site.kind, site.layer): gates}), _known(single | repeated):
-                logits = model(**copies, use_cache=False).logits
-            losses = _losses(logits, labels.repeat_interleave(len(heads), 0))
-            del logits
-            rises.append(losses.view(batch, -1) - plain[:, None])
-    return torch.cat(rises, -1) if rises else plain.new_zeros(batch, 0)
+            del read["input_ids"]
+            read["encoder_outputs"] = BaseModelOutput(last_hidden_state=memory)
+        with _known({(stack, str(place)): kept[stack, str(place)] for place in range(site.layer)}):
+            for head in range(site.heads):
+                with gate(model, {(site.kind, site.layer, head): 0.0}):
+                    rises.append(_losses(model(**read, use_cache=False).logits, labels) - plain)
+    return torch.stack(rises, -1) if rises else plain.new_zeros(len(plain), 0)
 
 
 class _Known(nn.Module):
     """Stands for a part of a model of which is known what it puts out; in all else it is that part."""
 
-    def __init__(self, part: nn.Module, give: Callable[[], Any]) -> None:
+    def __init__(self, part: nn.Module, out: Any) -> None:
         super().__init__()
-        self.__dict__.update(part=part, give=give)  # no part of the model
+        self.__dict__.update(part=part, out=out)  # no part of the model
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.part, name)
 
     def forward(self, *args: Any, **more: Any) -> Any:
-        return self.give()
+        return self.out
 
 
 @contextmanager
-def _known(outputs: Mapping[tuple[nn.Module, str], Callable[[], Any]]) -> Iterator[None]:
+def _known(outputs: Mapping[tuple[nn.Module, str], Any]) -> Iterator[None]:
     """Let parts of a model, each by the module above it and its name there, put out what is given."""
     with ExitStack() as undo:
-        for (parent, name), give in outputs.items():
+        for (parent, name), out in outputs.items():
             part = getattr(parent, name)
             undo.callback(setattr, parent, name, part)
-            setattr(parent, name, _Known(part, give))
+            setattr(parent, name, _Known(part, out))
         yield
-
-
-def _repeated(out: Any, batch: int, copies: int) -> Any:
-    """Each example of a tensor, or of the tensors of a layer's output, several times in a row; T5's biases serve all."""
-    if isinstance(out, tuple):
-        return tuple(_repeated(part, batch, copies) for part in out)
-    return out.repeat_interleave(copies, 0) if isinstance(out, torch.Tensor) and len(out) == batch else out
 
 
 def mean_loss(model, batches: Batches) -> float:

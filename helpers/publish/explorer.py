@@ -20,8 +20,8 @@ from helpers.experiments import pruning
 from helpers.heads import Site, record
 from helpers.heads.families import ADDRESS
 from helpers.measures import functions
+from helpers.measures.functions import between_words
 from helpers.measures.lrp import RULES
-from helpers.measures.matching import between_words
 from helpers.measures.table import MEASURES
 from helpers.models import inputs
 from helpers.runs import subjects, training

@@ -175,7 +175,8 @@ def _unpack(tree: Any) -> Any:
 def _instance(module: str, name: str, fields: Mapping[str, Any]) -> Any:
     if (made_by := _class(module, name)) is None:  # before its fields are made: its module loads torch for them
         raise StudyError(f"{module}.{name} is no dataclass of this project")
-    return made_by(**_unpack(fields))
+    names = {part.name for part in dataclasses.fields(made_by)}
+    return made_by(**{part: value for part, value in _unpack(fields).items() if part in names})  # without what it once had
 
 
 def _objects(shape: list[int], cells: list[Any]) -> np.ndarray:

@@ -146,28 +146,3 @@ def columns(model, address: tuple) -> torch.Tensor:
     if isinstance(site.projection("out"), torch.nn.Linear):
         weight = weight.T  # GPT-2 stores the transpose
     return weight[head * site.head_dim : (head + 1) * site.head_dim]
-
-
-def operations(model, batch) -> float:
-    """FLOPs of leaving each head out that nothing can spare: one whole pass, and all that the output of each head reaches.
-
-    Of Marian or Llama: products of matrices, two a multiply-add; attention is of all queries with all keys.
-    """
-    config, (rows, target), source = model.config, batch["labels"].shape, batch["input_ids"].shape[1]
-    width, top = config.hidden_size, 2 * target * config.hidden_size * config.vocab_size
-    here, there = 2 * target * width * width, 2 * source * width * width  # a square map of all positions
-    if not config.is_encoder_decoder:
-        depth, pairs = config.num_hidden_layers, config.num_key_value_heads * config.head_dim
-        feed = 6 * target * width * config.intermediate_size
-        layer = 2 * here + 4 * target * width * pairs + 4 * target**2 * width + feed
-        behind = sum(here + feed + above * layer + top for above in range(depth))
-        return rows * (depth * layer + top + config.num_attention_heads * behind)
-    wide = 4 * width * config.encoder_ffn_dim
-    encoder = 4 * there + 4 * source**2 * width + source * wide
-    own, memory, cross = 4 * here + 4 * target**2 * width, 2 * there, 2 * here + 4 * target * source * width
-    decoder, (low, high) = own + memory + cross + target * wide, (config.encoder_layers, config.decoder_layers)
-    reached = [there + source * wide + above * encoder + high * decoder - own + top for above in range(low)]
-    for above in range(high):
-        feed = here + target * wide + above * (decoder - memory) + top
-        reached += [feed, feed + cross]
-    return rows * (low * encoder + high * decoder + top + config.num_attention_heads * sum(reached))

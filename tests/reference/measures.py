@@ -245,18 +245,16 @@ def rare(
     return dict(found)
 
 
-def aligned(sentences: list[Sentence], links: list[dict[int, int]]) -> dict[tuple, tuple[float, float]]:
-    """Share of aligned target tokens t whose source token is where row t looks, and where row t + 1 does."""
-    found = defaultdict(lambda: ([], []))
+def aligned(sentences: list[Sentence], links: list[dict[int, int]]) -> dict[tuple, float]:
+    """Share of aligned target tokens t whose source token is where row t looks."""
+    found = defaultdict(list)
     for sentence in sentences:
         for address, rows in sentence.maps.items():
             if address[0] == "cross":
                 for target, source in links[sentence.place].items():
-                    for shift in (0, 1):
-                        if target + shift in sentence.queries["cross"]:
-                            looked_at = _largest(rows[target + shift], sentence.keys["cross"])
-                            found[address][shift].append((int(looked_at == source), 1))
-    return {address: (share(one), share(two)) for address, (one, two) in found.items()}
+                    if target in sentence.queries["cross"]:
+                        found[address].append((int(_largest(rows[target], sentence.keys["cross"]) == source), 1))
+    return {address: share(pairs) for address, pairs in found.items()}
 
 
 def likeliest_sources(sources, targets, rounds, null=0.08, tension=4.0, smooth=1e-3) -> list[list[int]]:

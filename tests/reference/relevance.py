@@ -21,22 +21,7 @@ EPS = 1e-5  # of alpha_beta: in the generic rule and in rescaling
 NORM_FIRST = ("mbart", "pegasus", "t5", "umt5")
 
 
-@dataclass
-class Explained:
-    """Where the relevance of the largest logit at one target position of one sentence goes.
-
-    `heads` is {(kind, layer, head): raw relevance}, read at the input of the output projection, after the gate. `start` goes
-    in; `source` and `target` arrive at the first encoder and decoder layer; biases, the softmax and additive position biases
-    keep `bias`, `softmax` and `position`, each counted where it happens (none under alpha_beta, which spreads them).
-    """
-
-    heads: dict[tuple, float]
-    start: float
-    source: float
-    target: float
-    bias: float
-    softmax: float
-    position: float
+Heads = dict  # {(kind, layer, head): raw relevance, read at the input of the output projection, after the gate}
 
 
 @torch.no_grad()
@@ -47,7 +32,7 @@ def explain(
     rule: str,
     gates: Mapping[tuple, float] | None = None,
     injected: Mapping[tuple, Tensor] | None = None,
-) -> list[Explained]:
+) -> list[Heads]:
     """Explain the largest logit at each real target position of a sentence, in order.
 
     Parameters
@@ -262,7 +247,7 @@ class _Pass:
         stack = getattr(self.model.base_model, kind)
         return getattr(stack, "final_layer_norm", getattr(stack, "layer_norm", None))
 
-    def explain(self, t: int, rule: str) -> Explained:
+    def explain(self, t: int, rule: str) -> Heads:
         rules, found = _AlphaBeta() if rule == "alpha_beta" else _Signed(rule), {}
         top = int(self.logits[t].argmax())
         start = 1.0 if rule == "alpha_beta" else float(self.logits[t, top])
@@ -274,22 +259,23 @@ class _Pass:
             R_t = rules.linear(self.normed[one], *_map(self.project), R_t)
         R = torch.zeros_like(self.normed)
         R[t] = R_t[0]
-        R, R_memory = self._down(rules, self.target, self.target_end, R, found)
-        target, source = float(R.sum()), 0.0
+        _, R_memory = self._down(rules, self.target, self.target_end, R, found)
         if self.memory is not None:
-            source = float(self._down(rules, self.source, self.source_end, R_memory, found)[0].sum())
-        return Explained(found, start, source, target, rules.bias, rules.softmax, rules.position)
+            steps, _ = self._down(rules, self.source, self.source_end, R_memory, found)
+            found["flow"] = torch.stack(steps[::2]).flip(0)  # at source positions below the first layer and behind each
+        return found
 
     def _down(self, rules, blocks, end, R, found):
-        """From the output of a stack to the input of its first layer; the memory's relevance is the sum over the layers."""
+        """From the output of a stack down: what stands at each position between blocks; the memory's relevance."""
         x, norm = end
         if norm is not None:
             R = rules.norm(norm, x, R)
-        memory = 0.0
+        steps, memory = [R.sum(-1)], 0.0
         for block in reversed(blocks):
             R, R_memory = block.back(rules, R, found)
+            steps.append(R.sum(-1))
             memory = memory if R_memory is None else memory + R_memory
-        return R, memory
+        return steps, memory
 
 
 def _map(*modules) -> tuple[Tensor, Tensor | None]:
@@ -338,15 +324,13 @@ def _over(R, y):
 
 
 class _Signed:
-    """R_i = sum_j z_ij / y_j R_j at every step; what has no input to go to is counted."""
+    """R_i = sum_j z_ij / y_j R_j at every step."""
 
     def __init__(self, rule: str):
-        self.rule, self.bias, self.softmax, self.position = rule, 0.0, 0.0, 0.0
+        self.rule = rule
 
     def linear(self, x, weight, bias, R, alive=None):
-        share = _over(R, x @ weight.T + bias)
-        self.bias += float((share * bias).sum())
-        return x * (share @ weight)
+        return x * (_over(R, x @ weight.T + bias) @ weight)
 
     def norm(self, norm, x, R):
         return torch.stack([self.linear(token, *_norm_matrix(norm, token, False), r) for token, r in zip(x, R, strict=True)])
@@ -365,9 +349,7 @@ class _Signed:
             return torch.zeros_like(head.q), torch.zeros_like(head.k), R_v
         R_weights = 0.5 * head.weights * (_over(R, head.out) @ head.v.T)
         R_scores = head.scores * (R_weights - head.weights * R_weights.sum(-1, keepdim=True))  # 0 where masked
-        self.softmax += float((R_weights - R_scores).sum())
         share = _over(R_scores, head.scores)
-        self.position += float((head.position * share).sum())
         share = 0.5 * _over(head.product * share, head.product)
         return head.q * (head.scale * share @ head.k), head.k * (head.scale * share.T @ head.q), 0.5 * R_v
 
@@ -391,8 +373,6 @@ def _rescale(R, *parts):
 
 class _AlphaBeta:
     """The generic rule at every step, with the rescaling of the public code of 2021."""
-
-    bias = softmax = position = 0.0  # nothing stays behind
 
     def linear(self, x, weight, bias, R, alive=None):
         """`alive` says which inputs count."""

@@ -66,7 +66,7 @@ def test_what_is_kept_says_where_it_comes_from_and_counts_for_the_same_command_c
     assert list(table) == common.COLUMNS and table.value[0] == 2 and facts["command"] == COMMAND
     assert facts["gate"] == {"difference": 1e-7, "bound": 1e-4}
     assert {"commit", "hardware", "libraries", "threads", "device", "seconds", "repeats"} <= set(facts)
-    assert {"measures/lrp/signed", "../benchmarks/common"} <= set(facts["modules"])
+    assert {"measures/lrp/graph", "../benchmarks/common"} <= set(facts["modules"])
     assert common.kept("nothing", "tiny", COMMAND) and not common.kept("nothing", "tiny", COMMAND + " --device cpu")
     sidecar.write_text(json.dumps(facts | {"modules": ["../benchmarks/gone"]}))
     assert not common.kept("nothing", "tiny", COMMAND)

@@ -116,12 +116,11 @@ def test_dear_columns_on_fewer_texts(whole):
 def test_columns_that_the_text_does_not_allow_are_missing(whole):
     model, table = whole
     few = batches()[:1]
-    bare = head_table(model, batches(), few, rules=("cp",))
-    assert list(bare) == ["cp, size", *(rest := [name for name in COLUMNS[3:] if name != "RelP, attnlrp"]), FUNCTIONS]
-    assert set(bare.attrs["seconds"]) == {"cp, size", *rest}
-    found = head_table(model, batches(), few, rules=(), counts=known()["counts"])
-    rest = [name for name in COLUMNS[3:] if not name.startswith("RelP")]
-    assert list(found) == [*rest, "rare", FUNCTIONS] and found.rare.equals(table.rare)
+    bare = head_table(model, batches(), few)
+    assert list(bare) == [*COLUMNS, FUNCTIONS] and set(bare.attrs["seconds"]) == set(COLUMNS)
+    found = head_table(model, batches(), few, counts=known()["counts"], names=["rare", "positional"])
+    assert list(found) == ["positional", "rare", FUNCTIONS] and found.rare.equals(table.rare)
+    assert not {"alpha_beta"} & set(head_table(tiny_model("gpt2"), [tiny_batch("gpt2")], names=["alpha_beta", "output norm"]))
 
 
 class Straight(Reducer):
@@ -143,7 +142,7 @@ def test_a_registered_measure_is_a_column_and_a_criterion(monkeypatch):
         Measure("straight", "straight", "weight on itself", "it looks at itself", lambda frame: frame.straight, (), Straight)
     )
     model = tiny_model("marian", vocab_size=SIZE)
-    table = head_table(model, batches()[:1], rules=(), start=3)
+    table = head_table(model, batches()[:1], start=3)
     assert table.number.tolist() == [(3 + place) % 7 for place in range(24)]
     assert {"number", "straight"} <= set(compared(numeric(table))) and {"number", "straight"} <= set(table.attrs["seconds"])
     assert table.straight.nunique() > 6 and not np.allclose(table.straight, table.positional)
@@ -159,7 +158,7 @@ def test_a_decoder_has_functions_and_what_does_not_fit_is_refused_before_it_runs
         words = {name: batch[name] for name in ("input_ids", "attention_mask", "word_ids", "index")}
         own.append(words | {"labels": batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)})
     given = {"arcs": text["arcs"], "counts": text["counts"]}
-    table = head_table(model, own, rules=(), **given)
+    table = head_table(model, own, names=["positional", "rare", "syntactic"], **given)
     same(table.rare, measures.rare(model, own, given["counts"], 1).two_rarest)
     syntactic = measures.syntactic(model, own, given["arcs"], 1)
     same(table.syntactic, (syntactic.score - syntactic.baseline).groupby(level=["kind", "layer", "head"]).max())
@@ -169,7 +168,7 @@ def test_a_decoder_has_functions_and_what_does_not_fit_is_refused_before_it_runs
     cases = {"words of each sentence": ([own[0], bare], given), "arcs of 4 sentences": (own, {"arcs": given["arcs"][:4]})}
     for said, (read, asked) in cases.items():
         with pytest.raises(StudyError, match=said):
-            head_table(model, read, rules=(), **asked)
+            head_table(model, read, **asked)
     hook.remove()
     assert not runs
 
@@ -177,8 +176,7 @@ def test_a_decoder_has_functions_and_what_does_not_fit_is_refused_before_it_runs
 MODEL = tiny_model("marian")
 BAD = {
     "no batches to measure": lambda: head_table(MODEL, iter([])), "no batches": lambda: head_table(MODEL, batches(), []),
-    "GPT2LMHeadModel": lambda: head_table(tiny_model("gpt2"), [tiny_batch("gpt2")]),
-    "'arc'": lambda: head_table(MODEL, batches(), arc=[]), "'magic'": lambda: head_table(MODEL, batches(), rules=("magic",)),
+    "'arc'": lambda: head_table(MODEL, batches(), arc=[]), "'magic'": lambda: head_table(MODEL, batches(), names=["magic"]),
     "'confidence'": lambda: register(MEASURES["confidence"]),
     "'nothing'": lambda: register(Measure("mine", "mine", "a form", "more", lambda column: column, of="nothing")),
 }  # fmt: skip

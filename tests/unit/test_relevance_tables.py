@@ -21,7 +21,7 @@ def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
 def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
     """Relevance of each sentence, which has one target."""
     raw = np.array(values)
-    return BySentence(heads, raw, np.ones(len(raw)), rule, raw, pd.DataFrame())
+    return BySentence(heads, raw, np.ones(len(raw)), rule, raw)
 
 
 def two_models():

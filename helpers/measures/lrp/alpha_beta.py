@@ -11,14 +11,11 @@ after which the inputs' relevance is rescaled to the sum of the outputs'. All re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
-from helpers.heads import compat
-from helpers.measures.lrp.layout import Attention, FeedForward, Found, Layout, Norm, Stack, Tape
-from helpers.study import StudyError
+from helpers.heads import Site, compat
+from helpers.measures.lrp.layout import Block, Found, Layout, Norm, Stack, Tape, layout, play
 
 EPS = 1e-5
 CELLS = 1 << 19  # shares computed at a time: both signs of them stay in the cache
@@ -118,7 +115,7 @@ class _Norm(_PerToken):
             out += self.bias
 
 
-def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, relevance: Tensor, *, own: bool) -> list[Tensor]:
+def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, relevance: Tensor) -> list[Tensor]:
     """One rule over queries, keys and values of a head at once, from the Jacobian of softmax(q k) v.
 
     Of output (s, d): from v[j, d] comes A[s, j] v[j, d]; from k[j, e] comes a[s, j, d] q[s, e] k[j, e] with
@@ -133,12 +130,12 @@ def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, re
     constant : bool tensor [G]
         Heads whose weights do not come from q and k: all goes to v.
     relevance : tensor [G, n, C, d]
-        C targets, or with `own` one target a query (C = 1).
+        Of C targets.
 
     Returns
     -------
     list of tensors [G, n, C, e], [G, m, C, e], [G, m, C, d]
-        Of q, k and v, not rescaled; with `own` k and v have n targets.
+        Of q, k and v, not rescaled.
     """
     slopes = weights.unsqueeze(-1) * (v.unsqueeze(1) - weights.matmul(v).unsqueeze(2))  # a [G, n, m, d]
     slopes = slopes.masked_fill(constant[:, None, None, None], 0)
@@ -150,245 +147,231 @@ def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, re
     minus = q_plus.matmul(k_minus.mT) + q_minus.matmul(k_plus.mT)
     sums = torch.stack([plus, minus], 2)  # [G, n, 2, m]
     from_up, from_down = sums.matmul(up), sums.matmul(down)  # [G, n, 2, d]
-    w = (weights.clamp_min(0), weights.clamp_max(0)) if (weights < 0).any() else (weights, None)  # injected ones may be < 0
+    w_plus, w_minus = weights.clamp_min(0), weights.clamp_max(0)  # injected ones may be below 0
     v_plus, v_minus = v.clamp_min(0), v.clamp_max(0)
-    value = [w[0].matmul(v_plus), w[0].matmul(v_minus)]
-    if w[1] is not None:
-        value = [value[0] + w[1].matmul(v_minus), value[1] + w[1].matmul(v_plus)]
-    positive = value[0] + query.clamp_min(0).sum(-1) + from_up[:, :, 0] + from_down[:, :, 1]
-    negative = value[1] + query.clamp_max(0).sum(-1) + from_up[:, :, 1] + from_down[:, :, 0]
+    positive = w_plus.matmul(v_plus) + w_minus.matmul(v_minus)
+    negative = w_plus.matmul(v_minus) + w_minus.matmul(v_plus)
+    positive = positive + query.clamp_min(0).sum(-1) + from_up[:, :, 0] + from_down[:, :, 1]
+    negative = negative + query.clamp_max(0).sum(-1) + from_up[:, :, 1] + from_down[:, :, 0]
     positive, negative = _coefficients(positive, negative)
     r_plus, r_minus = relevance * positive.unsqueeze(2), relevance * negative.unsqueeze(2)  # [G, n, C, d]
     both = torch.cat([r_plus, r_minus], -1)
     r_query = both.matmul(torch.cat([query.clamp_min(0), query.clamp_max(0)], 2))
 
     def met(shares: Tensor, rows: Tensor) -> Tensor:
-        """Shares [G, n, C, m] and rows [G, n, e] summed over queries, with `own` not: [G, m, C or n, e]."""
-        if own:
-            return shares.squeeze(2).mT.unsqueeze(-1) * rows.unsqueeze(1)
+        """Shares [G, n, C, m] and rows [G, n, e] summed over queries: [G, m, C, e]."""
         return shares.flatten(2).mT.matmul(rows).unflatten(1, shares.shape[2:]).transpose(1, 2)
+
+    def read(shares: Tensor, rows: Tensor) -> Tensor:
+        """Shares [G, n, m] and rows [G, n, C, d] summed over queries: [G, m, C, d]."""
+        return shares.mT.matmul(rows.flatten(2)).unflatten(2, rows.shape[2:])
 
     # what stands before the positive and the negative part of q k: [G, n, C, m]
     u_plus, u_minus = both.matmul(torch.cat([up, down], -1).mT), both.matmul(torch.cat([down, up], -1).mT)
     r_key = k_plus.unsqueeze(2) * (met(u_plus, q_plus) + met(u_minus, q_minus))
     r_key += k_minus.unsqueeze(2) * (met(u_plus, q_minus) + met(u_minus, q_plus))
-    if own:
-        values = [[part.squeeze(2).unsqueeze(1) * t.mT.unsqueeze(-1) for t in w if t is not None] for part in (r_plus, r_minus)]
-    else:
-        values = [
-            [t.mT.matmul(part.flatten(2)).unflatten(2, part.shape[2:]) for t in w if t is not None]
-            for part in (r_plus, r_minus)
-        ]
-    (p0, *p1), (n0, *n1) = values
-    r_value = v_plus.unsqueeze(2) * (p0 + n1[0] if n1 else p0) + v_minus.unsqueeze(2) * (n0 + p1[0] if p1 else n0)
+    r_value = v_plus.unsqueeze(2) * (read(w_plus, r_plus) + read(w_minus, r_minus))
+    r_value += v_minus.unsqueeze(2) * (read(w_plus, r_minus) + read(w_minus, r_plus))
     return [r_query, r_key, r_value]
 
 
 # --- a batch -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass
 class _Places:
-    """The positions that relevance [B, n, C, .] stands at: C targets everywhere, or (`own`) each position its own target."""
+    """The positions that relevance [B, n, C, .] of C targets stands at: `carries`, bool [B, n], is no padding."""
 
-    carries: Tensor  # bool [B, n], no padding
-    rows: slice
-    own: bool = False
-
-    def __post_init__(self) -> None:
-        self.index = self.carries[:, self.rows].flatten().nonzero()[:, 0]
+    def __init__(self, carries: Tensor) -> None:
+        self.carries, self.index = carries, carries.flatten().nonzero()[:, 0]
 
     def tokens(self, values: Tensor) -> Tensor:
-        """Values [B, all positions, ...] at these positions, without padding: [N, ...]."""
-        return values[:, self.rows].flatten(0, 1)[self.index]
+        """Values [B, n, ...] at these positions, without padding: [N, ...]."""
+        return values.flatten(0, 1)[self.index]
 
-    def mass(self, relevance: Tensor) -> Tensor:
-        """Sum over what belongs to one target, with the summed dimensions kept."""
-        return relevance.sum(3 if self.own else (1, 3), keepdim=True)
-
-    def gather(self, relevance: Tensor) -> Tensor:
-        return relevance.flatten(0, 1)[self.index]
-
-    def spread(self, tokens: Tensor, like: Tensor) -> Tensor:
+    def spread(self, tokens: Tensor) -> Tensor:
         """Tokens [N, C, i] back to their positions [B, n, C, i]."""
-        whole = like.new_zeros(like.shape[0] * like.shape[1], *tokens.shape[1:])
-        return whole.index_copy_(0, self.index, tokens).unflatten(0, like.shape[:2])
+        whole = tokens.new_zeros(self.carries.numel(), *tokens.shape[1:])
+        return whole.index_copy_(0, self.index, tokens).unflatten(0, self.carries.shape)
 
     def down(self, part: _PerToken, relevance: Tensor) -> Tensor:
         """Through a map of every token, rescaled for each token and then for each target."""
-        total = self.spread(part.down(self.gather(relevance)), relevance)
-        return total * (self.mass(relevance) / (self.mass(total) + EPS))
+        total = self.spread(part.down(self.tokens(relevance)))
+        return total * (_mass(relevance) / (_mass(total) + EPS))
 
     def split(self, relevance: Tensor, a: Tensor, b: Tensor) -> list[Tensor]:
-        """Of a residual sum to its addends [B, all positions, d], element by element, rescaled for each token."""
+        """Of a residual sum to its addends [B, n, d], element by element, rescaled for each token."""
         a, b = self.tokens(a), self.tokens(b)
         positive, negative = _coefficients(a.clamp_min(0) + b.clamp_min(0), a.clamp_max(0) + b.clamp_max(0))
         shares = [(t.clamp_min(0) * positive + t.clamp_max(0) * negative).unsqueeze(1) for t in (a, b)]
-        gathered = self.gather(relevance)
+        gathered = self.tokens(relevance)
         parts = [gathered * share for share in shares]
         factor = gathered.sum(-1, keepdim=True) / (sum(part.sum(-1, keepdim=True) for part in parts) + EPS)
-        return [self.spread(part * factor, relevance) for part in parts]
-
-    def everywhere(self, relevance: Tensor, keys: int) -> Tensor:
-        """Relevance of targets at their own positions [B, n, 1, d] as [B, keys, n, d]."""
-        batch, targets, _, size = relevance.shape
-        whole, at = relevance.new_zeros(batch, keys, targets, size), torch.arange(targets, device=relevance.device)
-        whole[:, self.rows.start + at, at] = relevance[:, :, 0]
-        return whole
+        return [self.spread(part * factor) for part in parts]
 
 
-class Replay:
-    """All targets of one batch.
+def _mass(relevance: Tensor) -> Tensor:
+    """The sum for each target, [B, 1, C, 1]."""
+    return relevance.sum((1, 3), keepdim=True)
+
+
+class AlphaBeta:
+    """The rule on one model.
 
     Parameters
     ----------
-    plan : Layout
-    tape : Tape
-        One forward pass.
+    model : transformers.PreTrainedModel
     kinds : collection of str
         Kinds of attention that are asked for; without ``encoder`` nothing goes below the encoder's output.
-    bias : tensor [vocabulary]
-        Of the logits.
-    carries : dict of side -> bool tensor [B, n]
-        Positions of the encoder and the decoder that can have relevance.
-    full : bool
-        Go on to the bottom of both stacks and say what arrives there.
+
+    Raises
+    ------
+    StudyError
+        As `helpers.measures.lrp.layout.layout`.
     """
 
-    def __init__(
-        self, plan: Layout, tape: Tape, kinds: tuple[str, ...], bias: Tensor, carries: dict[str, Tensor], full: bool = False
-    ) -> None:
-        self.plan, self.tape, self.bias, self.carries, self.full = plan, tape, bias, carries, full
-        self.encoder = plan.encoder if "encoder" in kinds else None
-        for stack in (plan.encoder, plan.decoder):
+    def __init__(self, model, kinds: tuple[str, ...]) -> None:
+        self.model, self.kinds, self.plan = model, kinds, layout(model)
+
+    def numbers(self, targets: int, source: int) -> tuple[float, float]:
+        """Numbers that one sentence of these lengths needs, about: once, and for each target explained at a time."""
+        once, each, joint = 2 * targets * self.plan.head.out_features, 0, 0
+        for stack, length in ((self.plan.encoder, source), (self.plan.decoder, targets)):
             for block in stack.blocks if stack else ():
-                if isinstance(block, FeedForward) and len(block.inner) > 1:
-                    raise StudyError("The rule alpha_beta has no rule for gated feed-forward blocks: choose attnlrp or cp.")
+                width, inside = block.out.out_features, block.out.in_features
+                if site := block.site:
+                    keys = source if site.kind == "cross" else length
+                    once += length * 14 * width + 4 * site.heads * length * keys
+                    each = max(each, (length + keys) * 8 * width + 3 * site.heads * length * keys)
+                    joint = max(joint, 12 * length * keys * site.head_dim)  # of one head
+                else:
+                    once += length * (4 * width + 5 * inside)
+                    each = max(each, length * (4 * width + 2 * inside))
+        return once + joint, each
+
+    def explain(self, fed: dict[str, Tensor], live: Tensor, carries: dict[str, Tensor], size: float) -> Found:
+        """Relevance of all heads for the targets of a batch: {(kind, layer): [B, n, heads]}.
+
+        Parameters
+        ----------
+        live : bool tensor [B, n]
+            The targets that are asked for.
+        carries : dict of side -> bool tensor [B, n]
+            Positions of the encoder and the decoder that can have relevance.
+        size : float
+            Numbers that may be held: targets are explained in chunks to stay below it.
+        """
+        bias, plain = compat.logits_bias(self.model), self.plan.head.bias
+        bias = self.plan.head.weight.new_zeros(self.plan.head.out_features) if bias is None else bias
+        tape = play(self.model, self.plan, fed)
+        replay = _Replay(self.plan, tape, "encoder" in self.kinds, bias if plain is None else bias + plain, carries)
+        once, each = self.numbers(live.shape[1], fed["input_ids"].shape[1])
+        targets, step = int(live.any(0).nonzero().max()) + 1, max(1, int((size / len(live) - once) / each))
+        chunks = [replay.chunk(first, min(first + step, targets)) for first in range(0, targets, step)]
+        found: Found = {}
+        for place in chunks[0]:
+            values = torch.cat([chunk[place] for chunk in chunks], 1)
+            found[place] = values.new_zeros(live.shape + values.shape[2:])
+            found[place][:, :targets] = values
+        return found
+
+
+class _Replay:
+    """What one forward pass over a batch computed, and the way down; `bias` [vocabulary] is that of the logits."""
+
+    def __init__(self, plan: Layout, tape: Tape, encoder: bool, bias: Tensor, carries: dict[str, Tensor]) -> None:
+        self.plan, self.tape, self.bias = plan, tape, bias
+        self.encoder = plan.encoder if encoder else None
+        self.places = {side: _Places(where) for side, where in carries.items()}
 
     def chunk(self, first: int, last: int) -> Found:
-        """Head relevance of targets first to last - 1: {(kind, layer): [B, targets, heads]}.
-
-        With `full` also "target" and "source": what arrives at the first layers' inputs [B, targets].
-        """
-        plan, tape = self.plan, self.tape
+        """Head relevance of targets first to last - 1: {(kind, layer): [B, targets, heads]}."""
+        plan, tape, places = self.plan, self.tape, self.places["decoder"]
         heads: Found = {}
-        places = _Places(self.carries["decoder"], slice(first, last), own=True)
-        tops = places.tokens(tape.top)
-        relevance = plan.head.weight.new_ones(len(tape.top), last - first, 1, 1)
+        tops, at = places.tokens(tape.top), torch.arange(last - first, device=tape.top.device)
+        relevance = plan.head.weight.new_zeros(*tape.top.shape, last - first, 1)
+        relevance[:, first + at, at] = 1.0  # each target at its own position
         output = _Row(plan.head.weight[tops], self.bias[tops], places.tokens(tape.given[plan.head]))
         relevance = places.down(output, relevance)
         if plan.project is not None:
             relevance = self._linear(places, relevance, plan.project)
-        places, relevance, memory = self._stack(plan.decoder, places, relevance, heads)
-        if self.full:
-            heads["target"] = relevance.sum((1, 3))
+        memory = self._stack(plan.decoder, places, relevance, heads)
         if self.encoder is not None and memory is not None:
-            places, relevance = _Places(self.carries["encoder"], slice(memory.shape[1])), memory
-            _, relevance, _ = self._stack(self.encoder, places, relevance, heads)
-            if self.full:
-                heads["source"] = relevance.sum((1, 3))
+            self._stack(self.encoder, self.places["encoder"], memory, heads)
         return heads
 
-    def _stack(self, stack: Stack, places: _Places, relevance: Tensor, heads: Found) -> tuple[_Places, Tensor, Tensor | None]:
-        """From the top of the encoder or decoder to its bottom; the last is what goes to the encoder's output."""
+    def _stack(self, stack: Stack, places: _Places, relevance: Tensor, heads: Found) -> Tensor | None:
+        """From the top of the encoder or decoder to its lowest heads; what goes to the encoder's output."""
         memory, tape = None, self.tape
         if stack.final:
             relevance = self._norm(places, relevance, stack.final)
         for block in reversed(stack.blocks):
-            entered, mass = places, places.mass(relevance)
+            mass, below = _mass(relevance), None
             if not stack.pre_norm:
                 relevance = self._norm(places, relevance, block.norm)
             stream = tape.given[block.norm.module] if stack.pre_norm else tape.given[block.inner[0]]
             rest, relevance = places.split(relevance, stream, tape.made[block.out])
-            below = None
-            if isinstance(block, FeedForward):
+            if block.site is None:
                 relevance = self._linear(places, relevance, block.out)
                 relevance = self._linear(places, relevance, block.inner[0])
             else:
-                last = block is stack.blocks[0] and not self.full
-                places, relevance, below = self._attention(block, places, relevance, heads, last)
-                if last:
+                relevance = self._to_heads(block, block.site, places, relevance)
+                heads[block.site.kind, block.site.layer] = relevance.sum((1, 4))
+                if block is stack.blocks[0]:
                     break
+                relevance, below = self._below_heads(block, block.site, places, relevance)
             if stack.pre_norm:
                 relevance = self._norm(places, relevance, block.norm)
-            if entered.own and not places.own:
-                rest = entered.everywhere(rest, relevance.shape[1])
             relevance = relevance + rest
             if below is not None:
                 # the block's two outputs together carry what entered it
-                total = places.mass(relevance).flatten(1) + below.sum((1, 3))
-                factor = mass.flatten(1) / total.clamp_min(torch.finfo(total.dtype).tiny)
-                relevance = relevance * factor.view(mass.shape)
-                below = below * factor[:, None, :, None]
+                total = _mass(relevance) + _mass(below)
+                factor = mass / total.clamp_min(torch.finfo(total.dtype).tiny)
+                relevance, below = relevance * factor, below * factor
                 memory = below if memory is None else memory + below
-        return places, relevance, memory
+        return memory
 
-    def _attention(
-        self, block: Attention, places: _Places, relevance: Tensor, found: Found, last: bool
-    ) -> tuple[_Places, Tensor, Tensor | None]:
-        """From the output of an attention block to its input, with `last` to its heads only; to the encoder's output too."""
-        site, tape = block.site, self.tape
-        where, cross = (site.kind, site.layer), site.kind == "cross"
-        gates, present = tape.gates[where], None
+    def _to_heads(self, block: Block, site: Site, places: _Places, relevance: Tensor) -> Tensor:
+        """From the output of an attention block to its heads: [B, n, C, heads, head_dim]."""
+        gates, present = self.tape.gates[site.kind, site.layer], None
         if gates is not None:
             open_heads = (gates != 0).repeat_interleave(site.head_dim, -1)[:, None]  # [B or 1, 1, heads * head_dim]
-            present = open_heads.expand_as(tape.given[block.out]).to(relevance)
+            present = open_heads.expand_as(self.tape.given[block.out]).to(relevance)
         relevance = self._linear(places, relevance, block.out, present=present)
-        by_head = relevance.unflatten(-1, (site.heads, site.head_dim))  # [B, n, C, heads, head_dim]
-        found[where] = by_head.sum(-1)[:, :, 0] if places.own else by_head.sum((1, 4))
-        if last:
-            return places, relevance, None
-        keys = tape.weights[where].shape[-1] if cross else places.rows.stop
-        query, key, value = self._joint(block, places, by_head, keys)
-        if cross:
-            memory = _Places(self.carries["encoder"], slice(keys))
-            below = self._linear(memory, torch.cat([key, value], -1), *block.inner[1:])
-            return places, self._linear(places, query, block.inner[0]), below
-        if places.own:
-            query, places = places.everywhere(query, keys), _Places(places.carries, slice(keys))
-        joined = torch.cat([query, key, value], -1)
-        return places, self._linear(places, joined, *block.inner), None
+        return relevance.unflatten(-1, (site.heads, site.head_dim))
 
-    def _joint(self, block: Attention, places: _Places, relevance: Tensor, keys: int) -> list[Tensor]:
+    def _below_heads(self, block: Block, site: Site, places: _Places, by_head: Tensor) -> tuple[Tensor, Tensor | None]:
+        """From the heads of an attention block to its input, and of cross-attention to the encoder's output."""
+        query, key, value = self._joint(block, site, places, by_head)
+        if site.kind != "cross":
+            return self._linear(places, torch.cat([query, key, value], -1), *block.inner), None
+        below = self._linear(self.places["encoder"], torch.cat([key, value], -1), *block.inner[1:])
+        return self._linear(places, query, block.inner[0]), below
+
+    def _joint(self, block: Block, site: Site, places: _Places, relevance: Tensor) -> list[Tensor]:
         """The joint rule for all heads; rescaled for each head, then for all of them: [B, n or m, C, heads * head_dim] each."""
-        site, own, tape = block.site, places.own, self.tape
-        batch, targets = len(relevance), relevance.shape[1 if own else 2]
+        batch, queries, targets = relevance.shape[:3]
+        weights = self.tape.weights[site.kind, site.layer]
+        weights = weights.masked_fill(~places.carries[:, None, :, None], 0).flatten(0, 1)  # those of padding may be nan
+        keys = weights.shape[-1]
         if not site.heads:  # removed for good
-            return [relevance.new_zeros(batch, *size, 0) for size in (relevance.shape[1:3], *2 * [(keys, targets)])]
-        q, k, v = (part.flatten(0, 1) for part in tape.heads(block))
-        q, k, v = q[:, places.rows] * compat.scaling(site.module), k[:, :keys], v[:, :keys]
-        weights = tape.weights[site.kind, site.layer][:, :, places.rows, :keys].flatten(0, 1)
-        constant = tape.constant(site)
+            return [relevance.new_zeros(batch, size, targets, 0) for size in (queries, keys, keys)]
+        q, k, v = (part.flatten(0, 1) for part in self.tape.heads(block, site))
+        given = (q * compat.scaling(site.module), k, v, weights, self.tape.constant(site))
         r = relevance.permute(0, 3, 1, 2, 4).flatten(0, 1)  # [B * heads, n, C, head_dim]
-        step = max(1, 8 * CELLS // max(1, weights.shape[1] * keys * site.head_dim))
-        slices = [slice(i, i + step) for i in range(0, len(r), step)]
-        pieces = [joint(*(t[some] for t in (q, k, v, weights, constant, r)), own=own) for some in slices]
+        step = max(1, 8 * CELLS // max(1, queries * keys * site.head_dim))
+        pieces = [joint(*(part[i : i + step] for part in (*given, r))) for i in range(0, len(r), step)]
         parts = [torch.cat(part) for part in zip(*pieces, strict=True)]
-        sums = [part.sum((1, 3)) for part in parts]  # [B * heads, targets]
-        if own:
-            sums[0] = parts[0].sum((2, 3))
-        wanted = r.sum((2, 3) if own else (1, 3))
-        total = sum(sums)
+        wanted, total = r.sum((1, 3)), sum(part.sum((1, 3)) for part in parts)  # [B * heads, C]
         factor = wanted / (total + EPS)
-        whole = (factor * total).unflatten(0, (batch, -1)).sum(1) + EPS  # [B, targets]
+        whole = (factor * total).unflatten(0, (batch, -1)).sum(1) + EPS  # [B, C]
         factor *= (wanted.unflatten(0, (batch, -1)).sum(1) / whole).repeat_interleave(site.heads, 0)
-        spread = [
-            factor.view(-1, targets, 1, 1) if own else factor.view(-1, 1, targets, 1),
-            *2 * [factor.view(-1, 1, targets, 1)],
-        ]
-        scaled = [part * scale for part, scale in zip(parts, spread, strict=True)]
+        scaled = [part * factor[:, None, :, None] for part in parts]
         return [part.unflatten(0, (batch, -1)).permute(0, 2, 3, 1, 4).flatten(-2) for part in scaled]
 
     def _linear(self, places: _Places, relevance: Tensor, *linears: nn.Linear, present: Tensor | None = None) -> Tensor:
         """Down a linear map, or several of one input as one."""
         weight = torch.cat([linear.weight for linear in linears]) if len(linears) > 1 else linears[0].weight
-        biases = [linear.bias for linear in linears]
-        if any(bias is not None for bias in biases):
-            bias = torch.cat(
-                [linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias for linear in linears]
-            )
-        else:
-            bias = None
+        bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
         x = places.tokens(self.tape.given[linears[0]])
         return places.down(_Linear(weight, bias, x, None if present is None else places.tokens(present)), relevance)
 

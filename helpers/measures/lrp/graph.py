@@ -1,8 +1,8 @@
-"""The signed rules by differentiation: what a rule holds constant, halves or linearises is so in the model's own graph.
+"""The rules `cp` and `attnlrp` by differentiation: what a rule holds constant, halves or linearises is so in the model's graph.
 
-For ``cp`` and ``attnlrp`` the relevance of a head is what its gate's derivative would be in such a graph: the head's output
-times the gradient of the explained logit there. It needs one backward pass a target, many more operations than the replay of
-`helpers.measures.lrp.signed`, and no knowledge of how layers are put together: it serves every family that replay does not.
+The relevance of a head is what its gate's derivative would be in such a graph: the head's output times the gradient of the
+explained logit there. It needs one backward pass a target position, or one for the sums over all targets of a sentence, and no
+knowledge of how layers are put together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from helpers.study import StudyError
 # what gates a feed-forward block, and what is gated; one name: both, the gate first
 _GATED = (("gate_proj", "up_proj"), ("wi_0", "wi_1"), ("gate_up_proj",))
 _SEEING = ("model.vision_tower", "model.multi_modal_projector")  # what only images go through
-CELLS = 2.0**27  # numbers in the gradients of the targets explained at a time
 
 
 def halved(x: Tensor) -> Tensor:
@@ -73,9 +72,7 @@ class Graph:
         All that the rules hold constant is the same for every target, so relevance is linear in what it starts from: the
         sums are one backward pass from all targets at once.
         """
-        with self._pass(fed) as (raw, logits, outputs):
-            best = logits.argmax(-1, keepdim=True)
-            start = proportional(raw.gather(-1, best), logits.gather(-1, best)).squeeze(-1)
+        start, outputs = self.started(fed)
         if summed:
             return self._relevance(start, outputs, live.to(start))
         heads: Found = {(site.kind, site.layer): start.new_zeros(*live.shape, site.heads) for site in self.sites}
@@ -86,6 +83,12 @@ class Graph:
             for place, relevance in self._relevance(start, outputs, chosen, number + 1 < len(targets)).items():
                 heads[place][:, target] = relevance
         return heads
+
+    def started(self, fed: Mapping[str, Tensor]) -> tuple[Tensor, list[Tensor]]:
+        """The largest logits [B, n] of a forward pass by the rule, where relevance starts; what each output map read."""
+        with self._pass(fed) as (raw, logits, outputs):
+            best = logits.argmax(-1, keepdim=True)
+            return proportional(raw.gather(-1, best), logits.gather(-1, best)).squeeze(-1), outputs
 
     def slopes(self, fed: Mapping[str, Tensor], labels: Tensor) -> Tensor:
         """Slope in each gate, by the rule, of a batch's loss (cross-entropy, nats, summed): float64 [all heads]."""
@@ -107,11 +110,12 @@ class Graph:
             heads[site.kind, site.layer] = by_head.sum((1, 3), dtype=torch.float64)
         return heads
 
-    def numbers(self, length: int) -> float:
-        """Numbers that one sentence of this length needs, about: its graph, and the gradients of one target."""
+    def numbers(self, targets: int, source: int) -> tuple[float, float]:
+        """Numbers that one sentence of these lengths needs, about: its graph and the gradients of a target; 0 for more."""
+        length = max(targets, source)
         block = sum(parameter.shape[0] for parameter in self.model.base_model.parameters() if parameter.ndim == 2)
         maps = 8 * sum(site.heads for site in self.sites) * length**2
-        return 2.0 * length * self.head.weight.shape[0] + 6.0 * length * block + maps
+        return 2.0 * length * self.head.weight.shape[0] + 6.0 * length * block + maps, 0.0
 
     @contextmanager
     def _pass(self, fed: Mapping[str, Tensor]) -> Iterator[tuple[Tensor, Tensor, list[Tensor]]]:

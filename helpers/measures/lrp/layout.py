@@ -1,4 +1,4 @@
-"""What relevance passes through: the layers of a model as a list of blocks, and a tape of one forward pass over them."""
+"""What relevance passes through by the rule `alpha_beta`: the layers of a model as blocks, and a tape of one forward pass."""
 
 from __future__ import annotations
 
@@ -15,19 +15,17 @@ from helpers.heads.attention import standing_injections
 from helpers.heads.gates import standing_gates
 from helpers.study import StudyError
 
-# block -> (its norm, its attention or feed-forward inner and outer maps and activation), inside one layer
-_BART_SELF = ("self_attn_layer_norm", "self_attn")
-_BART_CROSS = ("encoder_attn_layer_norm", "encoder_attn")
-_BART_FEED = ("final_layer_norm", (("fc1",), "activation_fn", "fc2"))
-_T5_FEED = "DenseReluDense"
-_FAMILIES = {
-    **dict.fromkeys(("bart", "marian", "mbart", "pegasus", "opt"), (_BART_SELF, _BART_CROSS, _BART_FEED)),
-    "t5": (
-        ("layer.0.layer_norm", "layer.0.SelfAttention"),
-        ("layer.1.layer_norm", "layer.1.EncDecAttention"),
-        ("layer.-1.layer_norm", (("wi", "wi_0", "wi_1"), "act", "wo")),
-    ),
-}
+# inside one layer: (norm, attention) of each attention block; norm, inner map, activation and outer map of the feed-forward one
+_BART = (
+    (("self_attn_layer_norm", "self_attn"), ("encoder_attn_layer_norm", "encoder_attn")),
+    ("final_layer_norm", "fc1", "activation_fn", "fc2"),
+)
+_T5_FEED = "layer.-1.DenseReluDense"
+_T5 = (
+    (("layer.0.layer_norm", "layer.0.SelfAttention"), ("layer.1.layer_norm", "layer.1.EncDecAttention")),
+    ("layer.-1.layer_norm", f"{_T5_FEED}.wi", f"{_T5_FEED}.act", f"{_T5_FEED}.wo"),
+)
+_FAMILIES = {**dict.fromkeys(("bart", "marian", "mbart", "pegasus", "opt"), _BART), "t5": _T5}
 
 
 @dataclass(frozen=True)
@@ -48,30 +46,20 @@ class Norm:
 
 
 @dataclass(frozen=True, eq=False)
-class Attention:
-    """One attention block: norm(x + attend(x)) or x + attend(norm(x))."""
+class Block:
+    """One block, norm(x + f(x)) or x + f(norm(x)): attention at a `site`, or a feed-forward map where there is none."""
 
     norm: Norm
-    site: Site
-    inner: tuple[nn.Linear, nn.Linear, nn.Linear]  # q, k and v
+    inner: tuple[nn.Linear, ...]  # q, k and v, or one
     out: nn.Linear
-
-
-@dataclass(frozen=True, eq=False)
-class FeedForward:
-    """One feed-forward block: outer(act(inner(x))), or outer(act(inner_0(x)) * inner_1(x)) where there are two."""
-
-    norm: Norm
-    inner: tuple[nn.Linear, ...]
-    act: nn.Module
-    out: nn.Linear
+    site: Site | None
 
 
 @dataclass(frozen=True)
 class Stack:
     """Blocks from the bottom up; `final` is the norm after the last one, if there is one."""
 
-    blocks: tuple[Attention | FeedForward, ...]
+    blocks: tuple[Block, ...]
     pre_norm: bool
     final: Norm | None
 
@@ -84,7 +72,6 @@ class Layout:
     decoder: Stack
     project: nn.Linear | None
     head: nn.Linear
-    head_scale: float
 
     def modules(self) -> Iterator[nn.Module]:
         """Every module whose input and output the tape keeps."""
@@ -100,7 +87,7 @@ class Layout:
         yield self.head
 
 
-def replayed(model) -> bool:
+def known(model) -> bool:
     """Whether the layers of a model are known here."""
     return model.config.model_type in _FAMILIES
 
@@ -111,32 +98,30 @@ def layout(model) -> Layout:
     Raises
     ------
     StudyError
-        For a family, layer or activation that no rule covers, by the module's name; or as `helpers.heads.families`.
+        For a family, layer or activation that the rule does not cover, by the module's name; or as `helpers.heads.families`.
     """
-    places = sites(model)
+    attention = {site.module: site for site in sites(model)}
     kind, names = model.config.model_type, {module: name for name, module in model.named_modules()}
     if kind not in _FAMILIES:
         raise StudyError(
-            f"No relevance rule covers {type(model).__name__} (model type {kind}); covered are {', '.join(sorted(_FAMILIES))}."
+            f"The relevance rule alpha_beta does not cover {type(model).__name__} (model type {kind}), but"
+            f" {', '.join(sorted(_FAMILIES))}: choose attnlrp or cp."
         )
     head = model.get_output_embeddings()
     if head is None:
         raise StudyError(f"{type(model).__name__} has no output layer over a vocabulary: relevance starts at a logit.")
-    attention = {site.module: site for site in places}
-    base = model.base_model
     stacks = {}
     for side in ("encoder", "decoder") if model.config.is_encoder_decoder else ("decoder",):
-        part = getattr(base, side)
+        part = getattr(model.base_model, side)
         layers = part.block if kind == "t5" else part.layers
         blocks = [block for layer in layers for block in _blocks(layer, _FAMILIES[kind], attention, names)]
         final = getattr(part, "final_layer_norm" if kind in ("t5", "opt") else "layer_norm", None)
         pre_norm = model.config.do_layer_norm_before if kind == "opt" else kind in ("mbart", "pegasus", "t5")
         stacks[side] = Stack(tuple(blocks), pre_norm, None if final is None else _norm(final, names))
-    scale = model.config.d_model**-0.5 if getattr(model.config, "scale_decoder_outputs", False) else 1.0
-    project = getattr(base.decoder, "project_out", None)
+    project = getattr(model.base_model.decoder, "project_out", None)
     for linear in filter(None, (project, head)):
         _linear(linear, names)
-    plan = Layout(stacks.get("encoder"), stacks["decoder"], project, head, scale)
+    plan = Layout(stacks.get("encoder"), stacks["decoder"], project, head)
     seen: set[nn.Module] = set()
     for module in plan.modules():
         if module in seen:  # one tape entry a module
@@ -145,27 +130,24 @@ def layout(model) -> Layout:
     return plan
 
 
-def _blocks(layer: nn.Module, family: tuple, attention: Mapping[nn.Module, Site], names: Mapping) -> list:
+def _blocks(layer: nn.Module, family: tuple, attention: Mapping[nn.Module, Site], names: Mapping) -> list[Block]:
     """The blocks of one layer; every parameter in it must belong to one of them."""
-    blocks: list[Attention | FeedForward] = []
-    for norm, inside in family[:-1]:
-        module = _inside(layer, inside)
-        if module in attention:
+    blocks = []
+    for norm, inside in family[0]:
+        if (module := _inside(layer, inside)) in attention:
             site, before = attention[module], _norm(_inside(layer, norm), names)
             q, k, v, out = (_linear(site.projection(which), names) for which in ("q", "k", "v", "out"))
-            blocks.append(Attention(before, site, (q, k, v), out))
-    norm, (inner, act, outer) = family[-1]
-    home = getattr(_inside(layer, "layer.-1"), _T5_FEED) if norm.startswith("layer.") else layer
-    inner = tuple(_linear(getattr(home, name), names) for name in inner if hasattr(home, name))
-    act = getattr(home, act)
-    probe = torch.linspace(-2, 2, 6, device=inner[0].weight.device, dtype=inner[0].weight.dtype)
-    if not torch.equal(act(probe)[:2], act(probe[:2])):  # not element by element
+            blocks.append(Block(before, (q, k, v), out, site))
+    norm, inner, act, outer = (_inside(layer, path) for path in family[1])
+    if inner is None:
+        raise StudyError("The rule alpha_beta has no rule for gated feed-forward blocks: choose attnlrp or cp.")
+    if not compat.is_activation(act):
         raise _uncovered(act, names)
-    blocks.append(FeedForward(_norm(_inside(layer, norm), names), inner, act, _linear(getattr(home, outer), names)))
+    blocks.append(Block(_norm(norm, names), (_linear(inner, names),), _linear(outer, names), None))
     known = {module for block in blocks for module in (block.norm.module, *block.inner, block.out)}
     for module in layer.modules():
         weights = [name for name, _ in module.named_parameters(recurse=False)]
-        # T5 adds its relative position bias to the scores: a constant for every rule
+        # T5 adds its relative position bias to the scores: a constant for the rule
         if weights and module not in known and not names[module].endswith("relative_attention_bias"):
             raise _uncovered(module, names)
     return blocks
@@ -201,8 +183,7 @@ def _uncovered(module: Any, names: Mapping) -> StudyError:
 # --- one forward pass ------------------------------------------------------------------------------------------------
 
 
-# relevance [B, targets, heads] by attention (kind, layer); beside it, by name, sums [B, targets] that account for the rest
-Found = dict[tuple[str, int] | str, Tensor]
+Found = dict[tuple[str, int], Tensor]  # relevance [B, targets, heads], or summed over targets [B, heads], by (kind, layer)
 
 
 @dataclass
@@ -217,8 +198,8 @@ class Tape:
         Attention after the softmax; the injected matrix where a head has one.
     gates : dict of (kind, layer) -> tensor [B or 1, heads] or None
     injected : dict of (kind, layer) -> list of heads
-    top, start : tensors [B, n]
-        The token with the largest logit at every position, and that logit.
+    top : tensor [B, n]
+        The token with the largest logit at every position.
     """
 
     given: dict[nn.Module, Tensor] = field(default_factory=dict)
@@ -227,11 +208,10 @@ class Tape:
     gates: dict[tuple[str, int], Tensor | None] = field(default_factory=dict)
     injected: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     top: Tensor = field(init=False)
-    start: Tensor = field(init=False)
 
-    def heads(self, block: Attention) -> list[Tensor]:
+    def heads(self, block: Block, site: Site) -> list[Tensor]:
         """Queries, keys and values of a block, head by head: [B, heads, positions, head_dim] each."""
-        size = (block.site.heads, block.site.head_dim)
+        size = (site.heads, site.head_dim)
         return [self.made[linear].unflatten(-1, size).transpose(1, 2) for linear in block.inner]
 
     def constant(self, site: Site) -> Tensor:
@@ -262,23 +242,12 @@ def _watching(model, plan: Layout, tape: Tape, rows: int) -> Iterator[None]:
 
 
 def play(model, plan: Layout, fed: Mapping[str, Tensor]) -> Tape:
-    """Run the model once, without gradients, and keep what relevance needs.
-
-    Raises
-    ------
-    StudyError
-        If a matrix injected into decoder self-attention is not causal.
-    """
+    """Run the model once, without gradients, and keep what relevance needs."""
     tape = Tape()
     with torch.no_grad(), _watching(model, plan, tape, len(fed["input_ids"])):
-        tape.start, tape.top = model(**fed, use_cache=False).logits.max(-1)
+        tape.top = model(**fed, use_cache=False).logits.argmax(-1)
         for site in sites(model):
             where = site.kind, site.layer
             tape.gates[where] = standing_gates(site, tape.given[site.projection("out")])
             tape.injected[where] = standing_injections(site)
-            if site.kind == "decoder" and tape.weights[where][:, tape.injected[where]].triu(1).any():
-                raise StudyError(
-                    f"The matrix injected into decoder layer {site.layer} lets a token look at later ones, which relevance does"
-                    " not follow: inject a matrix that is zero above the diagonal."
-                )
     return tape

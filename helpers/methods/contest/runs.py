@@ -20,7 +20,7 @@ from helpers.corpora.describe import arcs_of
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
 from helpers.heads.families import ADDRESS, KINDS
-from helpers.measures import lrp, removal
+from helpers.measures import removal
 from helpers.measures.reducers import evaluating
 from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
@@ -220,7 +220,7 @@ def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: S
     needed = {need for name in names for need in measures.table.MEASURES[name].needs}
     given = {name: make() for name, make in known.items() if name in needed}
     names = [name for name in names if not measures.table.lacking(name, given)]
-    return measures.head_table(model, batches, few, names=names, rules=lrp.rules(model), **given)
+    return measures.head_table(model, batches, few, names=names, **given)
 
 
 def _opened(described: Mapping[str, Any]):

@@ -1,0 +1,51 @@
+"""One sentence of notebook 01: relevance on its way down, and the rule that the notebook writes out."""
+
+import ast
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import models, study
+from helpers.measures import sentence
+from helpers.measures.lrp import explain
+from tests.reference import relevance as slow
+from tests.unit.test_relevance import batch_for, small
+
+
+def one(name):
+    return {key: value[:1] for key, value in batch_for(name).items()}
+
+
+@pytest.mark.parametrize("name", ["marian", "pegasus"])
+def test_what_stands_between_layers_is_that_of_the_slow_relprop(name):
+    model, batch = small(name), one(name)
+    top, found = sentence.flow(model, batch)
+    wanted = torch.stack([row["flow"] for row in slow.explain(model, batch, 0, "cp")]).numpy()
+    assert found.shape[1] == model.config.encoder_layers + 1 and len(top) == len(wanted)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
+
+
+def test_a_sentence_is_found_again_by_its_tokens():
+    ids = [4, 5, 2]
+    subject = SimpleNamespace(
+        source=SimpleNamespace(pieces=list), encoded=SimpleNamespace(source=[[4, 5, 6, 2], [4, 6, 2], ids])
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentence, "single", lambda _, place: place)
+        assert sentence.batch_of(subject, {"source": ids}) == 2
+
+
+def test_what_notebook_01_writes_out_gives_the_numbers_of_the_library():
+    text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
+    names = ("down", "down_to_heads", "add")
+    written = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name in names]
+    model, batch = small("mbart").double().requires_grad_(False), one("mbart")
+    wanted = explain(model, [batch], "alpha_beta", "cross")
+    last = wanted.heads.get_level_values("layer") == len(model.get_decoder().layers) - 1
+    here = {"torch": torch, "library": models, "model": model, "decoder": model.get_decoder(), "batch": batch}
+    exec("\n".join(map(ast.unparse, written)), here)
+    for target in range(len(wanted.values)):
+        here["target"] = target
+        np.testing.assert_allclose(here["down_to_heads"](), wanted.values[target, last], rtol=0, atol=1e-9)
