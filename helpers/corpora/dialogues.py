@@ -143,7 +143,7 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     Parameters
     ----------
     by : str
-        As `helpers.corpora.resolvers.resolver`.
+        As `helpers.corpora.resolvers.resolver`; "{split}" in the name of a file stands for train, dev or test.
 
     Raises
     ------
@@ -161,9 +161,11 @@ def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
 
 def clusters(corpus: Mapping[str, Any], split: str, by: str) -> study.Recipe:
     """The recipe of a resolver's clusters of a split, of a corpus by its spec."""
+    by = by.replace("{split}", split)
     described = {"corpus": dict(corpus), "split": split, "by": by}
-    if by.startswith("stored:"):
-        described["file"] = hashlib.sha256(text_of(by.removeprefix("stored:")).encode()).hexdigest()[:16]
+    kind, _, path = by.partition(":")
+    if kind in ("file", "stored"):
+        described["file"] = hashlib.sha256(text_of(path).encode()).hexdigest()[:16]
     return CLUSTERS.of(described, f"clusters of {split} by {by}")
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from difflib import SequenceMatcher
 from itertools import accumulate
 
 from helpers.corpora.clusters import checked, distinct, flat
 from helpers.corpora.files import text_of
+from helpers.corpora.marked import MATCH, aligned, marked
 from helpers.corpora.rules import rule
 from helpers.corpora.turns import WORD
 from helpers.records import Cluster, Dialogue, Span
 from helpers.study import StudyError, progress
 
 Resolver = Callable[[Sequence[Dialogue]], list[tuple[Cluster, ...]]]
-RESOLVERS = ("gold", "rule", "stored:PATH", "stanza", "stanza:FOLDER")
-MATCH = 0.8  # share of a dialogue's words that its stored row must have
+RESOLVERS = ("gold", "rule", "file:PATH", "stored:PATH", "stanza", "stanza:FOLDER")
 
 
 def resolver(name: str) -> Resolver:
@@ -25,8 +24,9 @@ def resolver(name: str) -> Resolver:
     Parameters
     ----------
     name : str
-        "gold": what the dialogue carries. "rule": see `rule`. "stored:PATH": see `stored`. "stanza" or "stanza:FOLDER":
-        Stanza's English model, a turn being a sentence; it finds mentions in mentions too.
+        "gold": what the dialogue carries. "rule": see `rule`. "file:PATH": see `helpers.corpora.marked.marked`.
+        "stored:PATH": see `stored`. "stanza" or "stanza:FOLDER": Stanza's English model, a turn being a sentence; it finds
+        mentions in mentions too.
 
     Raises
     ------
@@ -41,8 +41,8 @@ def resolver(name: str) -> Resolver:
         return _each(lambda dialogue: flat(rule(dialogue)))
     if kind == "stanza" and (detail or not colon):
         return _each(_stanza(detail))
-    if kind == "stored" and detail:
-        return lambda dialogues: stored(dialogues, detail)
+    if kind in ("file", "stored") and detail:
+        return lambda dialogues: (marked if kind == "file" else stored)(dialogues, detail)
     raise StudyError(f"There is no resolver {name!r}: choose one of {', '.join(RESOLVERS)}.")
 
 
@@ -139,8 +139,7 @@ def _stored(row: str, dialogue: Dialogue, where: str) -> tuple[Cluster, ...]:
     tokens, links = _row(row, where)
     text, starts = _decoded(tokens, where)
     words_there = list(WORD.finditer(text))
-    matcher = SequenceMatcher(None, [word[0] for word in words_there], dialogue.words, autojunk=False)
-    same = {place + step: other + step for place, other, size in matcher.get_matching_blocks() for step in range(size)}
+    same = aligned([word[0] for word in words_there], dialogue.words)
     share = len(same) / len(dialogue.words)
     if share < MATCH:
         raise StudyError(
