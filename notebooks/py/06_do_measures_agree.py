@@ -372,7 +372,8 @@ run.table(rho, "rank_across_trainings").rename(index=register.named).round(2)
 #
 # Removing heads at once is hard on a model. In practice one trains on. So for the first translator we remove, by each way of
 # choosing, as many encoder heads as L0 closes at one price, and train the rest for as long as L0 trained. *L0, while it
-# trains* chooses as it trains. *L0's heads, cut at once* are L0's choice under the conditions of all others. BLEU is held against the *unpruned model*: all heads, trained on for as long.
+# trains* chooses as it trains. *L0's heads, cut at once* are L0's choice under the conditions of all others. BLEU is held
+# against the *unpruned model*: all heads, trained on for as long.
 
 # %%
 if not text:  # a decoder of somebody else is not trained on
