@@ -332,10 +332,10 @@ run.figure(figure, "predictors", "How well each measure predicts the loss withou
 # encoder heads change the loss. There we can ask, for each of its three trainings.
 
 # %%
-if differ is not None:
-    share = differ.reset_index().query("kind == @kind and share >= 0.5")
-    places = [place for place in zip(share.model, share.seed, strict=True) if place in tables]
-    within = {place: ranks.rank_agreement(tables[place].loc[[kind], [*three, "leave-one-out"]], kind) for place in places}
+share = differ.reset_index().query("kind == @kind and share >= 0.5") if differ is not None else pd.DataFrame()
+if len(share):
+    asked = [place for place in zip(share.model, share.seed, strict=True) if place in tables]
+    within = {place: ranks.rank_agreement(tables[place].loc[[kind], [*three, "leave-one-out"]], kind) for place in asked}
     within = {place: matrix.loc["leave-one-out", three] for place, matrix in within.items()}
     within = run.table(pd.DataFrame(within).T.rename_axis(["model", "seed"]), "predictors_of_encoder_heads")
     display(within.rename(columns=register.named).round(2))
