@@ -156,6 +156,4 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     np.testing.assert_array_equal(below.images[0].get_array(), heads[1:])
     assert [label.get_text() for label in above.get_yticklabels()] == ["after layer 1", "input words"]
     assert [label.get_text() for label in looks.get_xticklabels()] == ["a", "␣", "b"]
-    deep = sentence | {"flow": np.arange(30.0).reshape(2, 5, 3)}
-    above = plots.through_a_sentence(deep, 0).axes[0]  # only where relevance enters, leaves the head's layer, and ends
-    np.testing.assert_array_equal(above.images[0].get_array(), deep["flow"][0][[4, 1, 0]])
+    assert "layer 1, head 2: 0.0" in below.get_title()
