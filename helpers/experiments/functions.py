@@ -109,20 +109,16 @@ def held(trained: Mapping[str, pd.DataFrame], untrained: Mapping[str, pd.DataFra
     Returns
     -------
     pandas.DataFrame
-        A row each (model, relation, direction): layer and head of the best head, heads (of how many); accuracy held out, low,
-        high; offset baseline; above offset, with low and high (paired); passes +10; best at random; n; over.
+        Columns model and relation, direction; layer and head of the best head (from 1), accuracy, low, high, baseline (of the
+        most frequent offset), offset, gain, gain_low, gain_high (paired), n (arcs), heads (of how many), passes (10 points or
+        more above the baseline), best_random (accuracy of the best head with random weights), over.
     """
     parts = []
     for title, frame in trained.items():
-        table = frame.assign(layer=frame.layer + 1, head=frame["head"] + 1)
-        table["passes +10"] = frame.gain >= MARGIN - 1e-9
-        table["best at random"] = untrained[title].accuracy.reindex(frame.index)
-        table = table.reset_index()
-        table.insert(0, "model", title)
-        parts.append(table)
-    names = {"accuracy": "accuracy held out", "baseline": "offset baseline", "gain": "above offset",
-             "gain_low": "above offset, low", "gain_high": "above offset, high"}  # fmt: skip
-    return pd.concat(parts, ignore_index=True).rename(columns=names).assign(over=intervals.SENTENCES)
+        table = frame.assign(layer=frame.layer + 1, head=frame["head"] + 1, passes=frame.gain >= MARGIN - 1e-9)
+        table["best_random"] = untrained[title].accuracy.reindex(frame.index)
+        parts.append(pd.concat({title: table}, names=["model"]).reset_index())
+    return pd.concat(parts, ignore_index=True).assign(over=intervals.SENTENCES)
 
 
 def rare(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:

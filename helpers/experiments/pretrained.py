@@ -10,7 +10,7 @@ from itertools import chain
 
 from helpers import study
 from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked
-from helpers.experiments.pretrained_functions import counted, function_recipes, positional, rare, syntactic
+from helpers.experiments.pretrained_functions import by_head, counted, function_recipes, positional, rare, syntactic
 from helpers.experiments.pretrained_measured import (
     Settings,
     correlations,
@@ -31,7 +31,7 @@ from helpers.experiments.pretrained_trained import trained_on, trained_recipes
 TABLES = {
     table.__name__: table
     for table in (
-        head_table, correlations, positional, syntactic, rare, counted,
+        head_table, correlations, positional, syntactic, rare, by_head, counted,
         removed_at_once, gates, groups, one_a_group, idle, trained_on, linked, link_gains,
     )
 }  # fmt: skip

@@ -47,6 +47,7 @@ COLUMNS = {
     "rare": [
         "model", "trees", "layer", "head", "score", "low", "high", "passes", "heads", "chance", "best_random", "tokens",
     ],
+    "by_head": ["model", "trees", "layer", "head", "functions"],
     "counted": ["model", "trees", "function", "heads", "all", "random", "difference", "low", "high", "p"],
     "removed_at_once": ["random", "draw", *SCORED, "by", "fraction"],
     "gates": ["random", "draw", *SCORED, "price", "choice"],
@@ -191,6 +192,8 @@ def test_heads_with_a_function_are_counted(settings):
     for _, part in table.groupby(level=["model", "trees"]):
         kinds, any_of = part.heads.iloc[1:], part.heads.iloc[0]
         assert kinds.max() <= any_of <= kinds.sum()
+    heads_of = pretrained.by_head(settings).groupby(["model", "trees"]).functions
+    assert heads_of.apply(lambda cells: (cells != "").sum()).to_dict() == table.heads.xs("any", level="function").to_dict()
 
 
 # --- what is removed -------------------------------------------------------------------------------------------------
