@@ -32,7 +32,7 @@ def gains(table: pd.DataFrame):
         gain=table.accuracy - table.baseline, low=table.get("gain_low", np.nan), high=table.get("gain_high", np.nan),
     )  # fmt: skip
     cells = cells.sort_values("case", key=lambda cases: cases.map([*papers.CASES.values()].index), kind="stable")
-    return correlations(cells, "model", "case", "gain", label="share of words above the best fixed guess")
+    return correlations(cells, "model", "case", "gain", label="gain over the guess")
 
 
 def grouped(

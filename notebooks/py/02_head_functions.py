@@ -166,8 +166,8 @@ run.figure(plots.looking(looks), "hits_and_misses", caption, table="where_heads_
 
 # %% [markdown]
 # The first and the third are hits. The verb *smiled* finds *man*, past a nearer noun, and *horse* finds *bought*, not *won*.
-# The other two are misses. *Opened* looks at *that*, though only just: *keys* has almost as much weight. A phrase between commas
-# hides the verb from *map*. So these heads do not count words. They have learned some of the grammar, but not all.
+# The other two are misses. *Opened* looks at *that*, though only just: *keys* has almost as much weight. A phrase between
+# commas hides the verb from *map*. So these heads do not count words. They have learned some of the grammar, but not all.
 
 # %% [markdown]
 # ## Table 1 in models that people use
@@ -280,7 +280,7 @@ run.figure(figure, "fig3_offsets", "How far a word stands from its partner, by r
 
 # %%
 relations = functions.syntactic(studied, repeats)
-run.table(relations, "syntactic_relations", split="dev")
+run.table(relations.set_index("model"), "syntactic_relations", split="dev")
 figure = plots.gains(pd.concat([papers.TABLE_1, relations]))
 caption = "How much better than the guess the best head of each relation is, in four translators and in the paper."
 run.figure(figure, "fig4_syntactic_heads", caption, "Voita et al., figure 4", table="syntactic_relations", split="dev")
@@ -305,7 +305,7 @@ best.xs("encoder", level="kind")[["layer", "head", "offset", "score", "low", "hi
 # %%
 rarest = functions.rare(studied, repeats)
 run.table(rarest, "rare_tokens", split="dev")
-rarest[["layer", "head", "two rarest", "low", "high", "best at random", "chance"]].astype(float).round(2)
+rarest[["layer", "head", "two rarest", "low", "high", "best at random", "chance"]].round(2)
 
 # %% [markdown]
 # No translator has a positional head. The best one looks back by one word for
@@ -328,7 +328,7 @@ cases = cases.groupby("model", sort=False)[["cases", "asked"]].sum()
 counts = checkpoints.counted(run.settings).replace({"model": names})
 counts = pd.concat([functions.counted(studied, repeats), counts[counts.trees == "ewt"]])
 counts = counts.pivot(index="model", columns="function", values="heads").assign(heads=counts.groupby("model")["all"].max())
-run.table(cases.join(counts), "function_counts", split="dev")
+run.table(cases.join(counts).astype("Int64"), "function_counts", split="dev")
 
 # %% [markdown]
 # Syntax is not rarer in the translators than in the paper, nor than in the pretrained models. In the translators `27` of `192`
