@@ -92,32 +92,16 @@ def syntactic(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.Da
     Returns
     -------
     pandas.DataFrame
-        A row each (model, relation, direction), as of `held`.
-    """
-    trained = {subject.title: HELD.value(subject, repeats=repeats) for subject in studied}
-    return held(trained, {subject.title: HELD.value(subject, repeats=repeats, untrained=True) for subject in studied})
-
-
-def held(trained: Mapping[str, pd.DataFrame], untrained: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Every relation and direction of every model, none left out, held to the paper's rule.
-
-    Parameters
-    ----------
-    trained, untrained : mapping of title -> `helpers.measures.functions.Syntactic.held_out`
-        Of the model, and of one of its shape with random weights.
-
-    Returns
-    -------
-    pandas.DataFrame
         Columns model and relation, direction; layer and head of the best head (from 1), accuracy, low, high, baseline (of the
         most frequent offset), offset, gain, gain_low, gain_high (paired), n (arcs), heads (of how many), passes (10 points or
         more above the baseline), best_random (accuracy of the best head with random weights), over.
     """
     parts = []
-    for title, frame in trained.items():
+    for subject in studied:
+        frame, random = (HELD.value(subject, repeats=repeats, **more) for more in ({}, {"untrained": True}))
         table = frame.assign(layer=frame.layer + 1, head=frame["head"] + 1, passes=frame.gain >= MARGIN - 1e-9)
-        table["best_random"] = untrained[title].accuracy.reindex(frame.index)
-        parts.append(pd.concat({title: table}, names=["model"]).reset_index())
+        table["best_random"] = random.accuracy.reindex(frame.index)
+        parts.append(pd.concat({subject.title: table}, names=["model"]).reset_index())
     return pd.concat(parts, ignore_index=True).assign(over=intervals.SENTENCES)
 
 

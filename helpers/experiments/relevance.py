@@ -200,25 +200,6 @@ def _pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
     return pd.concat(parts)
 
 
-def within_layers(heads: pd.DataFrame, one: Sequence[str], other: Sequence[str]) -> pd.DataFrame:
-    """Spearman's correlation, on ranks within layers, of every column of `one` with every column of `other`.
-
-    Parameters
-    ----------
-    heads : pandas.DataFrame
-        A row a head: layer, head, and the columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (one, other): rho, low, high (95 %, heads drawn anew within layers), heads.
-    """
-    table = heads.assign(kind="decoder").set_index(["kind", "layer", "head"])
-    pairs = [(a, b) for a in one for b in other]
-    rows = [ranks.correlation(table[a], table[b], within_layer=True) for a, b in pairs]
-    return pd.DataFrame(rows, pd.MultiIndex.from_tuples(pairs, names=["one", "other"])).reset_index()
-
-
 # --- do a few heads dominate? ----------------------------------------------------------------------------------------
 
 

@@ -59,7 +59,7 @@ import pandas as pd
 import torch
 from helpers import claims, drawing, heads, measures, models as library, plots, study
 from helpers.experiments import relevance
-from helpers.measures import lrp, sentence as example
+from helpers.measures import lrp, ranks, sentence as example
 from helpers.plan import sources
 from helpers.runs import subjects
 
@@ -440,8 +440,10 @@ pd.read_csv(europarl / "follows_function_by_model.csv").round(2).head(1)
 # %%
 smollm2 = pd.read_csv(study.ROOT / "figures" / "pretrained" / "head_table.csv")
 smollm2 = smollm2.assign(**{rule: smollm2[f"{rule}, signed"].abs() for rule in ("attnlrp", "cp")})
-pairs = relevance.within_layers(smollm2, ["attnlrp", "cp"], ["confidence", "confidence, later tokens"])
-run.table(pairs, "smollm2", over="heads").round(2)
+smollm2 = smollm2.assign(kind="decoder").set_index(["kind", "layer", "head"])
+pairs = [(one, other) for one in ("attnlrp", "cp") for other in ("confidence", "confidence, later tokens")]
+found = [ranks.correlation(smollm2[one], smollm2[other], within_layer=True) for one, other in pairs]
+run.table(pd.DataFrame(pairs, columns=["one", "other"]).join(pd.DataFrame(found)), "smollm2", over="heads").round(2)
 
 # %% [markdown]
 # In SmolLM2 they do not agree. By the conservative rule the rank correlation of relevance and confidence is

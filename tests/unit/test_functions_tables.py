@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from helpers import papers, study
 from helpers.corpora.describe import arcs_of
 from helpers.experiments import functions
-from helpers.measures.functions import DIRECTIONS, roles
+from helpers.measures.functions import roles
 from helpers.runs import subjects
 
-DOWN, UP = DIRECTIONS
 CHANGES = {
     "train": 150, "dev": 16, "test": 8, "vocabulary": 150, "training.steps": 6, "training.evaluate_every": 3,
     "training.warmup": 2, "model.dropout": 0.1, "bootstrap": 20, "relevance": 8,
@@ -56,6 +54,7 @@ def test_tables_hold_the_best_heads_beside_those_of_random_weights(settings, stu
     best, rarest, counts = (table(studied, 20) for table in (functions.positional, functions.rare, functions.counted))
     syntax = functions.syntactic(studied, 20)
     assert set(syntax.model) == set(rarest.index) == {"EN-RU news", "EN-RU news, flat"}
+    assert syntax.passes.equals(syntax.gain >= 0.1 - 1e-9) and syntax.layer.min() >= 1
     assert best.index.unique("kind").tolist() == ["encoder", "decoder", "cross"] and best.offset.dtype == int
     for subject in studied:
         trained, random = (functions.SCORED.value(subject, repeats=20, **more) for more in ({}, {"untrained": True}))
@@ -68,16 +67,6 @@ def test_tables_hold_the_best_heads_beside_those_of_random_weights(settings, stu
         numbers = counts[counts.model == subject.title].set_index("function")
         assert numbers.heads["any"] == does.map(bool).sum() and numbers["all"].eq(len(scores)).all()
         assert numbers.heads["positional"] == does.map(lambda cell: "positional" in dict(cell)).sum()
-
-
-def test_every_relation_is_held_to_the_papers_rule():
-    index = pd.MultiIndex.from_tuples([("nsubj", DOWN), ("amod", UP)], names=["relation", "direction"])
-    frame = pd.DataFrame({"layer": [0, 1], "head": [3, 0], "accuracy": [0.5, 0.7], "low": 0.4, "high": 0.9,
-                          "baseline": [0.4, 0.75], "offset": 1, "gain": [0.1, -0.05], "gain_low": [0.05, -0.1],
-                          "gain_high": [0.15, -0.01], "n": 20, "heads": 8}, index)  # fmt: skip
-    table = functions.held({"a": frame, "b": frame}, {t: frame.assign(accuracy=0.2) for t in "ab"})
-    assert table.passes.tolist() == [True, False] * 2 and table.model.tolist() == ["a", "a", "b", "b"]
-    assert table.best_random.eq(0.2).all() and table.layer.tolist() == [1, 2] * 2
 
 
 def test_the_paper_prints_nine_of_sixteen_cases_ten_points_above_the_offset():

@@ -36,37 +36,12 @@ def settings(isolated, tmp_path_factory, monkeypatch):
     return tiny_pretrained.settings(folder)
 
 
-SCORED = ["heads", "functions_left", "perplexity", "low", "high", "change", "change_low", "change_high"]
-COLUMNS = {
-    "correlations": ["measure", "rho", "low", "high", "heads", "passages"],
-    "positional": ["model", "trees", "offset", "layer", "head", "score", "low", "high", "passes", "heads", "best_random"],
-    "syntactic": [
-        "model", "trees", "relation", "direction", "layer", "head", "accuracy", "low", "high", "baseline", "gain", "gain_low",
-        "gain_high", "n", "passes", "heads", "best_random",
-    ],
-    "rare": [
-        "model", "trees", "layer", "head", "score", "low", "high", "passes", "heads", "chance", "best_random", "tokens",
-    ],
-    "by_head": ["model", "trees", "layer", "head", "functions"],
-    "counted": ["model", "trees", "function", "heads", "all", "random", "difference", "low", "high", "p"],
-    "removed_at_once": ["random", "draw", *SCORED, "by", "fraction"],
-    "gates": ["random", "draw", *SCORED, "price", "choice"],
-    "groups": ["map", "index", "low", "high", "exact", "layers"],
-    "one_a_group": ["random", "draw", *SCORED, "groups", "by"],
-    "idle": ["random", "draw", *SCORED, "k"],
-    "linked": ["heads", "links", "ROUGE-1", "ROUGE-2", "ROUGE-L", "seed", "loss", "without"],
-    "link_gains": ["heads", "links", "minus_heads", "minus_links", "metric", "change", "low", "high", "seeds"],
-    "trained_on": ["random", *SCORED, "choice", "price", "groups", "by", "untrained"],
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("name", pretrained.TABLES)
-def test_every_table_is_tidy(name, settings):
-    table = pretrained.TABLES[name](settings)
-    assert len(table) and set(table.columns) >= set(COLUMNS.get(name, ["layer", "head", "leave-one-out"]))
-    assert isinstance(table.index, pd.RangeIndex) and table.columns.is_unique
-    if name in COLUMNS:
-        assert list(table.columns) == COLUMNS[name]
+def test_every_table_is_tidy_and_as_the_committed_one(name, settings):
+    table, committed = pretrained.TABLES[name](settings), study.ROOT / "figures" / "pretrained" / f"{name}.csv"
+    assert len(table) and isinstance(table.index, pd.RangeIndex) and table.columns.is_unique
+    if committed.exists():
+        assert list(table.columns) == list(pd.read_csv(committed, nrows=1))
     if "perplexity" in table:
         assert table.heads[0] == 0 and table.change[0] == 0 and (table.low <= table.perplexity).all()
     if {"layer", "head"} <= set(table.columns):
@@ -291,28 +266,6 @@ def test_what_is_written_with_links_is_what_training_with_them_would_expect(sett
         with coreference.injected(model, chosen, dialogues.known(([whole], [link]))), torch.no_grad():
             logits = model(torch.tensor([row.prompt + own])).logits[0]
         assert logits.argmax(-1)[len(row.prompt) - 1 : -1].tolist() == own
-
-
-def test_what_is_made_is_not_made_again(settings):
-    made = pretrained.recipes(settings)
-    before = {one.key: (one.results / measured.FILE).stat().st_mtime_ns for one in made}
-    gone = made[0]
-    assert gone.spec["part"] == "without"
-    content = (gone.results / measured.FILE).read_bytes()
-    (gone.results / measured.FILE).unlink()
-    (gone.folder / "made.json").unlink()
-    pretrained.correlations(settings)
-    after = {one.key: (one.results / measured.FILE).stat().st_mtime_ns for one in made}
-    assert {key for key in after if after[key] != before[key]} == {gone.key}
-    assert (gone.results / measured.FILE).read_bytes() == content
-
-
-def test_keys_name_the_text_and_depend_on_what_heads_are_chosen_by(settings):
-    for made in pretrained.recipes(settings):
-        assert made.spec["corpus"] in ("wikitext", "samsum", *text.TREES)
-    longer = study.changed(settings, {"pretrained.piece": 5})
-    for one, other in zip(*(removed.removal_recipes(one)["removed"] for one in (settings, longer)), strict=True):
-        assert one.key != other.key
 
 
 def test_random_weights_are_of_the_same_shape(settings):

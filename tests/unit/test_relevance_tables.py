@@ -85,13 +85,6 @@ def test_relevance_and_confidence_are_compared_within_layers_by_every_rule():
     assert np.quantile(np.abs(drawn), 0.95) == pytest.approx(of_chance.shuffled[0], abs=0.05)
 
 
-def test_columns_are_compared_within_layers():
-    heads = pd.DataFrame({"layer": [1, 1, 1, 2, 2, 2], "head": [1, 2, 3] * 2, "a": [1, 2, 3, 9, 8, 7]})
-    heads = heads.assign(b=heads.a + 50 * heads.layer, c=-heads.a)  # the level of a layer does not count
-    table = relevance.within_layers(heads, ["a"], ["b", "c"])
-    assert table.other.tolist() == ["b", "c"] and table.rho.tolist() == pytest.approx([1, -1]) and set(table.heads) == {6}
-
-
 def test_dominance_is_of_magnitudes():
     heads = shares([0.0] * 2, [0.0] * 2).index
     signed = by_sentence([[1.0, -2.0, 3.0, 3.0], [0.0, -1.0, 1.0, 1.0], [2.0, 3.0, 1.0, 2.0]], heads, "cp")
@@ -132,14 +125,6 @@ def test_a_line_of_three_panels_a_model():
         colours = [patch.get_facecolor() for patch in third.patches if patch.get_width() < 1]
         assert len(colours) == 2 and len(third.patches) == 2 * len(rows) + 1  # one head shares its cell
     assert COLOURS["nsubj"] != COLOURS["rare"]
-
-
-def test_dots_have_a_row_a_thing_and_a_panel_a_rule():
-    rows = [("x", "a", "trained", 0.5, 0.4, 0.7), ("x", "b", "random", 0.1, -0.2, 0.3), ("y", "a", "trained", 0.2, 0.1, 0.3)]
-    table = pd.DataFrame(rows, columns=["rule", "model", "weights", "rho", "low", "high"])
-    one, other = whole(plots.dots(table, "model", "rho", "weights", panel="rule")).axes
-    assert ticks(one) == ["a", "b"] and [one.get_title(), other.get_title()] == ["x", "y"]
-    assert sorted(bars.lines[0].get_xdata().tolist() for bars in one.containers) == [[0.1], [0.5]]
 
 
 def test_relevance_through_a_sentence_is_drawn_top_down():
