@@ -333,10 +333,9 @@ def of_run(run: study.Run) -> list[Judged]:
 
 
 def show(run: study.Run) -> None:
-    """The verdicts of a notebook's claims as a small table, and the versions of libraries that made them."""
+    """The verdicts of a notebook's claims as a small table."""
     rows = [(one.claim.claim, one.claim.printed, one.number or "–", one.words) for one in of_run(run)]
     display(pd.DataFrame(rows, columns=["claim", "the paper", "here", "verdict"]).style.hide(axis="index"))
-    print(run.libraries())
 
 
 def main() -> None:

@@ -45,7 +45,11 @@ def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[
     notebooks: dict[str, Iterable[Recipe | Need]] = {
         "00_your_own_model": (),  # it reads a pretrained model
         "01_relevance_and_confidence": relevance.needs(settings, names, seed),
-        "02_head_functions": (*functions.needs(settings, names, seed), *checkpoints.function_recipes(settings)),
+        "02_head_functions": (
+            *functions.needs(settings, names, seed),
+            *checkpoints.function_recipes(settings),
+            *checkpoints.left_out_recipes(settings),
+        ),
         "03_l0_pruning": pruning.needs(settings, names, seed),
         "04_grouped_heads": grouped.needs(settings, names, seed),
         "05_coreference_injection": injection.recipes(settings, seed),

@@ -10,12 +10,11 @@ from itertools import chain
 
 from helpers import study
 from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked
-from helpers.experiments.pretrained_functions import counted, function_recipes, positional, rare, syntactic
+from helpers.experiments.pretrained_functions import by_head, counted, function_recipes, positional, rare, syntactic
 from helpers.experiments.pretrained_measured import (
     Settings,
     correlations,
     head_table,
-    leave_one_out,
     left_out_recipes,
     measure_recipes,
 )
@@ -24,7 +23,6 @@ from helpers.experiments.pretrained_removed import (
     groups,
     idle,
     one_a_group,
-    open_gates,
     removal_recipes,
     removed_at_once,
 )
@@ -33,8 +31,8 @@ from helpers.experiments.pretrained_trained import trained_on, trained_recipes
 TABLES = {
     table.__name__: table
     for table in (
-        head_table, leave_one_out, correlations, positional, syntactic, rare, counted,
-        removed_at_once, gates, open_gates, groups, one_a_group, idle, trained_on, linked, link_gains,
+        head_table, correlations, positional, syntactic, rare, by_head, counted,
+        removed_at_once, gates, groups, one_a_group, idle, trained_on, linked, link_gains,
     )
 }  # fmt: skip
 

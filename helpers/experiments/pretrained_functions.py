@@ -11,6 +11,7 @@ from helpers.experiments.pretrained_measured import LEFT_OUT, Settings, Spec, co
 from helpers.experiments.pretrained_text import TREES, pretrained, sentences
 from helpers.measures import ranks
 from helpers.measures.functions import MARGIN, POSITIONAL, RAREST, Positional, Rare, Syntactic, reads
+from helpers.measures.measured import from_one
 from helpers.measures.reducers import one_pass
 
 NEAR = 2  # offsets that the table of positions shows, either way
@@ -114,6 +115,17 @@ def roles(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Whether each head has a function: columns positional, syntactic, rare on (kind, layer, head)."""
     syntax = following(found).any(axis=1)
     return pd.DataFrame({"positional": found["positional"].verdict, "syntactic": syntax, "rare": found["rare"].verdict})
+
+
+def by_head(settings: Settings) -> pd.DataFrame:
+    """Functions of every head on both treebanks: columns model, trees, layer, head (from 1), functions (joined by a comma)."""
+    tables = []
+    for labels, found, _ in _found(settings):
+        does = following(found).T.groupby(level="relation").any().T
+        does = does.assign(positional=found["positional"].verdict, rare=found["rare"].verdict)
+        table = from_one(pd.DataFrame({"functions": [", ".join(does.columns[row]) for row in does.to_numpy(bool)]}, does.index))
+        tables.append(table.reset_index()[["layer", "head", "functions"]].assign(**labels))
+    return pd.concat(tables, ignore_index=True)[["model", "trees", "layer", "head", "functions"]]
 
 
 def counted(settings: Settings) -> pd.DataFrame:

@@ -13,10 +13,10 @@ from helpers.experiments.pretrained_text import batches, passages, pretrained
 from helpers.measures import ranks, worth
 from helpers.measures.functions import Confidence, ConfidenceBeyondFirst, First, output_norm
 from helpers.measures.lrp import SIGNED, summed
+from helpers.measures.measured import from_one
 from helpers.measures.reducers import one_pass
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import groups
-from helpers.scores import scoring
 from helpers.study import values
 
 FILE, LEFT_OUT = "value.json.gz", "leave-one-out"
@@ -184,18 +184,8 @@ def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
 def head_table(settings: Settings) -> pd.DataFrame:
     """All measures of every head of the decoder, means over passages: a row a head, layers and heads from 1."""
     found = {name: one.mean() for name, one in {LEFT_OUT: rises(settings), **by_passage(settings)}.items()}
-    return from_one(pd.DataFrame({"key-value head": read(measure_recipes(settings)[-1])} | found))
-
-
-def leave_one_out(settings: Settings) -> pd.DataFrame:
-    """Rise of the loss without each head (nats a token), with its interval over passages: a row a head, from 1.
-
-    Columns layer, head, loss, low, high, differs (whether the interval leaves out 0).
-    """
-    found = rises(settings)
-    ends = dict(zip(("loss", "low", "high"), scoring.mean_interval(found.to_numpy()), strict=True))
-    table = pd.DataFrame(ends, found.columns)
-    return from_one(table.assign(differs=(table.low > 0) | (table.high < 0)))
+    table = from_one(pd.DataFrame({"key-value head": read(measure_recipes(settings)[-1])} | found))
+    return table.reset_index().drop(columns="kind")
 
 
 def correlations(settings: Settings) -> pd.DataFrame:
@@ -208,9 +198,3 @@ def correlations(settings: Settings) -> pd.DataFrame:
     rows = {f"{LEFT_OUT}, half against half": ranks.over_passages(truth[::2], truth[1::2])}
     rows |= {name: ranks.over_passages(truth, one[: len(truth)]) for name, one in by_passage(settings).items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure").reset_index()
-
-
-def from_one(table: pd.DataFrame) -> pd.DataFrame:
-    """A table on (kind, layer, head) with columns layer and head from 1 in place of its index."""
-    flat = table.reset_index().drop(columns="kind")
-    return flat.assign(layer=flat.layer + 1, head=flat["head"] + 1)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from sklearn.metrics import adjusted_rand_score
 from torch.nn import functional as F
 
 from helpers import gpu, study
@@ -145,21 +146,18 @@ def gated(spec: Spec) -> dict[str, Any]:
     ids = passages(spec["model"], "valid", steps * PASSAGES, spec["window"])
     torch.manual_seed(spec["seed"])
     gates = Gated(model, ("decoder",)).train()
-    optimizer, expected = torch.optim.Adam([gates.scaled], lr=RATE), []
+    optimizer = torch.optim.Adam([gates.scaled], lr=RATE)
     for batch in study.progress(list(ids.split(PASSAGES)), f"gates at {spec['price']:g}"):
         with gpu.in_bfloat16(model.device):
             logits = gates(input_ids=batch, use_cache=False).logits[:, :-1]
         loss = F.cross_entropy(logits.flatten(0, 1).float(), batch[:, 1:].flatten())
-        open_gates = gates.gates.expected()
         optimizer.zero_grad()
-        (loss + spec["price"] * open_gates).backward()
+        (loss + spec["price"] * gates.gates.expected()).backward()
         optimizer.step()
-        expected.append(float(open_gates.detach()))
     closed, heads = gates.eval().closed(), gates.heads
     rows = beside(spec, heads, closed, choice="gates")
     rows.append(row_of(spec, heads, least(column(spec), len(closed)), choice=spec["by"], random="", draw=0))
-    log_alpha = pd.Series(gates.gates.log_alpha.detach().cpu().numpy(), heads)
-    return {"log_alpha": log_alpha, "expected": expected, "rows": rows}
+    return {"log_alpha": pd.Series(gates.gates.log_alpha.detach().cpu().numpy(), heads), "rows": rows}
 
 
 def gates(settings: Settings) -> pd.DataFrame:
@@ -170,17 +168,6 @@ def gates(settings: Settings) -> pd.DataFrame:
     """
     made = removal_recipes(settings)["gated"]
     return table_of(settings, [{"price": one.spec["price"], **row} for one in made for row in read(one)["rows"]])
-
-
-def open_gates(settings: Settings) -> pd.DataFrame:
-    """Which heads the gates keep: columns layer and head (from 1), price, log_alpha, open (whether the head stays)."""
-    tables = []
-    for made in removal_recipes(settings)["gated"]:
-        found = read(made)
-        table = pd.DataFrame({"price": made.spec["price"], "log_alpha": found["log_alpha"], "open": True})
-        table.iloc[found["rows"][0]["closed"], -1] = False
-        tables.append(measured.from_one(table))
-    return pd.concat(tables, ignore_index=True)
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
@@ -210,36 +197,23 @@ def votes(spec: Spec) -> torch.Tensor:
     return torch.stack(ballot(model, text, "O", len(set(sites(model)[0].groups))).votes)
 
 
-def groups(settings: Settings, draws: int = 1000) -> pd.DataFrame:
+def groups(settings: Settings) -> pd.DataFrame:
     """Do hidden units recover the model's key-value groups? Adjusted Rand index of each map, mean over layers.
 
     The value vectors of query heads that share a key-value head are the same, so that V is the control: it must give 1.
 
     Columns map, index (K-means, the best of ten starts by inertia), low, high (over layers), exact (layers whose groups are all
-    recovered), layers, single and single_sd (mean index of each of ten single starts), chance and chance_high (mean and 97.5 %
-    of shuffled groups).
+    recovered), layers.
     """
-    truth = read(measured.measure_recipes(settings)[-1]).unstack("head").to_numpy(int)
-    many, random, rows = len(set(truth[0])), np.random.default_rng(0), []
+    truth, rows = read(measured.measure_recipes(settings)[-1]).unstack("head").to_numpy(int), []
     for made in removal_recipes(settings)["grams"]:
-        gram = read(made)
-        units = clusters(gram, many, tries=STARTS).numpy()
-        found = rand_index(truth, units)
-        single = [rand_index(truth, clusters(gram, many, seed=seed).numpy()).mean() for seed in range(STARTS)]
-        luck = rand_index(truth, random.permuted(np.tile(units, (draws, 1, 1)), axis=-1)).mean(-1)
-        ends = (float(end[0]) for end in scoring.mean_interval(found[:, None]))
-        row = {"map": made.spec["map"], **dict(zip(("index", "low", "high"), ends, strict=True))}
-        row |= {"exact": int((found == 1).sum()), "layers": len(found), "single": np.mean(single), "single_sd": np.std(single)}
-        rows.append(row | {"chance": np.mean(luck), "chance_high": np.quantile(luck, 0.975)})
+        units = clusters(read(made), len(set(truth[0])), tries=STARTS).numpy()
+        found = np.array([adjusted_rand_score(*both) for both in zip(truth, units, strict=True)])
+        ends = dict(
+            zip(("index", "low", "high"), (float(end[0]) for end in scoring.mean_interval(found[:, None])), strict=True)
+        )
+        rows.append({"map": made.spec["map"], **ends, "exact": int((found == 1).sum()), "layers": len(found)})
     return pd.DataFrame(rows)
-
-
-def rand_index(truth: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Adjusted Rand index of groups [..., heads] with the true ones: 1 where they are the same, about 0 by chance."""
-    upper = np.triu_indices(truth.shape[-1], 1)
-    one, other = ((part[..., upper[0]] == part[..., upper[1]]) for part in (truth, labels))  # pairs of one group
-    both, expected = (one & other).sum(-1), one.sum(-1) * other.sum(-1) / len(upper[0])
-    return (both - expected) / ((one.sum(-1) + other.sum(-1)) / 2 - expected)
 
 
 def unit_recipes(spec: Spec) -> list[study.Recipe]:

@@ -24,7 +24,7 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
     columns : mapping of title -> Series on (kind, layer, head)
         Colours go from zero to the largest head.
     logarithmic : collection of titles
-        Whose colours go from a hundredth of the largest head to it, on a logarithmic scale.
+        Whose colours, other ones, go from a hundredth of the largest head to it, on a logarithmic scale.
     """
     index = next(iter(columns.values())).index
     kinds = drawing.kinds(index.unique("kind"))
@@ -38,13 +38,13 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
         norm = LogNorm(top / 100, top) if title in logarithmic else Normalize(0, top)
         for axis, kind in zip(axes[:, place], kinds, strict=True):
             cells = column[kind].clip(lower=norm.vmin).unstack("head")
-            drawn = drawing.heat(axis, cells[::-1], cmap="viridis_r")
+            drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title in logarithmic else "viridis_r")
             drawn.set_norm(norm)
             axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
             axis.xaxis.set_major_formatter(lambda head, _: f"{head + 1:.0f}")
             ticks = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]
             axis.set_yticks(ticks, [cells.index[::-1][row] + 1 for row in ticks])
-            axis.set_ylabel("" if place else f"{drawing.KIND_TITLES[kind]}\nlayer")
+            axis.set_ylabel("" if place else "layer" if len(kinds) == 1 else drawing.KIND_TITLES[kind])
         axes[0, place].set_title(title)
         axes[-1, place].set_xlabel("head")
         bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02)

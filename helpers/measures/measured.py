@@ -10,7 +10,6 @@ import pandas as pd
 from helpers.corpora.describe import arcs_of
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import (
-    RELATIONS,
     Alignment,
     Confidence,
     Positional,
@@ -96,19 +95,6 @@ def from_one(table: pd.DataFrame) -> pd.DataFrame:
     names, flat = table.index.names, table.reset_index()
     flat = flat.assign(**{name: flat[name] + 1 for name in ("layer", "head") if name in flat})
     return flat.set_index(names) if names != [None] else flat.drop(columns="index")
-
-
-def count_roles(roles: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """How many encoder heads of each model have each function; a head with several counts in each."""
-    counts = {}
-    for title, column in roles.items():
-        column = column.xs("encoder", level="kind")
-        names = [name for cell in column for name in sorted({function for function, _ in cell})]
-        counts[title] = pd.Series(names, dtype=object).value_counts()
-        counts[title]["none"] = sum(not cell for cell in column)
-        counts[title]["heads"] = len(column)
-    order = ["positional", *RELATIONS, "rare", "none", "heads"]
-    return pd.DataFrame(counts).reindex(order).fillna(0).astype(int)
 
 
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------

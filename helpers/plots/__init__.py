@@ -2,7 +2,7 @@
 
 from helpers.plots.basic import bars, correlations, curve, head_map, heat_map
 from helpers.plots.contest import contest
-from helpers.plots.functions import grouped, looking, relations
+from helpers.plots.functions import gains, grouped, looking
 from helpers.plots.gates import gates
 from helpers.plots.groups import by_groups, cosines
 from helpers.plots.heads import by_relevance
@@ -18,11 +18,11 @@ __all__ = [
     "cosines",
     "curve",
     "dots",
+    "gains",
     "gates",
     "grouped",
     "head_map",
     "heat_map",
     "looking",
-    "relations",
     "through_a_sentence",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,46 +10,48 @@ import pandas as pd
 
 from helpers import drawing, papers
 from helpers.drawing import MODELS, WIDTH
+from helpers.plots.basic import correlations
 
-_PRINTED = ("#3A3A3A", "#9A9A9A")  # of models whose name begins with "paper"
+LEAST = 0.04  # weight of attention that is drawn
 
 
-def relations(table: pd.DataFrame):
-    """For how many words the best head of each relation is right: a panel a direction, bars side by side (table 1, figure 4).
+def gains(table: pd.DataFrame):
+    """By how much the best head of each relation is right more often than the best fixed guess (table 1): a row a model.
 
-    A black line stands at what a syntactic head needs. Numbers that the paper prints are grey.
+    A case that was not asked is empty, one whose interval holds zero is white.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        A row a bar: model, relation, direction, accuracy and needed (shares); low and high where there are intervals.
+        A row a cell: model, relation, direction, accuracy and baseline (shares); gain_low and gain_high where there are
+        intervals.
     """
-    drawing.need(table, "model", "relation", "direction", "accuracy", "needed", once=("model", "relation", "direction"))
-    bars = table.assign(case=[papers.CASES[key] for key in zip(table.relation, table.direction, strict=True)])
-    order = tuple(papers.CASES.values())
-    return grouped(bars, "case", "accuracy", panel="direction", order=order, needed="needed", labels=("", "% of words right"))
+    drawing.need(table, "model", "relation", "direction", "accuracy", "baseline")
+    cells = table[["model"]].assign(
+        case=[papers.CASES[key] for key in zip(table.relation, table.direction, strict=True)],
+        gain=table.accuracy - table.baseline, low=table.get("gain_low", np.nan), high=table.get("gain_high", np.nan),
+    )  # fmt: skip
+    cells = cells.sort_values("case", key=lambda cases: cases.map([*papers.CASES.values()].index), kind="stable")
+    return correlations(cells, "model", "case", "gain", label="gain over the guess")
 
 
 def grouped(
     table: pd.DataFrame, x: str, y: str, series: str = "model", panel: str = "", labels: tuple[str, str] = ("", ""),
-    order: Sequence[str] = (), needed: str = "", level: float | None = None, columns: int = 1,
+    level: float | None = None, columns: int = 1,
 ):  # fmt: skip
     """Bars side by side, in per cent.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns x, y (a share) and series; low and high where there are intervals. A bar that is not there has no row.
+        Columns x (a whole number), y (a share) and series; low and high where there are intervals. A bar that is not there has
+        no row.
     panel : str
         A column whose values have a panel each; one panel without it.
     labels : (str, str)
         Of the axes.
-    order : sequence of str
-        Of x where that is names, which stand as they come otherwise; numbers stand by size.
-    needed : str
-        A column of shares: a black line across each bar.
     level : float, optional
-        A share at which a dotted line is drawn across the panel.
+        A share at which a dotted line is drawn across the panel, and named below.
     columns : int
         Panels side by side, at most.
 
@@ -57,31 +59,25 @@ def grouped(
     -------
     matplotlib.figure.Figure
     """
-    drawing.need(table, x, y, series, *([panel] if panel else []), *([needed] if needed else []))
+    drawing.need(table, x, y, series, *([panel] if panel else []))
     titles, names = list(dict.fromkeys(table[panel])) if panel else [""], list(dict.fromkeys(table[series]))
-    grey, hues = iter(_PRINTED), iter(MODELS)
-    colours = {name: next(grey) if str(name).startswith("paper") else next(hues) for name in names}
-    width = 0.82 / len(names)
+    colours = dict(zip(names, MODELS, strict=False))
+    width, top = 0.82 / len(names), min(105, 110 * max(table[y].max(), level or 0))
     figure, axes = drawing.grid(len(titles), columns, WIDTH / min(columns, len(titles)), 2.0, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table[panel] == title] if panel else table
-        unique = list(dict.fromkeys(rows[x].tolist()))
-        numbers = all(isinstance(place, int) for place in unique)
-        unique = sorted(unique) if numbers else [place for place in order or unique if place in unique]
-        places = {place: number for number, place in enumerate(unique)}
+        places = {place: number for number, place in enumerate(sorted(set(rows[x])))}
         for number, (name, colour) in enumerate(colours.items()):
             bars = rows[rows[series] == name]
             at = bars[x].map(places).to_numpy(float) + (number - (len(names) - 1) / 2) * width
             ends = 100 * drawing.whiskers(bars, y) if "low" in bars else None
             axis.bar(at, 100 * bars[y], 0.92 * width, color=colour, yerr=ends, ecolor="#555555", error_kw={"elinewidth": 0.8})
-            if needed:
-                axis.hlines(100 * bars[needed], at - width / 2, at + width / 2, color="black", lw=1.6, zorder=4)
         if level is not None:
             axis.axhline(100 * level, **drawing.LEVEL)
-        axis.set_xticks(range(len(places)), [f"{place:+d}" if numbers and place else place for place in places])
-        axis.set(title=title, xlabel=labels[0], ylabel=(labels[1] or y) if drawing.left(axis) else "", ylim=(0, 105))
+        axis.set_xticks(range(len(places)), [f"{place:+d}" if place else "0" for place in places])
+        axis.set(title=title, xlabel=labels[0], ylabel=(labels[1] or y) if drawing.left(axis) else "", ylim=(0, top))
         axis.tick_params(axis="x", length=0)
-    line = {"what a syntactic head needs": {"color": "black", "lw": 1.6}} if needed else {}
+    line = {f"{level:.0%}": drawing.LEVEL} if level is not None else {}
     drawing.legend(figure, drawing.squares(colours) | line)
     return figure
 
@@ -90,7 +86,7 @@ def looking(table: pd.DataFrame):
     """Where a head looks from one word of a sentence: a panel a sentence.
 
     Above the words a dashed arc leads to where the word should look; below, arcs as thick as its attention, coloured where that
-    is right. The word that looks is yellow.
+    is right. The word that looks is yellow. Behind the title stands whether the largest weight is where it should be.
 
     Parameters
     ----------
@@ -113,14 +109,15 @@ def looking(table: pd.DataFrame):
             axis.text(place, 0, row.word, ha="center", va="center", fontsize=8, parse_math=False, **look)
             if row.wanted:
                 _arc(axis, middle[query], place, 0.18, {"color": "black", "ls": "--", "lw": 1.0})
-            if row.weight > 0.04:
+            if row.weight > LEAST:
                 colour = MODELS[1] if row.wanted else "#888888"
                 _arc(axis, middle[query], place, -0.18, {"color": colour, "lw": 0.4 + 4.5 * row.weight})
         axis.set_axis_off()
         axis.set(xlim=(0, 1), ylim=(-1.25, 1.25))
-        axis.set_title(title, loc="left", fontsize=8.5)
+        hit = rows.wanted[rows.weight.idxmax()]
+        axis.set_title(f"{title} ({'hit' if hit else 'miss'})", loc="left", fontsize=8.5)
     should, does = {"color": "black", "ls": "--", "lw": 1}, {"color": "#888888", "lw": 2.5}
-    drawing.legend(figure, {"where the word should look": should, "where it looks": does})
+    drawing.legend(figure, {"where the word should look": should, f"where it looks (weights above {LEAST})": does})
     return figure
 
 

@@ -13,7 +13,7 @@ from helpers.drawing import WIDTH
 
 
 def through_a_sentence(sentence: Mapping[str, Any], target: int):
-    """Relevance of one predicted token: at source tokens, from the last layer down past its most relevant head, and of heads.
+    """Relevance of one predicted token: at source tokens, from the last layer down to the input, and of encoder heads.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
     flow, heads = sentence["flow"][target], sentence["heads"]["encoder"].loc[[target]]
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
     block, layer, head = sentence["block"], sentence["layer"], sentence["head"]
-    rows = sorted({len(flow) - 1, layer + 1, 0}, reverse=True)
-    tall = [0.26 * len(rows), *[0.26] * bool(block), 0.36]
+    rows = range(len(flow) - 1, -1, -1)
+    tall = [0.22 * len(rows), *[0.26] * bool(block), 0.36]
     figure, axes = plt.subplots(len(tall), 1, figsize=(WIDTH, sum(tall) + 1.2 + 0.6 * bool(block)), height_ratios=tall)
     above, below, words = axes[0], axes[-1], axes[-2]
-    for axis, values in ((above, flow[rows]), (below, heads.to_numpy())):
+    for axis, values in ((above, flow[::-1]), (below, heads.to_numpy())):
         most = float(np.abs(values).max()) or 1.0
         drawing.bar(figure, drawing.heat(axis, values, None, "RdBu_r", (-most, most)), [axis], "logits")
     if block:  # what the most relevant head reads at the word through which most relevance goes down to its layer
@@ -55,5 +55,6 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
             f"layer {layer + 1}", (np.mean(places), 0), (0, -22), ha="center", va="top", fontsize=8,
             xycoords=("data", "axes fraction"), textcoords="offset points",
         )  # fmt: skip
-    below.set_title("relevance (conservative) of each encoder head, for the same word")
+    largest = f"layer {sentence['layer'] + 1}, head {head + 1}: {heads.iloc[0][sentence['layer'], head]:.1f}"
+    below.set_title(f"relevance (conservative) of each encoder head, for the same word ({largest})")
     return figure

@@ -57,7 +57,7 @@ def english() -> str:
 
 
 def halves(model, tokenizer, text: str | Path = "", most: int | None = None) -> tuple[list[Batch], list[Batch]]:
-    """A text as batches with labels: the even passages to measure heads on, the odd ones to check.
+    """A text as batches with labels: its first half to measure heads on, its last half to check.
 
     A model that continues texts reads passages of `LENGTH` tokens, with the special tokens that its tokenizer adds. An
     encoder-decoder reads pairs: each line of its file is a source, a tab and a target.
@@ -104,7 +104,11 @@ def _passages(model, tokenizer, text: str | Path, most: int | None) -> list[list
     pieces = [start + ids[first : first + size] for first in range(0, len(ids) - size + 1, size)]
     if len(pieces) < 2:
         raise StudyError(f"{text} has {len(ids)} tokens: at least {2 * size} are needed, half of them to score on.")
-    return [_batches(pieces[half::2][:most], model.device) for half in (0, 1)]
+    return [_batches(part[:most], model.device) for part in _cut(pieces)]
+
+
+def _cut(pieces: list) -> tuple[list, list]:
+    return pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :]
 
 
 def _batches(pieces: Sequence[list[int]], device: torch.device) -> list[Batch]:
@@ -122,7 +126,7 @@ def _paired(model, tokenizer, text: str | Path, most: int | None) -> list[list[B
             f"{type(model).__name__} is an encoder-decoder: give a text file whose lines are a source, a tab and its target."
         )
     source, target = tokens.Subwords(tokenizer), tokens.Subwords(tokenizer, target=True)
-    parts = [[Pair(first, second) for first, second in lines[half::2][:most]] for half in (0, 1)]
+    parts = [[Pair(first, second) for first, second in part[:most]] for part in _cut(lines)]
     limit = getattr(model.config, "max_position_embeddings", 0)  # T5 has none
     coded = [tokens.encode(pairs, source, target, limit) for pairs in parts]
     return [list(tokens.Batches(part, source.pad, 2 * ROWS * LENGTH, model.device)) for part in coded]

@@ -241,11 +241,6 @@ class Run:
         defaults = PARAMETERS | OWN.get(self.name, {})
         return any(self.parameters[name] != value for name, value in defaults.items() if name != "output")
 
-    def libraries(self) -> str:
-        """Versions of Python and of what was imported, for the notebook's end."""
-        facts = provenance()
-        return ", ".join([f"python {facts['python']}", *(f"{name} {version}" for name, version in facts["libraries"].items())])
-
 
 def _strays(function: Callable[..., Any], parameters: Mapping[str, Any]) -> list[str]:
     """Names of values and functions of a notebook that a function uses and that are no parameters of the run as it began."""
@@ -278,9 +273,12 @@ PARAMETERS: dict[str, Any] = {
 }  # fmt: skip
 SHARED = {"profile", "corpus", "data_root", "output"}  # runs that differ in no other parameter share a folder
 OWN: dict[str, dict[str, Any]] = {  # of one notebook
-    "00_your_own_model": {"pretrained": "smollm2", "text": "", "minutes": 20},
+    "00_your_own_model": {
+        "pretrained": "smollm2", "text": "", "most": 100, "fraction": 0.25, "save_to": "",
+        "sentence": "The old doctor who lives next door sold her car to a student because she wanted a bicycle.",
+    },
     "06_do_measures_agree": {"text": "", "entries": ""},
-}
+}  # fmt: skip
 
 
 def _changed(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -316,7 +314,7 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     parameters = defaults | given
     for one, default in defaults.items():
         if type(parameters[one]) is not type(default):
-            kind = "a whole number" if type(default) is int else "text"
+            kind = {int: "a whole number", float: "a decimal number"}.get(type(default), "text")
             raise StudyError(f"The parameter {one!r} takes {kind}, not {parameters[one]!r}.")
     overrides = parse_overrides(parameters["overrides"])
     if parameters["corpus"]:
