@@ -11,8 +11,7 @@ Conventions of the study
 - "There is a problem": the problem is `nsubj`, as in UD and CoreNLP; ClearNLP calls it attr.
 - **Copular clauses are headed by the verb**: in "she is a doctor" the subject depends on "is" and "doctor" is its `attr`
   (an adjective its `acomp`), as in ClearNLP. UD and CoreNLP head them by "doctor". The verb is chosen because the paper's
-  directions read "verb to subject". Its own parses head these clauses differently: count them (`Parse.copulas`) beside a
-  comparison with its numbers.
+  directions read "verb to subject". Its own parses head these clauses differently.
 - Not mapped: "let him go" (ClearNLP makes him the subject of go, UD the object of let: which verbs do so is a matter of
   lists); the head of a name (ClearNLP takes the last word, UD the first).
 """
@@ -23,8 +22,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
-
-import pandas as pd
 
 from helpers.corpora.files import numbered_lines
 from helpers.records import Pair
@@ -54,9 +51,6 @@ class Parse:
         Position of each word's head, -1 for a root; a text of several sentences has several roots.
     relations : tuple of str
         Each word's relation to its head.
-    copulas : tuple of (verb, predicate)
-        Positions, one a copular clause. From ClearNLP labels those with an adjective or noun phrase only ("is in Rome" is
-        not marked there), from UD all.
     text : str
         The text as it stands in its file, if known.
     """
@@ -64,7 +58,6 @@ class Parse:
     words: tuple[str, ...]
     heads: tuple[int, ...]
     relations: tuple[str, ...]
-    copulas: tuple[tuple[int, int], ...] = ()
     text: str = ""
 
 
@@ -72,14 +65,10 @@ def from_clearnlp(words: Sequence[str], heads: Sequence[int], labels: Sequence[s
     """Parse in the study's vocabulary from ClearNLP labels (spaCy's English models); roots have head -1."""
     relations = ["root" if head < 0 else label.lower() or "dep" for head, label in zip(heads, labels, strict=True)]
     existential = {head for head, relation in zip(heads, relations, strict=True) if relation == "expl"}
-    copulas = []
-    for word, (head, relation) in enumerate(zip(heads, relations, strict=True)):
-        if relation in ("attr", "acomp") and words[head].lower() in _BE:
-            if head in existential and relation == "attr":
-                relations[word] = "nsubj"
-            else:
-                copulas.append((head, word))
-    return Parse(tuple(words), tuple(heads), tuple(relations), tuple(copulas), text)
+    for word, head in enumerate(heads):
+        if relations[word] == "attr" and head in existential and words[head].lower() in _BE:
+            relations[word] = "nsubj"
+    return Parse(tuple(words), tuple(heads), tuple(relations), text)
 
 
 def from_ud(
@@ -89,7 +78,6 @@ def from_ud(
     lemmas: Sequence[str],
     tags: Sequence[str],
     text: str = "",
-    copula: str = "verb",
 ) -> Parse:
     """Parse in the study's vocabulary from basic Universal Dependencies.
 
@@ -99,18 +87,13 @@ def from_ud(
         Positions from 0, -1 for the root.
     labels, lemmas, tags : sequence of str
         UD relations with subtypes, lemmas ("_" if unknown), universal part-of-speech tags.
-    copula : {"verb", "predicate"}
-        What heads a copular clause: the study's convention, or UD's left as it is.
     """
     relations = [_UD.get(label) or label.partition(":")[0] for label in labels]
     for word, lemma in enumerate(lemmas):
         if relations[word] == "advmod" and (words[word] if lemma == "_" else lemma).lower() in _NEGATIONS:
             relations[word] = "neg"
-    if copula == "verb":
-        heads, relations, copulas = _to_verbs(heads, relations, labels, tags)
-    else:
-        copulas = [(word, head) for word, (head, label) in enumerate(zip(heads, labels, strict=True)) if label == "cop"]
-    return Parse(tuple(words), tuple(heads), tuple(relations), tuple(copulas), text)
+    heads, relations = _to_verbs(heads, relations, labels, tags)
+    return Parse(tuple(words), tuple(heads), tuple(relations), text)
 
 
 _CLAUSE = {
@@ -121,7 +104,7 @@ _CLAUSE = {
 
 def _to_verbs(
     heads: Sequence[int], relations: Sequence[str], labels: Sequence[str], tags: Sequence[str]
-) -> tuple[list[int], list[str], list[tuple[int, int]]]:
+) -> tuple[list[int], list[str]]:
     """Make the verb the head of every UD copular clause.
 
     The verb takes the predicate's place, and the predicate becomes its attr, acomp (an adjective) or ccomp (a clause with a
@@ -129,7 +112,7 @@ def _to_verbs(
     phrase stays. UD does not say which of the two an adverb does: one that directly precedes an adjective or adverb
     stays ("is very tall"), any other moves. That rule agreed best with spaCy, of nine tried on UD English-EWT's train part.
     """
-    heads, relations, copulas = list(heads), list(relations), []
+    heads, relations = list(heads), list(relations)
     children: dict[int, list[int]] = {}
     for word, head in enumerate(heads):
         children.setdefault(head, []).append(word)
@@ -157,15 +140,14 @@ def _to_verbs(
             phrase = "acomp" if tags[predicate] == "ADJ" else "attr"
             heads[verb], relations[verb] = heads[top], relations[top]
             heads[top], relations[top] = verb, "ccomp" if verb == outer else phrase
-            copulas.append((verb, top))
             top = verb
-    return heads, relations, copulas
+    return heads, relations
 
 
 # --- CoNLL-U ---------------------------------------------------------------------------------------------------------
 
 
-def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: str = "the lines") -> list[Parse]:
+def read_conllu(source: str | Path | Iterable[str], name: str = "the lines") -> list[Parse]:
     """Read sentences in CoNLL-U (basic dependencies), mapped by `from_ud`.
 
     Parameters
@@ -173,8 +155,6 @@ def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: 
     source : path or iterable of str
         A file, plain or compressed with xz, or its lines. Lines of multiword tokens ("3-4") and empty nodes ("8.1"), and
         the column of enhanced dependencies, are passed over.
-    copula : {"verb", "predicate"}
-        See `from_ud`.
     name : str
         What errors call the lines.
 
@@ -204,16 +184,16 @@ def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: 
                     raise StudyError(f"Line {number} of {name} is no word of CoNLL-U: {line[:60]!r}.")
                 rows.append((cells[1], int(cells[6]) - 1, cells[7], cells[2], cells[3]))
         elif rows:
-            parses.append(_tree(rows, text, copula, f"ending at line {number} of {name}"))
+            parses.append(_tree(rows, text, f"ending at line {number} of {name}"))
             rows, text = [], ""
     if rows:
-        parses.append(_tree(rows, text, copula, f"ending at line {number} of {name}"))
+        parses.append(_tree(rows, text, f"ending at line {number} of {name}"))
     if not parses:
         raise StudyError(f"There is no sentence in {name}: it should be CoNLL-U.")
     return parses
 
 
-def _tree(rows: list[tuple], text: str, copula: str, where: str) -> Parse:
+def _tree(rows: list[tuple], text: str, where: str) -> Parse:
     words, heads, labels, lemmas, tags = zip(*rows, strict=True)
     for word in range(len(words)):
         steps, at = 0, word
@@ -223,7 +203,7 @@ def _tree(rows: list[tuple], text: str, copula: str, where: str) -> Parse:
             steps, at = steps + 1, heads[at]
         if at >= 0:
             raise StudyError(f"The sentence {where} is no tree: the heads above word {word + 1} go round in a circle.")
-    return from_ud(words, heads, labels, lemmas, tags, text, copula)
+    return from_ud(words, heads, labels, lemmas, tags, text)
 
 
 # --- parsers ---------------------------------------------------------------------------------------------------------
@@ -272,17 +252,6 @@ class SpacyParser:
         for text, doc in zip(texts, self.nlp.pipe(texts, batch_size=256), strict=True):
             yield self._parse(doc, text)
 
-    def parse_words(self, sentences: Sequence[Sequence[str]], texts: Sequence[str] | None = None) -> Iterator[Parse]:
-        """Parse sentences whose words are given; `texts` tells which words were written with a space between."""
-        from spacy.tokens import Doc
-
-        docs = (
-            Doc(self.nlp.vocab, words=list(words), spaces=_spaces(words, texts[place]) if texts else None)
-            for place, words in enumerate(sentences)
-        )
-        for doc in self.nlp.pipe(docs, batch_size=256):
-            yield self._parse(doc, doc.text)
-
     @staticmethod
     def _parse(doc, text: str) -> Parse:
         kept = [token for token in doc if not token.is_space]
@@ -294,23 +263,6 @@ class SpacyParser:
                 head = head.head
             heads.append(-1 if head.i == token.i or head.is_space else place[head.i])
         return from_clearnlp([token.text for token in kept], heads, [token.dep_ for token in kept], text)
-
-
-def _spaces(words: Sequence[str], text: str) -> list[bool]:
-    ends = [end for _, end in _places(words, text)]
-    return [text[end : end + 1].isspace() for end in ends]
-
-
-def _places(words: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Start and end of each word in the text, each looked for after the one before it."""
-    places, end = [], 0
-    for word in words:
-        start = text.find(word, end)
-        if start < 0:
-            raise StudyError(f"The parse's word {word!r} does not stand in its place in the sentence {text[:80]!r}.")
-        end = start + len(word)
-        places.append((start, end))
-    return places
 
 
 class StanzaParser:
@@ -349,21 +301,21 @@ class StanzaParser:
                 yield from_stanza(document, text)
 
 
-def from_stanza(document, text: str = "", copula: str = "verb") -> Parse:
+def from_stanza(document, text: str = "") -> Parse:
     """One parse from a `stanza` document, whose sentences each keep their root."""
     words, shift = [], 0
     for sentence in document.sentences:
         words += [(w.text, w.head - 1 + shift if w.head else -1, w.deprel, w.lemma or "_", w.upos) for w in sentence.words]
         shift = len(words)
-    return from_ud(*(zip(*words, strict=True) if words else ((),) * 5), text=text, copula=copula)
+    return from_ud(*(zip(*words, strict=True) if words else ((),) * 5), text=text)
 
 
 class ConlluParser:
     """Parses stored in a CoNLL-U file, found by the text after "# text ="."""
 
-    def __init__(self, path: str | Path, copula: str = "verb"):
+    def __init__(self, path: str | Path):
         self.path = path
-        self.parses = {parse.text: parse for parse in read_conllu(path, copula)}
+        self.parses = {parse.text: parse for parse in read_conllu(path)}
         if "" in self.parses:
             first = " ".join(self.parses[""].words[:12])
             raise StudyError(f"A sentence of {path} has no line '# text =', so no text can be matched to it: {first!r}.")
@@ -393,50 +345,11 @@ def annotate(pairs: Sequence[Pair], parser: Parser) -> list[Pair]:
     done = []
     parses = parser.parse([pair.source for pair in pairs])
     for pair, parse in zip(pairs, progress(parses, "parsing", total=len(pairs)), strict=True):
-        _places(parse.words, pair.source)
+        end = 0
+        for word in parse.words:
+            start = pair.source.find(word, end)
+            if start < 0:
+                raise StudyError(f"The parse's word {word!r} does not stand in its place in the sentence {pair.source[:80]!r}.")
+            end = start + len(word)
         done.append(replace(pair, words=parse.words, heads=parse.heads, relations=parse.relations))
     return done
-
-
-def score(predicted: Sequence[Parse], gold: Sequence[Parse], relations: Sequence[str] = RELATIONS) -> pd.DataFrame:
-    """Precision, recall and F1 of each relation: a word is right if its head and its relation are.
-
-    Only sentences whose words are the same on both sides count. Words of copular clauses (whose head, on either side, is a
-    verb or predicate in gold's `copulas`) are counted apart, since conventions differ there.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns relation, clauses ("all", "copular", "other"), predicted, gold, right (numbers of words), precision, recall,
-        f1 (NaN where undefined). `attrs` has sentences, skipped, copulas (clauses in gold) and copulas_predicted.
-    """
-    if len(predicted) != len(gold):
-        raise StudyError(f"There are {len(predicted)} parses to score against {len(gold)}: give one a sentence.")
-    counts: dict[tuple[str, str, str], int] = {}
-    facts = {"sentences": 0, "skipped": 0, "copulas": 0, "copulas_predicted": 0}
-    for parse, tree in zip(predicted, gold, strict=True):
-        if parse.words != tree.words:
-            facts["skipped"] += 1
-            continue
-        facts["sentences"] += 1
-        facts["copulas"] += len(tree.copulas)
-        facts["copulas_predicted"] += len(parse.copulas)
-        copular = {word for clause in tree.copulas for word in clause}
-        arcs = zip(parse.heads, parse.relations, tree.heads, tree.relations, strict=True)
-        for head, relation, gold_head, gold_relation in arcs:
-            kind = "copular" if head in copular or gold_head in copular else "other"
-            right = head == gold_head and relation == gold_relation
-            for name, what in ((relation, "predicted"), (gold_relation, "gold"), *(((relation, "right"),) * right)):
-                for clauses in ("all", kind):
-                    counts[name, clauses, what] = counts.get((name, clauses, what), 0) + 1
-    rows = []
-    for name in relations:
-        for clauses in ("all", "copular", "other"):
-            count, there, right = (counts.get((name, clauses, what), 0) for what in ("predicted", "gold", "right"))
-            precision, recall = (right / n if n else float("nan") for n in (count, there))
-            f1 = 2 * right / (count + there) if count + there else float("nan")
-            rows.append((name, clauses, count, there, right, precision, recall, f1))
-    columns = ["relation", "clauses", "predicted", "gold", "right", "precision", "recall", "f1"]
-    table = pd.DataFrame(rows, columns=columns)
-    table.attrs |= facts
-    return table
