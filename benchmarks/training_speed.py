@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from benchmarks import common
 from helpers.corpora.tokens import Encoded, Subwords, batches, collate, encode, learn_vocabulary
 from helpers.models import build, cross_entropy
 from helpers.training import fit, learning_rate
-from helpers.world import generate
+from helpers.world import pairs as sentences
 
 STUDY, NOISE = "helpers.training.fit", "helpers.training.fit, once more (noise)"
 TRAINER, SAME_LOSS = "Seq2SeqTrainer", "Seq2SeqTrainer, the study's loss"
@@ -66,7 +67,7 @@ class Text:
 
 def read(size: Mapping[str, Any]) -> Text:
     """Generated German subtitles in token-budget batches; the vocabularies are learnt on them."""
-    pairs = generate("subtitles", "de", size["pairs"], SEED)
+    pairs = list(islice(sentences("subtitles", "de", SEED), size["pairs"]))
     source = Subwords(learn_vocabulary((pair.source for pair in pairs), size["vocabulary"]))
     target = Subwords(learn_vocabulary((pair.target for pair in pairs), size["vocabulary"]), offset=source.size)
     data = encode(pairs, source, target)

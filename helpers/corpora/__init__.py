@@ -1,4 +1,4 @@
-"""Text in: controlled (generated, gold structure) and natural (Hub or local folder) corpora of every task.
+"""Text in: controlled (generated, gold structure) and natural (local folder) corpora of every task.
 
 A corpus is prepared once into a folder of plain files (examples as JSON lines, subword vocabularies, a report) that a machine
 with torch alone can train from.
@@ -31,8 +31,14 @@ def prepare(corpus: Mapping[str, Any]) -> Path:
     Returns
     -------
     pathlib.Path
-        A folder with dev.jsonl, one file a test set, source.json and target.json (vocabularies) and report.csv; where the
-        training text is says `file`. Everything is lower-cased, as in the paper's recipe (appendix B.1). Of a spec that names
-        a task it is that of `helpers.corpora.texts.prepare`, of dialogues that of `helpers.corpora.dialogues.prepare`.
+        A folder with dev.jsonl, one file a test set, vocabularies (source.json and target.json, or vocabulary.json) and
+        report.csv; where the training text is says `file`. Translations are lower-cased, as in the paper's recipe (appendix
+        B.1), and so are the texts of `helpers.corpora.texts`; dialogues are not.
+
+    Raises
+    ------
+    StudyError
+        If a local file is missing, damaged or not the one of the spec, a line of it is broken, nothing is left of a split, or
+        a pretrained tokenizer cannot be loaded.
     """
     return recipe(corpus).results

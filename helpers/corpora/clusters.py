@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
-from helpers.records import Cluster, Dialogue, Span
+from helpers.records import Cluster, Span
 from helpers.study import StudyError
 
 
@@ -66,16 +66,6 @@ def flat(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
             taken.update(range(start, start + size))
             kept[place].append((start, start + size))
     return [cluster for cluster in kept if cluster]
-
-
-def spoken(dialogue: Dialogue, clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
-    """Clusters without the mentions in speakers' labels; those left with one mention are dropped.
-
-    For comparison with gold that marks what is said alone, such as GUM's.
-    """
-    spoken_words = {word for _, speech, stop in dialogue.turns for word in range(speech, stop)}
-    cut = (tuple(mention for mention in cluster if mention[0] in spoken_words) for cluster in clusters)
-    return tuple(cluster for cluster in cut if len(cluster) > 1)
 
 
 def corrupt(all_clusters: Sequence[Sequence[Cluster]], rate: float, seed: int) -> list[tuple[Cluster, ...]]:

@@ -1,11 +1,9 @@
-"""What a parsed corpus looks like, in tables."""
+"""Relative positions in a parsed corpus."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from helpers.corpora.parsing import RELATIONS
@@ -22,23 +20,8 @@ def arcs_of(pairs: Sequence[Pair]) -> list[list[Arc]]:
     ]
 
 
-def describe(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """What a corpus looks like: relative positions and facts.
-
-    Returns
-    -------
-    dict
-        "offsets" (relation -> share by head minus dependent), "facts".
-    """
-    words = [w.lower() for p in pairs for w in p.words]
-    frequency = pd.Series(words).value_counts()
+def relative_positions(pairs: Sequence[Pair]) -> dict[str, pd.Series]:
+    """Shares of the relative positions, head minus dependent, of each of the paper's four relations."""
     arcs = [(r, h - d) for sentence in arcs_of(pairs) for d, h, r in sentence]
     table = pd.DataFrame(arcs, columns=["relation", "offset"])
-    offsets = {r: table.offset[table.relation == r].value_counts(normalize=True).sort_index() for r in RELATIONS}
-    facts = {
-        "sentences": len(pairs),
-        "mean words": float(np.mean([len(p.words) for p in pairs])),
-        "word forms": len(frequency),
-        "covered by the 500 most frequent": float(frequency[:500].sum() / frequency.sum()),
-    }
-    return {"offsets": offsets, "facts": facts}
+    return {r: table.offset[table.relation == r].value_counts(normalize=True).sort_index() for r in RELATIONS}

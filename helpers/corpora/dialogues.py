@@ -21,14 +21,7 @@ LAYOUT = "dialogue"
 KINDS = (".json", ".txt", ".model")  # files of a pretrained tokenizer
 LEAST = 8  # subwords that a dialogue may be cut to
 REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut", "mentions_lost")
-SOURCES = {  # a folder of dialogues with summaries is a set by its name too
-    "dialogues": Source(SUMMARIZATION, "controlled", "generated dialogues of the small world with their summaries"),
-    "samsum": sources.dialogues("samsum"),
-    "samsum-hub": Source(
-        SUMMARIZATION, "natural", "SAMSum: chats with summaries (Gliwa et al. 2019), from the Hub",
-        columns=("dialogue", "summary"), hub="knkarthick/samsum", config="default",
-    ),
-}  # fmt: skip
+SOURCES = {"dialogues": Source(SUMMARIZATION)}  # a folder of dialogues with summaries is a set by its name too
 
 
 # --- specs and prepared corpora --------------------------------------------------------------------------------------
@@ -48,34 +41,21 @@ def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "")
     """
     if 0 < settings.get("longest", 0) < LEAST:
         raise StudyError(f"Dialogues of at most {settings['longest']} subwords say nothing: raise 'longest' to {LEAST}.")
-    chosen = sources.spec(SOURCES, settings, name, seed) | {"layout": LAYOUT, "tokenizer": tokenizer}
+    chosen = sources.spec(SOURCES, settings, name, seed)
+    if chosen["task"] != SUMMARIZATION:
+        raise StudyError(f"The text {name!r} is for {chosen['task']}: choose a folder of dialogues with summaries.")
+    chosen |= {"layout": LAYOUT, "tokenizer": tokenizer}
     if tokenizer and Path(tokenizer).is_dir():
         chosen["tokenizer_files"] = [study.digest(file) for file in sorted(Path(tokenizer).glob("*")) if file.suffix in KINDS]
     return chosen
 
 
-def prepare(spec: Mapping[str, Any]) -> Path:
-    """Make the corpus folder of a spec, or find it made.
-
-    Returns
-    -------
-    pathlib.Path
-        A folder with dev.jsonl and test.jsonl (train.jsonl lies apart, as `helpers.corpora.file` says): pairs of dialogue, cut
-        to `longest` subwords at a word's end, and summary, with the words; the whole dialogues in dialogues/; vocabulary.json
-        where one is learnt, on dialogues and summaries of train together; and report.csv, one row a split: `rows` read, which
-        are the sum of those `empty`, those whose dialogue stands in a test set, or of train's in dev (`overlap`), those with
-        the dialogue of a row before (`duplicate`), those `over_limit` and those `kept`; `cut` of these are cut, and
-        `mentions_lost` gold mentions with them.
-
-    Raises
-    ------
-    StudyError
-        As `helpers.corpora.texts.prepare`; or if the pretrained tokenizer cannot be loaded.
-    """
-    return DIALOGUES.of(spec, f"text {spec['name']}").results
-
-
 def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
+    """Leave pairs of a dialogue, cut to `longest` subwords at a word's end, and its summary; and the whole dialogues.
+
+    A vocabulary, where one is learnt, is of dialogues and summaries of train together. The report is that of
+    `helpers.corpora.texts`; dialogues are `cut`, and gold mentions lost with them (`mentions_lost`).
+    """
     folder, source = place.results, sources.find(SOURCES, spec["name"])
     sources.unchanged(source, spec)
     if source.corpus == "controlled":
@@ -100,10 +80,8 @@ def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
             counts["cut"] += not whole
             counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
         write(new_file(place, name), pairs)
-    table = [
-        {"split": split} | {column: counts[column] for column in REPORT} for split, counts in zip(splits, report, strict=True)
-    ]
-    pd.DataFrame(table).to_csv(folder / "report.csv", index=False)
+    table = pd.DataFrame(report, pd.Index(splits, name="split")).reindex(columns=REPORT)
+    table.fillna(0).astype(int).to_csv(folder / "report.csv")
 
 
 DIALOGUES = study.Kind("dialogues", 1, _prepare, text=True)
@@ -129,8 +107,7 @@ def kept_words(rows: Sequence[Dialogue], subwords: tokens.Subwords, longest: int
 
 
 def _read(source: Source, split: str) -> Iterator[Dialogue]:
-    pairs = texts.from_hub(source, split) if source.hub else sources.examples(source, split)
-    for pair in pairs:
+    for pair in sources.examples(source, split):
         yield turns.from_text(pair.source, " ".join(pair.target.split()), pair.origin)
 
 
@@ -170,7 +147,7 @@ def clusters(corpus: Mapping[str, Any], split: str, by: str) -> study.Recipe:
 
 
 def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
-    rows = read_dialogues(file(prepare(spec["corpus"]), spec["split"], "dialogues"))
+    rows = read_dialogues(file(DIALOGUES.of(spec["corpus"]).results, spec["split"], "dialogues"))
     folder = place.weights if spec["split"] == "train" else place.results  # as large as the text
     study.write_json(folder / "clusters.json", resolvers.resolver(spec["by"])(rows))
 

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from helpers import study, world
 from helpers.corpora import natural, parsing, tokens
 from helpers.corpora.files import file, new_file, read_pairs, write
@@ -27,8 +29,7 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
     settings : mapping
         A profile's settings (`helpers.study.settings`).
     language, register : str
-        Target language; for the natural track the register is "local" (a folder, `HEADS_DATA_ROOT`), a folder below it with
-        files for train, dev and test ("europarl" or any other), or a Hub set of `helpers.corpora.natural`.
+        Target language; for the natural track the register is a folder below `HEADS_DATA_ROOT` (`helpers.corpora.natural`).
     """
     if language not in LANGUAGES:
         raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
@@ -39,8 +40,7 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
             raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
         chosen |= {"surnames": settings["surnames"]} if settings.get("surnames") else {}
     elif chosen["corpus"] == "natural":
-        if register == "local" or natural.is_folder(register, language, study.data_root()):
-            chosen["files"] = _fingerprint(natural.files(register, language, study.data_root()))
+        chosen["files"] = _fingerprint(natural.files(register, language))
     else:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
     return chosen
@@ -88,13 +88,11 @@ def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
 
 
 def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:
-    loaded = natural.read(
-        spec["language"], study.data_root(), dev=spec["dev"], seed=spec["seed"], limit=spec["train"] or None,
-        source=spec["register"],
-    )  # fmt: skip
-    loaded.report.to_csv(folder / "report.csv", index=False)
+    splits, counts = natural.read(spec["register"], spec["language"], spec["dev"], spec["seed"], spec["train"] or None)
+    sizes = {name: len(pairs) for name, pairs in splits.items()}
+    pd.Series(sizes | counts, name="pairs").rename_axis("part").to_csv(folder / "report.csv")
     limit = spec["test"] or None
-    return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in loaded.splits.items()}
+    return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in splits.items()}
 
 
 def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:

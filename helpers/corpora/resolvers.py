@@ -9,6 +9,7 @@ from itertools import accumulate
 from helpers.corpora.clusters import checked, distinct, flat
 from helpers.corpora.files import text_of
 from helpers.corpora.marked import MATCH, aligned, marked
+from helpers.corpora.parsing import stanza_models
 from helpers.corpora.rules import rule
 from helpers.corpora.turns import WORD
 from helpers.records import Cluster, Dialogue, Span
@@ -73,21 +74,9 @@ def _gold(dialogues: Sequence[Dialogue]) -> list[tuple[Cluster, ...]]:
 
 
 def _stanza(folder: str) -> Callable[[Dialogue], list[list[Span]]]:
-    import stanza
-
-    options = {"processors": "tokenize,coref", "tokenize_pretokenized": True, "verbose": False}
-    if folder:
-        options |= {"dir": folder, "download_method": None}
-    try:
-        nlp = stanza.Pipeline("en", **options)
-    except Exception as error:  # missing, half-downloaded and foreign model files fail in as many ways
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
-        raise StudyError(
-            f"Stanza's coreference model cannot be loaded from {folder or 'its own folder or the Hub'} ({reason}): "
-            "run `pip install peft` and "
-            "`python -c \"import stanza; stanza.download('en', processors='tokenize,coref')\"` where there is a network, "
-            "or choose the resolver rule."
-        ) from None
+    nlp = stanza_models(
+        "tokenize,coref", folder, "`pip install peft`, or choose the resolver rule", tokenize_pretokenized=True
+    )  # fmt: skip
 
     def resolve(dialogue: Dialogue) -> list[list[Span]]:
         sentences = [list(dialogue.words[start + 1 : stop]) for start, _, stop in dialogue.turns]

@@ -1,4 +1,4 @@
-"""Text of others: local files below a data root, and sets of the Hugging Face Hub; and how text is split."""
+"""Text of others: local files below a data root; and how text is split."""
 
 from __future__ import annotations
 
@@ -28,36 +28,23 @@ class Source:
 
     Attributes
     ----------
-    task, corpus : str
-        "summarization" or "language modelling"; "controlled" or "natural".
-    what : str
-        In words.
+    task : str
+        "summarization" or "language modelling".
     files : mapping
-        Of a local set: split -> file below the data root.
-    columns : tuple of str
-        (document, summary), or (text,).
-    hub, config, revision : str
-        Of a set of the Hugging Face Hub: its id, configuration and commit.
+        Split -> file below the data root; of none the text is generated.
     """
 
     task: str
-    corpus: str
-    what: str
     files: Mapping[str, str] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()
-    hub: str = ""
-    config: str = ""
-    revision: str = "main"
 
-
-def dialogues(folder: str, dev: str = "val") -> Source:
-    """A folder of dialogues with summaries, in files of JSON lines with the fields dialogue and summary."""
-    files = {split: f"{folder}/{name}.jsonl.xz" for split, name in (("train", "train"), ("dev", dev), ("test", "test"))}
-    return Source(SUMMARIZATION, "natural", f"dialogues of {folder} with summaries", files, ("dialogue", "summary"))
+    @property
+    def corpus(self) -> str:
+        """ "controlled" or "natural"."""
+        return "natural" if self.files else "controlled"
 
 
 def find(table: Mapping[str, Source], name: str) -> Source:
-    """A source by its name in a table, or a folder of dialogues below the data root.
+    """A source by its name in a table, or a folder below the data root: of dialogues, or of running text in train.tsv.
 
     Raises
     ------
@@ -69,7 +56,11 @@ def find(table: Mapping[str, Source], name: str) -> Source:
     folder = Path(study.data_root() or "") / name
     if not (study.data_root() and name and folder.is_dir()):
         raise StudyError(f"There is no text {name!r}: choose one of {', '.join(table)}, or a folder below HEADS_DATA_ROOT.")
-    return dialogues(name, "val" if any(folder.glob("val.jsonl*")) else "dev")
+    if any(folder.glob("train.tsv*")):
+        return Source(MODELLING, {split: f"{name}/{split}.tsv.xz" for split in ("train", "dev", "test")})
+    dev = "val" if any(folder.glob("val.jsonl*")) else "dev"
+    files = {split: f"{name}/{file}.jsonl.xz" for split, file in (("train", "train"), ("dev", dev), ("test", "test"))}
+    return Source(SUMMARIZATION, files)
 
 
 def spec(table: Mapping[str, Source], settings: Mapping[str, int], name: str, seed: int) -> dict[str, Any]:
@@ -112,16 +103,26 @@ def unchanged(source: Source, spec: Mapping[str, Any]) -> None:
         raise StudyError(f"The local files of {spec['name']} are not those that the spec was written for: write the spec anew.")
 
 
+def root() -> Path:
+    """The folder of natural text.
+
+    Raises
+    ------
+    StudyError
+        If none is set, or it is not there.
+    """
+    if not study.data_root():
+        raise StudyError("No folder of natural text is set: set HEADS_DATA_ROOT, see data/README.md.")
+    if not Path(study.data_root()).is_dir():
+        raise StudyError(f"There is no folder {study.data_root()}: set HEADS_DATA_ROOT to one, see data/README.md.")
+    return Path(study.data_root())
+
+
 def local(source: Source) -> dict[str, Path]:
     """The local files of a source by split; plain ones will do."""
-    root = study.data_root()
-    if not root:
-        raise StudyError("No folder of natural text is set: set HEADS_DATA_ROOT, see data/README.md.")
-    if not Path(root).is_dir():
-        raise StudyError(f"There is no folder {root}: set HEADS_DATA_ROOT to one, see data/README.md.")
     paths = {}
     for split, name in source.files.items():
-        path = Path(root) / name
+        path = root() / name
         paths[split] = path if path.exists() else path.with_suffix("")
         if not paths[split].exists():
             raise StudyError(f"There is no file {path}: fetch it, see data/README.md, or choose another text.")
@@ -129,18 +130,18 @@ def local(source: Source) -> dict[str, Path]:
 
 
 def examples(source: Source, split: str) -> Iterator[Pair]:
-    """Pairs of a split of a local set in files of JSON lines."""
+    """Dialogues with summaries of a split, a JSON line each with these fields."""
     path = local(source)[split]
     for number, line in numbered_lines(path):
         try:
             row = json.loads(line)
-            pair = tuple(row[column] for column in source.columns)
+            pair = row["dialogue"], row["summary"]
         except KeyError as error:
             raise StudyError(f"Line {number} of {path} has no field {error}: it has {', '.join(row)}.") from None
         except (ValueError, TypeError) as error:
             raise StudyError(f"Line {number} of {path} is not a JSON object ({error}): fetch the file again.") from None
         if not all(isinstance(side, str) for side in pair):
-            raise StudyError(f"Line {number} of {path} holds no text in {source.columns}: fetch the file again.")
+            raise StudyError(f"Line {number} of {path} holds no text in dialogue or summary: fetch the file again.")
         yield Pair(*pair, origin=path.parent.name)
 
 
@@ -205,45 +206,3 @@ def normalise(sentence: str) -> str:
 def key(text: str) -> bytes:
     """The same for texts that differ in case, spacing and punctuation alone."""
     return hashlib.sha256(normalise(text).encode()).digest()[:16]
-
-
-def hub_split(name: str, config: str, split: str, revision: str, instead: str):
-    """A split of a Hub set, which the Hub is asked for once before, so that a missing network costs seconds and not retries.
-
-    Parameters
-    ----------
-    instead : str
-        What may be done instead, for who reads the error.
-
-    Raises
-    ------
-    StudyError
-        If the Hub cannot be reached, or does not have the set.
-    """
-    import datasets
-
-    if not Path(name).is_dir() and not datasets.config.HF_HUB_OFFLINE:
-        _reach(name, revision, instead)
-    try:
-        return datasets.load_dataset(name, config, split=split, revision=revision)
-    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        raise StudyError(
-            f"The Hub set {name} ({config}), split {split}, cannot be loaded ({_first_line(error)}): {instead}."
-        ) from None
-
-
-def _reach(name: str, revision: str, instead: str) -> None:
-    import huggingface_hub
-    from huggingface_hub.errors import HfHubHTTPError
-
-    try:
-        huggingface_hub.HfApi().dataset_info(name, revision=revision, timeout=10)
-    except HfHubHTTPError as error:
-        raise StudyError(f"The Hub does not give {name} at revision {revision} ({_first_line(error)}): {instead}.") from None
-    except Exception as error:  # the network libraries below it share no error class
-        why = f"The Hub cannot be reached for {name} ({_first_line(error)})"
-        raise StudyError(f"{why}: set HF_HUB_OFFLINE=1 if it is in the cache, or {instead}.") from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -6,7 +6,6 @@ What differs from the papers must be said beside every number from these corpora
   papers cut to 512 tokens. Turns of a dialogue are told apart by the speakers' names alone.
 - A natural test set is kept whole, but for empty rows; what stands in it is taken out of dev and train.
 - Documents of language modelling are passages of about `PASSAGE` words: consecutive paragraphs of one debate or article.
-  WikiText's "<unk>" and its spaces around punctuation are left, its "@-@", "@,@" and "@.@" undone.
 """
 
 from __future__ import annotations
@@ -29,26 +28,11 @@ from helpers.world import tales
 
 PASSAGE = 400  # words of a passage, at least, but for the last
 REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut")
-INSTEAD = "choose a controlled text or one of a local folder instead"
-SOURCES = {  # a folder of dialogues with summaries is a text by its name too
-    "reports": Source(SUMMARIZATION, "controlled", "generated reports of the small world with their summaries"),
-    "samsum": sources.dialogues("samsum"),
-    "cnn_dailymail": Source(
-        SUMMARIZATION, "natural", "CNN/Daily Mail: news with highlights (See et al. 2017), from the Hub",
-        columns=("article", "highlights"), hub="abisee/cnn_dailymail", config="3.0.0",
-        revision="96df5e686bee6baa90b8bee7c28b81fa3fa6223d",
-    ),
-    "stories": Source(MODELLING, "controlled", "generated stories of the small world"),
-    "europarl": Source(
-        MODELLING, "natural", "English debates of the European Parliament in order (Koehn 2005), a local folder",
-        {split: f"europarl_en-fr/{split}.en-fr.tsv.xz" for split in ("train", "dev", "test")},
-    ),
-    "wikitext": Source(
-        MODELLING, "natural", "WikiText-103: articles of Wikipedia (Merity et al. 2017), from the Hub",
-        columns=("text",), hub="Salesforce/wikitext", config="wikitext-103-raw-v1",
-        revision="b08601e04326c79dfdd32d625aee71d232d685c3",
-    ),
-}  # fmt: skip
+SOURCES = {  # a folder below the data root is a text by its name too
+    "reports": Source(SUMMARIZATION),
+    "stories": Source(MODELLING),
+    "europarl": Source(MODELLING, {split: f"europarl_en-fr/{split}.en-fr.tsv.xz" for split in ("train", "dev", "test")}),
+}
 
 
 # --- specs and prepared corpora --------------------------------------------------------------------------------------
@@ -59,37 +43,20 @@ def spec(settings: Mapping[str, int], name: str, seed: int) -> dict[str, Any]:
     return sources.spec(SOURCES, settings, name, seed)
 
 
-def prepare(spec: Mapping[str, Any]) -> Path:
-    """Make the corpus folder of a spec, or find it made.
-
-    Returns
-    -------
-    pathlib.Path
-        A folder with dev.jsonl and test.jsonl (train.jsonl lies apart, as `helpers.corpora.file` says), all lower-cased:
-        pairs of document and summary, or texts; vocabulary.json, learnt on documents and summaries of train together; and
-        report.csv, one row a split: `rows` read, which are the sum of those `empty`, those whose document stands in a test
-        set, or of train's in dev (`overlap`), those with the document of a row before (`duplicate`), those `over_limit`, and
-        those `kept`; `cut` of these are documents cut to `longest` words.
-
-    Raises
-    ------
-    StudyError
-        If a local file is missing, damaged or not the one of the spec, a line of it is broken, the Hub cannot be reached or
-        does not have the set or its columns, or nothing is left of a split.
-    """
-    return TEXTS.of(spec, f"text {spec['name']}").results
-
-
 def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
+    """Leave pairs of document and summary, or texts, all lower-cased; one vocabulary of all sides of train; a report.
+
+    The report has a row a split: `rows` read, which are the sum of those `empty`, those whose document stands in a test set, or
+    of train's in dev (`overlap`), those with the document of a row before (`duplicate`), those `over_limit`, and those `kept`;
+    `cut` of these are documents cut to `longest` words.
+    """
     source = sources.find(SOURCES, spec["name"])
     sources.unchanged(source, spec)
     if source.corpus == "controlled":
         endless = {"reports": tales.reports, "stories": tales.stories}[spec["name"]](spec["seed"])
         streams: Mapping[str, Iterable] = dict.fromkeys(sources.SPLITS, endless)
-    elif source.hub:
-        streams = {split: from_hub(source, split) for split in sources.SPLITS}
     else:
-        read = sources.examples if source.columns else _sessions
+        read = sources.examples if source.task == SUMMARIZATION else _sessions
         streams = {split: read(source, split) for split in sources.SPLITS}
     summarized = spec["task"] == SUMMARIZATION
     streams = {split: (_cut(row, spec["longest"]) for row in stream) for split, stream in streams.items()}
@@ -102,10 +69,8 @@ def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
         counts["cut"] = sum(cut for _, cut in rows)
     texts = (getattr(row, side) for row, _ in splits["train"] for side in sides)
     tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(place.results / "vocabulary.json"))
-    table = [
-        {"split": split} | {column: counts[column] for column in REPORT} for split, counts in zip(splits, report, strict=True)
-    ]
-    pd.DataFrame(table).to_csv(place.results / "report.csv", index=False)
+    table = pd.DataFrame(report, pd.Index(splits, name="split")).reindex(columns=REPORT)
+    table.fillna(0).astype(int).to_csv(place.results / "report.csv")
 
 
 TEXTS = study.Kind("texts", 1, _prepare, text=True)
@@ -163,26 +128,20 @@ def _cut(row: Pair | Text, longest: int) -> tuple[Pair | Text, bool]:
 
 
 def _sessions(source: Source, split: str) -> Iterator[Text]:
-    """Passages of running text in a file of pairs: session, English, translation."""
+    """Passages of running text: a session, or a document, and a sentence a row; what else it has is not read."""
     path = sources.local(source)[split]
     rows = ((number, line.split("\t")) for number, line in numbered_lines(path))
     for session, lines in groupby(rows, key=lambda row: row[1][0]):
         sentences = []
         for number, cells in lines:
-            if len(cells) != 3:
-                raise StudyError(f"Line {number} of {path} has {len(cells)} columns, not 3: fetch the file again.")
+            if len(cells) < 2:
+                raise StudyError(f"Line {number} of {path} has one column: the text stands in the second.")
             sentences.append(cells[1])
         yield from _passages(sentences, session)
 
 
-def _wikitext(lines: Iterable[str]) -> Iterator[Text]:
-    """Passages of the articles in lines of WikiText."""
-    for title, paragraphs in articles(lines):
-        yield from _passages(paragraphs, title)
-
-
 def articles(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Title and paragraphs of each article; a line "= Title =" starts one."""
+    """Title and paragraphs of each article of WikiText; a line "= Title =" starts one, "@-@", "@,@" and "@.@" are undone."""
     title, paragraphs = "", []
     for line in lines:
         line = re.sub(r" @([-,.])@ ", r"\1", line.strip())
@@ -207,17 +166,3 @@ def _passages(paragraphs: Iterable[str], origin: str) -> Iterator[Text]:
             words = []
     if words:
         yield Text(" ".join(words), origin)
-
-
-def from_hub(source: Source, split: str) -> Iterator[Pair | Text]:
-    """Examples of a Hub set's split."""
-    data = sources.hub_split(source.hub, source.config, {"dev": "validation"}.get(split, split), source.revision, INSTEAD)
-    if missing := [column for column in source.columns if column not in data.column_names]:
-        columns = ", ".join(data.column_names)
-        raise StudyError(f"The Hub set {source.hub} ({source.config}) has no column {missing[0]!r}: it has {columns}.")
-    rows = (row for batch in data.iter(batch_size=1000) for row in zip(*(batch[c] for c in source.columns), strict=True))
-    if source.task == MODELLING:
-        yield from _wikitext(text or "" for (text,) in rows)
-    else:
-        for document, summary in rows:
-            yield Pair(document or "", summary or "", origin=source.hub)

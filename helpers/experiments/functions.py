@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from helpers import study
-from helpers.corpora.describe import arcs_of, describe
+from helpers.corpora.describe import arcs_of, relative_positions
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import MARGIN, RELATIONS, Syntactic, roles
@@ -60,7 +60,7 @@ def offsets(studied: Sequence[subjects.Subject]) -> pd.DataFrame:
     """How far partners stand from each other (figure 3): model, relation, offset (dependent minus head, in words), share."""
     rows = []
     for subject in studied:
-        for relation, shares in describe(subject.sentences)["offsets"].items():
+        for relation, shares in relative_positions(subject.sentences).items():
             shares = shares.reindex(range(-REACH, REACH + 1), fill_value=0.0)  # head minus dependent
             rows += [(subject.title, relation, -offset, share) for offset, share in shares[::-1].items() if offset]
     return pd.DataFrame(rows, columns=["model", "relation", "offset", "share"])

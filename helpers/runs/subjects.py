@@ -25,7 +25,7 @@ from helpers.scores import scoring
 from helpers.study import StudyError
 
 CONTROLLED = ("ru-news", "de-news", "fr-news", "ru-subtitles")  # the four models of the paper's section 3
-NATURAL = ("ru-local", "de-local", "fr-local")
+NATURAL = ("fr-europarl",)
 NONE = "+none"  # a name's ending: no encoder self-attention from the start
 TRANSLATION, SUMMARIZATION, LANGUAGE = "translation", "summarization", "language modelling"
 METRICS = {TRANSLATION: ("BLEU",), SUMMARIZATION: ("ROUGE-1", "ROUGE-2", "ROUGE-L"), LANGUAGE: ("perplexity",)}

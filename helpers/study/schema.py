@@ -270,8 +270,8 @@ class Settings(Block):
     # where numbers are computed: "cpu" even where there is a GPU, so that stored and published runs of this profile are found
     # everywhere; "cuda": on a GPU alone, and read everywhere; "auto": the GPU if torch sees one
     device: Literal["cpu", "cuda", "auto"] = "auto"
-    models: str = ""  # models to study, such as "ru-local fr-europarl"; empty: the usual ones of the corpus
-    # text of the translation models: generated, or of a local folder or the Hub
+    models: str = ""  # models to study, such as "ru-news fr-europarl"; empty: the usual ones of the corpus
+    # text of the translation models: generated, or of a local folder
     corpus: Literal["controlled", "natural"] = "controlled"
     train: Amount = 55_000  # training pairs; 0 for all there are, of a natural corpus
     dev: Count = 1000  # dev pairs

@@ -75,7 +75,13 @@ def translate(plan: Clause, language: str, register: str, rng: random.Random) ->
 
 
 def pairs(register: str, language: str, seed: int, surnames: int = 0) -> Iterator[Pair]:
-    """Endless sentence pairs; see `generate`."""
+    """Endless sentence pairs: English words with gold heads and relations, the same in every language, and the translation.
+
+    Raises
+    ------
+    StudyError
+        If the register or language is unknown.
+    """
     if language not in LANGUAGES:
         raise StudyError(f"No language {language!r}: the controlled corpus is translated into {', '.join(LANGUAGES)}.")
     origin, rng = f"controlled-{register}", random.Random(f"{language} {register} {seed}")
@@ -84,32 +90,6 @@ def pairs(register: str, language: str, seed: int, surnames: int = 0) -> Iterato
         words = english.words
         trees = tuple(english.heads), tuple(english.relations)
         yield Pair(" ".join(words), " ".join(target), tuple(words), *trees, origin=origin)
-
-
-def generate(register: str, language: str, n: int, seed: int) -> list[Pair]:
-    """Make sentence pairs; the first are the same however many are made, and their English is in every language.
-
-    Parameters
-    ----------
-    register : str
-        "news" or "subtitles".
-    language : str
-        "de", "fr" or "ru".
-    n : int
-        Number of pairs, at least 1.
-    seed : int
-
-    Returns
-    -------
-    list of Pair
-        English words with gold heads and relations, and the translation.
-
-    Raises
-    ------
-    StudyError
-        If the register or language is unknown.
-    """
-    return list(islice(pairs(register, language, seed), n))
 
 
 def splits(
@@ -127,7 +107,7 @@ def splits(
     Raises
     ------
     StudyError
-        As `generate`.
+        As `pairs`.
     """
     seen: set[str] = set()
     fresh = (p for p in pairs(register, language, seed, surnames) if not (p.source in seen or seen.add(p.source)))

@@ -572,7 +572,7 @@ def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]
 
     Parameters
     ----------
-    told : sequence of Dialogue
+    dialogues : sequence of Dialogue
         With their gold `clusters` and `events`.
     clusters : for each dialogue a sequence of Cluster
     """
@@ -588,16 +588,6 @@ def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]
                     count[kind] += 1
                     right[kind] += meant.get(start) == who
     return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
-
-
-def mistaken(dialogue: Dialogue, given: Sequence[Cluster]) -> tuple[str, str] | None:
-    """The pronoun that clusters most often put with a wrong name, and that name; None where there is none."""
-    words, every = dialogue.words, set.union(*PRONOUNS.values())
-    gold, meant = ({start: next((words[at] for at, _ in cluster if words[at] not in every), "")
-                   for cluster in rows for start, _ in cluster} for rows in (dialogue.clusters, given))  # fmt: skip
-    known = [(words[start], meant.get(start, ""), who) for start, who in gold.items() if words[start] in every]
-    wrong = [(pronoun, name) for pronoun, name, who in known if name not in ("", who)]
-    return max(wrong, key=wrong.count, default=None)
 
 
 def _person_of(row: Dialogue, cluster: Cluster, names: set[str]) -> str:

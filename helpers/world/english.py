@@ -144,13 +144,12 @@ class _Speaker:
         """Add a common noun with possessor or determiner, degree and adjectives; return its position."""
         add, words, heads, noun = self.add, self.words, self.heads, _NOUNS[np.noun]
         start, article, loose, saxon = len(words), -1, [], False
-        if np.genitive is not None and self.saxon(np, np.genitive):
+        if np.genitive is not None and self.saxon(np.genitive):
             saxon, owner = True, self.noun_phrase(np.genitive, "poss")
             add("'" if words[owner].endswith("s") and np.genitive.number == "pl" else "'s", "case", owner)
             loose.append(owner)
         elif np.determiner and not (np.determiner == "a" and np.number == "pl"):
-            word = "these" if np.determiner == "this" and np.number == "pl" else np.determiner
-            article = add(word, _DETERMINERS[np.determiner])
+            article = add(np.determiner, _DETERMINERS[np.determiner])
             loose.append(article)
         degree = add(np.degree, "advmod") if np.degree and np.adjectives else -1
         for adjective in np.adjectives:
@@ -169,12 +168,8 @@ class _Speaker:
             self.noun_phrase(np.genitive, "pobj", add("of", "prep", top))
         return top
 
-    def saxon(self, np: NP, possessor: NP) -> bool:
+    def saxon(self, possessor: NP) -> bool:
         """Whether to say "the teacher 's brother" rather than "the brother of the teacher"."""
-        if np.determiner != "the" or possessor.pronoun:
-            return False
-        if possessor.genitive or possessor.place or possessor.relative or possessor.coordinate or possessor.adjectives:
-            return False
         noun = _NOUNS.get(possessor.noun)
         if noun is None:
             return names()[possessor.noun].kind != "town"
@@ -268,7 +263,7 @@ class _Speaker:
             to_verb.append(add(_WORDS[adverb], "advmod"))
         place = -1
         if finite:
-            passive = c.passive and not middle and not c.modal and c.tense != "perfect"
+            passive = c.passive and not middle
             word = _CONTRACTED.get(finite, finite) if contracted else finite
             to_verb.append(add(word, "auxpass" if passive else "aux"))
         elif c.verb == "be" and c.modal != "want":

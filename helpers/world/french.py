@@ -40,13 +40,13 @@ _ONE = NP(pronoun=True, noun="on")
 
 
 class _Text:
-    """A sentence on its way: words, the dice, and what holds for the whole of it."""
+    """A sentence on its way: words, the dice, and the register."""
 
-    __slots__ = ("news", "polite", "random", "words")
+    __slots__ = ("news", "random", "words")
 
-    def __init__(self, register: str, rng: random.Random, polite: bool):
+    def __init__(self, register: str, rng: random.Random):
         self.words: list[str] = []
-        self.random, self.news, self.polite = rng.random, register == "news", polite
+        self.random, self.news = rng.random, register == "news"
 
     def pick(self, options: tuple):
         """The usual translation, or at times the other."""
@@ -186,11 +186,10 @@ def _common_noun(t: _Text, np: NP, noun: french.Noun, lead: str, mode: str) -> N
     adjectives = tuple(
         [t.pick(_adjective(key, np.noun, True, place == 0 and np.degree != "")) for place, key in enumerate(np.adjectives)]
     )
-    degree = french.ADVERBS[np.degree][0] if np.degree and adjectives else ""
+    degree = french.ADVERBS[np.degree][0] if np.degree else ""
     core, adjective_first = _core(form, feminine, plural, adjectives, degree)
-    determiner = "yours" if np.determiner == "your" and t.polite and noun.cls != "game" else np.determiner
     mode = "generic" if noun.cls == "game" else mode
-    t.words += _article(determiner, feminine, plural, lead, french.vowel(core[0]), mode, adjective_first)
+    t.words += _article(np.determiner, feminine, plural, lead, french.vowel(core[0]), mode, adjective_first)
     t.words += core
 
 
@@ -213,11 +212,11 @@ def _place(t: _Text, pp: PP, verb: str) -> None:
     elif key == "from":
         preposition = "depuis" if verb in _GROUPS["to a place"] else "de"
     elif key == "in_time":
-        if determiner == "the" and not np.adjectives and np.noun in ("summer", "winter"):
+        if determiner == "the" and np.noun in ("summer", "winter"):
             preposition, mode, np = "en", "none", NP(np.noun)
-        elif determiner in ("the", "this", "every", "a") and not np.adjectives:
+        else:
             preposition = ""
-    elif key == "without" and determiner in ("a", "") and not np.adjectives and not np.relative and not np.coordinate:
+    elif key == "without" and determiner in ("a", "") and not np.adjectives and not np.relative:
         mode = "none"
     _noun_phrase(t, np, preposition, mode)
 
@@ -261,36 +260,30 @@ def _tense(c: Clause, role: str, main: str, subjunctive: bool) -> tuple[str, boo
     onset = any(a in _GROUPS["onset"] for a in adverbs)
     tense, compound = "present", False
     if c.modal == "should":
-        tense = "present" if subjunctive or role == "if" else "conditional"
+        tense = "present" if subjunctive else "conditional"
     elif c.tense == "past":
-        if c.modal or c.progressive:
-            lasting = not c.modal or not onset
-        elif role == "after" or onset:
-            lasting = False
-        else:
-            habit = any(_KINDS[a] == "frequency" for a in adverbs)
-            lasting = (
-                habit or c.verb in _GROUPS["state"] or role == "while" or (role == "when" and c.verb in _GROUPS["activity"])
-            )
+        habit = any(_KINDS[a] == "frequency" for a in adverbs)
+        state = c.verb in _GROUPS["state"] or role == "while" or (role == "when" and c.verb in _GROUPS["activity"])
+        lasting = c.modal or c.progressive or (role != "after" and not onset and (habit or state))
         tense, compound = ("imperfect", False) if lasting else ("present", True)
         if role == "that" and main == "past" and compound:
             tense = "imperfect"
     elif c.tense == "perfect":
         compound = True
     elif c.tense == "future":
-        tense = "present" if role == "if" else "future"
+        tense = "future"
     else:
-        compound = role == "after" and not c.modal
+        compound = role == "after"
         if main == "future" and role in ("when", "while", "after"):
             tense = "future"
     if subjunctive:
-        return "subjunctive", compound and (role != "before" or c.tense == "perfect")
+        return "subjunctive", compound and role != "before"
     return tense, compound
 
 
-def _clitics(c: Clause, verb: french.Verb, obj: NP | None, index: int) -> tuple[list[str], int, list[tuple[str, NP]]]:
-    """Unstressed pronouns in order, the form of a participle that agrees with one (-1 if none), stressed phrases left."""
-    clitics, agreeing, left = [_PRONOUNS["reflexive"][index]] if verb.reflexive else [], -1, []
+def _clitics(c: Clause, verb: french.Verb, obj: NP | None, index: int) -> tuple[list[str], int, NP | None]:
+    """Unstressed pronouns in order, the form of a participle that agrees with one (-1 if none), who is left for "de"."""
+    clitics, agreeing, left = [_PRONOUNS["reflexive"][index]] if verb.reflexive else [], -1, None
     if obj is not None and obj.pronoun:
         which, feminine = _features(obj)
         cls = _CLASSES.get(obj.noun) if which % 3 == 2 else "person"
@@ -300,15 +293,11 @@ def _clitics(c: Clause, verb: french.Verb, obj: NP | None, index: int) -> tuple[
         elif verb.preposition == "à":
             clitics.append(_PRONOUNS["dative"][which] if cls in ("person", "animal", "organisation") else "y")
         elif cls in ("person", "animal"):
-            left.append(("de", obj))
+            left = obj
         else:
             clitics.append("en")
-    to = c.recipient
-    if to is not None and to.pronoun:
-        if clitics and _RANK[clitics[0]] in (0, 2):
-            left.append(("à", to))
-        else:
-            clitics.append(_PRONOUNS["dative"][_features(to)[0]])
+    if c.recipient is not None and c.recipient.pronoun:
+        clitics.append(_PRONOUNS["dative"][_features(c.recipient)[0]])
     return sorted(clitics, key=_RANK.get), agreeing, left
 
 
@@ -339,48 +328,45 @@ class _Clause:
         self.index, self.feminine = self.features()
         self.form = _form(self.index, self.feminine)
         if role.startswith("infinitive"):
-            self.tense, self.compound = "infinitive", role != "infinitive" or c.tense == "perfect"
+            self.tense, self.compound = "infinitive", role == "infinitive perfect"
         else:
             self.tense, self.compound = _tense(c, role, main, subjunctive)
         noun = isinstance(c.attribute, NP)
         self.trade = noun and _is_trade(c.attribute)
         # "c' est un bon médecin", not "il est"
-        plain = noun and not (self.trade or c.modal or self.compound or self.tense == "infinitive")
-        self.presents = plain and self.subject is not None and self.subject.pronoun and self.subject.person == 3
+        self.presents = noun and not (self.trade or self.compound) and self.subject.pronoun and self.subject.person == 3
 
     def write(self) -> None:
         """Add the words of the clause."""
         self.open()
         self.ask()
         self.write_subject()
-        self.clitics, self.agreeing, left = _clitics(self.c, self.verb, None if self.passive else self.obj, self.index)
-        if self.gap == "object" and not self.passive and self.verb.preposition == "" and self.head is not None:
+        c = self.c
+        self.clitics, self.agreeing, left = _clitics(c, self.verb, self.obj, self.index)
+        if c.gap == "object" and self.verb.preposition == "":
             self.agreeing = _form(*_features(_outside(self.head)))
         self.write_verb()
-        recipient = self.write_object()
-        for preposition, np in left:
-            _noun_phrase(self.t, np, preposition)
-        self.write_rest(recipient)
+        self.write_object()
+        if left is not None:
+            _noun_phrase(self.t, left, "de")
+        self.write_rest()
         self.join()
 
     def take_roles(self) -> None:
         """The passive's object is subject; what French has no passive for is active: somebody does it."""
         c = self.c
-        self.passive, self.gap = c.passive, c.gap
+        self.passive = c.passive and not self.verb.preposition
         self.subject, self.obj, self.agent = c.subject, c.object, None
-        if c.passive and self.verb.preposition:
-            self.passive = False
-            if c.subject is None and c.question != "who" and c.gap != "subject":
-                self.subject = _ONE
-        elif c.passive:
+        if self.passive:
             self.subject, self.obj, self.agent = c.object, None, c.subject
-            self.gap = c.gap and "subject"
+        elif c.passive and c.subject is None:
+            self.subject = _ONE
 
     def features(self) -> tuple[int, bool]:
         """Of what the verb agrees with: person and number as one of six, and whether feminine."""
         if self.c.imperative:
             return 1, False
-        if self.gap == "subject" and self.head is not None:
+        if self.c.gap == "subject":
             return _features(_outside(self.head))
         if self.subject is None or self.subject is _ONE:
             return 2, False
@@ -395,7 +381,7 @@ class _Clause:
             _subordinate(t, c.subordinate, c)
             words.append(",")
         free = self.role in ("main", "second") and not c.question and not c.imperative
-        self.sort_adverbs(free)
+        self.sort_adverbs()
         for key, text in self.start:
             words += ("peut-être", "que") if key == "perhaps" else text.split(" ")
             if key in _GROUPS["with comma"]:
@@ -404,17 +390,15 @@ class _Clause:
         if free and self.role == "main" and not (self.start or c.complement or before):
             self.time_first()
 
-    def sort_adverbs(self, free: bool) -> None:
-        """Adverbs by place: at the start (of a `free` clause), after the finite verb, by the verb, late, last."""
+    def sort_adverbs(self) -> None:
+        """Adverbs by place: at the start, after the finite verb, by the verb, late, last."""
         self.start, self.medial, self.inner, self.late, self.final = [], [], [], [], []
         for item in self.c.adverbs:
             key, position = item.adverb, item.position
             kind, text = _KINDS[key], self.t.pick(french.ADVERBS[key])
-            if key == "well" and self.c.verb == "hear":
-                text = "clairement"  # "bien entendu" is "of course"
             if kind == "place":
                 self.late.append((key, text))
-            elif position == "initial" and free:
+            elif position == "initial":
                 self.start.append((key, text))
             elif kind == "manner":
                 if text in _GROUPS["close"] or ((position == "medial" or self.passive) and text not in _GROUPS["late"]):
@@ -429,7 +413,7 @@ class _Clause:
     def time_first(self) -> None:
         """At times say when before anything else."""
         for pp in self.places:
-            if pp.preposition in _WHEN and pp.np.relative is None and not pp.np.pronoun and self.t.random() < 0.15:
+            if pp.preposition in _WHEN and pp.np.relative is None and self.t.random() < 0.15:
                 _place(self.t, pp, self.c.verb)
                 self.t.words.append(",")
                 self.places = tuple([other for other in self.places if other is not pp])
@@ -439,7 +423,7 @@ class _Clause:
         """The question word or the relative pronoun; whether the subject follows the verb."""
         question, self.inverted = self.c.question, ""
         if question:
-            free = self.index not in (0, 3) and not self.presents and self.subject is not _ONE
+            free = self.index not in (0, 3) and not self.presents
             if question in ("polar", "where", "when", "why") and self.t.news and free:
                 self.inverted = _SUBJECTS[self.feminine][self.index]
             self.t.words += self.question_words()
@@ -450,16 +434,14 @@ class _Clause:
         """The question word, and "est-ce que" where the verb does not come first."""
         question, preposition = self.c.question, self.verb.preposition
         if question == "what":
-            if preposition and not self.passive:
-                return preposition, "quoi", "est-ce", "que"
-            return "qu'", "est-ce", "qui" if self.passive else "que"
+            return (preposition, "quoi", "est-ce", "que") if preposition else ("qu'", "est-ce", "que")
         if question == "who":
-            return ("par", "qui", "est-ce", "que") if self.passive else ("qui",)
+            return ("qui",)
         word = () if question == "polar" else (_ASKING[question],)
         return word if self.inverted else (*word, "est-ce", "que")
 
     def relative_pronoun(self) -> tuple[str, ...]:
-        if self.gap == "subject":
+        if self.c.gap == "subject":
             return ("qui",)
         if self.verb.preposition != "à":
             return ("dont" if self.verb.preposition else "que",)
@@ -469,8 +451,7 @@ class _Clause:
 
     def write_subject(self) -> None:
         c, subject = self.c, self.subject
-        asked = c.question == "who" and not self.passive
-        if subject is None or c.imperative or asked or self.presents or self.tense == "infinitive":
+        if subject is None or self.presents or self.tense == "infinitive":
             return
         if subject is _ONE:
             self.t.words.append("on")
@@ -504,13 +485,10 @@ class _Clause:
         if self.c.negated:
             words += ("ne", *clitics, form, "pas")
         else:
-            # "vas -y", "manges -en"
-            words.append(form + "s" if clitics and clitics[0] in ("y", "en") and form[-1] in "ea" else form)
-            elided = len(clitics) > 1 and clitics[-1] in ("y", "en")
+            words.append(form)
             # after the verb the object comes before the person: "donne -le -moi"
             for word in sorted(clitics, key=lambda word: (_RANK[word] - 0.5) % 5 if _RANK[word] else 2):
-                strong = {"me": "-m'" if elided else "-moi", "te": "-t'" if elided else "-toi"}
-                words.append(strong.get(word, "-" + word))
+                words.append({"me": "-moi", "te": "-toi"}.get(word, "-" + word))
         self.adverbs((*self.medial, *self.inner))
 
     def participle(self) -> str:
@@ -522,7 +500,6 @@ class _Clause:
     def write_infinitive(self) -> None:
         """ "sans le voir", "après l' avoir vu"."""
         words = self.t.words
-        words += ("ne", "pas") if self.c.negated else ()
         words += self.clitics
         words.append(self.base if not self.compound else "être" if self.with_be else "avoir")
         self.adverbs((*self.medial, *self.inner))
@@ -533,20 +510,22 @@ class _Clause:
         """What is finite (the verb, its modal, at times "aller" or "être en train de"), its tense, what leads an infinitive."""
         t, c, modal = self.t, self.c, french.MODALS[self.c.modal] if self.c.modal else ""
         plain = self.role == "main" and not modal and not self.presents
-        if plain and self.tense == "future" and not self.compound and not t.news:
+        if plain and self.tense == "future" and not t.news:
             if t.random() < 0.3:
                 return "aller", "present", ()
         elif (
-            c.progressive and self.role == "main" and not (self.subjunctive or c.negated or c.question or self.inverted)
-            and not self.inner and not self.medial and t.random() < 0.12
-        ):  # fmt: skip
+            c.progressive
+            and self.role == "main"
+            and not (c.negated or c.question or self.inner or self.medial)
+            and t.random() < 0.12
+        ):
             return "être", self.tense, ("en", "train", "de")
         return modal or self.base, self.tense, () if modal else None
 
     def write_finite(self) -> None:
         c, words = self.c, self.t.words
         verb, tense, lead = self.paraphrase()
-        auxiliary = "" if not self.compound else "être" if self.with_be and not c.modal else "avoir"
+        auxiliary = "" if not self.compound else "être" if self.with_be else "avoir"
         finite = french.FORMS[auxiliary or verb][tense][self.index]
         if self.presents:
             words.append(_THAT if c.negated or finite[0] not in "eé" else "c'")
@@ -557,8 +536,6 @@ class _Clause:
         if self.inverted:
             words.append(("-t-" if finite[-1] in "ae" else "-") + self.inverted)
         self.write_medial()
-        if self.compound and c.modal:
-            words.append(french.FORMS[verb]["participle"][0])
         if lead is not None:
             self.write_dependent(verb, lead)
             return
@@ -569,15 +546,11 @@ class _Clause:
             words.append(self.participle())
 
     def write_medial(self) -> None:
-        """Adverbs after the finite verb, before or after "pas"; "already" denied is "pas encore"."""
-        if not self.c.negated:
-            self.adverbs(self.medial)
-            return
-        self.adverbs(item for item in self.medial if item[0] in _GROUPS["before pas"])
-        self.t.words.append("pas")
-        self.adverbs(
-            (key, "encore" if key == "already" else text) for key, text in self.medial if key not in _GROUPS["before pas"]
-        )
+        """Adverbs after the finite verb, before or after "pas"."""
+        early = [item for item in self.medial if not self.c.negated or item[0] in _GROUPS["before pas"]]
+        self.adverbs(early)
+        self.t.words += ("pas",) if self.c.negated else ()
+        self.adverbs(item for item in self.medial if item not in early)
 
     def write_dependent(self, finite_verb: str, lead: tuple[str, ...]) -> None:
         """The infinitive after a modal."""
@@ -593,20 +566,16 @@ class _Clause:
             words.append(self.participle())
 
     # -- behind the verb
-    def write_object(self) -> NP | None:
-        """Add the object, behind short adverbs or before them; return the recipient if it is still to come."""
+    def write_object(self) -> None:
+        """Add the object, behind short adverbs or before them."""
         t, c, obj = self.t, self.c, self.obj
-        recipient = c.recipient if c.recipient is not None and not c.recipient.pronoun else None
         if obj is None or obj.pronoun:
-            return recipient
+            return
         heavy = (obj.relative or obj.place or obj.genitive or obj.coordinate) is not None
         if heavy or obj.adjectives:  # an adverb does not wait for a long object
             early = [item for item in self.late if heavy or _KINDS[item[0]] == "manner"]
             self.adverbs(early)
             self.late = [item for item in self.late if item not in early]
-            if recipient is not None and obj.relative is not None:
-                _noun_phrase(t, recipient, "à")
-                recipient = None
         mode = ""
         if obj.determiner in ("", "a"):
             if c.verb in _GROUPS["of all"]:
@@ -614,20 +583,18 @@ class _Clause:
             elif c.negated and not self.verb.preposition and obj.coordinate is None:
                 mode = "not"
         _noun_phrase(t, obj, self.verb.preposition, mode)
-        return recipient
 
-    def write_rest(self, recipient: NP | None) -> None:
+    def write_rest(self) -> None:
         """Predicate, recipient, agent, late adverbs, places, last adverbs."""
         t, c, attribute = self.t, self.c, self.c.attribute
         if isinstance(attribute, str):
             if c.degree:
                 t.words.append(french.ADVERBS[c.degree][0])
-            noun = _key_of(self.head if self.gap == "subject" else self.subject)
-            t.words += t.pick(_adjective(attribute, noun, False, c.degree != "")).forms[self.form].split(" ")
+            t.words += t.pick(_adjective(attribute, _key_of(self.subject), False, c.degree != "")).forms[self.form].split(" ")
         elif attribute is not None:
             _noun_phrase(t, attribute, "", "none" if self.trade else "")
-        if recipient is not None:
-            _noun_phrase(t, recipient, "à")
+        if c.recipient is not None and not c.recipient.pronoun:
+            _noun_phrase(t, c.recipient, "à")
         if self.agent is not None:
             _noun_phrase(t, self.agent, "par")
         self.adverbs(self.late)
@@ -640,7 +607,7 @@ class _Clause:
         t, c, words = self.t, self.c, self.t.words
         if c.complement is not None:
             words.append("que")
-            doubt = c.verb in ("think", "believe", "hope") and (c.negated or (c.question != "" and c.verb != "hope"))
+            doubt = c.verb in ("think", "believe", "hope") and c.negated
             _Clause(t, c.complement, "that", c.tense, doubt).write()
         if c.subordinate is not None and not c.subordinate[2]:
             if c.subordinate[0] == "although":
@@ -656,8 +623,7 @@ class _Clause:
 
 def _is_trade(np: NP) -> bool:
     """Whether a predicate goes without article: "il est médecin", but "c' est une femme", "c' est un bon médecin"."""
-    bare = np.determiner in ("a", "") and not (np.adjectives or np.genitive or np.place or np.relative)
-    return bare and np.noun in _NOUNS and _CLASSES[np.noun] == "person" and np.noun not in _GROUPS["no trade"]
+    return np.determiner == "a" and not (np.adjectives or np.place) and np.noun not in _GROUPS["no trade"]
 
 
 def _subordinate(t: _Text, subordinate: tuple, above: Clause) -> None:
@@ -666,11 +632,8 @@ def _subordinate(t: _Text, subordinate: tuple, above: Clause) -> None:
     one, two = above.subject, clause.subject
     if word in ("before", "after"):
         # "I" or "you" of both clauses: "avant de partir", "après avoir lu"
-        if (
-            two is not None and two.pronoun and two.person != 3 and not clause.modal and not (clause.passive or above.passive)
-            and (above.imperative and two.person == 2 if one is None else one.pronoun and one.person == two.person
-                 and one.number == two.number)
-        ):  # fmt: skip
+        same = one is not None and two is not None and (one.person, one.number) == (two.person, two.number)
+        if same and two.person != 3 and not above.passive:
             text, role = ("avant de", "infinitive") if word == "before" else ("après", "infinitive perfect")
     elif word == "because" and first:
         text = "comme"
@@ -681,23 +644,12 @@ def _subordinate(t: _Text, subordinate: tuple, above: Clause) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ sentences
-def _plural_you(c: Clause | None) -> bool:
-    """Whether several people are spoken to."""
-    while c is not None:
-        if any(np is not None and np.person == 2 and np.number == "pl" for np in (c.subject, c.object, c.recipient)):
-            return True
-        if _plural_you(c.complement or (c.subordinate and c.subordinate[1])):
-            return True
-        c = c.coordinate[1] if c.coordinate else None
-    return False
-
-
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
     """Put a plan into French, see `helpers.world.translate`.
 
     News asks by inversion; subtitles by "est-ce que", and they say the future at times by "aller".
     """
-    t = _Text(register, rng, _plural_you(clause))
+    t = _Text(register, rng)
     _Clause(t, clause).write()
     words = t.words
     words.append("?" if clause.question else ".")

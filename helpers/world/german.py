@@ -60,11 +60,6 @@ def _with(first: str, preposition: str) -> str:
     return first + ("r" if preposition[0] in "aeiouäöü" else "") + preposition
 
 
-def _female(key: str) -> bool:
-    """Whether a subject makes a profession said of it feminine."""
-    return german.noun_class(key) in ("person", "name") and german.gender(key) == 1
-
-
 def _joined(prep: str, phrase: str, contracted: bool) -> str:
     """Preposition and noun phrase, "in dem" as "im"."""
     first, _, rest = phrase.partition(" ")
@@ -101,7 +96,7 @@ class _Run:
             self.chosen[key] = 1 if self.random() < SECOND else 0
         return self.chosen[key]
 
-    def np(self, np: NP, case: int, prep: str = "", determiner: str | None = None, feminine: bool = False) -> Part:
+    def np(self, np: NP, case: int, prep: str = "", determiner: str | None = None) -> Part:
         """Words of a noun phrase (after a preposition) and its last member's relative clause."""
         key, relative, kind, lead = np.noun, np.relative, german.noun_class(np.noun), prep.split()
         if np.pronoun:
@@ -114,70 +109,56 @@ class _Run:
         if proper:
             words, sex = [*lead, key, *([np.surname] if np.surname else [])], german.gender(key)
         else:
-            words, sex = self.common(np, case, prep, determiner, feminine)
+            words, sex = self.common(np, case, prep, determiner)
         if np.genitive is not None:
             words += _closed(self.genitive(np.genitive))
         if np.place is not None:
             words += _closed(self.pp(np.place))
         if relative is not None:
-            relative = self.clause(relative, True, gap=(sex, np.number == "pl" and not proper, key))
+            relative = self.clause(relative, True, gap=(sex, np.number == "pl", key))
         if np.coordinate is not None:
             words = _closed((words, relative))
-            other = "no" if determiner == "no" and np.coordinate.determiner in ("a", "") else None
+            other = "no" if determiner == "no" else None
             more, relative = self.np(np.coordinate, case, determiner=other)
             words += ["und", *more]
         return words, relative
 
-    def common(self, np: NP, case: int, prep: str, determiner: str, feminine: bool) -> tuple[list[str], int]:
+    def common(self, np: NP, case: int, prep: str, determiner: str) -> tuple[list[str], int]:
         """Determiner, adjectives and common noun; the noun's gender."""
         key, plural, degree, adjectives = np.noun, np.number == "pl", "", ()
         if np.adjectives:
             adjectives = tuple([self.pick(german.ADJECTIVE_OF.get((a, key)) or german.ADJECTIVES[a]) for a in np.adjectives])
             degree = self.pick(german.ADVERBS[np.degree]) if np.degree else ""
         which = self.which(key)
-        text = german.declined(key, which, plural, determiner, adjectives, degree, feminine)[case]
+        text = german.declined(key, which, plural, determiner, adjectives, degree)[case]
         if prep:
             text = _joined(prep, text, determiner == "the" and np.relative is None)
-        return text.split(), 1 if feminine else german.noun(key, which).gender
+        return text.split(), german.noun(key, which).gender
 
     def genitive(self, np: NP) -> Part:
         """The possessor: genitive where it can be seen, else "von"."""
-        unseen = np.determiner in ("", "two", "three") and not (np.determiner == "" and np.adjectives)
-        if np.pronoun or unseen or (np.coordinate is not None and np.coordinate.determiner == ""):
-            return self.np(np, german.DAT, "von")
-        return self.np(np, german.GEN)
+        unseen = np.determiner in ("", "two", "three")
+        return self.np(np, german.DAT, "von") if unseen else self.np(np, german.GEN)
 
-    def pp(self, pp: PP, verb: str = "") -> Part:
+    def pp(self, pp: PP) -> Part:
         """A prepositional phrase: preposition and case by the noun it takes, "to" by place or person."""
         key, np = pp.preposition, pp.np
         kind = german.noun_class(np.noun)
-        if key == "to" and verb == "arrive":
-            key = "at" if np.noun in german.PREPOSITIONS["at"] or np.noun == "station" else "in"
         options = german.PREPOSITIONS[key]
         word, case = options.get(np.noun) or options.get(kind) or options[""]
-        if key == "to" and np.pronoun:
-            word, case = "zu", german.DAT
-        elif case == german.GEN:
-            unseen = np.pronoun or kind in ("town", "name") or np.determiner in ("", "two", "three")
-            if unseen and key == "near":
-                words, relative = self.np(np, german.DAT, "von")
-                return [*word.split(), *words], relative
-            case = german.DAT if unseen else german.GEN
+        if case == german.GEN and (kind == "town" or np.determiner in ("", "two", "three")):  # "in der Nähe von"
+            words, relative = self.np(np, german.DAT, "von")
+            return [*word.split(), *words], relative
         return self.np(np, case, word)
 
     # -- verbs
     def verb(self, clause: Clause, gap: Gap | None) -> german.Verb:
         """The German verb, by register and where need be by its object, goal or place."""
         key = clause.verb
-        if key == "live" and (
-            clause.question == "where" or any(PLACE_KIND[pp.preposition] == "place" for pp in clause.places)
-            or any(ADVERB_KIND[a.adverb] == "place" for a in clause.adverbs)
-        ):  # fmt: skip
-            return german.verb("wohnen")
         special = german.BY_OBJECT.get(key)
         if special is not None:
             wanted = _deciding(clause, gap)
-            chosen = None if wanted is None else special.get(wanted) or special.get(german.noun_class(wanted))
+            chosen = special.get(wanted) or special.get(german.noun_class(wanted))
             if chosen:
                 return chosen
         options = german.VERBS[key][0 if self.news else 1]
@@ -188,8 +169,7 @@ class _Run:
 
     # -- clauses
     def clause(
-        self, c: Clause, final: bool = False, filled: bool = False, gap: Gap | None = None, after: bool = False,
-        shared: int = 2,
+        self, c: Clause, final: bool = False, filled: bool = False, gap: Gap | None = None, after: bool = False
     ) -> list[str]:  # fmt: skip
         """Words of a clause.
 
@@ -203,25 +183,23 @@ class _Run:
             Of a relative clause: gender, plural and key of the noun outside.
         after : bool
             Under "nachdem", which asks for the tense before.
-        shared : int
-            Person and number of a subject that is left out.
         """
         clause = _Clause(self, c, final, gap)
-        if c.subordinate is not None and c.subordinate[2] and not final:
+        if c.subordinate is not None and c.subordinate[2]:
             clause.words += self.subordinate(c.subordinate)
             filled = True
-        clause.take_roles(shared)
+        clause.take_roles()
         clause.conjugate(after)
         clause.write(filled)
         words = clause.words
         if c.complement is not None:
             words += [",", "dass", *self.clause(c.complement, True), ","]
-        if c.subordinate is not None and (final or not c.subordinate[2]):
+        if c.subordinate is not None and not c.subordinate[2]:
             words += [",", *self.subordinate(c.subordinate)]
         if c.coordinate is not None:
             word, other = c.coordinate
             words += [","] if word == "but" else []
-            words += [german.COORDINATORS[word], *self.clause(other, final, c.question == "polar", shared=clause.index)]
+            words += [german.COORDINATORS[word], *self.clause(other)]
         return words
 
     def subordinate(self, part: tuple[str, Clause, bool]) -> list[str]:
@@ -229,22 +207,18 @@ class _Run:
         word, clause, _ = part
         text = german.SUBORDINATORS[word]
         if word == "when":
-            frequent = any(ADVERB_KIND[a.adverb] == "frequency" for a in clause.adverbs)
-            text = "als" if clause.tense == "past" and not frequent else "wenn"
+            text = "als" if clause.tense == "past" else "wenn"
         elif self.news and word in german.NEWS_SUBORDINATORS:
             text = self.pick((text, german.NEWS_SUBORDINATORS[word]))
-        after = word == "after" and clause.tense in ("past", "present") and not clause.modal
-        return [text, *self.clause(clause, True, after=after), ","]
+        return [text, *self.clause(clause, True, after=word == "after"), ","]
 
 
-def _deciding(clause: Clause, gap: Gap | None) -> str | None:
-    """The noun that decides between German verbs: the goal of "go", else the object ("" if there is none); None: not known."""
+def _deciding(clause: Clause, gap: Gap | None) -> str:
+    """The noun that decides between German verbs: the goal of "go", else the object; "" if it is not known."""
     if clause.verb == "go":
-        return next((pp.np.noun for pp in clause.places if pp.preposition in ("to", "from")), None)
+        return next((pp.np.noun for pp in clause.places if pp.preposition in ("to", "from")), "")
     if gap is not None and clause.gap == "object":
         return gap[2]
-    if clause.question == "what" or (clause.object is None and gap is not None and clause.passive):
-        return gap[2] if gap is not None else None
     return "" if clause.object is None else clause.object.noun
 
 
@@ -264,39 +238,28 @@ class _Clause:
         self.fields.setdefault(field, []).append(part)
 
     # -- roles and verbs
-    def take_roles(self, shared: int) -> None:
+    def take_roles(self) -> None:
         """Who is subject, object and agent, which role (`slot`) is asked for or relative; person and number of the verb.
 
         What German has no passive for is active, with "man" or with the object in front.
         """
-        c, gap = self.c, self.gap
-        slot = (c.gap or "object") if gap is not None else {"who": "subject", "what": "object"}.get(c.question, "")
+        c = self.c
+        self.slot = c.gap or {"who": "subject", "what": "object"}.get(c.question, "")
         self.subject, self.obj, self.agent = c.subject, c.object, None
         self.passive, self.topic, self.impersonal = c.passive, False, False
-        if c.passive:
-            if slot:
-                slot = "object" if c.object is None else "agent"
-            if self.verb.preposition:
-                self.passive, self.topic = False, True
-                if slot == "agent":
-                    slot = "subject"
-                elif c.subject is None:
-                    self.subject = MAN
-            elif self.verb.case == german.DAT:
-                self.agent, self.subject, self.impersonal, self.topic = c.subject, None, True, True
-            else:
-                self.agent, self.subject, self.obj = c.subject, c.object, None
-                slot = "subject" if slot == "object" else slot
-        self.slot = slot
-        if slot == "subject":
-            self.index = 5 if gap is not None and gap[1] else 2
+        if c.passive and self.verb.preposition:
+            self.passive, self.topic = False, True
+            self.subject = MAN if c.subject is None else c.subject
+        elif c.passive and self.verb.case == german.DAT:
+            self.agent, self.subject, self.impersonal, self.topic = c.subject, None, True, True
+        elif c.passive:
+            self.agent, self.subject, self.obj = c.subject, c.object, None
+        if self.slot == "subject":
+            self.index = 5 if self.gap is not None and self.gap[1] else 2
         elif c.imperative:
             self.index = 1
-        elif self.impersonal:
-            self.index = 2
         else:
-            subject = self.subject
-            self.index = shared if subject is None else subject.person - 1 + (3 if _plural(subject) else 0)
+            self.index = 2 if self.impersonal else self.subject.person - 1 + 3 * _plural(self.subject)
 
     def conjugate(self, after: bool) -> None:
         """The finite verb and the words of the right bracket (`tail`)."""
@@ -330,16 +293,14 @@ class _Clause:
         c, run = self.c, self.run
         if self.topic and any(a.position == "initial" for a in c.adverbs):
             self.topic = False
-        self.may_front = not (self.final or filled or c.question or c.imperative or self.topic) and (
-            self.subject is not None or self.impersonal
-        )
+        self.may_front = not (self.final or filled or c.question or c.imperative or self.topic)
         for a in c.adverbs:
             self.adverb(a)
         idle = not (self.final or filled or c.negated or c.question or c.adverbs or c.modal)
         if c.progressive and idle and c.verb not in GROUPS["lasting"]:
             self.early.append((3, len(self.early), (["gerade"], None)))
         for pp in c.places:
-            kind, part = PLACE_KIND[pp.preposition], run.pp(pp, c.verb)
+            kind, part = PLACE_KIND[pp.preposition], run.pp(pp)
             if kind == "time" and part[1] is None:
                 if self.may_front and self.front is None and run.random() < FRONTED:
                     self.front = part[0]
@@ -358,20 +319,17 @@ class _Clause:
             self.front = word.split()
             return
         kind, part = ADVERB_KIND[key], (word.split(), None)
-        if key == "already" and c.negated:
-            self.negative = ["noch", "nicht"]
-        elif c.negated and key in GROUPS["nicht before"]:
+        if c.negated and key in GROUPS["nicht before"]:
             self.negative.append(word)
             self.denied = True
         elif kind == "place":
-            if c.verb in GROUPS["whither"] and not any(PLACE_KIND[p.preposition] == "goal" for p in c.places):
+            if c.verb in GROUPS["whither"]:
                 self.put("goal", (["hierher" if key == "here" else "dorthin"], None))
             else:
                 self.put("here", part)
         elif kind == "manner" and key != "immediately":
-            skill = key in GROUPS["skill"] or word == "sehr"
-            self.skill = self.skill or skill
-            self.put("skill" if skill and self.obj is not None and not self.bare else "manner", part)
+            self.skill = key in GROUPS["skill"] or word == "sehr"
+            self.put("skill" if self.skill and self.obj is not None and not self.bare else "manner", part)
         else:
             self.early.append((EARLY.get(key, 3), len(self.early), part))
 
@@ -382,9 +340,7 @@ class _Clause:
             return False
         if c.verb == "play.game":
             return obj.determiner == ""
-        if c.verb != "play.music" or self.passive or obj.determiner != "the":
-            return False
-        return _bare(obj) and obj.number != "pl" and not obj.coordinate
+        return c.verb == "play.music" and obj.determiner == "the" and _bare(obj)
 
     def takes_kein(self) -> str:
         """What "kein" stands with instead of "nicht": "object", "predicate" or ""."""
@@ -392,12 +348,9 @@ class _Clause:
         if not c.negated or self.denied or self.topic:
             return ""
         if isinstance(attribute, NP):
-            kein = attribute.determiner in ("a", "") and not attribute.pronoun and attribute.noun not in lexicon.names()
-            return "predicate" if kein else ""
-        kein = (
-            self.indefinite and obj.determiner in ("a", "") and not self.bare and not self.skill and self.slot != "object"
-            and not self.verb.preposition and (obj.coordinate is None or obj.coordinate.determiner in ("a", ""))
-        )  # fmt: skip
+            return "predicate" if attribute.determiner == "a" else ""
+        kein = self.indefinite and obj.determiner in ("a", "") and not (self.bare or self.skill or self.verb.preposition)
+        kein = kein and (obj.coordinate is None or obj.coordinate.determiner in ("a", ""))
         return "object" if kein else ""
 
     # -- the fields
@@ -417,7 +370,7 @@ class _Clause:
         if self.skill:
             self.indefinite = False
         opening, subject = self.opening(), []
-        if self.subject is not None and self.slot != "subject":
+        if self.subject is not None:
             subject = _closed(self.run.np(self.subject, german.NOM))
         self.objects(self.left(opening, filled, subject, self.object_phrase("no" if kein == "object" else None)))
         self.adjuncts(kein)
@@ -425,26 +378,22 @@ class _Clause:
 
     def opening(self) -> list[str]:
         """The relative pronoun or the question word."""
-        c, gap, question = self.c, self.gap, self.c.question
-        if not self.slot or (gap is None and not question):
-            if question == "where":
-                return ["wohin" if c.verb in GROUPS["whither"] and "goal" not in self.fields else "wo"]
-            return [QUESTIONS[question]] if question in QUESTIONS else []
-        cases = {"agent": (german.DAT, "von"), "subject": (german.NOM, "")}
-        case, prep = cases.get(self.slot, (self.verb.case, self.verb.preposition))
+        c, gap = self.c, self.gap
+        if not self.slot:
+            if c.question == "where":
+                return ["wohin" if c.verb in GROUPS["whither"] else "wo"]
+            return [QUESTIONS[c.question]] if c.question in QUESTIONS else []
+        case, prep = (german.NOM, "") if self.slot == "subject" else (self.verb.case, self.verb.preposition)
         if gap is not None:
             word = german.RELATIVE[german.PLURAL if gap[1] else gap[0]][case]
-        elif question == "who":
-            word = ("wer", "wen", "wem")[case]
-        elif c.verb == "play.music":
-            return ["was"]
-        else:
-            return [_with("wo", prep)] if prep else ["wem" if case == german.DAT else "was"]
-        return [prep, word] if prep else [word]
+            return [prep, word] if prep else [word]
+        if c.question == "who":
+            return ["wer"]
+        return [_with("wo", prep) if prep else "was"]
 
     def object_phrase(self, determiner: str | None) -> Part | None:
         obj, run = self.obj, self.run
-        if obj is None or self.slot == "object":
+        if obj is None:
             return None
         if self.bare:
             return [german.noun(obj.noun, run.which(obj.noun)).singular[german.ACC]], None
@@ -492,7 +441,7 @@ class _Clause:
         elif self.indefinite:
             self.put("indefinite object", part)
         else:
-            alone = part[1] is None and recipient is None and self.agent is None
+            alone = part[1] is None and recipient is None
             first = self.early and alone and obj.determiner and run.random() < OBJECT_FIRST
             self.put("object first" if first else "definite object", part)
 
@@ -500,7 +449,7 @@ class _Clause:
         """Early adverbials in order, the agent, the predicate."""
         if self.early:
             self.fields["early"] = [part for _, _, part in sorted(self.early)]
-        if self.agent is not None and self.slot != "agent":
+        if self.agent is not None:
             self.put("agent", self.run.np(self.agent, german.DAT, "von"))
         if self.c.attribute is not None:
             self.put("predicate", self.predicate(self.c.attribute, kein == "predicate"))
@@ -527,18 +476,16 @@ class _Clause:
 
     def predicate(self, attribute: str | NP, kein: bool) -> Part:
         """After "sein": the bare adjective, or a nominative, a bare profession."""
-        run, subject = self.run, self.subject
-        who = self.gap[2] if self.gap is not None else "" if subject is None else subject.noun
+        run = self.run
         if isinstance(attribute, str):
+            who = "" if self.subject is None else self.subject.noun
             word = run.pick(german.ADJECTIVE_OF.get((attribute, who)) or german.ADJECTIVES[attribute])
             return ([run.pick(german.ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
-        determiner, feminine = "no" if kein else None, False
-        if not attribute.pronoun and german.noun_class(attribute.noun) == "person":
-            entry = german.noun(attribute.noun)
-            feminine = who != "" and entry.feminine != "" and _female(who)
-            if entry.profession and attribute.determiner == "a" and not kein and attribute.number == "sg" and _bare(attribute):
-                determiner = ""
-        return run.np(attribute, german.NOM, "", determiner, feminine)
+        determiner = "no" if kein else None
+        bare = attribute.determiner == "a" and not kein and _bare(attribute)
+        if bare and german.noun(attribute.noun).profession:
+            determiner = ""
+        return run.np(attribute, german.NOM, "", determiner)
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:

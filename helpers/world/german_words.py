@@ -93,17 +93,12 @@ WERDEN, HABEN, SEIN = FORMS["werden"], FORMS["haben"], FORMS["sein"]
 # ------------------------------------------------------------------------------------------------------------------ nouns
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A noun: gender, singular and plural by case, the word for a woman ("" if none), whether said without article."""
+    """A noun: gender, singular and plural by case, whether a profession is said of somebody without article."""
 
     gender: int
     singular: tuple[str, ...]
     plural: tuple[str, ...]
-    feminine: str = ""
     profession: bool = False
-
-    def forms(self, plural: bool) -> tuple[str, ...]:
-        """By case."""
-        return self.plural if plural else self.singular
 
 
 def _declined(row: dict[str, str]) -> Noun:
@@ -113,11 +108,11 @@ def _declined(row: dict[str, str]) -> Noun:
     else:
         dative = plural + "n" if plural.endswith(("e", "er", "el")) else plural
         singular, plurals = (word, word, word, row["genitive"] or word), (plural, plural, dative, plural)
-    return Noun(gender, singular, plurals, row["feminine"], row["profession"] != "")
+    return Noun(gender, singular, plurals, row["profession"] != "")
 
 
 NOUNS = grouped(read(
-    "german_nouns", "key noun gender plural", "genitive weak feminine profession", lexicon.nouns(),
+    "german_nouns", "key noun gender plural", "genitive weak profession", lexicon.nouns(),
     same="gender", gender="m f n", weak="yes", profession="yes",
 ), _declined)  # fmt: skip
 TAIL = GRAMMAR["rare"]  # ending, gender, and the plural's
@@ -132,8 +127,7 @@ def _rare(key: str) -> Noun:
     person = word.kind == "ist"
     row = {
         "noun": stem + ending, "gender": gender, "plural": stem + plural, "weak": "yes" if person else "",
-        "genitive": "" if gender == "f" else stem + ending + "s", "feminine": stem + "istin" if person else "",
-        "profession": "yes" if person else "",
+        "genitive": "" if gender == "f" else stem + ending + "s", "profession": "yes" if person else "",
     }  # fmt: skip
     return _declined(row)
 
@@ -188,14 +182,10 @@ def inflected(adjective: str, ending: str) -> str:
 
 
 @lru_cache(maxsize=1 << 18)
-def declined(
-    key: str, which: int, plural: bool, determiner: str, adjectives: tuple[str, ...], degree: str, feminine: bool = False
-) -> tuple[str, ...]:
+def declined(key: str, which: int, plural: bool, determiner: str, adjectives: tuple[str, ...], degree: str) -> tuple[str, ...]:
     """Determiner, adjectives and noun by case as strings."""
     entry = noun(key, which)
-    row, nouns = PLURAL if plural else entry.gender, entry.forms(plural)
-    if feminine:
-        row, nouns = PLURAL if plural else 1, (entry.feminine,) * 4
+    row, nouns = PLURAL if plural else entry.gender, entry.plural if plural else entry.singular
     kind = DETERMINERS.get(determiner)
     if determiner == "the":
         heads, endings = ENDINGS["der"][row], ENDINGS["weak"][row]

@@ -195,8 +195,6 @@ class _Run:
             preposition, case = "у", GEN
         elif key == "during" and pp.np.noun == "night":
             preposition = "в течение"
-        elif key == "in_time" and pp.np.determiner == "every":
-            case = ACC
         if case == PRE and verb in _GROUPS["arriving"]:
             case, kind = ACC, "goal"
         return arg.put(case, preposition), kind
@@ -206,7 +204,7 @@ class _Run:
         """A clause with those joined to it."""
         if c.subordinate is not None:
             key, inner, first = c.subordinate
-            ahead = (c.tense == "future" or c.imperative or shift) and key != "because" and key != "although"
+            ahead = c.tense == "future" and key != "because" and key != "although"
             if key == "because" and first:
                 conjunction = self.choose(("так как", "поскольку"))
             else:
@@ -247,20 +245,16 @@ class _Run:
         return self.choose((verb, *verb.synonyms)) if verb.synonyms else verb
 
 
-def _modal(modal: str, tense: str, person: int, agree: int, shift: bool) -> str:
+def _modal(modal: str, tense: str, person: int, agree: int) -> str:
     """The finite form of a modal verb."""
     if modal in ("must", "should"):
-        return _SHORT["must"][agree] if tense == "present" else f"{_BE.i.past[agree]} {_SHORT['must'][agree]}"
+        return _SHORT["must"][agree]
     verb = _CAN if modal == "can" else _WANT
-    if tense == "past":
-        return verb.i.past[agree]
-    return (verb.p if shift and modal == "can" else verb.i).present[person]
+    return verb.i.past[agree] if tense == "past" else verb.i.present[person]
 
 
-def _copula(tense: str, modal: str, person: int, agree: int) -> str:
-    """The finite form of "be" ("" in the present), or of a modal before it."""
-    if modal:
-        return _modal(modal, tense, person, agree, False)
+def _copula(tense: str, person: int, agree: int) -> str:
+    """The finite form of "be", "" in the present."""
     return {"present": "", "past": _BE.i.past[agree]}.get(tense, _BE.i.present[person])
 
 
@@ -296,16 +290,16 @@ class _Clause:
         self.main = role == "main" and not c.question and not c.imperative
         self.verb = run.verb(c, head)
         self.start, self.before, self.near, self.end = [], [], [], []
-        self.frequent = self.sudden = self.goal = False
+        self.frequent = self.sudden = False
         for item in c.adverbs:
             self.adverb(item)
         patient = c.object if c.passive else c.subject
-        if c.gap == "subject" and not c.passive:
+        if c.gap == "subject":
             self.possessor = _pointing(head.np)
         elif c.imperative or c.question == "who":
             self.possessor = "your" if c.imperative else "his"
         else:
-            self.possessor = "" if patient is None else _pointing(patient)
+            self.possessor = _pointing(patient)
 
     def adverb(self, item: Adverb) -> None:
         """Put an adverb at the start, before the verb, next to it, or at the end."""
@@ -313,15 +307,13 @@ class _Clause:
         word = self.run.choose(ADVERBS[name])
         if name == "badly.much" and c.verb != "need":
             word = "сильно"
-        elif self.negated and name in ("often", "always") and not c.imperative:
+        elif self.negated and name in ("often", "always"):
             # what is denied is how often, not what happens
             word, self.negated = "не " + word, False
         self.sudden = self.sudden or name in _GROUPS["sudden"]
         if kind == "manner":
             self.near.append(word)
         elif kind == "place":
-            if c.verb in _GROUPS["arriving"]:
-                word, self.goal = {"here": "сюда", "there": "туда"}[name], True
             self.end.append(word)
         elif kind == "sentence" and name != "really":
             initial = item.position == "initial"
@@ -351,7 +343,7 @@ class _Clause:
         kinds = {_KIND_OF[pp.preposition] for pp in c.places}
         toward = c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"])
         arriving = c.verb in _GROUPS["arriving"] and "place" in kinds
-        self.goal = self.goal or toward or arriving or not kinds.isdisjoint(("goal", "source"))
+        self.goal = toward or arriving or not kinds.isdisjoint(("goal", "source"))
         self.aspect = _aspect(c, verb, self.tense, self.frequent, self.sudden, self.lasting)
         self.form = verb.p if self.aspect == "p" else verb.i
         if verb.fro is not None and self.to_and_fro(kinds):
@@ -402,9 +394,7 @@ class _Clause:
         """Person and gender of the finite verb; whether the subject is a dative ("мне следует")."""
         subject = self.subject
         self.dative = self.modal == "should" and not self.participle
-        if self.participle and self.obj is None:
-            self.person, self.agree = 2, 2  # what
-        elif self.c.passive and not self.participle and self.agent is None:
+        if self.c.passive and not self.participle and self.agent is None:
             self.person, self.agree = 5, 3
         elif subject is None:
             self.person, self.agree = (1, 0) if self.c.imperative else (2, 0)
@@ -421,7 +411,7 @@ class _Clause:
         if self.participle:
             return self.passive()
         if self.modal:
-            finite = "следует" if self.dative else _modal(self.modal, self.tense, person, self.agree, self.shift)
+            finite = "следует" if self.dative else _modal(self.modal, self.tense, person, self.agree)
             return finite, [form.infinitive]
         if self.tense == "future" and self.aspect == "i":
             return _BE.i.present[person], [form.infinitive]
@@ -431,19 +421,18 @@ class _Clause:
         """A short participle and its copula."""
         word = self.form.participle[self.agree]
         tense = "present" if self.c.tense == "perfect" and not self.negated else self.tense
-        finite = _SHORT["must"][self.agree] if self.modal == "should" else _copula(tense, self.modal, self.person, self.agree)
-        return finite, ["быть", word] if self.modal else [word]
+        if self.modal:
+            return _modal(self.modal, tense, self.person, self.agree), ["быть", word]
+        return _copula(tense, self.person, self.agree), [word]
 
     def group(self) -> list[str]:
         """The verb's words in order: manner stands before what it describes, and after a negated verb."""
         finite, rest = self.finite_verb()
         near = self.near
-        if self.negated and finite:
+        if self.negated:
             finite = "не " + finite
-        elif self.negated:
-            rest[0] = "не " + rest[0]
         self.finite = finite
-        if rest and (rest[0] != "быть" or len(rest) == 1):
+        if rest and rest[0] != "быть":
             group = [finite, *near, *rest]
         elif rest:
             group = [finite, rest[0], *near, *rest[1:]]
@@ -468,18 +457,15 @@ class _Clause:
 
     def front(self, case: int) -> str:
         """The relative pronoun or the question word."""
-        c, preposition = self.c, self.verb.preposition
+        c = self.c
         if c.gap == "subject":
-            passive = INS if self.participle else NOM
-            return _which(self.head, passive if c.passive else DAT if self.dative else NOM)
+            return _which(self.head, DAT if self.dative else NOM)
         if c.gap == "object":
-            return _which(self.head, NOM) if self.participle else _which(self.head, case, preposition)
+            return _which(self.head, case, self.verb.preposition)
         if c.question == "who":
             return "кому" if self.dative else "кто"
         if c.question == "what":
-            if self.participle:
-                return "что"
-            return f"{preposition} {_WHAT[case]}" if preposition else _WHAT[case]
+            return _WHAT[case]
         if c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"]):
             return "куда"
         return _WHY.get(c.question, "")
@@ -493,14 +479,14 @@ class _Clause:
                 self.after.append(self.agent.put(INS))
             else:
                 text = self.agent.put(DAT if self.dative else NOM)
-        if self.participle and self.obj is not None and c.gap != "object" and c.question != "what":
+        if self.participle:
             text = self.obj.put(NOM)
         return text
 
     def objects(self, case: int) -> list[str]:
         """Object and recipient: what is short or a pronoun comes first."""
         c, obj, recipient, texts = self.c, self.obj, self.recipient, []
-        if obj is not None and not self.participle and c.gap != "object" and c.question != "what":
+        if obj is not None and not self.participle and c.gap != "object":
             texts.append(obj.put(case, self.verb.preposition))
         if recipient is None:
             return texts
@@ -514,8 +500,7 @@ class _Clause:
         c, finite = self.c, self.finite
         tail, asked = [*self.after, *self.end, *self.places], self.subject
         if c.passive and not self.participle:  # an active verb whose object comes first
-            first = objects[:1] if self.obj is not None and c.gap != "object" else []
-            return [*self.start, front, *(first or [""]), *self.before, *group, subject, *objects[len(first) :], *tail]
+            return [*self.start, front, objects[0], *self.before, *group, subject, *objects[1:], *tail]
         plain = not self.participle and not self.before
         noun = asked is not None and not asked.np.pronoun and not self.dative
         light = plain and noun and len(group) == 1 and not objects and (asked.short or not self.places)
@@ -533,7 +518,7 @@ class _Clause:
         """Whether somebody new comes on the scene and is named last."""
         if self.c.verb not in _GROUPS["appearing"] or not self.main or self.modal or self.negated or self.tense != "past":
             return False
-        return self.agent.indefinite and "companion" not in self.kinds and not self.agent.np.pronoun
+        return self.agent.indefinite and "companion" not in self.kinds
 
     # -- clauses whose predicate is an adjective or a noun
     def copular(self) -> str:
@@ -542,37 +527,32 @@ class _Clause:
         need = c.verb == "need"
         self.subject = head if c.gap == "subject" else run.phrase(c.subject) if c.subject is not None else None
         self.obj = head if c.gap == "object" else run.phrase(c.object, "" if need else self.possessor) if c.object else None
-        self.dative = need or self.modal == "should"
         self.control(need)
         # what will be needed for once is said by a verb of its own
-        soon = need and self.tense == "future" and not (self.frequent or self.modal or self.near)
+        soon = need and self.tense == "future" and not (self.frequent or self.near)
         rest = [] if soon else [_SHORT[c.verb][self.agree]] if c.verb in _SHORT else self.predicate()
-        finite = self.copula(soon)
-        dash = isinstance(c.attribute, NP) and not (finite or self.negated or self.before or self.role == "relative")
-        dash = dash and not c.question and self.subject is not None and not self.subject.np.pronoun
-        if self.modal:
-            rest.insert(0, "быть")
+        finite = _NEED_SOON.p.present[self.person] if soon else _copula(self.tense, self.person, self.agree)
+        dash = isinstance(c.attribute, NP) and not (finite or self.negated or self.before or c.question)
+        dash = dash and not self.subject.np.pronoun
         near, no = self.near, "не " if self.negated else ""
         if finite:
             finite = no + finite
         elif near and self.negated:
             # "не очень нужен", "не очень хорошо знаком"
             near = [no + ("очень хорошо" if near[0] == "хорошо" else near[0]), *near[1:]]
-        elif rest:
+        else:
             rest[0] = no + rest[0]
         group = [*(["—"] if dash else []), finite, *near, *rest]
         front, text, objects = self.needed() if need else self.known()
         places = [run.place(pp, self.possessor, c.verb)[0] for pp in c.places]
-        if c.gap == "object" and need and text:
+        if c.gap == "object" and need:
             return " ".join([front, *self.before, *group, text, *self.end, *places])
         return " ".join([*self.start, front, text, *self.before, *group, *objects, *self.end, *places])
 
     def control(self, need: bool) -> None:
         """Person, gender and column of what the predicate agrees with: of what is needed, else of the subject."""
         control = self.obj if need else self.subject
-        if control is None and self.c.imperative:
-            self.person, self.agree, self.column = 1, 0, 0
-        elif control is None:
+        if control is None:
             self.person, self.agree, self.column = (2, 2, 3) if need else (2, 0, 0)
         else:
             self.person, self.agree = control.person - 1 + 3 * control.plural, control.agree
@@ -583,46 +563,27 @@ class _Clause:
     def predicate(self) -> list[str]:
         """Adjective or noun after "be": short forms where usual, the instrumental with a finite "be"."""
         c, run, attribute = self.c, self.run, self.c.attribute
-        if attribute is None:
-            return []
-        oblique = self.modal != "" or c.imperative
+        case = NOM if self.tense == "present" else INS
         if not isinstance(attribute, str):
-            return [run.phrase(attribute).put(INS if oblique or self.tense != "present" or self.role == "relative" else NOM)]
+            return [run.phrase(attribute).put(case)]
         adjective = run.adjective(attribute, self.subject.np.noun if self.subject is not None else "")
-        if oblique or (adjective.short is None and self.tense != "present"):
-            word = adjective.forms[self.column][INS]
-        else:
-            word = adjective.forms[self.column][NOM] if adjective.short is None else adjective.short[self.agree]
+        word = adjective.forms[self.column][case] if adjective.short is None else adjective.short[self.agree]
         return [run.choose(ADVERBS[c.degree]), word] if c.degree else [word]
-
-    def copula(self, soon: bool) -> str:
-        """The finite word, "" for the present of "be"."""
-        if self.c.imperative:
-            return "будь"
-        if self.modal == "should":
-            return "следует"
-        if soon:
-            return _NEED_SOON.p.present[self.person]
-        noun = isinstance(self.c.attribute, NP) and self.role == "relative"
-        if noun and self.tense == "present" and not self.modal:
-            return "являются" if self.subject.plural else "является"
-        return _copula(self.tense, self.modal, self.person, self.agree)
 
     def known(self) -> tuple[str, str, list[str]]:
         """Relative pronoun or question word, subject and object of "be" and "know"."""
         c, front, text = self.c, "", ""
-        case = DAT if self.dative else NOM
         if c.gap == "subject":
-            front = _which(self.head, case)
+            front = _which(self.head, NOM)
         elif c.question == "who":
-            front = "кому" if self.dative else "кто"
-        elif self.subject is not None:
-            text = self.subject.put(case)
+            front = "кто"
+        else:
+            text = self.subject.put(NOM)
         if c.gap == "object":
             return _which(self.head, INS, "с"), text, []
         if self.obj is not None:
             return front, text, [self.obj.put(INS, "с")]
-        return "с кем" if c.question == "what" else _WHY.get(c.question, front), text, []
+        return _WHY.get(c.question, front), text, []
 
     def needed(self) -> tuple[str, str, list[str]]:
         """Relative pronoun or question word, who needs (a dative), and what is needed (a nominative)."""
@@ -631,12 +592,12 @@ class _Clause:
             front = _which(self.head, DAT)
         elif c.question == "who":
             front = "кому"
-        elif subject is not None:
+        else:
             text = subject.put(DAT)
         if c.gap == "object":
             return _which(self.head, NOM), text, []
         if obj is None:
-            return "что" if c.question == "what" else _WHY.get(c.question, front), text, []
+            return "что", text, []
         if obj.np.pronoun and text:
             # what is known already comes first: "он мне нужен", "он нужен врачу"
             return obj.forms[NOM], text if subject.np.pronoun else "", [] if subject.np.pronoun else [text]

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.word_tables import forms, grammar, grouped, read, single
+from helpers.world.word_tables import forms, grammar, grouped, read
 
 ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
 
@@ -29,11 +29,12 @@ COLUMN = (0, 2, 3, 4)  # and back
 class Noun:
     """A noun: its forms by case, the columns its adjectives take, and what comes with "in" and "to"."""
 
-    __slots__ = ("column", "count", "lemma", "loc", "many", "na", "pl", "sg", "synonyms")
+    __slots__ = ("column", "count", "loc", "many", "na", "pl", "sg", "synonyms")
 
-    def __init__(self, lemma, sg, pl, column, many, loc="", na=False, count=""):
-        self.lemma, self.sg, self.pl, self.column, self.many = lemma, sg, pl, column, many
-        self.loc, self.na, self.count, self.synonyms = loc, na, count or sg[GEN], ()
+    def __init__(self, row: dict[str, str], singular: tuple[str, ...], plural: tuple[str, ...]):
+        self.sg, self.pl, animate = singular, plural, row["animate"] != ""
+        self.column, self.many = {"m": 1 - animate, "f": 2, "n": 3, "pl": 5}[row["gender"]], 5 - animate
+        self.loc, self.na, self.count, self.synonyms = row["locative"], row["na"] != "", row["counted"] or singular[GEN], ()
 
 
 def adjective_forms(lemma: str) -> tuple[tuple[str, ...], ...]:
@@ -51,100 +52,19 @@ def adjective_forms(lemma: str) -> tuple[tuple[str, ...], ...]:
     return m, (*m[:3], lemma, *m[4:]), f, n, p, (*p[:3], p[0], *p[4:])
 
 
-def decline(lemma: str, row: dict[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Singular and plural forms of a noun by case.
-
-    Parameters
-    ----------
-    lemma : str
-        Nominative singular (plural, if there is no singular).
-    row : dict
-        Gender, whether animate, and what the rules do not give: the columns of `words/russian_nouns.tsv`.
-    """
-    sex, animate, stressed, end = row["gender"], row["animate"] != "", row["stressed_ending"] != "", lemma[-1]
-    if sex == "pl":
-        plural, sg, zero = lemma, None, ""
-    else:
-        stem = row["oblique_stem"] or (lemma[:-1] if end in "аяоеьй" else lemma)
-        y = "и" if stem[-1] in HUSH or end in "яьй" else "ы"
-        i = stem[-1] == "и"  # -ия, -ие, -ий
-        if end in "ая":
-            a, u = (y, "у" if end == "а" else "ю")
-            oj = "ой" if end == "а" and (stressed or stem[-1] not in SIBILANT) else "ей"
-            dat = stem + ("и" if i else "е")
-            sg = [lemma, stem + a, dat, stem + u, stem + oj, dat]
-            plural, zero = stem + y, stem + ("й" if i else "ь" if end == "я" else "")
-        elif sex == "f":
-            ins = stem + "ью" if stem.endswith("ер") else lemma + "ю"
-            sg = [lemma, stem + "и", stem + "и", lemma, ins, stem + "и"]
-            plural, zero = stem + "и", stem + "ей"
-        else:
-            soft = end in "ьй" or (end == "е" and stem[-1] not in SIBILANT)
-            a, u = "яю" if soft else "ау"
-            om = "ем" if soft or (stem[-1] in SIBILANT and not stressed) else "ом"
-            gen = stem + a
-            acc = lemma if sex == "n" or not animate else gen
-            sg = [lemma, gen, stem + u, acc, stem + om, stem + ("и" if i and end != "ь" else "е")]
-            if sex == "n":
-                plural, zero = stem + a, stem + "й" if i else stem
-            else:
-                plural = stem + y
-                zero = stem + ("ей" if end == "ь" or stem[-1] in "жшщч" else "ев" if end == "й" or om == "ем" else "ов")
-    plural = row["plural"] or plural
-    root = plural[:-1]
-    if row["plural"] and sex == "m":
-        zero = root + ("ов" if plural[-1] == "а" else "ев" if plural.endswith("ья") else "ей")
-    gen = row["genitive_plural"] or zero
-    a = "я" if plural[-1] == "я" or (plural[-1] == "и" and root[-1] not in HUSH) else "а"
-    pl = [
-        plural,
-        gen,
-        root + a + "м",
-        gen if animate else plural,
-        row["instrumental_plural"] or root + a + "ми",
-        root + a + "х",
-    ]
-    return tuple(sg or pl), tuple(pl)
-
-
-_NOUN_COLUMNS = (
-    "key noun gender",
-    "animate declension oblique_stem plural genitive_plural instrumental_plural locative stressed_ending na",
-)
-
-
-def _noun(row: dict[str, str]) -> Noun:
-    lemma, animate = row["noun"], row["animate"] != ""
-    column = {"m": 1 - animate, "f": 2, "n": 3, "pl": 5}[row["gender"]]
-    many = 4 if animate else 5
-    if row["declension"] == "adjective":
-        forms = adjective_forms(lemma)
-        return Noun(lemma, forms[column], forms[many], column, many, count=forms[many][GEN])
-    if row["declension"] == "none":
-        return Noun(lemma, (lemma,) * 6, (lemma,) * 6, column, many)
-    first, _, last = lemma.rpartition(" ")
-    sg, pl = decline(last, row)
-    if first:  # an adjective that belongs to the name
-        forms = adjective_forms(first[:-2] + "ий")
-        sg = tuple(f"{x} {y}" for x, y in zip(forms[column], sg, strict=True))
-        pl = tuple(f"{x} {y}" for x, y in zip(forms[many], pl, strict=True))
-    return Noun(lemma, sg, pl, column, many, row["locative"], row["na"] != "")
-
-
 @cache
 def nouns() -> dict[str, Noun]:
     """Nouns of the core by key; synonyms hang on the first."""
     table: dict[str, Noun] = {}
-    known = {"gender": "m f n pl", "declension": "adjective none"} | dict.fromkeys(("animate", "stressed_ending", "na"), "yes")
-    for row in read("russian_nouns", *_NOUN_COLUMNS, {*lexicon.nouns(), "potato.mass"}, same="gender", **known):
-        noun = _noun(row)
+    for row in read(
+        "russian_nouns", "key gender singular plural", "animate counted locative na", {*lexicon.nouns(), "potato.mass"},
+        same="gender", gender="m f n pl", animate="yes", na="yes",
+    ):  # fmt: skip
+        noun = Noun(row, tuple(row["singular"].split("|")), tuple(row["plural"].split("|")))
         usual = table.setdefault(row["key"], noun)
         if usual is not noun:
             usual.synonyms = (*usual.synonyms, noun)
     return table
-
-
-SUFFIX = single(GRAMMAR["ending"])
 
 
 def tail_noun(key: str) -> Noun:
@@ -159,13 +79,12 @@ def surname(key: str) -> Noun:
 
 @cache
 def _of_tail(word: lexicon.TailWord) -> Noun:
-    text = "".join(map(lexicon.cyrillic, word.syllables)) + SUFFIX.get(word.kind, "")
+    stem = "".join(map(lexicon.cyrillic, word.syllables))
     if word.kind in ("forename_m", "forename_f", "surname", "town"):
-        text = text.capitalize()
-    row = dict.fromkeys(" ".join(_NOUN_COLUMNS).split(), "")
-    gender = "f" if word.kind in ("forename_f", "logy") else "m"
-    animate = "yes" if word.kind in ("forename_m", "forename_f", "surname", "ist") else ""
-    return _noun(row | {"noun": text, "gender": gender, "animate": animate})
+        stem = stem.capitalize()
+    gender, animate, *endings = GRAMMAR["rare"][word.kind]
+    forms = tuple([stem + ("и" if end == "ы" and stem[-1] in HUSH else end) for end in endings])
+    return Noun({"gender": gender, "animate": animate, "locative": "", "na": "", "counted": ""}, forms[:6], forms[6:])
 
 
 class Adjective:

@@ -701,8 +701,6 @@ class World:
             return 0
         noun = self.nouns.get(np.noun)
         if noun is None:
-            if np.noun not in self.forenames[0]:
-                return 0
             other = NP(self.pick(self.forenames))
         else:
             if noun.mass or noun.cls == "instrument" or np.determiner in ("every", "many", "", "this"):

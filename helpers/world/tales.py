@@ -278,9 +278,8 @@ def _colour(text: _Text, plot: _Plot) -> None:
     world, what = plot.cast.world, plot.object
     if isinstance(what, _Thing) and text.random() < 0.5 and (weights := world.adjective_weights[what.noun]):
         spare = [key for key in weights if key not in what.adjectives]
-        if spare:
-            text.say(Clause("be", text.thing(what), attribute=spare[int(text.random() * len(spare))]))
-            return
+        text.say(Clause("be", text.thing(what), attribute=spare[int(text.random() * len(spare))]))
+        return
     text.say(Clause("be", text.person(plot.actor), attribute=MOODS[int(text.random() * len(MOODS))]))
 
 

@@ -157,10 +157,3 @@ def test_pronouns_are_right_where_their_cluster_has_the_right_name():
     merged = [((1, 2), (3, 4), (7, 8)), ((5, 6),)]  # she is taken for ann, me for nobody
     assert talks.pronouns([row], [merged]) == {"people": 0, "speakers": 50}
     assert all(share != share for share in talks.pronouns([replace(row, clusters=())], [merged]).values())
-
-
-def test_pronouns_that_clusters_put_with_a_wrong_name():
-    words = tuple("ann said she and bea saw her".split())
-    told = Dialogue("", "", words, ((0, 0, 7),), ((((0, 1)), (2, 3)), ((4, 5), (6, 7))))
-    assert talks.mistaken(told, [[(4, 5), (2, 3), (6, 7)]]) == ("she", "bea")
-    assert talks.mistaken(told, told.clusters) is None and talks.mistaken(told, []) is None

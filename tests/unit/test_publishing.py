@@ -90,7 +90,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
 
 
 def test_natural_text_is_never_published(made, monkeypatch):
-    text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "local"})
+    text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "mine"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
     trained = {"what": ONE_SENTENCE.name, "runs": [["model", {"start": {"corpus": text.spec}}]], "options": {}}
     shown = study.Recipe(study.kind("analysis"), trained)

@@ -1,13 +1,11 @@
-"""Splitting natural dialogues, resolvers on small ones, stored links, GUM, and what is refused."""
+"""Splitting natural dialogues, resolvers on small ones, stored links, and what is refused."""
 
-import re
 from itertools import islice, pairwise
 
 import pytest
 
 from helpers.corpora import clusters as clustering
 from helpers.corpora import gum, resolvers, turns
-from helpers.methods.coreference import tokens_of
 from helpers.records import TURN
 from helpers.scores.coreference import conll_f1
 from helpers.world.conversations import conversations
@@ -56,9 +54,6 @@ def test_of_mentions_that_share_words_the_shortest_stays():
     assert clustering.flat(nested) == [[(8, 9)], [(0, 2), (4, 6)]]
     assert clustering.flat([[(1, 3)], [(0, 2)]]) == [[(0, 2)]]  # of two as long, the first
     assert clustering.distinct([*nested, [(4, 6), (9, 10)]]) == [*nested, [(9, 10)]]
-    dialogue = turns.from_text("Aunt May: I see\nTom: you do", "", "")  # labels are no mentions of what is spoken
-    clusters = (((1, 3), (4, 5), (9, 10)), ((7, 8), (10, 11)))
-    assert clustering.spoken(dialogue, clusters) == (((4, 5), (9, 10)),)
 
 
 def many(count=60):
@@ -142,7 +137,7 @@ def test_unknown_resolvers_and_models_are_refused(tmp_path):
     for name in ("", "silver", "stored:", "rule:x"):
         refused(f"no resolver {name!r}", resolvers.resolver, name)
     refused("dialogue 0 of samsum", resolvers.resolver("gold"), [turns.from_text("Ann: hi", "", "samsum")])
-    refused(f"Stanza's coreference model cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
+    refused(f"Stanza's models for tokenize,coref cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
 
 
 def test_places_in_turns_become_places_in_the_dialogue():
@@ -206,60 +201,10 @@ def test_broken_rows_are_named(tmp_path, broken, reason):
     refused(reason, links, tmp_path, row([(19, 6)]), broken, texts=(TEXT, TEXT))
 
 
-def sentence(speaker, *words):
-    """CoNLL-U lines of "form" or "form entities" words; "4-5" is a line that is no word."""
-    lines, number = [f"# speaker = {speaker}"] * bool(speaker), 0
-    for word in words:
-        form, _, entity = word.partition(" ")
-        number += form != "4-5"
-        misc = f"Discourse=x|Entity={entity}|SpaceAfter=No" if entity else "_"
-        lines.append("\t".join((str(number) if form != "4-5" else form, form, *"_______", misc)))
-    return "\n".join([*lines, "", ""])
-
-
-GUM = "# newdoc id = x\n# meta::summary1 = (human1) Two people (at home) talk.\n# meta::summary2 = (other) No.\n" + "".join(
-    (
-        sentence("", "Title (9-abstract-new-cf1)"),
-        sentence("Ann", "The (1-person-new-nnnnn-cf1-1-coref", "man", "with", "my (2-person-ana)(3-thing", "hat 3)1)"),
-        sentence("Ann", "saw", "me (2-person-acc)", "4-5"),
-        sentence("Bob", "He (1-person-giv:act-ana)", "is (5[1/2]-event)", "it (3-thing)(6-thing)", "home (5[2/2]-event)(7-x"),
-        sentence("Ann", "too 7)", "it (6-thing)", "that (8-event(7-y", "is 7)8)"),
-        sentence("", "End (5[1/2]-event)", "a (4-x", "b (4-y", "c 4)", "d 4)"),
-    )
-)
-
-
-def pack(path, **texts):
-    write_archive(path, {f"dep/GUM_{name}.conllu": text for name, text in texts.items()})
-
-
-def test_gum_dialogues_and_their_nested_gold(tmp_path):
-    pack(tmp_path / "gum" / "gum.tar.xz", interview_b=GUM, conversation_a=GUM, news_c="no table")
-    first, second = gum.gum(tmp_path)
-    assert (first.origin, second.origin) == ("GUM_conversation_a", "GUM_interview_b")
-    assert first.target == "Two people (at home) talk."
-    said = "# ? : Title # Ann : The man with my hat saw me # Bob : He is it home # Ann : too it that is # ? : End a b c d"
-    assert first.source == said
-    # 3 and 6 share a span: it is the first one's, so 6 is left with one mention; 5 is in parts; 7 crosses turns; 4 is in itself
-    spans = {((7, 12), (17, 18)), ((10, 11), (13, 14)), ((10, 12), (19, 20)), ((20, 25), (26, 28)), ((32, 36), (33, 35))}
-    assert set(first.clusters) == spans
-    (gold,) = resolvers.resolver("gold")([first])
-    assert set(gold) == spans and conll_f1([gold], [gold]) == 100
-    linked = tokens_of(gold, range(len(first.words)))  # a word a token
-    assert [[25], [33]] not in linked
-    taken = [token for cluster in linked for mention in cluster for token in mention]
-    assert len(taken) == len(set(taken)) == 10
-
-
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     path = tmp_path / "gum" / "gum.tar.xz"
-    refused(f"{path} cannot be read", gum.gum, tmp_path)
-    for text, reason in (
-        (GUM.replace("1\tsaw\t", "1\tsaw "), "GUM_interview_b has 9 columns"),
-        (GUM.replace("Entity=3)1)", "Entity=3)"), "inside the entity 1"),
-        (re.sub("Entity=[^|]*", "", GUM), "no entities"),
-    ):
-        pack(path, interview_b=text)
-        refused(reason, gum.gum, tmp_path)
-    path.write_bytes(path.read_bytes()[:150])
-    refused("damaged or cut off", gum.gum, tmp_path)
+    refused(f"{path} cannot be read", gum.trees, tmp_path)
+    write_archive(path, {"dep/GUM_news_c.conllu": "no table\n"})
+    refused("Line 1 of GUM_news_c.conllu has 1 columns", gum.trees, tmp_path)
+    path.write_bytes(path.read_bytes()[:100])
+    refused("damaged or cut off", gum.trees, tmp_path)

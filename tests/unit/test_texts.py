@@ -13,7 +13,7 @@ from helpers.corpora import dialogues, texts
 from helpers.corpora.sources import normalise
 from helpers.records import Dialogue, Event, Pair, Text
 from helpers.world import conversations, tales
-from tests.unit.tiny_text import SPLITS, chats, refused, write, write_chats, write_hub, write_rows
+from tests.unit.tiny_text import SPLITS, chats, refused, write, write_chats, write_rows
 
 SIZES = {"train": 40, "dev": 8, "test": 8, "vocabulary": 300, "longest": 50}
 ALL = {"train": 0, "dev": 0, "test": 0, "vocabulary": 300, "longest": 0}
@@ -96,9 +96,7 @@ def test_a_broken_line_is_named(tmp_path, reader, good, bad):
 def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
     spec = module.spec(SIZES, name, 1)
     others = [module.spec(SIZES | {size: 77}, name, 1) for size in SIZES] + [module.spec(SIZES, name, 2)]
-    others += [module.spec(SIZES, other, 1) for other in module.SOURCES if other not in (name, "europarl")] + [
-        module.spec(SIZES, "calls", 1)
-    ]
+    others += [module.spec(SIZES, other, 1) for other in ("samsum", "calls")]
     assert len({study.key(other) for other in (spec, *others)}) == len(others) + 1
     before = module.spec(ALL, "samsum", 1)
     write_rows(root / "samsum/val.jsonl.xz", chats("blue", 9))
@@ -117,13 +115,14 @@ def test_names_and_sizes_that_make_no_sense(root, module, name, sizes, said):
 
 def test_no_folder_or_file(root, monkeypatch, tmp_path):
     (root / "samsum/val.jsonl.xz").unlink()
-    refused(root / "samsum/val.jsonl.xz", texts.spec, ALL, "samsum", 1)
+    refused(root / "samsum/dev.jsonl.xz", texts.spec, ALL, "samsum", 1)
     write_rows(root / "samsum/val.jsonl", chats("blue", 2))  # a plain file will do
     assert texts.spec(ALL, "samsum", 1)["files"]
     monkeypatch.setenv("HEADS_DATA_ROOT", str(tmp_path / "x"))
-    refused(f"no folder {tmp_path / 'x'}", texts.spec, ALL, "samsum", 1)
+    refused(f"no folder {tmp_path / 'x'}", texts.spec, ALL, "europarl", 1)
     monkeypatch.delenv("HEADS_DATA_ROOT")
-    refused("set HEADS_DATA_ROOT", texts.spec, ALL, "samsum", 1)
+    refused("set HEADS_DATA_ROOT", texts.spec, ALL, "europarl", 1)
+    refused("no text 'samsum': choose one of reports, stories", texts.spec, ALL, "samsum", 1)
 
 
 @pytest.mark.parametrize(("module", "name"), [(texts, "reports"), (texts, "stories"), (dialogues, "dialogues")])
@@ -224,8 +223,12 @@ def test_sessions_are_running_text(root):
     first, second, third, *_ = read(folder, "dev")
     assert first.origin == third.origin == "day 0 dev" and second.text.startswith("sentence 9 of 0 dev word")
     assert [len(one.text.split()) for one in (first, second, third)] == [405, 405, 90]
-    write(root / "europarl_en-fr/dev.en-fr.tsv.xz", "day\tno translation\n")
-    refused("dev.en-fr.tsv.xz has 2 columns", made, "europarl")
+    for split in SPLITS:  # any folder with titles and paragraphs
+        write(root / f"wiki/{split}.tsv", f"A {split}\tOne.\nA {split}\tTwo {split}.\n")
+    assert read(made("wiki"), "dev") == [Text("one. two dev.", "A dev")]
+    refused("'wiki' is for language modelling", dialogues.spec, ALL, "wiki", 1)
+    write(root / "wiki/dev.tsv", "no title\n")
+    refused("Line 1 of", made, "wiki")
 
 
 def test_blocks_join_documents_and_drop_the_rest():
@@ -239,31 +242,6 @@ def test_blocks_join_documents_and_drop_the_rest():
     refused("3 tokens", texts.blocks, [[5], [6]], 1, 4)
 
 
-def test_hub_sets_of_articles_and_of_lines(tmp_path, monkeypatch):
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    splits = (("train", "red", 20), ("validation", "blue", 6), ("test", "white", 5))
-    named = {split: pd.DataFrame(chats(word, count)) for split, word, count in splits}
-    articles = {split: table.rename(columns={"dialogue": "article", "summary": "highlights"}) for split, table in named.items()}
-    wiki = ["", " = A = \n", " {} . \n", " = = B = = \n", None, " Second . \n", " = C = \n", " Third {} . \n"]
-    lines = {split: pd.DataFrame({"text": [line and line.format(word) for line in wiki]}) for split, word, _ in splits}
-    for name, tables in (("cnn_dailymail", articles), ("wikitext", lines)):
-        folder = write_hub(tmp_path / name, {texts.SOURCES[name].config: tables})
-        monkeypatch.setitem(texts.SOURCES, name, replace(texts.SOURCES[name], hub=str(folder), revision="main"))
-    train = report(made("cnn_dailymail", ALL | {"train": 15})).loc["train"]
-    assert train[["rows", "over_limit", "kept"]].tolist() == [20, 5, 15]
-    found = [Text("= a = white . = = b = = second .", "A"), Text("= c = third white .", "C")]
-    assert read(made("wikitext"), "test") == found
-
-
-def test_a_hub_that_does_not_answer_costs_one_sentence(monkeypatch, tmp_path):
-    import datasets
-    import huggingface_hub
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    refused("cannot be reached for Salesforce/wikitext", made, "wikitext")
+def test_articles_of_wikitext():
+    lines = ["", " = A = \n", " One @-@ two . \n", " = = B = = \n", " Second . \n", " = C = \n", " Third . \n"]
+    assert list(texts.articles(lines)) == [("A", ["= A =", "One-two .", "= = B = =", "Second ."]), ("C", ["= C =", "Third ."])]

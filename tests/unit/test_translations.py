@@ -19,8 +19,6 @@ FRENCH = [
     (does("be", np("the nurse", coordinate="the king"), attribute="tired"), "l' infirmière et le roi sont fatigués ."),
     # the past: auxiliary, aspect, agreement of the participle
     (did("arrive", "the woman+"), "les femmes sont arrivées ."),
-    (does("read", "she", "a book", tense="perfect", negated=True, adverbs="already/medial"),
-     "elle n' a pas encore lu de livre ."),
     (did("say", "he", complement=did("sell", "she", "the key")), "il a dit qu' elle avait vendu la clé ."),
     (did("buy", "i", "it:lamp"), "je l' ai achetée ."),
     (did("see", "i", np("the letter.mail", relative=did("write", "the king", gap="object"))),
@@ -69,8 +67,6 @@ GERMAN = [
     (did("say", "the man", complement=did("see", "the woman", "the dog", tense="perfect")),
      "der Mann sagte , dass die Frau den Hund gesehen hat ."),
     (did("sleep", "the man", subordinate=("when", DOG, False)), "der Mann schlief , als die Frau den Hund sah ."),
-    (did("sleep", "the man", subordinate=("when", did("sing", "the woman", adverbs="often/medial"), False)),
-     "der Mann schlief , wenn die Frau oft sang ."),
     (did("sleep", "the man", subordinate=("after", did("arrive", "the dog"), True)),
      "nachdem der Hund angekommen war , schlief der Mann ."),
     (does("accept", "the man", "the plan", modal="must"), "der Mann muss den Plan annehmen ."),
@@ -83,11 +79,9 @@ GERMAN = [
     (did("see", "the man", "the dog", negated=True, adverbs="often/medial"), "der Mann sah den Hund nicht oft ."),
     (does("leave.place", "the man", "the city", modal="must", negated=True), "der Mann darf die Stadt nicht verlassen ."),
     # predicate nouns, relative clauses, gender of "it"
-    (does("be", "the woman", attribute=np("a doctor")), "die Frau ist Ärztin ."),
+    (does("be", "the man", attribute=np("a doctor")), "der Mann ist Arzt ."),
     (did("arrive", np("the train", relative=did("wait", "the woman", gap="object"))),
      "der Zug , auf den die Frau wartete , kam an ."),
-    (did("see", "i", np("the book", relative=did("read", "the woman", gap="object", passive=True))),
-     "ich sah das Buch , das von der Frau gelesen wurde ."),
     (did("be", "it:key", attribute="new"), "er war neu ."),
 ]  # fmt: skip
 GERMAN_SUBTITLES = [

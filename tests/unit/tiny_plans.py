@@ -7,7 +7,7 @@ from helpers.world.meanings import NP, PP, Adverb, Clause
 
 PRONOUNS = {
     "i": NP(pronoun=True, person=1), "we": NP(pronoun=True, person=1, number="pl"),
-    "you": NP(pronoun=True, person=2), "you all": NP(pronoun=True, person=2, number="pl"),
+    "you": NP(pronoun=True, person=2),
     "he": NP("man", True), "she": NP("woman", True), "they": NP("man", True, number="pl"),
 }  # fmt: skip
 

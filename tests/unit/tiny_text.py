@@ -1,4 +1,4 @@
-"""Small text as it lies in a local folder or on the Hub: chats with summaries, sentence pairs, and what errors say."""
+"""Small text as it lies in a local folder: chats with summaries, sentence pairs, and what errors say."""
 
 import io
 import itertools
@@ -56,16 +56,3 @@ def write_chats(folder):
         write_rows(folder / f"samsum/{split}.jsonl.xz", chats(word, count))
         rows = chats(word, count, "#Person1#: Where is the {}?\n#Person2#: In the {} {}, #Person1#.")
         write_rows(folder / f"calls/{'dev' if split == 'val' else split}.jsonl", rows)
-
-
-def write_hub(folder, configs):
-    """A data set in the Hub's form, on disk: tables by configuration and split."""
-    lines = ["---", "configs:"]
-    for config, tables in configs.items():
-        (folder / config).mkdir(parents=True, exist_ok=True)
-        lines += [f"- config_name: {config}", "  data_files:"]
-        for split, table in tables.items():
-            table.to_parquet(folder / config / f"{split}-0.parquet")
-            lines += [f"  - split: {split}", f"    path: {config}/{split}-*"]
-    (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
-    return folder
