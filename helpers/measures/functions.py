@@ -537,28 +537,6 @@ def roles(
     return pd.Series(functions.values(), index=positional.index, name="functions")
 
 
-def best_heads(syntactic: pd.DataFrame) -> pd.DataFrame:
-    """The best head for each relation and direction (Fig. 4, Table 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by (relation, direction): layer, head, score with low and high, held_out (the score on odd sentences of the
-        head that is best on even ones: free of the choice among many heads; nan if a half has no arcs), baseline, offset, n.
-        Relations without arcs are left out.
-    """
-    columns = ("layer", "head", "held_out", "score", "low", "high", "baseline", "offset", "n")
-    rows = []
-    for (relation, direction), part in syntactic.groupby(level=["relation", "direction"], sort=False):
-        part = part.droplevel(["relation", "direction"])
-        if part.score.isna().all():
-            continue
-        best = part.score.idxmax()
-        held_out = part.odd[part.even.idxmax()] if part.even.notna().any() else float("nan")
-        rows.append((relation, direction, *best[1:], held_out, *part.loc[best][list(columns[3:])]))
-    return pd.DataFrame(rows, columns=["relation", "direction", *columns]).set_index(["relation", "direction"])
-
-
 # --- alignment (cross-attention) --------------------------------------------------------------------------------------
 
 

@@ -401,16 +401,6 @@ def test_roles_of_heads():
     }
 
 
-def test_the_best_head_and_the_held_out_half():
-    cell = ("nsubj", DOWN)
-    scores = {(0, 0): {cell: 0.7}, (0, 1): {cell: 0.6}, (1, 1): {cell: 0.9}}
-    even = {(0, 0): {cell: 0.8}, (0, 1): {cell: 0.9}, (1, 1): {cell: 0.85}}
-    odd = {(0, 0): {cell: 0.6}, (0, 1): {cell: 0.3}, (1, 1): {cell: 0.95}}
-    row = functions.best_heads(syntactic_frame(scores, even, odd)).loc[cell]
-    # the best of all on all; but on the even half another head wins, and its odd half counts
-    assert (row.layer, row["head"], row.score, row.held_out) == (1, 1, 0.9, 0.3)
-
-
 def test_relations_are_held_out_with_their_offset():
     rng = random.Random(2)
     source = sentences([rng.randrange(4, 9) for _ in range(12)], 3)
