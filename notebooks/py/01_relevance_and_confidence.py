@@ -243,8 +243,10 @@ run.table(probable, "without_the_head").round(3)
 
 
 # %% tags=["method"]
-def relevance_and_confidence(model, rule, normalise, sentences):
-    subject = next(one for one in studied if one.name == model)
+subject = studied[-1]  # the translator of subtitles
+
+
+def relevance_and_confidence(rule, normalise, sentences):
     batches = subject.batches(2048, sentences)  # tokens a batch, so many dev sentences
     share = measures.relevance(subject.model, batches, rule, normalise, kinds="encoder")
     weight = measures.confidence(subject.model, batches)
@@ -252,9 +254,8 @@ def relevance_and_confidence(model, rule, normalise, sentences):
 
 
 # %%
-subject = studied[-1]  # the translator of subtitles
 few, reads = min(50, settings["relevance"]), [subject.run] if subject.run else []
-given = {"model": subject.name, "rule": "alpha_beta", "normalise": "step", "sentences": few}
+given = {"rule": "alpha_beta", "normalise": "step", "sentences": few}
 one_model = run.stored(relevance_and_confidence, *reads, **given)
 one_model = one_model.assign(layer=one_model.layer + 1, head=one_model["head"] + 1)
 run.table(one_model, "one_translator", sentences=few)
