@@ -183,7 +183,7 @@ syntax = checkpoints.syntactic(run.settings).replace({"model": names})
 syntax = run.table(syntax[syntax.n >= 30], "pretrained_syntactic", over="sentences of one model")
 figure = plots.gains(pd.concat([papers.TABLE_1, syntax[syntax.trees == "ewt"]]))
 caption = "How much better than the guess the best head of each relation is, in two pretrained models and in the paper."
-run.figure(figure, "table1_pretrained", caption, "Voita et al., table 1", table="pretrained_syntactic")
+run.figure(figure, "table1_pretrained", caption, table="pretrained_syntactic")
 
 # %% [markdown]
 # *Objects: yes.* The best head of SmolLM2 finds the verb of an object in **93 %**<!-- pretrained/syntactic
@@ -272,7 +272,7 @@ offsets = functions.offsets([studied[0], studied[-1]])
 run.table(offsets, "fig3_offsets", split="dev")
 axes = ("place of the dependent, from its governor", "% of pairs")
 figure = plots.grouped(offsets, "offset", "share", panel="relation", labels=axes, columns=2)
-run.figure(figure, "fig3_offsets", "How far a word stands from its partner, by relation.", answers="Voita et al., figure 3")
+run.figure(figure, "fig3_offsets", "How far a dependent stands from its governor, by relation.")
 
 # %% [markdown]
 # And here is the counterpart of its table 1 and figure 4, for four translators. Again heads are chosen on every second
@@ -283,7 +283,7 @@ relations = functions.syntactic(studied, repeats)
 run.table(relations.set_index("model"), "syntactic_relations", split="dev")
 figure = plots.gains(pd.concat([papers.TABLE_1, relations]))
 caption = "How much better than the guess the best head of each relation is, in four translators and in the paper."
-run.figure(figure, "fig4_syntactic_heads", caption, "Voita et al., figure 4", table="syntactic_relations", split="dev")
+run.figure(figure, "fig4_syntactic_heads", caption, table="syntactic_relations", split="dev")
 
 # %% [markdown]
 # This comes close to the paper. Our two English-Russian translators pass `8` of `16` cases, and the paper's two pass `9`. Each
