@@ -372,8 +372,9 @@ def dominated(table):
 run.table(dominated(flat), "dominated_layers")
 
 # %% [markdown]
-# By the αβ rule a few heads dominate, a little. In `23` of `24` layers the largest head has more than in the model with random
-# weights. But it has a quarter of the layer in only `9`, and no head carries a layer alone.
+# By the αβ rule a few heads dominate, a little. In **23**<!-- 01/dominated_layers rule=alpha_beta "above random":.0f --> of
+# `24` layers the largest head has more than in the model with random weights. But it has a quarter of the layer in only
+# **9**<!-- 01/dominated_layers rule=alpha_beta "and above a quarter":.0f -->, and no head carries a layer alone.
 #
 # The other two rules show larger heads, and that alone would look like the paper's claim. But they are large with random
 # weights too, where training has not begun: about a third of a layer. Random numbers do the same. If eight are drawn from a
@@ -423,7 +424,8 @@ pd.read_csv(europarl / "follows_function_by_model.csv").round(2).head(1)
 # AttnLRP gives **0.35**<!-- natural/01/agreement_by_rule rule=AttnLRP model="EN-FR europarl" rho:.2f -->, and the conservative
 # rule lies between them.
 #
-# A few heads dominate less clearly: over the three rules, the largest head passes both lines in `7` of `18` layers.
+# A few heads dominate less clearly: by the αβ rule the largest head passes both lines in **2**<!--
+# 01/dominated_layers_europarl rule=alpha_beta "and above a quarter":.0f --> of `6` layers.
 #
 # And heads with a function are not clearly more relevant there. The difference is **0.16**<!--
 # natural/01/follows_function_by_model model="EN-FR europarl" difference:.2f -->, and the interval holds

@@ -288,9 +288,10 @@ beside.pivot_table("rise", "measure", "model", sort=False).round(2)
 # small language model it beats random heads, but is the last of all measures.<!-- holds: 06/removed_beside_random
 # model="decoder of today" criterion=confidence rise > -0.25 -->
 #
-# Divided by layer the gradient does as well among encoder heads. Where all kinds may go it loses most of its gain (`0.23` nats
-# in place of `1.07` in the translator of news), because it no longer knows which kinds matter. So rank heads over all layers
-# and kinds.
+# Divided by layer the gradient does as well among encoder heads. Where all kinds may go it loses most of its gain
+# (**0.23**<!-- 06/removed_beside_random model="EN-RU news, all kinds" criterion="gradient, example, by layer" -rise:.2f -->
+# nats in place of **1.07**<!-- 06/removed_beside_random model="EN-RU news, all kinds" criterion="gradient, example" -rise:.2f
+# --> in the translator of news), because it no longer knows which kinds matter. So rank heads over all layers and kinds.
 #
 # The loss without each head sounds like the best guide of all, but in one of three trainings of the translator of news it is
 # worse than random heads.<!-- holds: 06/removed_beside_random model="EN-RU news" criterion=leave-one-out most > 0 --> It says
@@ -341,10 +342,13 @@ if len(share):
     display(within.rename(columns=register.named).round(2))
 
 # %% [markdown]
-# The gradient predicts well there, too: between `0.72` and `0.91`. Confidence reaches `0.40` to `0.59`. In the translator of
-# Europarl the gradient has **0.81**<!-- natural/06/predictors kind=encoder truth=leave-one-out heads="within layers"
-# measure="gradient, example" rho:.2f --> and confidence **0.68**<!-- natural/06/predictors kind=encoder truth=leave-one-out
-# heads="within layers" measure=confidence rho:.2f -->. So confidence is no bad guide to single encoder heads, only a worse one.
+# The gradient predicts well there, too: between **0.72**<!-- 06/predictors_of_encoder_heads seed=1 "gradient, example":.2f
+# --> and **0.91**<!-- 06/predictors_of_encoder_heads seed=2 "gradient, example":.2f -->. Confidence reaches **0.40**<!--
+# 06/predictors_of_encoder_heads seed=1 confidence:.2f --> to **0.59**<!-- 06/predictors_of_encoder_heads seed=2
+# confidence:.2f -->. In the translator of Europarl the gradient has **0.81**<!-- natural/06/predictors kind=encoder
+# truth=leave-one-out heads="within layers" measure="gradient, example" rho:.2f --> and confidence **0.68**<!--
+# natural/06/predictors kind=encoder truth=leave-one-out heads="within layers" measure=confidence rho:.2f -->. So confidence
+# is no bad guide to single encoder heads, only a worse one.
 
 # %% [markdown]
 # ## Does a rank survive another training?
@@ -469,7 +473,8 @@ cut.pivot_table("perplexity", ["by", "random"], "fraction", sort=False).round(0)
 # With all heads the perplexity is **25**<!-- pretrained/removed_at_once heads=0 perplexity:.0f -->. A quarter of the heads can
 # go by gradient importance at **33**<!-- pretrained/removed_at_once random= by="gradient, example" fraction=0.25
 # perplexity:.0f -->. By confidence the model is destroyed. Does the gradient know more than the layers? With half of the heads
-# gone, random heads from anywhere come to about `3,000`, and random heads with as many in each layer to **358**<!--
+# gone, random heads from anywhere come to **2586**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5
+# perplexity:.0f --> or more, and random heads with as many in each layer to **358**<!--
 # pretrained/removed_at_once random="same number a layer" by="gradient, example" fraction=0.5 perplexity:.0f -->. So most of the
 # gain is knowing the layers. But the heads that the gradient names come to **65**<!-- pretrained/removed_at_once random=
 # by="gradient, example" fraction=0.5 perplexity:.0f -->, so it knows heads, too. It is one draw. Leave-one-out chooses better
