@@ -124,7 +124,6 @@ def variants(model, steps: int) -> dict[str, common.Step]:
         MEASURED: grouped("cosine"),
         "4B on O": grouped("cosine", "O"),
         "4B on A": grouped("cosine", "A"),
-        "4A on V": grouped("class"),
         OBVIOUS: lambda m: Explicit(m),
     }
     loss = lambda m, batch: objective(m, batch, SMOOTHING)  # noqa: E731

@@ -453,9 +453,9 @@ def needs(start: Mapping[str, Any]) -> list[study.Recipe | study.Need]:
     return recipes if "pretrained" in start else [*recipes, study.Need(training.trained(start), weights=True)]
 
 
-def study_models(run: study.Run) -> list[Subject]:
-    """The models that a notebook's parameters ask for."""
-    wanted = names(run.settings, run.parameters["models"])
+def study_models(run: study.Run, most: int | None = None) -> list[Subject]:
+    """The models that a notebook's parameters ask for, or so many of them, the first."""
+    wanted = names(run.settings, run.parameters["models"])[:most]
     seed, parser = run.parameters["seed"], run.parameters["parser"]
     if run.parameters["pretrained"]:
         return [of_checkpoint(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]

@@ -310,7 +310,9 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     defaults = PARAMETERS | OWN.get(name, {})
     unknown = sorted(set(given) - set(defaults))
     if unknown:
-        raise StudyError(f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(defaults)}.")
+        raise StudyError(
+            f"There is no parameter {unknown[0]!r}: {name} takes {', '.join(defaults)}. To run it again restart the kernel."
+        )
     parameters = defaults | given
     for one, default in defaults.items():
         if type(parameters[one]) is not type(default):

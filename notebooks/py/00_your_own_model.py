@@ -27,7 +27,7 @@
 # takes about two minutes on two free cores.
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice="least important" perplexity:.1f -->, and the pruned model has forgotten the capital
+# **52.4**<!-- 00/removed choice=least perplexity:.1f -->, and the pruned model has forgotten the capital
 # of France. As many heads drawn at random cost far more.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
@@ -182,11 +182,12 @@ run.figure(figures.attention(maps), "attention", "What two heads look at in one 
 # %%
 count = int(fraction * total)
 draws = [np.random.default_rng([seed, draw]) for draw in range(5)]
-layers = worth.groupby(level=["kind", "layer"])
-orders = [("least important", worth)]  # heads of least worth go; another column of the table may stand here
+first = worth  # heads of which this is least go for good; another column of the table may stand here
+layers = first.groupby(level=["kind", "layer"])
+orders = [("least", first)]
 orders += [("least, divided by layer norm", measures.importance(model, dev))]
 orders += [("random, matched by layer", layers.transform(random.permutation)) for random in draws]
-orders += [("random, from anywhere", pd.Series(random.permutation(worth), worth.index)) for random in draws]
+orders += [("random, from anywhere", pd.Series(random.permutation(first), first.index)) for random in draws]
 
 # %%
 whole, tokens = losses_of_examples(model, test)  # of each passage
@@ -207,8 +208,8 @@ run.figure(figure, "removed", "Perplexity without the heads, chosen by importanc
 
 # %% [markdown]
 # With all heads the perplexity is **43.2**<!-- 00/removed choice="all heads" perplexity:.1f -->, and without the quarter of
-# least importance **52.4**<!-- 00/removed choice="least important" perplexity:.1f -->. That is a fifth more. The loss rises
-# by **0.19**<!-- 00/removed choice="least important" rise:.2f --> nats a token; the table has the interval. All random draws
+# least importance **52.4**<!-- 00/removed choice=least perplexity:.1f -->. That is a fifth more. The loss rises
+# by **0.19**<!-- 00/removed choice=least rise:.2f --> nats a token; the table has the interval. All random draws
 # cost more than twice as much, also those that take as many heads from every layer. So the gradient knows more than which
 # layers matter. Whether it is divided by the norm of the layer makes no difference here.
 #
@@ -232,7 +233,7 @@ def continued(model):
 
 
 before = continued(model)
-model = heads.remove(model, worth.nsmallest(count).index)
+model = heads.remove(model, first.nsmallest(count).index)
 left = [len(numbers) for numbers in heads.kept(model).values()]
 print(f"{total} heads -> {sum(left)}, from {min(left)} to {max(left)} a layer")
 print(f"{parameters:,} parameters -> {model.num_parameters():,} ({1 - model.num_parameters() / parameters:.1%} fewer)")
@@ -284,8 +285,8 @@ for first, second in zip(before, continued(loaded), strict=True):
 # ## Change one line
 #
 # - `fraction = 0.1` in the first cell removes a tenth. Does the capital of France come back? (two minutes)
-# - `orders = [("most confident", -table.confidence)]` removes the heads with the sharpest attention first, and
-#   `table.confidence` those that look around. Which of them matter? (a minute)
+# - `first = -table.confidence` removes the heads with the sharpest attention, and `first = table.confidence` those that look
+#   around. Which of them matter? (a minute)
 # - Another model and another text, and a folder for what is left:
 #
 # ```

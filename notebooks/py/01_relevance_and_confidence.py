@@ -379,7 +379,7 @@ run.table(dominated(flat), "dominated_layers")
 # The other two rules show larger heads, and that alone would look like the paper's claim. But they are large with random
 # weights too, where training has not begun: about a third of a layer. Random numbers do the same. If eight are drawn from a
 # bell curve and their signs are left out, the largest has `28 %` of the sum. So a rule with a sign makes few heads dominate by
-# itself, and of the three rules αβ says most. (The verdict below counts the layers of all three.)
+# itself. (The verdict below counts the layers of all three rules.)
 
 # %% [markdown]
 # ## Do relevant heads do something one can name?
@@ -471,7 +471,7 @@ run.table(pd.DataFrame(pairs, columns=["one", "other"]).join(pd.DataFrame(found)
 # - **A confident head may be at rest.** In a pretrained decoder confidence says little about relevance, or the opposite, until
 #   the first token is left out.
 # - **Relevant heads often do something**, in two of four translators more than chance would have it. On Europarl we cannot
-#   tell. Half of the most relevant heads have no function that our tests know.
+#   tell: there none of the six most relevant heads has a function that our tests know.
 # - **Relevance is not need.** It says where a score comes from. Whether the model can do without the head only its removal
 #   tells: [notebook 6](06_do_measures_agree.ipynb) holds both against that. Confidence takes one forward pass, relevance
 #   minutes.

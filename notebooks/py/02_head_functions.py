@@ -34,7 +34,7 @@
 # - Both kinds have syntactic heads, above all for objects. Our two English-Russian translators pass **3**<!--
 #   02/function_counts model="EN-RU news" cases:.0f --> and **5**<!-- 02/function_counts model="EN-RU subtitles" cases:.0f -->
 #   of eight cases.
-# - Each pretrained model has one head that looks at the word before. No translator of ours has any.
+# - Each pretrained model has one head that looks at the word before. None of our small translators has any.
 # - A head for rare words is near the border, or just above it, in three of the six models.
 #
 # In a dependency the one word depends on the other: an object on its verb, an adjective on its noun. We call the other word
@@ -169,7 +169,8 @@ run.figure(plots.looking(looks), "hits_and_misses", caption, table="where_heads_
 # %% [markdown]
 # The first and the third are hits. The verb *smiled* finds *man*, past a nearer noun, and *horse* finds *bought*, not *won*.
 # The other two are misses. *Opened* looks at *that*, though only just: *keys* has almost as much weight. A phrase between
-# commas hides the verb from *map*. So these heads do not count words. They have learned some of the grammar, but not all.
+# commas hides the verb from *map*. So these heads do not just count words. Four sentences show no more than that; the next
+# section counts.
 
 # %% [markdown]
 # ## Table 1 in models that people use

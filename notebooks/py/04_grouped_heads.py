@@ -110,7 +110,7 @@ def constraint(e, groups, alpha=0.5, beta=0.5):  # equation 4B
 from helpers.models import inputs
 
 which, attention = "V", 0  # value vectors, of the first attention (there are ten: six encoder, two decoder, two cross)
-subject = subjects.study_models(run)[0]
+(subject,) = subjects.study_models(run, most=1)
 model, batch = subject.model, subject.held_out(2048, 64)[0]  # and sentences that training did not see
 with torch.no_grad(), grouping.watch(model, which, reduce=lambda vectors: vectors) as watched:
     watched.feed(batch)  # says which tokens are real: padding does not count

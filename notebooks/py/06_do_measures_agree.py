@@ -375,9 +375,9 @@ run.table(rho, "rank_across_trainings").rename(index=register.named).round(2)
 # ## The contest: models that train on after pruning
 #
 # Removing heads at once is hard on a model. In practice one trains on. So for the first translator we remove, by each way of
-# choosing, as many encoder heads as L0 closes at one price, and train the rest for as long as L0 trained. *L0, while it
-# trains* chooses as it trains. *L0's heads, cut at once* are L0's choice under the conditions of all others. BLEU is held
-# against the *unpruned model*: all heads, trained on for as long.
+# choosing, as many encoder heads as L0 closes at the price `0.003`, and train the rest for as long as L0 trained, `2,000`
+# steps. *L0, while it trains* chooses as it trains. *L0's heads, cut at once* are L0's choice under the conditions of all
+# others. BLEU is held against the *unpruned model*: all heads, trained on for as long.
 
 # %%
 if not text:  # a decoder of somebody else is not trained on
@@ -408,9 +408,10 @@ if not text:
 # criterion="gradient, example" low < 0 --> So L0's training is not needed to choose heads. L1 gates do as well.
 #
 # Random heads lose **3.3**<!-- 06/contest criterion=random -value:.1f --> BLEU, and confidence **5.4**<!-- 06/contest
-# criterion=confidence -value:.1f -->. Both are worse than no encoder attention at all: a translator that is trained without
-# encoder heads from the start loses only **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control
-# "worth from the start":.1f --> ([notebook 3](03_l0_pruning.ipynb)). The right panel may show why confidence fails. It leaves
+# criterion=confidence -value:.1f -->. That is
+# more than it would cost to have no encoder heads from the start, which is **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news"
+# run=control "worth from the start":.1f -->, and less than to lose them all late, which is **14.4**<!-- 03/half_left
+# model="EN-RU news" worth:.1f --> ([notebook 3](03_l0_pruning.ipynb)). The right panel may show why confidence fails. It leaves
 # no head in the first layer, which has about three quarters of what single heads cost. L0 and gradient importance leave more
 # heads there than in any other layer.
 #
@@ -470,13 +471,13 @@ cut.pivot_table("perplexity", ["by", "random"], "fraction", sort=False).round(0)
 # the first token of the text. Without that token confidence says a little (**0.32**<!-- pretrained/correlations
 # measure="confidence, later tokens" rho:.2f -->).
 #
-# With all heads the perplexity is **25**<!-- pretrained/removed_at_once heads=0 perplexity:.0f -->. A quarter of the heads can
-# go by gradient importance at **33**<!-- pretrained/removed_at_once random= by="gradient, example" fraction=0.25
-# perplexity:.0f -->. By confidence the model is destroyed. Does the gradient know more than the layers? With half of the heads
-# gone, random heads from anywhere come to **2586**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5
-# perplexity:.0f --> or more, and random heads with as many in each layer to **358**<!--
-# pretrained/removed_at_once random="same number a layer" by="gradient, example" fraction=0.5 perplexity:.0f -->. So most of the
-# gain is knowing the layers. But the heads that the gradient names come to **65**<!-- pretrained/removed_at_once random=
+# With all heads the perplexity is **25**<!-- pretrained/removed_at_once heads=0 perplexity:.0f -->. A quarter of the heads
+# can go by gradient importance at **33**<!-- pretrained/removed_at_once random= by="gradient, example" fraction=0.25
+# perplexity:.0f -->. By confidence the model is destroyed. Does the gradient know more than the layers? With half of the
+# heads gone, random heads from anywhere come to **2586**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5
+# perplexity:.0f --> or more, and random heads with as many in each layer to **358**<!-- pretrained/removed_at_once
+# random="same number a layer" by="gradient, example" fraction=0.5 perplexity:.0f -->. So knowing the layers is more than half
+# of the gain. But the heads that the gradient names come to **65**<!-- pretrained/removed_at_once random=
 # by="gradient, example" fraction=0.5 perplexity:.0f -->, so it knows heads, too. It is one draw. Leave-one-out chooses better
 # here than the gradient.
 #

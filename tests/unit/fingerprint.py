@@ -128,7 +128,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
         "relevance of a word through one sentence": {},
         "confidence of random weights": {}, "leave one out": {"first": few},
         "syntactic heads held out": {"repeats": 50},
-        "what heads do": {"first": few, "repeats": 50},
     }  # fmt: skip
     for name, told in options.items():
         found[f"analysis, {name}"] = lambda name=name, told=told: analysis.ANALYSES[name].recipe(model, **told)
