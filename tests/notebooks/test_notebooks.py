@@ -228,7 +228,7 @@ def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(exe
     assert removed.groupby(level=0, sort=False).size().tolist() == [1, 1, 1, 5, 5] and set(removed["heads"]) == {0, 2}
     with heads.gate(model, dict.fromkeys(worth.nsmallest(2).index, 0.0)):
         without = mean_loss(model, test)
-    least = removed.loc["least important"]
+    least = removed.loc["least"]
     assert least.perplexity == pytest.approx(math.exp(without), rel=1e-4)
     assert least.rise == pytest.approx(without - mean_loss(model, test), abs=1e-5) and math.isnan(least.low)
     texts = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
