@@ -28,10 +28,10 @@ def file(tmp_path, monkeypatch):
 
 def test_a_file_of_a_stranger_is_a_column_of_any_model(file):
     for _ in range(2):  # a notebook's cell may run twice
-        assert contest.enter(file) == ["last word"]
+        assert contest.enter(file) == ["second token"]
     for family in ("marian", "t5", "gpt2", "llama", "bert"):
         model, batch = tiny_model(family), tiny_batch(family)
-        column = head_table(model, [batch], names=["last word"])["last word"]
+        column = head_table(model, [batch], names=["second token"])["second token"]
         with pytest.raises(StudyError, match="no measure 'lost word'"):
             head_table(model, [batch], names=["lost word"])
         assert column.index.equals(heads.index(model)) and column.gt(0).all() and column.nunique() > 7
@@ -45,7 +45,7 @@ def test_entries_join_what_is_stored_of_a_job(file, monkeypatch):
     stored = head_table(model, [batch], names=["confidence"])
     monkeypatch.setattr(runs, "measured", lambda *d: (stored, {"confidence": 1}))
     monkeypatch.setattr(runs, "_summarizer", lambda d: (model, [batch], [batch], {}))
-    for there, columns in ((True, ["confidence", "last word"]), (False, ["confidence"])):
+    for there, columns in ((True, ["confidence", "second token"]), (False, ["confidence"])):
         monkeypatch.setattr(runs, "_at_hand", lambda job, there=there: there)
         table, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
         assert list(table) == columns == list(seconds) and table.confidence.equals(stored.confidence)
@@ -53,7 +53,7 @@ def test_entries_join_what_is_stored_of_a_job(file, monkeypatch):
 
 @pytest.mark.parametrize(("code", "said"), [
     ("", "no measure"), ("import no_such_module", "no_such_module"),
-    (CODE.replace('"last word", "l', '"confidence", "l'), "'confidence'"),
+    (CODE.replace('"second token", "s', '"confidence", "s'), "'confidence'"),
 ])  # fmt: skip
 def test_a_file_that_is_wrong_is_refused(file, code, said):
     file.write_text(code)
@@ -68,13 +68,13 @@ def test_a_file_that_is_wrong_is_refused(file, code, said):
 def test_a_column_that_is_none_is_refused(file, column):
     file.write_text(CODE.replace("    return [", f"    return {column}\n    return ["))
     contest.enter(file)
-    with pytest.raises(StudyError, match="last word"):
-        measures.head_table(tiny_model("marian"), [tiny_batch("marian")], names=["last word"])
+    with pytest.raises(StudyError, match="second token"):
+        measures.head_table(tiny_model("marian"), [tiny_batch("marian")], names=["second token"])
 
 
 def test_a_series_finds_its_heads(file):
     turned = "    import pandas\n    i = heads.index(model)\n    return pandas.Series(range(len(i)), i).sample(frac=1)\n"
     file.write_text(CODE.replace("    return [", f"{turned}    return ["))
     contest.enter(file)
-    table = head_table(tiny_model("marian"), [tiny_batch("marian")], names=["last word"])
-    np.testing.assert_array_equal(table["last word"], range(24))
+    table = head_table(tiny_model("marian"), [tiny_batch("marian")], names=["second token"])
+    np.testing.assert_array_equal(table["second token"], range(24))
