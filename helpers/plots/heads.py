@@ -34,7 +34,7 @@ def by_relevance(table: pd.DataFrame):
             if column == "functions":
                 _functions(axis, values)
             else:
-                most = 1.0 if column == "confidence" else float(table.relevance.max())
+                most = 1.0 if column == "confidence" else max(0.4, float(table.relevance.max()))  # alike in all figures
                 drawing.heat(axis, values, values.map(drawing.short), "Blues", (0, most))
             axis.set_yticks(range(len(values)), values.index)
             axis.set_xticks([])

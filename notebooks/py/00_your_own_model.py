@@ -38,6 +38,7 @@ text = ""  # a text file; an encoder-decoder's lines are a source, a tab and its
 most = 100  # passages that are read of each half of the text, at most; fewer for a large model or a slow machine
 fraction = 0.25  # of the heads that are removed
 sentence = "The old doctor who lives next door sold her car to a student because she wanted a bicycle."  # to look at heads
+device = "cpu"  # "cuda": your GPU; numbers then differ a little from those in the text
 save_to = ""  # a folder for the model that is left; empty: it is gone when the notebook ends
 profile = "laptop"  # where numbers are computed, as in the other notebooks
 seed = 1  # of the random heads
@@ -71,7 +72,7 @@ print(run.summary())
 
 # %%
 model, tokenizer = models.load(pretrained)
-model = model.float().to(models.device())
+model = model.float().to(device)
 total, parameters = len(heads.index(model)), model.num_parameters()
 print(f"{type(model).__name__}: {total} heads, {parameters:,} parameters")
 
@@ -253,7 +254,7 @@ heads.save(model, folder)
 tokenizer.save_pretrained(folder)
 plain = AutoModelForSeq2SeqLM if model.config.is_encoder_decoder else AutoModelForCausalLM
 del model
-loaded = plain.from_pretrained(folder, trust_remote_code=True).to(models.device())
+loaded = plain.from_pretrained(folder, trust_remote_code=True).to(device)
 losses, _ = losses_of_examples(loaded, test)
 print(f"perplexity {removed.perplexity[1]:.2f} with closed gates, {np.exp(losses.sum() / tokens.sum()):.2f} loaded")
 

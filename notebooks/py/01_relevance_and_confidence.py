@@ -406,10 +406,18 @@ each.reset_index()[["model", "functional", "others", "difference", "low", "high"
 # ## And on natural text?
 #
 # The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training). These are the
-# published tables of that run, not of this one.
+# published tables of that run, not of this one. First figure 1 again, with the best head of each relation that it follows.
 
 # %%
-europarl = study.ROOT / "figures" / "natural" / "01_relevance_and_confidence" / "tables"
+natural = study.ROOT / "figures" / "natural"
+europarl = natural / "01_relevance_and_confidence" / "tables"
+rows = pd.read_csv(europarl / "heads_fr-europarl.csv").set_index(["kind", "layer", "head"]).assign(functions="")
+found = pd.read_csv(natural / "02_head_functions" / "tables" / "syntactic_relations.csv").query("passes")
+rows.loc[[("encoder", one.layer - 1, one.head - 1) for one in found.itertuples()], "functions"] = list(found.relation)
+figure = plots.by_relevance(relevance.by_relevance({"EN-FR europarl": rows}))
+run.figure(figure, "fig1_europarl", "Relevance, confidence and functions of encoder heads, on Europarl.")
+
+# %%
 pd.read_csv(europarl / "agreement_by_rule.csv", index_col=0).round(2)
 
 # %%

@@ -160,7 +160,8 @@ def pillars(corpus, shape, groups, weight, steps, votes, sentences, seed, traini
     pairs, rows = text.pairs(text.tests[0])[:sentences], []
 
     def fit(model, form):
-        grouped = grouping.Grouped(model, form, groups=groups, weight=weight)
+        beta = 0.5 if groups > 1 else 0.0  # one group has no other to be pushed away from
+        grouped = grouping.Grouped(model, form, beta=beta, groups=groups, weight=weight)
         plan = training_plan | {"steps": steps, "learning_rate": 3e-3, "warmup": 50, "evaluate_every": steps}
         training.fit(grouped, train, dev, plan, objective=lambda grouped, batch: grouping.objective(grouped, batch, 0.1))
         texts = training.translate(model, [pair.source for pair in pairs], text.source, text.target)
