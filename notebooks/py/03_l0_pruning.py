@@ -339,8 +339,6 @@ run.figure(figure, "pruned_minus_scratch", caption, table="trained_minus_scratch
 # heads, as our small one above, and one with three layers of eight heads in the decoder. The paper has six there.
 
 # %%
-from IPython.display import display
-
 europarl = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"
 table = pd.read_csv(europarl / "fig7_bleu_by_heads.csv")
 table = table[table.method.isin(["L0", "further training"]) & (table["test set"] == "europarl_test")]

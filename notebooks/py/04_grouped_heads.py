@@ -521,8 +521,9 @@ smollm2.set_index(["groups", "by"])[["untrained", "perplexity", "low", "high"]].
 # - **We see no gain by grouping.** Two single trainings are above zero, both with sixteen small heads, and the shared vanilla
 #   training may explain them. This is no proof against the paper: our models are far smaller, and the text is a toy language.
 # - **The heads are grouped only in part.** The paper does not say how its weight compares with a loss per token. At our
-#   weight, by our reckoning a few times that of its code, the constraint goes a fifth of the way.<!-- holds: 04/redundancy row=GHT formed <
-#   0.25 --> With heavier constraints the heads are grouped, and there is still no gain, also where the model overfits.
+#   weight, by our reckoning a few times that of its code, the constraint goes a fifth of the way.<!-- holds: 04/redundancy
+#   row=GHT formed < 0.25 --> With heavier constraints the heads are grouped, and there is still no gain, also where the model
+#   overfits.
 # - **There is no dropout here**, in the paper it is `0.3`. With dropout we have not tried it for long enough to tell.
 # - **One head a group is not enough for heads of `16` numbers.** Most of that loss comes with any choice of so few small
 #   heads. At the paper's width of a head there is a loss as well, in one training of a model with two layers on each side.

@@ -36,9 +36,9 @@
 # the wrong people (*shuffled*), no links, and links in other heads.
 #
 # In short: links of the resolver bring **0.5**<!-- 05/against_controls control=plain metric=ROUGE-1 change:.1f --> points of
-# ROUGE-1, and shuffled links bring nothing.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 percent < 0
-# --> Random heads do about as well as idle ones. Probing chooses worse heads. And heads with links do come to matter, above all
-# in the last layer.
+# ROUGE-1, and shuffled links bring nothing.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 percent
+# < 0 --> Random heads do about as well as idle ones. Probing chooses worse heads. And heads with links do come to matter,
+# above all in the last layer.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
