@@ -19,6 +19,7 @@ from helpers.experiments.pretrained_measured import (
     measure_recipes,
 )
 from helpers.experiments.pretrained_removed import (
+    drawn_at_once,
     gates,
     groups,
     idle,
@@ -32,7 +33,7 @@ TABLES = {
     table.__name__: table
     for table in (
         head_table, correlations, positional, syntactic, rare, by_head, counted,
-        removed_at_once, gates, groups, one_a_group, idle, trained_on, linked, link_gains,
+        removed_at_once, drawn_at_once, gates, groups, one_a_group, idle, trained_on, linked, link_gains,
     )
 }  # fmt: skip
 

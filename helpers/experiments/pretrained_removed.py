@@ -29,6 +29,7 @@ PASSAGES, RATE = 2, 0.1  # passages of a step of the gates, and their learning r
 MAPS = ("V", "A", "A, no first token", "O")  # feature maps
 PAIRS, UNITS, STARTS = "key-value heads", "hidden units of O", 10  # groups, and starts of K-means
 BY = "gradient, example"  # what gates, groups and idle heads are held against
+HELD, DRAWS = (BY, "leave-one-out"), 3  # choices that are held against several random draws, as many in each layer
 
 
 # --- losses without heads --------------------------------------------------------------------------------------------
@@ -96,6 +97,7 @@ def removal_recipes(settings: Settings) -> dict[str, list[study.Recipe]]:
         "removed": [
             recipe("removed", by(settings, name), fractions=chosen["fractions"]) for name in (*measured.CHOICES, RANDOM)
         ],
+        "drawn": [recipe("removed", by(settings, name) | {"draws": DRAWS}, fractions=[0.25, 0.5]) for name in HELD],
         "grams": [recipe("grams", plain, map=which) for which in MAPS],
         "votes": [recipe("votes", plain)],
         "kept": [recipe("kept", by(settings, BY))],
@@ -129,7 +131,16 @@ def removed_at_once(settings: Settings) -> pd.DataFrame:
     Columns by (the measure whose least heads go), fraction, random ("" for the choice itself, else how heads are drawn: "same
     number a layer" as the choice, or "any"), draw, and those of `table_of`.
     """
-    rows = [{"by": made.spec["by"], **row} for made in removal_recipes(settings)["removed"] for row in read(made)]
+    return _by_choice(settings, "removed")
+
+
+def drawn_at_once(settings: Settings) -> pd.DataFrame:
+    """As `removed_at_once`, of two choices and two fractions, with several random draws each."""
+    return _by_choice(settings, "drawn")
+
+
+def _by_choice(settings: Settings, name: str) -> pd.DataFrame:
+    rows = [{"by": made.spec["by"], **row} for made in removal_recipes(settings)[name] for row in read(made)]
     return table_of(settings, rows)
 
 
