@@ -425,6 +425,7 @@ if "quality" in parts:
     points = injection.labelled(quality[quality.metric == "ROUGE-1"], board.rows, "change")
     points = points.replace({"links": {"gold": "true links, with errors"}})
     measures = {"conll": "CoNLL F1 of the clusters", "people": "he and she with the right person"}
+    measures = {name: title for name, title in measures.items() if name in points}  # people: of generated dialogues
     points = points.rename(columns=measures).melt(["links", "change", "low", "high"], list(measures.values()), "by", "right")
     axes = ("% that is right", "change in ROUGE-1, points")
     figure = plots.curve(points, "right", "change", "links", panel="by", columns=2, falling=False, labels=axes)
