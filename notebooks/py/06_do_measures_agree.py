@@ -477,11 +477,11 @@ cut.pivot_table("perplexity", ["by", "random"], "fraction", sort=False).round(0)
 # can go by gradient importance at **33**<!-- pretrained/removed_at_once random= by="gradient, example" fraction=0.25
 # perplexity:.0f -->. By confidence the model is destroyed. Does the gradient know more than the layers? With half of the
 # heads gone, random heads from anywhere come to **2586**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5
-# perplexity:.0f --> or more, and random heads with as many in each layer to **358**<!-- pretrained/removed_at_once
-# random="same number a layer" by="gradient, example" fraction=0.5 perplexity:.0f -->. So knowing the layers is more than half
-# of the gain. But the heads that the gradient names come to **65**<!-- pretrained/removed_at_once random=
-# by="gradient, example" fraction=0.5 perplexity:.0f -->, so it knows heads, too. It is one draw. Leave-one-out chooses better
-# here than the gradient.
+# perplexity:.0f --> or more, and random heads with as many in each layer to **225**<!-- pretrained/drawn_at_once
+# random="same number a layer" by="gradient, example" fraction=0.5 draw=2 perplexity:.0f --> or more. So knowing the layers is
+# more than half of the gain. But the heads that the gradient names come to **65**<!-- pretrained/removed_at_once random=
+# by="gradient, example" fraction=0.5 perplexity:.0f -->, so it knows heads, too. There are three draws of either kind.
+# Leave-one-out chooses better here than the gradient.
 #
 # Best are gates that are learned while the model stays as it is ([notebook 3](03_l0_pruning.ipynb)). With `86` heads closed by
 # gates the perplexity is **30**<!-- pretrained/gates choice=gates random= heads=86 perplexity:.0f -->, with as many removed by
