@@ -214,10 +214,10 @@ run.figure(figure, "removed", "Perplexity without the heads, chosen by importanc
 # cost more than twice as much, also those that take as many heads from every layer. So the gradient knows more than which
 # layers matter. Whether it is divided by the norm of the layer makes no difference here.
 #
-# On other text the lead is smaller. On WikiText, with the same measure and the same fraction, the loss rises by
-# **0.27**<!-- pretrained/removed_at_once by="gradient, example" fraction=0.25 random= change:.2f --> nats, and the cheapest of
-# three matched random choices costs **0.38**<!-- pretrained/removed_at_once by="gradient, example" fraction=0.25 random="same number a layer"
-# change:.2f -->. ([What pretrained models show](../docs/pretrained.md) has more measures.)
+# On other text the lead is smaller. On WikiText, with the same measure and the same fraction, the loss rises by **0.27**<!--
+# pretrained/removed_at_once by="gradient, example" fraction=0.25 random= change:.2f --> nats, and the cheapest of three
+# matched random choices costs **0.38**<!-- pretrained/removed_at_once by="gradient, example" fraction=0.25
+# random="same number a layer" change:.2f -->. ([What pretrained models show](../docs/pretrained.md) has more measures.)
 #
 # ## Remove them, save, and load what is left
 #
