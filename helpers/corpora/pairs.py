@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from helpers import study, world
 from helpers.corpora import natural, parsing, tokens
 from helpers.corpora.files import file, new_file, read_pairs, write
@@ -61,7 +59,7 @@ def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
 
 def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     folder = place.results
-    splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
+    splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec)
     for name, pairs in splits.items():
         write(new_file(place, name), [_lower(pair) for pair in pairs])
     for side in ("source", "target"):
@@ -87,10 +85,8 @@ def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
     return world.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
 
 
-def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:
-    splits, counts = natural.read(spec["register"], spec["language"], spec["dev"], spec["seed"], spec["train"] or None)
-    sizes = {name: len(pairs) for name, pairs in splits.items()}
-    pd.Series(sizes | counts, name="pairs").rename_axis("part").to_csv(folder / "report.csv")
+def _natural(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
+    splits = natural.read(spec["register"], spec["language"], spec["dev"], spec["seed"], spec["train"] or None)
     limit = spec["test"] or None
     return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in splits.items()}
 
@@ -103,7 +99,7 @@ def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
     folder : pathlib.Path
         A prepared corpus.
     parser : str
-        For pairs that carry no trees: "spacy", "stanza", or the path of a CoNLL-U file.
+        For pairs that carry no trees: "spacy", or the path of a CoNLL-U file.
     """
     pairs = read_pairs(file(folder, split))
     if pairs[0].words:
@@ -120,7 +116,7 @@ def parses(corpus: Mapping[str, Any], split: str = "dev", parser: str = "spacy")
 
 def _parses(corpus: Mapping[str, Any], split: str, parser: str) -> study.Recipe:
     """The recipe of a parser's trees; a file is what stands in it, not its path alone."""
-    stands = {"file": study.digest(Path(parser))} if parser not in parsing.PARSERS and Path(parser).is_file() else {}
+    stands = {"file": study.digest(Path(parser))} if parser != "spacy" and Path(parser).is_file() else {}
     return PARSES.of({"corpus": dict(corpus), "split": split, "parser": parser} | stands, f"parses of {split}")
 
 
