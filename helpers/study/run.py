@@ -26,7 +26,7 @@ from helpers.errors import StudyError
 from helpers.gpu import use
 from helpers.study import layout, recipe
 from helpers.study.configuration import parse_overrides, settings
-from helpers.study.origin import ROOT, code_version, portable, provenance
+from helpers.study.origin import ROOT, portable, provenance
 from helpers.study.store import key, read_json, runs, whole, write_json, write_text
 
 
@@ -102,7 +102,6 @@ class Run:
     settings: dict[str, Any]
     folder: Path
     started: float
-    code: str = ""
     _since: int = field(default_factory=lambda: len(recipe.read_since(0)), repr=False)
     _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
 
@@ -138,15 +137,15 @@ class Run:
         """What a sidecar says; leaves what all sidecars of the notebook share in `chapter.shared`.
 
         Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
-        now, by kind. The shared file lists them in the order in which they were read, with digests, seeds and code, beside all
+        now, by kind. The shared file lists them in the order in which they were read, with digests and seeds, beside all
         settings.
         """
         things, shared = self.read(), self.chapter.shared
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
         every = {
             "notebook": self.name, "command": self.command, "parameters": self.given,
-            "started": started, "code": self.code,
-            "seeds": sorted({self.parameters["seed"]}.union(*(thing["seeds"] for thing in things))), **provenance(),
+            "started": started, "seeds": sorted({self.parameters["seed"]}.union(*(thing["seeds"] for thing in things))),
+            **provenance(),
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
@@ -328,4 +327,4 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     changed = _changed(name, parameters)
     size = "_".join([parameters["profile"], *([key(changed)[:8]] if changed else [])])  # not over the study's results
     folder = Path(parameters["output"] or runs() / f"{size}-{chosen['corpus']}").resolve()
-    return Run(name, parameters, chosen, folder, time.time(), code_version("."))
+    return Run(name, parameters, chosen, folder, time.time())
