@@ -197,8 +197,8 @@ def build(run: Path, output: Path) -> Path:
     Parameters
     ----------
     run : pathlib.Path
-        A run's folder. Its head tables (or those of the reference of its track) fill the explorer, with gates and attention of
-        the models that are in the store; nothing is trained.
+        A run's folder. Its head tables (or those of the reference of its track) fill the explorer, with attention of the models
+        that are in the store; nothing is trained.
     output : pathlib.Path
         Pages of an earlier report there are replaced; other files stay.
 
@@ -222,12 +222,10 @@ def build(run: Path, output: Path) -> Path:
         number, _, name = path.stem.partition("_")
         about = read[file]["title"].partition("·")[2].strip()
         pages.append({"file": file, "number": number, "name": name[:1].upper() + name[1:].replace("_", " "), "about": about})
-    every = "Every head of every model: measures, functions, gates, attention on example sentences"
+    every = "Every head of every model: measures, functions, attention on example sentences"
     pages.append({"file": "explorer.html", "number": "", "name": "Head explorer", "about": every})
-    look = {
-        "scale": _colours("viridis"), "lines": _colours("plasma")[2:7],
-        "colours": drawing.COLOURS, "kinds": drawing.KIND_TITLES, "names": NAMES,
-    }  # fmt: skip
+    scale = [to_hex(matplotlib.colormaps["viridis"](step / 8)) for step in range(9)]
+    look = {"scale": scale, "colours": drawing.COLOURS, "kinds": drawing.KIND_TITLES, "names": NAMES}
     models = _models(results, output / "heads")
     filled = {
         "index.html": {"title": SITE, **_front(links, output)},
@@ -280,10 +278,6 @@ def _about(run: Path, results: Path) -> str:
     return f"Run {run.name}."
 
 
-def _colours(name: str) -> list[str]:
-    return [to_hex(matplotlib.colormaps[name](step / 8)) for step in range(9)]
-
-
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     """Write the explorer's data of every model that has a head table, a model once."""
     models, tables = [], explorer.head_tables(results)
@@ -294,10 +288,10 @@ def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     order = [*subjects.CONTROLLED, *tables]
     for name in study.progress(sorted(first.values(), key=order.index), "head explorer"):
         facts = tables[name].attrs["facts"]
-        subject, sweep = explorer.in_store(name, facts)
         model = facts.get("model", name)
+        subject = explorer.in_store(model, facts)
         more = name.removeprefix(model).strip()  # of another seed
         entry = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
-        path = explorer.write(folder, explorer.export(subject or name, tables[name], sweep) | entry)
+        path = explorer.write(folder, explorer.export(subject or name, tables[name]) | entry)
         models.append({**entry, "file": f"{path.parent.name}/{path.name}"})
     return models
