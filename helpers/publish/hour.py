@@ -53,7 +53,7 @@ def make(wanted: Mapping[Recipe, bool], minutes: float, out: Path) -> list[Recip
     deadline, rates, made = time.monotonic() + 60 * minutes, plan.Rates(), []
     for recipe, whole in wanted.items():
         left = deadline - time.monotonic()
-        least = LEAST if recipe.kind.name in plan.COSTLY else rates.estimate(recipe)[0] or LEAST
+        least = LEAST if recipe.kind.name in plan.COSTLY else rates.estimate(recipe) or LEAST
         if recipe.made(whole) or left < least or not all(need.recipe.made(need.weights) for need in recipe.needs):
             continue
         try:
