@@ -46,14 +46,8 @@ def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
     refused("(9, 11) in row 12 is outside of its 10", clustering.checked, [[(0, 1), (9, 11)]], 10, "row 12")
     refused("(3, 3) in row 12 has no word", clustering.checked, [[(0, 1), (3, 3)]], 10, "row 12")
     assert clustering.checked([[(0, 3), (5, 6)], [(2, 4), (7, 8)]], 10, "row 12")  # they may share words
+    assert clustering.distinct([[(0, 6), (4, 6)], [(4, 6), (9, 10)], [(0, 6)]]) == [[(0, 6), (4, 6)], [(9, 10)]]
     refused("(5, 6) stands in row 12 more than once", clustering.checked, [[(0, 3), (5, 6)], [(5, 6), (7, 8)]], 10, "row 12")
-
-
-def test_of_mentions_that_share_words_the_shortest_stays():
-    nested = [[(0, 6), (8, 9)], [(0, 2), (4, 6)], [(1, 3), (8, 10)], [(5, 9)]]
-    assert clustering.flat(nested) == [[(8, 9)], [(0, 2), (4, 6)]]
-    assert clustering.flat([[(1, 3)], [(0, 2)]]) == [[(0, 2)]]  # of two as long, the first
-    assert clustering.distinct([*nested, [(4, 6), (9, 10)]]) == [*nested, [(9, 10)]]
 
 
 def many(count=60):
@@ -133,17 +127,10 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
     assert conll_f1(found, gold) > 85 > 60 > conll_f1(clustering.shuffled(gold, 1), gold)
 
 
-def test_unknown_resolvers_and_models_are_refused(tmp_path):
+def test_unknown_resolvers_are_refused():
     for name in ("", "silver", "stored:", "rule:x"):
         refused(f"no resolver {name!r}", resolvers.resolver, name)
     refused("dialogue 0 of samsum", resolvers.resolver("gold"), [turns.from_text("Ann: hi", "", "samsum")])
-    refused(f"Stanza's models for tokenize,coref cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
-
-
-def test_places_in_turns_become_places_in_the_dialogue():
-    dialogue = turns.from_text("Ann: hi you\nBob: me", "", "")
-    chains = [[(0, 0, 1)], [(0, 3, 4), (1, 0, 1), (1, (1, 1), (1, 1)), (1, 2, 3)], [(0, (1, 1), (1, 1))]]
-    assert said(dialogue, resolvers.from_stanza(chains, dialogue)) == [{"1 Ann"}, {"4 you", "6 Bob", "8 me"}]
 
 
 TOKENS = "# ĠAn na : ĠHey , ĠB etty 's Ġhat ! ĠZo Ã« ? Ġ# ĠTom : ĠI Ġgave Ġher Ġit Ġ# ĠAn na : ĠI Ġsee Ġ:)".split()

@@ -1,4 +1,4 @@
-"""Code versions, files, what a user sees, the start of a run and what it says of itself."""
+"""Files, what a user sees, the start of a run and what it says of itself."""
 
 from __future__ import annotations
 
@@ -15,33 +15,6 @@ import torch
 
 from helpers import study
 from helpers.study import StudyError, recipe
-
-CODE = '''
-"""Module."""
-LIMIT = 3
-
-
-def add(a, b):
-    """Function."""
-    # comment
-    return a + b
-'''
-
-
-def test_code_version_sees_code_and_words_but_no_comments_docstrings_or_layout(tmp_path, monkeypatch):
-    monkeypatch.setattr(study.origin, "ROOT", tmp_path)
-
-    def version(text):
-        study.write_text(tmp_path / "helpers" / "folder" / "inner.py", text)
-        return study.code_version("folder")
-
-    before = version(CODE)
-    same = CODE.replace("# comment", "# other").replace("Function.", "A new text.").replace("a + b", "(a\n + b)")
-    assert version(same.replace('"""Module."""', "")) == before
-    for change in (("a + b", "a - b"), ("LIMIT = 3", "LIMIT = 4"), ("b):", "b=1):")):
-        assert version(CODE.replace(*change)) != before
-    study.write_text(tmp_path / "helpers" / "folder" / "nouns.tsv", "man\tMann\n")
-    assert version(CODE) != before
 
 
 def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -108,13 +81,6 @@ def test_other_models_or_seeds_do_not_write_over_the_study(tmp_path):
 def test_begin_refuses(given, said):
     with pytest.raises(StudyError, match=said):
         study.begin("01_x", {"profile": "tiny"} | given)
-
-
-def test_summary_and_facts_say_what_the_run_is(tmp_path):
-    run = study.begin("01_x", {"profile": "tiny", "seed": 3, "overrides": "beam=3", "output": str(tmp_path / "out")})
-    assert "profile tiny" in run.summary() and "beam=3" in run.summary()
-    facts = run.facts(split="dev")
-    assert facts["split"] == "dev" and shared(run)["settings"]["beam"] == 3 and run.folder / facts["run"] == run.chapter.shared
 
 
 CORPUS = {"corpus": "controlled", "language": "ru", "register": "news", "seed": 1}
