@@ -120,13 +120,11 @@ def test_a_head_by_keyboard(browser, folder, size):
     assert title(browser) == "Encoder self, layer 1, head 2"
 
 
-def test_gates_and_another_model(browser, folder, size):
+def test_another_model(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#head .chart path")) == 2
     Select(browser.find_element(By.ID, "model")).select_by_value("de-news")
     WebDriverWait(browser, 10).until(lambda found: "EN-DE news" in found.find_element(By.ID, "head").text)
-    text = browser.find_element(By.ID, "head").text
-    assert "not in the store" in text and "No pruning run" in text
+    assert "not in the store" in browser.find_element(By.ID, "head").text
     assert browser.current_url.endswith("model=de-news&measure=confidence&head=encoder.0.0")
     assert browser.get_log("browser") == []
 
