@@ -90,24 +90,6 @@ def test_no_page_has_errors_or_is_wider_than_its_screen(browser, folder, size):
     assert asked and not any('"url":"http' in message for message in asked)
 
 
-def test_verdicts_are_within_the_screen(browser, folder, size):
-    browser.get((folder / "03_l0_pruning.html").as_uri())
-    asked = """return [...document.querySelectorAll(".verdicts tbody tr td:last-child")].map((cell) => {
-        const { width, right } = cell.getBoundingClientRect();
-        return [width, right, document.documentElement.clientWidth];
-      });"""
-    found = browser.execute_script(asked)
-    assert found and all(width > 60 and right <= screen for width, right, screen in found)
-
-
-def test_a_head_by_mouse(browser, folder, size):
-    explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
-    cell(browser, "cross.0.1").click()
-    assert title(browser) == "Cross, layer 1, head 2"
-    assert cell(browser, "cross.0.1").get_attribute("aria-selected") == "true"
-    assert browser.find_elements(By.CSS_SELECTOR, ".attention svg") and "head=cross.0.1" in browser.current_url
-
-
 def test_a_head_by_keyboard(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.1.0")
     at = cell(browser, "encoder.1.0")

@@ -99,19 +99,6 @@ def test_verdicts_are_shown_from_the_run_s_own_tables(executed):
         assert all(one.claim.claim in text and one.words in text for one in own)
 
 
-def test_rows_that_the_ledger_names_are_rows_of_the_tables(executed):
-    """Of this run, or of the committed one, which has parts that a tiny profile leaves out."""
-    path, _, folder = executed
-    run, committed = (claims.tables_in(place) for place in (folder, study.ROOT / "figures" / "controlled"))
-    for claim in claims.ledger():
-        for rows in (claim.columns["generated"], claim.worth.get("generated")):
-            frame = run(rows.table) if rows and rows.table.startswith(path.stem) else None
-            for column, wanted in rows.where.items() if frame is not None else ():
-                known = set(frame[column]) | set(committed(rows.table)[column])
-                asked = set(wanted if isinstance(wanted, list) else [wanted])
-                assert known & asked, f"{claim.id}: no {column} of {rows.table} is {wanted}"
-
-
 def test_intervals_say_what_they_are_over(executed):
     _, _, folder = executed
     for table in layout.tables(folder):
@@ -148,31 +135,24 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
 
 def test_sidecars_lead_to_every_fact(executed, store):
     path, _, folder = executed
-    run = json.loads(layout.Chapter(folder / path.stem).shared.read_text(encoding="utf-8"))
-    assert run["settings"] == study.settings("tiny")
-    assert run["read"] or path.stem == "00_your_own_model"
-    assert all(thing["commit"] and thing["version"] for thing in run["read"])
+    chapter = layout.Chapter(folder / path.stem)
+    run = study.read_json(chapter.shared)
+    assert run["settings"] == study.settings("tiny") and (run["read"] or path.stem == "00_your_own_model")
     for thing in run["read"]:
         root = store / ("data" if study.kind(thing["kind"]).text else "runs") / thing["kind"] / thing["key"]
-        manifest = json.loads((root / "made.json").read_text(encoding="utf-8"))
-        assert thing.get("files", manifest["files"]) == manifest["files"]
-    corpora = {thing["key"]: thing["sha256"] for thing in run["read"] if study.kind(thing["kind"]).text}
-    chapter = layout.Chapter(folder / path.stem)
-    sidecars = [*map(chapter.sidecar, chapter.figures()), *map(layout.table_sidecar, layout.tables(folder))]
-    assert sidecars
-    for sidecar in sidecars:
+        files = study.read_json(root / "made.json")["files"]
+        assert thing["commit"] and thing["version"] and thing.get("files", files) == files
+    for sidecar in (
+        chapter.shared,
+        *map(chapter.sidecar, chapter.figures()),
+        *map(layout.table_sidecar, layout.tables(folder)),
+    ):
         text = sidecar.read_text(encoding="utf-8")
-        assert len(text) < 6000 and str(store) not in text and str(study.ROOT) not in text
         facts = json.loads(text)
-        assert facts["notebook"] == path.stem and facts["run"] == f"{path.stem}/sidecars/run.json"
-        assert '-p profile "tiny"' in facts["command"] and facts["parameters"]["profile"] == "tiny"
-        assert 1 in facts["seeds"] and set(facts["seeds"]) <= set(run["seeds"])
-        assert {name.split()[-1]: digest for name, digest in facts["data"].items()}.items() <= corpora.items()
-        for name in ("started", "code", "libraries", "hardware", "threads", "python"):
-            assert facts[name] == run[name]
+        assert str(store) not in text and str(study.ROOT) not in text and facts["notebook"] == path.stem
+        assert '-p profile "tiny"' in facts["command"] and {1} <= set(facts["seeds"]) <= set(run["seeds"])
         assert {"torch", "numpy", "pandas", "scipy", "matplotlib", "datasets"} <= set(facts["libraries"])
-        assert facts["time"] and facts["commit"]
-    assert str(store) not in json.dumps(run) and str(study.ROOT) not in json.dumps(run)
+        assert {name: facts[name] for name in ("started", "hardware")} == {name: run[name] for name in ("started", "hardware")}
 
 
 def test_the_first_output_says_what_the_run_is(executed):

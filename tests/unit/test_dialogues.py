@@ -1,7 +1,6 @@
 """Dialogues with summaries: their words, cuts, stored clusters, and tasks and checkpoints on them (splits: test_texts)."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
@@ -10,9 +9,8 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from helpers import corpora, study
-from helpers.corpora import dialogues, resolvers, texts, tokens
+from helpers.corpora import dialogues, resolvers, texts
 from helpers.pretrained import PACKAGES
-from helpers.records import Dialogue
 from helpers.runs import subjects
 from helpers.world import conversations
 from tests.unit.tiny_text import SPLITS, chats, refused, write_chats, write_rows
@@ -71,15 +69,6 @@ def test_one_vocabulary_covers_dialogues_and_summaries(store, root):
     write_rows(root / "samsum/train.jsonl.xz", [row | {"summary": "Déjà."} for row in chats("red", 30)])
     side = texts.subwords(made("samsum", ALL))  # letters of summaries alone are learnt too
     assert side.decode_all([side.encode("Déjà.")]) == ["déjà."]
-
-
-def test_dialogues_are_cut_after_the_last_word_that_fits():
-    """A mark and two letters a word, and one id that ends the text."""
-    side = tokens.Subwords(tokens.learn_vocabulary(["aa bb cc"], 7))
-    row = Dialogue("aa bb cc", "x", ("aa", "bb", "cc"), ((0, 1, 3),))
-    assert [dialogues.kept_words([row], side, longest) for longest in (0, 99, 11, 10)] == [[3]] * 4
-    assert [dialogues.kept_words([row], side, longest) for longest in (9, 8, 7, 6, 5, 4)] == [[2]] * 3 + [[1]] * 3
-    assert dialogues.kept_words([row, replace(row, source="aa bb", words=("aa", "bb"))], side, 8) == [2, 2]
 
 
 @pytest.mark.parametrize(("own", "longest"), [(True, 40), (False, 61)])

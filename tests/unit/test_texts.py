@@ -171,11 +171,6 @@ def test_a_smaller_split_is_part_of_a_larger_one(root, module):
     assert len(few) == 3 and set(few) < set(some) < set(order) and some != order[:7]
 
 
-def test_a_split_with_nothing_left_is_refused(root):
-    write_rows(root / "samsum/train.jsonl.xz", chats("white", 10))
-    refused("samsum in train", made, "samsum")
-
-
 def test_documents_are_lower_cased_and_cut(root):
     test = read(made("samsum"), "test")
     assert test[0].source == "ann: where is the teacher? bob: i saw it in the white boat."
