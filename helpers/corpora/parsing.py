@@ -18,11 +18,13 @@ Conventions of the study
 
 from __future__ import annotations
 
+import re
+import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from helpers.corpora.files import numbered_lines
+from helpers.corpora.files import numbered_lines, readable
 from helpers.records import Pair
 from helpers.study import StudyError, progress
 
@@ -203,6 +205,14 @@ def _tree(rows: list[tuple], text: str, where: str) -> Parse:
         if at >= 0:
             raise StudyError(f"The sentence {where} is no tree: the heads above word {word + 1} go round in a circle.")
     return from_ud(words, heads, labels, lemmas, tags, text)
+
+
+def gum(path: Path) -> list[Parse]:
+    """Gold trees of all documents of GUM (Zeldes 2017: English of many genres) in gum.tar.xz, without those of GENTLE."""
+    with readable(path), tarfile.open(path) as archive:
+        wanted = (member for member in archive if re.fullmatch(r"(?:.*/)?dep/GUM_\w+\.conllu", member.name))
+        texts = {Path(member.name).name: archive.extractfile(member).read().decode("utf-8") for member in wanted}
+    return [parse for name, text in texts.items() for parse in read_conllu(text.splitlines(), name)]
 
 
 # --- parsers ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -27,14 +26,15 @@ PART = 10_000  # texts whose encodings are held at once
 MARKS = "▁Ġ"  # how pretrained tokenizers write a word's start
 
 
-def learn_vocabulary(texts: Iterable[str], size: int, lowercase: bool = True) -> Tokenizer:
+def learn_vocabulary(texts: Iterable[str], size: int) -> Tokenizer:
     """Learn a byte-pair vocabulary; words start with the mark "▁", punctuation stands alone.
 
     The paper learns about 32,000 merges a language on lower-cased text, source and target apart (appendix B.1).
     """
     tokenizer = Tokenizer(models.BPE(unk_token=UNK))
-    steps = [normalizers.NFC(), normalizers.Replace("\u00a0", " ")] + ([normalizers.Lowercase()] if lowercase else [])
-    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace("\u00a0", " "), normalizers.Lowercase()]
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Metaspace(prepend_scheme="always"), pre_tokenizers.Punctuation("isolated")]
     )
@@ -291,11 +291,7 @@ class Batches:
 
 def counts(data: Sequence[Sequence[int]], size: int) -> torch.Tensor:
     """How often each of `size` token ids occurs: int64 [size]."""
-    counter = Counter(i for row in data for i in row)
-    table = torch.zeros(size, dtype=torch.long)
-    for token, number in counter.items():
-        table[token] = number
-    return table
+    return torch.from_numpy(np.bincount(np.fromiter(chain.from_iterable(data), int), minlength=size))
 
 
 def epochs(

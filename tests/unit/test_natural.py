@@ -117,7 +117,7 @@ def test_what_there_is_not(root, monkeypatch):
 
 @pytest.mark.parametrize(("raw", "said"), [
     (b"1\tA dog.\tEin Hund.\nA cat.\tEine Katze.\n", "Line 2 of {} has 2 columns, not 3"),
-    ("A dog.\tHund.\nA door.\tEine Tür.\n".encode("latin-1"), "Line 2 of {} is not UTF-8"),
+    ("A dog.\tHund.\nA door.\tEine Tür.\n".encode("latin-1"), "The file {} is not UTF-8"),
     (b"", "{} is empty"), (b"one column\n", "Line 1 of {} has one column"),
     (b"A dog.\tEin Hund.\nA dog.\t \n", "Line 2 of {} has an empty sentence"),
 ])  # fmt: skip
@@ -127,4 +127,4 @@ def test_broken_files_are_named(root, raw, said):
     refused(said.format(path), read)
     packed = lzma.compress(b"A dog.\tEin Hund.\n" * 999)[:-40]
     (root / "mine/test.en-de.tsv.xz").write_bytes(packed)
-    refused(f"{path}.xz is damaged or cut off after line", read)
+    refused(f"{path}.xz is damaged or cut off", read)

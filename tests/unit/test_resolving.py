@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 import pytest
 
 from helpers.corpora import clusters as clustering
-from helpers.corpora import gum, resolvers, turns
+from helpers.corpora import parsing, resolvers, turns
 from helpers.records import TURN
 from helpers.scores.coreference import conll_f1
 from helpers.world.conversations import conversations
@@ -190,8 +190,8 @@ def test_broken_rows_are_named(tmp_path, broken, reason):
 
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     path = tmp_path / "gum" / "gum.tar.xz"
-    refused(f"{path} cannot be read", gum.trees, tmp_path)
+    refused(f"{path} cannot be read", parsing.gum, path)
     write_archive(path, {"dep/GUM_news_c.conllu": "no table\n"})
-    refused("Line 1 of GUM_news_c.conllu has 1 columns", gum.trees, tmp_path)
+    refused("Line 1 of GUM_news_c.conllu has 1 columns", parsing.gum, path)
     path.write_bytes(path.read_bytes()[:100])
-    refused("damaged or cut off", gum.trees, tmp_path)
+    refused("damaged or cut off", parsing.gum, path)

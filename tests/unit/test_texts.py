@@ -187,7 +187,7 @@ GOOD = "".join(json.dumps(row) + "\n" for row in chats("red", 2)).encode()
     (lzma.compress(GOOD + b'{"id": 1, "dialogue": "Hello"}\n'), "'summary': it has id, dialogue"),
     (lzma.compress(GOOD + b'{"dialogue": null, "summary": "x"}\n'), "no text"),
     (lzma.compress(GOOD + '{"dialogue": "Tür", "summary": "x"}\n'.encode("latin-1")), "UTF-8"),
-    (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off after line"), (lzma.compress(b""), "{} is empty"),
+    (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off"), (lzma.compress(b""), "{} is empty"),
 ])  # fmt: skip
 def test_damaged_files_are_named(root, raw, said):
     path = root / "samsum/train.jsonl.xz"
