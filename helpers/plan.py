@@ -117,18 +117,10 @@ def missing(needs: Iterable[Need]) -> dict[Recipe, bool]:
 
 @dataclass(frozen=True)
 class Job:
-    """One command of the workflow.
+    """One command of the workflow."""
 
-    Attributes
-    ----------
-    made : tuple of Need
-        The recipe that is made, and others that are made with it, in order.
-    needs : tuple of str
-        Ids of the jobs to be done before.
-    """
-
-    made: tuple[Need, ...]
-    needs: tuple[str, ...]
+    made: tuple[Need, ...]  # the recipe that is made, and others that are made with it, in order
+    needs: tuple[str, ...]  # ids of the jobs to be done before
 
     @property
     def first(self) -> Recipe:

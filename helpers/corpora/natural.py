@@ -34,10 +34,8 @@ def read(source: str, language: str, dev: int, seed: int, limit: int | None) -> 
 
     Parameters
     ----------
-    source : str
-        The folder's name.
-    language : {"ru", "de", "fr"}
-        Target language.
+    source, language : str
+        The folder's name, and one of `LANGUAGES`.
     dev : int
         Size of the dev set in sentences: 0 takes all of the folder's; what it lacks is taken out of train.
     limit : int, optional

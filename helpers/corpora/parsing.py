@@ -42,24 +42,12 @@ _BE = {"be", "am", "is", "are", "was", "were", "been", "being"} | {a + b for a i
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """Dependencies of one text, in the study's vocabulary.
+    """Dependencies of one text, in the study's vocabulary."""
 
-    Attributes
-    ----------
-    words : tuple of str
-        In text order.
-    heads : tuple of int
-        Position of each word's head, -1 for a root; a text of several sentences has several roots.
-    relations : tuple of str
-        Each word's relation to its head.
-    text : str
-        The text as it stands in its file, if known.
-    """
-
-    words: tuple[str, ...]
-    heads: tuple[int, ...]
-    relations: tuple[str, ...]
-    text: str = ""
+    words: tuple[str, ...]  # in text order
+    heads: tuple[int, ...]  # position of each word's head, -1 for a root; a text of several sentences has several roots
+    relations: tuple[str, ...]  # each word's relation to its head
+    text: str = ""  # as it stands in its file, if known
 
 
 def from_clearnlp(words: Sequence[str], heads: Sequence[int], labels: Sequence[str], text: str = "") -> Parse:

@@ -23,18 +23,10 @@ SPLITS = ("test", "dev", "train")  # in the order in which text is taken: what s
 
 @dataclass(frozen=True)
 class Source:
-    """Where a corpus comes from.
+    """Where a corpus comes from."""
 
-    Attributes
-    ----------
-    task : str
-        "summarization" or "language modelling".
-    files : mapping
-        Split -> file below the data root; of none the text is generated.
-    """
-
-    task: str
-    files: Mapping[str, str] = field(default_factory=dict)
+    task: str  # `SUMMARIZATION` or `MODELLING`
+    files: Mapping[str, str] = field(default_factory=dict)  # split -> file below the data root; of none the text is generated
 
     @property
     def corpus(self) -> str:

@@ -191,18 +191,7 @@ class Encoded:
 
 
 def encode(pairs: Sequence[Pair], source: Subwords, target: Subwords, limit: int = 0) -> Encoded:
-    """Encode pairs.
-
-    Parameters
-    ----------
-    limit : int
-        The longest sequence that the model takes; 0 for any.
-
-    Raises
-    ------
-    StudyError
-        If there are no pairs, or a sentence is longer than `limit`.
-    """
+    """Encode pairs, of which there must be some, none longer than the `limit` of tokens that the model takes (0 for any)."""
     if not pairs:
         raise StudyError("There are no sentence pairs to encode: check the corpus and its filters.")
     sources, targets = source.encode_all([p.source for p in pairs]), target.encode_all([p.target for p in pairs])
@@ -249,10 +238,7 @@ def collate(data: Encoded, rows: Sequence[int], pad: int) -> dict[str, torch.Ten
 def batches(data: Encoded, pad: int, budget: int, shuffle: int | None = None) -> list[list[int]]:
     """Group rows of like length so that source and target, padding included, hold at most `budget` tokens a batch.
 
-    Parameters
-    ----------
-    shuffle : int or None
-        Seed of the order of batches and of rows of equal length; None sorts by length alone.
+    `shuffle` is the seed of the order of batches and of rows of equal length; None sorts by length alone.
     """
     rng = random.Random(f"batches {shuffle}")
     order = list(range(len(data)))
