@@ -27,14 +27,7 @@ SOURCES = {"dialogues": Source(SUMMARIZATION)}  # a folder of dialogues with sum
 def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "") -> dict[str, Any]:
     """Everything that a prepared corpus of dialogues depends on, see `helpers.corpora.sources.spec`.
 
-    Parameters
-    ----------
-    settings : mapping
-        Sizes, and others that are not read; `longest` counts subwords kept of a dialogue.
-    name : str
-        One of `SOURCES`, or a folder below the data root.
-    tokenizer : str
-        A pretrained tokenizer, by Hub name or folder, whose subwords are counted; "" to learn a vocabulary.
+    `longest` counts subwords kept of a dialogue: of a pretrained tokenizer, by Hub name or folder, or of a learnt vocabulary.
     """
     if 0 < settings.get("longest", 0) < LEAST:
         raise StudyError(f"Dialogues of at most {settings['longest']} subwords say nothing: raise 'longest' to {LEAST}.")
@@ -107,15 +100,7 @@ def _read(source: Source, split: str) -> Iterator[Dialogue]:
 def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     """Coreference clusters of a prepared corpus's whole dialogues by a resolver, from the store where they are there already.
 
-    Parameters
-    ----------
-    by : str
-        As `helpers.corpora.resolvers.resolver`; "{split}" in the name of a file stands for train, dev or test.
-
-    Raises
-    ------
-    StudyError
-        As the resolver.
+    "{split}" in the name of a resolver's file stands for train, dev or test.
     """
     rows = read_dialogues(file(folder, split, "dialogues"))
     if by == "gold":

@@ -71,26 +71,9 @@ def subwords(folder: Path) -> tokens.Subwords:
 
 
 def blocks(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int]]:
-    """Join documents, one end-of-sentence id between each two, and cut them in blocks.
+    """Join documents, one end-of-sentence id between each two, and cut them in blocks of exactly `length` tokens.
 
-    Parameters
-    ----------
-    ids : sequence of sequence of int
-        Token ids of each document, with or without an end-of-sentence id last.
-    eos : int
-        The end-of-sentence id.
-    length : int
-        Tokens of a block.
-
-    Returns
-    -------
-    list of list of int
-        Blocks of exactly `length` tokens; what is left at the end is dropped. A block may start within a document.
-
-    Raises
-    ------
-    StudyError
-        If `length` is less than 1 or the documents do not fill one block.
+    Documents may end with that id. What is left at the end is dropped; a block may start within a document.
     """
     if length < 1:
         raise StudyError(f"Blocks of {length} tokens cannot be cut: give a length of 1 or more.")

@@ -37,18 +37,10 @@ _BOUNDS = ("_low", "_high")
 
 
 def head_tables(run: Path) -> dict[str, pd.DataFrame]:
-    """Head tables of a run, by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
+    """Head tables of a run on (kind, layer, head), by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
 
-    Parameters
-    ----------
-    run : pathlib.Path
-        Folder of a run, of whose chapters ``head_table_MODEL.csv`` is read or, without one, ``heads_MODEL.csv``.
-
-    Returns
-    -------
-    dict of str -> DataFrame
-        On (kind, layer, head): numeric columns, and "functions" where known. `attrs["facts"]` is the table's sidecar with
-        the run's settings.
+    Of its chapters ``head_table_MODEL.csv`` is read or, without one, ``heads_MODEL.csv``. `attrs["facts"]` is the table's
+    sidecar with the run's settings.
     """
     tables = {}
     listed = [path for path in layout.tables(run, "heads_*") if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]

@@ -51,13 +51,7 @@ def _described(folder: Path) -> dict[str, Any]:
 
 
 def save_figure(figure, folder: Path, name: str) -> Path:
-    """Save a matplotlib figure as NAME.png and NAME.pdf, the same figure as the same bytes, and close it.
-
-    Returns
-    -------
-    pathlib.Path
-        The file to show: the bitmap.
-    """
+    """Save a matplotlib figure as NAME.png and NAME.pdf, the same as the same bytes, and close it; returns the bitmap."""
     bitmap = folder / f"{name}.png"
     with whole(folder / f"{name}.pdf") as scratch:
         figure.savefig(scratch, format="pdf", metadata={"CreationDate": None})
@@ -162,11 +156,8 @@ class Run:
 
         Parameters
         ----------
-        figure : matplotlib.figure.Figure
-        name : str
-            As `helpers.study.layout.tidy` takes it.
-        caption : str
-            What it shows, in one sentence.
+        name, caption : str
+            As `helpers.study.layout.tidy` takes it; what the figure shows, in one sentence.
         table : str
             The table of the chapter that holds its numbers, if that is not the one of the same name.
         **facts
@@ -224,11 +215,10 @@ class Run:
 
     def summary(self) -> str:
         """What this run is, in one paragraph, for the notebook's first output."""
-        profile = self.parameters["profile"]
-        facts = provenance()
-        changes = self.parameters.get("overrides") or "none"
+        facts, given = provenance(), self.parameters
         return (
-            f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (the first), overrides: {changes}\n"
+            f"profile {given['profile']}, {self.corpus} corpus, seed {given['seed']} (the first), "
+            f"overrides: {given['overrides'] or 'none'}\n"
             f"code {facts['commit']}, {facts['time']}; {facts['hardware']}\n"
             f"figures and tables in {os.path.relpath(self.folder, ROOT)}\n"
             f"{PUBLISHED}" + (f" {CHANGED}" if self.changed else "")
@@ -295,11 +285,6 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
         The notebook's file name without ending.
     namespace : mapping
         The notebook's `globals()` right after its parameters cell: a name that is no parameter is an error.
-
-    Raises
-    ------
-    StudyError
-        For an unknown parameter, profile, corpus or setting.
     """
     given = {
         one: value

@@ -97,13 +97,7 @@ def _finished(text: str, links: Mapping[str, str]) -> tuple[str, list[dict[str, 
 
 
 def formula(tex: str, size: float) -> str:
-    """A formula as inline SVG in the text's colour and on its line, `size` pixels high, its source as the label.
-
-    Raises
-    ------
-    StudyError
-        If it uses what matplotlib's mathtext lacks.
-    """
+    """A formula as inline SVG in the text's colour and on its line, `size` pixels high, its source as the label."""
     tex = " ".join(tex.split())
     try:
         path = TextPath((0, 0), f"${tex}$", size=size, prop=FontProperties(math_fontfamily="stix"))
@@ -126,13 +120,7 @@ def formula(tex: str, size: float) -> str:
 
 
 def notebooks(run: Path) -> list[Path]:
-    """The executed notebooks of a run or, where it has none, those that are committed.
-
-    Raises
-    ------
-    StudyError
-        If none of them was executed.
-    """
+    """The executed notebooks of a run or, where it has none, those that are committed."""
     for folder in (run, study.ROOT / "notebooks"):
         paths = [path for path in sorted(folder.glob("*.ipynb")) if _executed(path)]
         if paths:
@@ -192,29 +180,15 @@ def _described(cells: Sequence[Any], where: str) -> None:
 
 
 def build(run: Path, output: Path) -> Path:
-    """Build the site of a run.
+    """Build the site of a run in the folder `output`; returns its front page.
 
-    Parameters
-    ----------
-    run : pathlib.Path
-        A run's folder. Its head tables (or those of the reference of its track) fill the explorer, with attention of the models
-        that are in the store; nothing is trained.
-    output : pathlib.Path
-        Pages of an earlier report there are replaced; other files stay.
-
-    Returns
-    -------
-    pathlib.Path
-        The front page.
-
-    Raises
-    ------
-    StudyError
-        If no notebook was executed, or one of them failed.
+    The head tables of the run (or of the reference of its track) fill the explorer, with attention of the models that are in
+    the store; nothing is trained. Pages of an earlier report are replaced; other files stay.
     """
     made = {f"{path.stem}.html": path for path in notebooks(run)}
     (output / "images").mkdir(parents=True, exist_ok=True)
-    results = _results(run)
+    track = run.name.rpartition("-")[2]
+    results = run if layout.tables(run) or track not in layout.TRACKS else study.ROOT / "figures" / track
     links = {path.name: file for file, path in made.items()}
     read = {file: _page(path, links, output) for file, path in made.items()}
     pages = [{"file": "index.html", "number": "", "name": "The study", "about": ""}]
@@ -262,12 +236,6 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
     finished, toc = _finished(str(page), links)
     intro, _, body = finished.partition("<main></main>")  # the notebooks' cards stand between them
     return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
-
-
-def _results(run: Path) -> Path:
-    """Where the tables are: the run's folder or, where that holds none, the reference of its track."""
-    track = run.name.rpartition("-")[2]
-    return run if layout.tables(run) or track not in layout.TRACKS else study.ROOT / "figures" / track
 
 
 def _about(run: Path, results: Path) -> str:
