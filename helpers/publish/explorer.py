@@ -178,16 +178,8 @@ def _attention(subject: subjects.Subject, heads: Sequence[tuple], count: int) ->
 
 
 def examples(pairs: Sequence[corpora.Pair], count: int) -> list[int]:
-    """Numbers of `count` sentences of readable length: those that show a relation not seen before, then the first others."""
-    fit = [i for i, pair in enumerate(pairs) if WORDS[0] <= len(pair.words) <= WORDS[1]] or list(range(len(pairs)))
-    seen: set[str] = set()
-    new = []
-    for i in fit:
-        relations = {relation for _, _, relation in arcs_of(pairs[i : i + 1])[0]}
-        if relations - seen:
-            new.append(i)
-        seen |= relations
-    return sorted(dict.fromkeys([*new, *fit]), key=lambda i: i not in new)[:count]
+    """Numbers of the first `count` sentences of readable length, or of any if none is."""
+    return ([i for i, pair in enumerate(pairs) if WORDS[0] <= len(pair.words) <= WORDS[1]] or list(range(len(pairs))))[:count]
 
 
 def _both(dependent: int, head: int, relation: str) -> list[list]:

@@ -36,7 +36,6 @@ from helpers.study import StudyError, layout
 HERE = Path(__file__).parent
 SITE = "The story of heads"
 ASSETS = ("style.css", "page.js", "explorer.js")
-LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's sections on the front page
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
@@ -225,10 +224,7 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
     text = (study.ROOT / "README.md").read_text(encoding="utf-8")
     results = (study.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     text += "\n" + re.sub(r"^#(?=#* )", "##", results, flags=re.MULTILINE)
-    intro, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    titled = [(section.splitlines()[0].removeprefix("## ").strip(), section) for section in sections]
-    kept = sorted((one for one in titled if one[0] not in LEFT_OUT), key=lambda one: one[0] in LAST)
-    page = BeautifulSoup(_markdown("\n".join([intro, "<main></main>\n", *(section for _, section in kept)])), "html.parser")
+    page = BeautifulSoup(_markdown(re.sub(r"^## ", "<main></main>\n\n## ", text, count=1, flags=re.MULTILINE)), "html.parser")
     for image in page("img"):
         picture = study.ROOT / image["src"]
         image["src"] = f"images/{'-'.join(Path(image['src']).parts[1:])}"
