@@ -1,4 +1,4 @@
-"""Clusters of mentions: checked, corrupted, shuffled.
+"""Clusters of mentions: checked, made flat, cut, corrupted, shuffled.
 
 A mention is a half-open span of words, a cluster two mentions or more (`helpers.records.Dialogue`).
 """
@@ -42,6 +42,19 @@ def distinct(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
         fresh = [mention for mention in dict.fromkeys(cluster) if mention not in taken]
         taken.update(fresh)
         kept.append(fresh)
+    return [cluster for cluster in kept if cluster]
+
+
+def flat(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
+    """Clusters without mentions that share a word with a shorter one, or with one as long that comes before."""
+    clusters = [list(dict.fromkeys(cluster)) for cluster in clusters]
+    ranked = sorted((stop - start, start, place) for place, cluster in enumerate(clusters) for start, stop in cluster)
+    taken: set[int] = set()
+    kept: list[list[Span]] = [[] for _ in clusters]
+    for size, start, place in ranked:
+        if taken.isdisjoint(range(start, start + size)):
+            taken.update(range(start, start + size))
+            kept[place].append((start, start + size))
     return [cluster for cluster in kept if cluster]
 
 

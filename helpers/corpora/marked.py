@@ -1,9 +1,10 @@
-"""Clusters of dialogues from a file of any resolver or person."""
+"""Clusters of dialogues from a file of any resolver or person: JSON, CoNLL columns, or CoNLL-U with entities."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from helpers.study import StudyError
 
 MATCH = 0.8  # share of a document's words that its dialogue must have
 LEAST = 0.5  # share of a dialogue's words, speakers' names left out, that its document must have
+_BRACKET = re.compile(r"\([^()|]+\)?|[^()|]+\)")
 
 
 class Document(NamedTuple):
@@ -34,13 +36,17 @@ def marked(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ..
     ----------
     dialogues : sequence of Dialogue
     source : str
-        A file with a document a line, ``{"text": ..., "clusters": [[[start, stop], ...], ...]}`` with places of characters or
-        ``{"words": [...], "clusters": ...}`` with places of words; the second number is the place after the last.
+        A file that ends in
+
+        - ``.jsonl``: a document a line, ``{"text": ..., "clusters": [[[start, stop], ...], ...]}`` with places of characters
+          or ``{"words": [...], "clusters": ...}`` with places of words; the second number is the place after the last;
+        - ``.conll``: CoNLL-2012, the word in the fourth column, brackets in the last one;
+        - ``.conllu``: CoNLL-U with ``Entity=`` in the last column, documents beginning with ``# newdoc``.
 
     Raises
     ------
     StudyError
-        If the file cannot be read, a line is broken, or a dialogue has no document.
+        If the file cannot be read or is none of these, a line is broken, or a dialogue has no document.
     """
     documents = enumerate(_documents(source), 1)
     done = []
@@ -73,8 +79,15 @@ def _moved(span: Span, same: dict[int, int]) -> Span | None:
 
 
 def _documents(source: str) -> Iterator[Document]:
-    lines = enumerate(text_of(source).removeprefix("\ufeff").rstrip().split("\n"), 1)  # other ends of lines may be text
-    for number, line in lines:
+    readers = {".jsonl": _json, ".conll": _conll, ".conllu": _conllu}
+    read = next((read for ending, read in readers.items() if source.endswith(ending)), None)
+    if read is None:
+        raise StudyError(f"Clusters are read from files that end in {', '.join(readers)}, not from {source}.")
+    return read(text_of(source).removeprefix("\ufeff").splitlines(), source)
+
+
+def _json(lines: Iterable[str], source: str) -> Iterator[Document]:
+    for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
             found = [] if "words" in row else list(WORD.finditer(row["text"]))
@@ -87,3 +100,59 @@ def _documents(source: str) -> Iterator[Document]:
         spans = [[[place for place, word in enumerate(found) if word.start() < stop and word.end() > start]
                   for start, stop in cluster] for cluster in clusters]  # fmt: skip
         yield Document([word[0] for word in found], [[(one[0], one[-1] + 1) for one in cluster if one] for cluster in spans])
+
+
+def _conll(lines: Iterable[str], source: str) -> Iterator[Document]:
+    words: list[str] = []
+    marks: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#end"):
+            yield Document(words, _clusters(marks, source, number))
+            words, marks = [], []
+        elif line.strip() and not line.startswith("#"):
+            cells = line.split()
+            if len(cells) < 5:
+                raise StudyError(f"Line {number} of {source} has {len(cells)} columns: CoNLL-2012 has the word in the fourth.")
+            words.append(cells[3])
+            marks.append(cells[-1])
+    if words:
+        raise StudyError(f"The last document of {source} has no line `#end document`: the file is cut off.")
+
+
+def _conllu(lines: Iterable[str], source: str) -> Iterator[Document]:
+    words: list[str] = []
+    marks: list[str] = []
+    for number, line in enumerate([*lines, "# newdoc"], 1):
+        if line.startswith("# newdoc") and words:
+            yield Document(words, _clusters(marks, source, number))
+            words, marks = [], []
+        elif line.strip() and not line.startswith("#"):
+            cells = line.split("\t")
+            if len(cells) != 10:
+                raise StudyError(f"Line {number} of {source} has {len(cells)} columns, not the 10 of CoNLL-U.")
+            if cells[0].isdigit():
+                entity = re.search(r"(?:^|\|)Entity=([^|]*)", cells[9])
+                words.append(cells[1])
+                marks.append(entity[1] if entity else "")
+
+
+def _clusters(marks: Iterable[str], source: str, number: int) -> list[list[Span]]:
+    """Clusters by the brackets at each word, "(1", "1)", "(1-person-..." or "(1)"; mentions in several parts are left out."""
+    opened: dict[str, list[int]] = {}
+    clusters: dict[str, list[Span]] = {}
+    for word, brackets in enumerate(marks):
+        for bracket in _BRACKET.findall(brackets):
+            key = bracket.strip("()").partition("-")[0]
+            if "[" in key:
+                continue
+            if bracket[0] == "(":
+                opened.setdefault(key, []).append(word)
+            if bracket[-1] == ")":
+                if not opened.get(key):
+                    raise StudyError(
+                        f"The mention {key} ends without a beginning in the document before line {number} of {source}."
+                    )
+                clusters.setdefault(key, []).append((opened[key].pop(), word + 1))
+    if left := [key for key, starts in opened.items() if starts]:
+        raise StudyError(f"The mention {left[0]} does not end before line {number} of {source}, where its document does.")
+    return list(clusters.values())

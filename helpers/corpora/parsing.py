@@ -1,7 +1,7 @@
 """Dependency parses of the English side: one vocabulary of relations, whatever the parser.
 
 The paper parsed with Stanford CoreNLP and looks at `nsubj`, `dobj`, `amod` and `advmod` (Voita et al. 2019, section 5.2.1).
-spaCy's labels are ClearNLP, those of treebanks Universal Dependencies (UD 2): both are mapped here, once.
+spaCy's labels are ClearNLP, Stanza's and the treebanks' are Universal Dependencies (UD 2): both are mapped here, once.
 
 Conventions of the study
 - Names are ClearNLP's where it has one (`dobj`, `nsubjpass`, `dative`, `poss`, `prt`, `relcl`, ...); any other UD relation
@@ -23,6 +23,7 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from helpers.corpora.files import numbered_lines, readable
 from helpers.records import Pair
@@ -237,6 +238,48 @@ def _from_spacy(doc, text: str) -> Parse:
     return from_clearnlp([token.text for token in kept], heads, [token.dep_ for token in kept], text)
 
 
+def stanza_models(processors: str, folder: str, instead: str, **options: Any):
+    """Stanza's English pipeline: its own folder's, filled from the Hub if empty, or a folder's, which never asks the network.
+
+    Raises
+    ------
+    StudyError
+        If models are absent and cannot be had.
+    """
+    import stanza
+
+    options |= {"dir": folder, "download_method": None} if folder else {}
+    try:
+        return stanza.Pipeline("en", processors=processors, verbose=False, **options)
+    except Exception as error:  # missing, half-downloaded and foreign model files fail in as many ways
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+        raise StudyError(
+            f"Stanza's models for {processors} cannot be loaded from {folder or 'its own folder or the Hub'} ({reason}): "
+            f"run `python -c \"import stanza; stanza.download('en', processors='{processors}')\"` where there is a network, "
+            f"{instead}."
+        ) from None
+
+
+def _stanza() -> Parser:
+    nlp = stanza_models("tokenize,mwt,pos,lemma,depparse", "", "or use spaCy")
+
+    def parse(texts: Sequence[str]) -> Iterator[Parse]:
+        for start in range(0, len(texts), 256):
+            part = list(texts[start : start + 256])
+            yield from map(from_stanza, nlp.bulk_process(part), part)
+
+    return parse
+
+
+def from_stanza(document, text: str = "") -> Parse:
+    """One parse from a `stanza` document, whose sentences each keep their root."""
+    words, shift = [], 0
+    for sentence in document.sentences:
+        words += [(w.text, w.head - 1 + shift if w.head else -1, w.deprel, w.lemma or "_", w.upos) for w in sentence.words]
+        shift = len(words)
+    return from_ud(*(zip(*words, strict=True) if words else ((),) * 5), text=text)
+
+
 def _stored(path: str) -> Parser:
     """Parses in a CoNLL-U file, found by the text after "# text ="."""
     parses = {parse.text: parse for parse in read_conllu(path)}
@@ -253,12 +296,15 @@ def _stored(path: str) -> Parser:
     return parse
 
 
+PARSERS: dict[str, Callable[[], Parser]] = {"spacy": _spacy, "stanza": _stanza}
+
+
 def parser(name: str) -> Parser:
-    """The parser called "spacy", or the one that reads the CoNLL-U file at a path."""
-    if name == "spacy":
-        return _spacy()
+    """The parser called "spacy" or "stanza", or the one that reads the CoNLL-U file at a path."""
+    if name in PARSERS:
+        return PARSERS[name]()
     if not Path(name).is_file():
-        raise StudyError(f"There is no parser {name!r}: choose spacy, or the path of a CoNLL-U file.")
+        raise StudyError(f"There is no parser {name!r}: choose spacy, stanza, or the path of a CoNLL-U file.")
     return _stored(name)
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
-from helpers.corpora.clusters import checked
+from helpers.corpora.clusters import checked, distinct, flat
 from helpers.corpora.files import text_of
 from helpers.corpora.marked import MATCH, aligned, marked
+from helpers.corpora.parsing import stanza_models
 from helpers.corpora.rules import rule
 from helpers.corpora.turns import WORD
-from helpers.records import Cluster, Dialogue
+from helpers.records import Cluster, Dialogue, Span
 from helpers.study import StudyError, progress
 
 Resolver = Callable[[Sequence[Dialogue]], list[tuple[Cluster, ...]]]
-RESOLVERS = ("gold", "rule", "file:PATH", "stored:PATH")
+RESOLVERS = ("gold", "rule", "file:PATH", "stored:PATH", "stanza", "stanza:FOLDER")
 
 
 def resolver(name: str) -> Resolver:
@@ -25,24 +26,37 @@ def resolver(name: str) -> Resolver:
     ----------
     name : str
         "gold": what the dialogue carries. "rule": see `rule`. "file:PATH": see `helpers.corpora.marked.marked`.
-        "stored:PATH": see `stored`.
+        "stored:PATH": see `stored`. "stanza" or "stanza:FOLDER": Stanza's English model, a turn being a sentence; it finds
+        mentions in mentions too.
 
     Raises
     ------
     StudyError
-        For an unknown name; when used, for dialogues without gold clusters, or a file that does not fit the dialogues.
+        For an unknown name, or a package, model or file that is not there; when used, for dialogues without gold clusters, or
+        stored rows that do not fit the dialogues.
     """
     kind, colon, detail = name.partition(":")
-    if kind in ("gold", "rule") and not colon:
-        return _gold if kind == "gold" else _ruled
+    if kind == "gold" and not colon:
+        return _gold
+    if kind == "rule" and not colon:
+        return _each(lambda dialogue: flat(rule(dialogue)))
+    if kind == "stanza" and (detail or not colon):
+        return _each(_stanza(detail))
     if kind in ("file", "stored") and detail:
         return lambda dialogues: (marked if kind == "file" else stored)(dialogues, detail)
     raise StudyError(f"There is no resolver {name!r}: choose one of {', '.join(RESOLVERS)}.")
 
 
-def _ruled(dialogues: Sequence[Dialogue]) -> list[tuple[Cluster, ...]]:
-    named = enumerate(progress(dialogues, "resolving"))
-    return [checked(rule(dialogue), len(dialogue.words), _where(dialogue, place)) for place, dialogue in named]
+def _each(resolve: Callable[[Dialogue], Iterable[Iterable[Span]]]) -> Resolver:
+    """A resolver of many dialogues from one of one dialogue."""
+
+    def run(dialogues: Sequence[Dialogue]) -> list[tuple[Cluster, ...]]:
+        return [
+            checked(distinct(resolve(dialogue)), len(dialogue.words), _where(dialogue, place))
+            for place, dialogue in enumerate(progress(dialogues, "resolving"))
+        ]
+
+    return run
 
 
 def _where(dialogue: Dialogue, place: int) -> str:
@@ -57,6 +71,31 @@ def _gold(dialogues: Sequence[Dialogue]) -> list[tuple[Cluster, ...]]:
             raise StudyError(f"There are no gold clusters in {where}: choose another resolver, such as rule.")
         done.append(checked(dialogue.clusters, len(dialogue.words), where))
     return done
+
+
+def _stanza(folder: str) -> Callable[[Dialogue], list[list[Span]]]:
+    nlp = stanza_models(
+        "tokenize,coref", folder, "`pip install peft`, or choose the resolver rule", tokenize_pretokenized=True
+    )  # fmt: skip
+
+    def resolve(dialogue: Dialogue) -> list[list[Span]]:
+        sentences = [list(dialogue.words[start + 1 : stop]) for start, _, stop in dialogue.turns]
+        chains = nlp(sentences).coref
+        return from_stanza([[(m.sentence, m.start_word, m.end_word) for m in chain.mentions] for chain in chains], dialogue)
+
+    return resolve
+
+
+def from_stanza(chains: Iterable[Iterable[tuple]], dialogue: Dialogue) -> list[list[Span]]:
+    """Clusters of a dialogue from chains of (turn, first word, word after the last), words of a turn counted after `TURN`.
+
+    Mentions that are not there (places that are no numbers) are left out.
+    """
+    return [
+        [(dialogue.turns[turn][0] + 1 + start, dialogue.turns[turn][0] + 1 + stop) for turn, start, stop in real]
+        for chain in chains
+        if (real := [mention for mention in chain if isinstance(mention[1], int)])
+    ]
 
 
 def stored(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ...]]:
