@@ -161,3 +161,19 @@ def test_spacy_annotates_odd_text(spacy_parser):
     (done,) = parsing.annotate([pair], spacy_parser)
     assert "".join(done.words) == "".join(pair.source.split()) and len(done.words) == len(done.heads) == len(done.relations)
     assert all(-1 <= head < len(done.words) for head in done.heads)
+
+
+def test_stanza_documents_become_parses():
+    from stanza.models.common.doc import Document
+
+    def word(number, text, lemma, upos, head, deprel):
+        return {"id": number, "text": text, "lemma": lemma, "upos": upos, "head": head, "deprel": deprel}
+
+    sentences = [
+        [word(1, "It", "it", "PRON", 3, "nsubj"), word(2, "is", "be", "AUX", 3, "cop"), word(3, "ok", "ok", "ADJ", 0, "root")],
+        [word(1, "Go", "go", "VERB", 0, "root"), word(2, "home", "home", "ADV", 1, "advmod")],
+    ]  # fmt: skip
+    parse = parsing.from_stanza(Document(sentences), "It is ok Go home")
+    assert parse.words == ("It", "is", "ok", "Go", "home") and parse.heads == (1, -1, 1, -1, 3)
+    assert parse.relations == ("nsubj", "root", "acomp", "root", "advmod")
+    assert parsing.from_stanza(Document([])).words == ()

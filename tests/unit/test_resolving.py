@@ -127,10 +127,17 @@ def test_the_rule_resolves_most_of_a_controlled_dialogue():
     assert conll_f1(found, gold) > 85 > 60 > conll_f1(clustering.shuffled(gold, 1), gold)
 
 
-def test_unknown_resolvers_are_refused():
+def test_unknown_resolvers_and_models_are_refused(tmp_path):
     for name in ("", "silver", "stored:", "rule:x"):
         refused(f"no resolver {name!r}", resolvers.resolver, name)
     refused("dialogue 0 of samsum", resolvers.resolver("gold"), [turns.from_text("Ann: hi", "", "samsum")])
+    refused(f"Stanza's models for tokenize,coref cannot be loaded from {tmp_path}", resolvers.resolver, f"stanza:{tmp_path}")
+
+
+def test_places_in_turns_become_places_in_the_dialogue():
+    dialogue = turns.from_text("Ann: hi you\nBob: me", "", "")
+    chains = [[(0, 0, 1)], [(0, 3, 4), (1, 0, 1), (1, (1, 1), (1, 1)), (1, 2, 3)], [(0, (1, 1), (1, 1))]]
+    assert said(dialogue, resolvers.from_stanza(chains, dialogue)) == [{"1 Ann"}, {"4 you", "6 Bob", "8 me"}]
 
 
 TOKENS = "# ĠAn na : ĠHey , ĠB etty 's Ġhat ! ĠZo Ã« ? Ġ# ĠTom : ĠI Ġgave Ġher Ġit Ġ# ĠAn na : ĠI Ġsee Ġ:)".split()
