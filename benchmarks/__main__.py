@@ -1,6 +1,6 @@
 """Run all benchmarks of a size, one after the other: `python -m benchmarks --size laptop`.
 
-What is kept already, by the same command and code, is not run again. When one fails the others still run; the exit code is
+What is kept already, by the same command and commit, is not run again. When one fails the others still run; the exit code is
 then 1.
 """
 

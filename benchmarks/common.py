@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import os
 import random
 import shlex
 import sys
@@ -247,32 +246,19 @@ def keep(name: str, frame: pd.DataFrame, facts: Mapping[str, Any]) -> Path:
     """Write a benchmark's results as <runs>/benchmarks/<size>/<name>.csv; a JSON file beside it says where they come from."""
     path = _path(name, facts["size"])
     study.write_text(path, frame.to_csv(index=False))
-    modules = _modules()
-    code = {"modules": modules, "version": study.code_version(*modules), "digest": study.digest(path)}
-    study.write_json(path.with_suffix(".json"), {"benchmark": name, **facts, **code, **study.provenance()})
+    study.write_json(path.with_suffix(".json"), {"benchmark": name, **facts, **study.provenance()})
     return path
 
 
 def kept(name: str, size: str, command: str) -> bool:
-    """Whether results of this command, made by the code as it is now, are there."""
-    path = _path(name, size)
-    if not path.exists() or not path.with_suffix(".json").exists():
+    """Whether results of this command, made at the commit as it is now, are there."""
+    path, commit = _path(name, size), study.provenance()["commit"]
+    sidecar = path.with_suffix(".json")
+    if not (path.exists() and sidecar.exists()) or commit == "unknown" or commit.endswith("+changes"):
         return False
-    facts = study.read_json(path.with_suffix(".json"))
-    try:
-        version = study.code_version(*facts["modules"])
-    except OSError:  # a module is gone
-        return False
-    return (facts["command"], facts["version"], facts["digest"]) == (command, version, study.digest(path))
+    facts = study.read_json(sidecar)
+    return (facts["command"], facts["commit"]) == (command, commit)
 
 
 def _path(name: str, size: str) -> Path:
     return study.runs() / "benchmarks" / size / f"{name}.csv"
-
-
-def _modules() -> list[str]:
-    """The project's modules that are loaded, as `study.code_version` takes them."""
-    folders = [study.ROOT / "helpers", study.ROOT / "benchmarks"]
-    files = {Path(module.__file__) for module in list(sys.modules.values()) if getattr(module, "__file__", None)}
-    local = [file for file in files if file.suffix == ".py" and any(folder in file.parents for folder in folders)]
-    return sorted(os.path.relpath(file, folders[0]).removesuffix(".py") for file in local)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -117,18 +117,10 @@ def missing(needs: Iterable[Need]) -> dict[Recipe, bool]:
 
 @dataclass(frozen=True)
 class Job:
-    """One command of the workflow.
+    """One command of the workflow."""
 
-    Attributes
-    ----------
-    made : tuple of Need
-        The recipe that is made, and others that are made with it, in order.
-    needs : tuple of str
-        Ids of the jobs to be done before.
-    """
-
-    made: tuple[Need, ...]
-    needs: tuple[str, ...]
+    made: tuple[Need, ...]  # the recipe that is made, and others that are made with it, in order
+    needs: tuple[str, ...]  # ids of the jobs to be done before
 
     @property
     def first(self) -> Recipe:
@@ -184,8 +176,7 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cor
     wait for; say what will happen. What is to be made has no stamp in the folder `stamps` of the workflow.
     """
     planned = jobs(missing(together(notebooks)))
-    made = costs(planned)
-    each = seconds(planned, made)
+    made, each = costs(planned)
     longest = chains(planned, each)
     described = {
         id: {"made": job.described, "needs": list(job.needs), "chain": round(longest[id]), "seconds": round(each[id], 1),
@@ -262,13 +253,6 @@ def method(kind: str, spec: Mapping[str, Any]) -> str:
     return f"{kind}, {spec.get(part, {}).get('form', 'plain')}"
 
 
-class Cost(NamedTuple):
-    """Seconds on one core, None where they are not known, and what that rests on."""
-
-    seconds: float | None
-    basis: str
-
-
 class Rates:
     """Seconds a unit of `work`, from what lies in the store and what is published.
 
@@ -293,29 +277,24 @@ class Rates:
             elif "spec" in made or made["kind"] not in COSTLY:  # of those that train the index does not say the work
                 self._plain.setdefault(made["kind"], []).append(made["seconds"])
 
-    def estimate(self, recipe: Recipe) -> Cost:
-        """What making a recipe will take."""
+    def estimate(self, recipe: Recipe) -> float | None:
+        """Seconds on one core that making a recipe will take, None where they are not known."""
         kind = recipe.kind.name
         units = work(kind, recipe.spec)
         if not units:
-            seconds = self._plain.get(kind, ())
-            return Cost(statistics.median(seconds), f"{len(seconds)} recorded") if seconds else Cost(None, "not known")
+            return statistics.median(self._plain[kind]) if kind in self._plain else None
         records = self._rates.get(method(kind, recipe.spec), ())
         alike = sorted((elsewhere, abs(math.log(other / units)), rate) for elsewhere, other, rate in records)
         if nearest := [rate for _, distance, rate in alike if distance < FAR][:5]:
-            return Cost(units * statistics.median(nearest), f"{len(nearest)} recorded")
-        return Cost(None, "not known") if self.gpu or kind in TEXTS else Cost(units * STATED, "stated rate")
+            return units * statistics.median(nearest)
+        return None if self.gpu or kind in TEXTS else units * STATED
 
 
-def costs(jobs: Mapping[str, Job]) -> dict[Recipe, Cost]:
-    """What each thing that jobs make will cost."""
+def costs(jobs: Mapping[str, Job]) -> tuple[dict[Recipe, float | None], dict[str, float]]:
+    """Seconds of each thing that jobs make, None where they are not known, and of each job by what is known."""
     rates = Rates()
-    return {need.recipe: rates.estimate(need.recipe) for job in jobs.values() for need in job.made}
-
-
-def seconds(jobs: Mapping[str, Job], made: Mapping[Recipe, Cost]) -> dict[str, float]:
-    """Seconds of each job, by what is known of it."""
-    return {id: sum(made[need.recipe].seconds or 0.0 for need in job.made) for id, job in jobs.items()}
+    made = {need.recipe: rates.estimate(need.recipe) for job in jobs.values() for need in job.made}
+    return made, {id: sum(made[need.recipe] or 0.0 for need in job.made) for id, job in jobs.items()}
 
 
 def chains(jobs: Mapping[str, Job], each: Mapping[str, float]) -> dict[str, float]:
@@ -351,24 +330,23 @@ def sources(run: study.Run) -> str:
 def listed(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:
     """What is missing, by the first notebook that needs it, with core minutes and totals; without the notebooks themselves."""
     planned = jobs(missing(together(notebooks)))
-    made = costs(planned)
-    each = seconds(planned, made)
+    made, each = costs(planned)
     lines: list[str] = []
     seen: set[str] = set()
     for notebook, ids in of_notebooks(planned, notebooks).items():
         first = [need.recipe for id in ids if id not in seen for need in planned[id].made]
         seen |= set(ids)
         lines.append(f"{notebook}: {_sum([made[recipe] for recipe in first])}")
-        lines += [f"  {_minutes(made[recipe].seconds):>8}  {made[recipe].basis:<20} {recipe.label}" for recipe in first]
+        lines += [f"  {_minutes(made[recipe]):>8}  {recipe.label}" for recipe in first]
     lines.append(counted(together(notebooks)))
     lines.append(f"missing: {_sum(made.values())}, {_wall(chains(planned, each), each, cores)}")
     return "\n".join(lines)
 
 
-def _sum(made: Collection[Cost]) -> str:
-    unknown = sum(cost.seconds is None for cost in made)
+def _sum(made: Collection[float | None]) -> str:
+    unknown = sum(cost is None for cost in made)
     rest = f" and {unknown} of unknown cost" if unknown else ""
-    return f"{len(made)} runs, texts and tables, {_minutes(sum(cost.seconds or 0.0 for cost in made))} core minutes{rest}"
+    return f"{len(made)} runs, texts and tables, {_minutes(sum(cost or 0.0 for cost in made))} core minutes{rest}"
 
 
 def _wall(longest: Mapping[str, float], each: Mapping[str, float], cores: int) -> str:

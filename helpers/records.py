@@ -7,44 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Pair:
-    """One translation example.
+    """One translation example; words, heads and relations are empty until it is parsed."""
 
-    Attributes
-    ----------
-    source, target : str
-        The sentences as a model reads and writes them.
-    words : tuple of str
-        The source's words in text order; each occurs in `source` after the one before it. Empty until parsed.
-    heads : tuple of int
-        For each word the position of its syntactic head, -1 for the root. Empty until parsed.
-    relations : tuple of str
-        For each word its relation to its head, in the vocabulary of `helpers.corpora.parsing`. Empty until parsed.
-    origin : str
-        Where the pair comes from: a named test set, a file, a generator's register.
-    """
-
-    source: str
+    source: str  # the sentences as a model reads and writes them
     target: str
-    words: tuple[str, ...] = ()
-    heads: tuple[int, ...] = ()
-    relations: tuple[str, ...] = ()
-    origin: str = ""
+    words: tuple[str, ...] = ()  # of the source in text order; each occurs in it after the one before
+    heads: tuple[int, ...] = ()  # for each word the position of its syntactic head, -1 for the root
+    relations: tuple[str, ...] = ()  # for each word its relation to its head, as in `helpers.corpora.parsing`
+    origin: str = ""  # a named test set, a file, a generator's register
 
 
 @dataclass(slots=True)
 class Text:
-    """One document of running text.
+    """One document of running text."""
 
-    Attributes
-    ----------
-    text : str
-        As a model reads it.
-    origin : str
-        Where it comes from: a generator, a book, an article.
-    """
-
-    text: str
-    origin: str = ""
+    text: str  # as a model reads it
+    origin: str = ""  # a generator, a book, an article
 
 
 Span = tuple[int, int]  # a mention: its first word, and the word after its last
@@ -54,51 +32,30 @@ TURN = "#"  # stands before every turn, as in the code of 2021
 
 @dataclass(slots=True)
 class Event:
-    """One fact of a summary.
-
-    Attributes
-    ----------
-    verb, agent : str
-        What is done, and by whom (a name).
-    thing, receiver, time : str
-        To what, for or to whom (a name), and when; "" where the fact has none.
-    """
+    """One fact of a summary: who does what; "" for what the fact does not have."""
 
     verb: str
-    agent: str
+    agent: str  # a name
     thing: str = ""
-    receiver: str = ""
+    receiver: str = ""  # a name: for or to whom
     time: str = ""
 
 
 @dataclass(slots=True)
 class Dialogue:
-    """One dialogue.
+    """One dialogue: turns joined as a model reads them, "# Anna : hello . # Tom : ...", and the reference summary.
 
-    Attributes
-    ----------
-    source, target : str
-        Turns joined as a model reads them, "# Anna : hello . # Tom : ...", and the reference summary.
-    words : tuple of str
-        The words and marks of `source` in text order; each occurs in it after the one before.
-    turns : tuple of (start, speech, stop)
-        Of each turn its first word (`TURN`), its first spoken word, and the word after its last. What stands between `TURN` and
-        the colon before `speech` names the speaker.
-    clusters : tuple of Cluster
-        Gold coreference: clusters of two mentions or more, by first mention; none where it is not known.
-    events : tuple of Event
-        The facts that the summary tells, in its order; none where they are not known.
-    origin : str
-        Where the dialogue comes from: a generator, a named set.
+    Of each turn `turns` holds its first word (`TURN`), its first spoken word, and the word after its last; what stands between
+    `TURN` and the colon names the speaker.
     """
 
     source: str
     target: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # words and marks of `source` in text order; each occurs in it after the one before
     turns: tuple[tuple[int, int, int], ...]
-    clusters: tuple[Cluster, ...] = ()
-    events: tuple[Event, ...] = ()
-    origin: str = ""
+    clusters: tuple[Cluster, ...] = ()  # gold coreference: two mentions or more each, by first mention; none if not known
+    events: tuple[Event, ...] = ()  # the facts that the summary tells, in its order; none if not known
+    origin: str = ""  # a generator, a named set
 
     @property
     def speakers(self) -> set[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Text in: controlled (generated, gold structure) and natural (local folder) corpora of every task.
 
-A corpus is prepared once into a folder of plain files (examples as JSON lines, subword vocabularies, a report) that a machine
+A corpus is prepared once into a folder of plain files (examples as JSON lines, subword vocabularies) that a machine
 with torch alone can train from.
 """
 
@@ -31,8 +31,8 @@ def prepare(corpus: Mapping[str, Any]) -> Path:
     Returns
     -------
     pathlib.Path
-        A folder with dev.jsonl, one file a test set, vocabularies (source.json and target.json, or vocabulary.json) and
-        report.csv; where the training text is says `file`. Translations are lower-cased, as in the paper's recipe (appendix
+        A folder with dev.jsonl, one file a test set, and vocabularies (source.json and target.json, or vocabulary.json);
+        where the training text is says `file`. Translations are lower-cased, as in the paper's recipe (appendix
         B.1), and so are the texts of `helpers.corpora.texts`; dialogues are not.
 
     Raises

@@ -25,11 +25,6 @@ def align(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], ro
     -------
     list of dict
         For each pair: target position -> source position, where both directions agree. Empty where a side is empty.
-
-    Raises
-    ------
-    StudyError
-        If the two sides differ in number.
     """
     if len(sources) != len(targets):
         raise StudyError(f"Alignment needs as many targets as sources, not {len(targets)} and {len(sources)}.")

@@ -16,18 +16,8 @@ from helpers.study import StudyError
 def checked(clusters: Iterable[Iterable[Span]], length: int, where: str) -> tuple[Cluster, ...]:
     """Clusters in text order, those of one mention left out; mentions may lie in others.
 
-    Parameters
-    ----------
-    clusters : iterable of iterables of (start, stop)
-    length : int
-        Words of the dialogue.
-    where : str
-        What errors call the dialogue, "row 12 of samsum test".
-
-    Raises
-    ------
-    StudyError
-        If a cluster has no mention, a mention no word or a word outside of the text, or a mention stands twice.
+    The dialogue has `length` words, and errors call it `where`, "row 12 of samsum test". Refused are a cluster without a
+    mention, a mention without a word or with one outside of the text, and a mention that stands twice.
     """
     done = sorted(tuple(sorted((int(start), int(stop)) for start, stop in cluster)) for cluster in clusters)
     if () in done:
@@ -76,17 +66,7 @@ def corrupt(all_clusters: Sequence[Sequence[Cluster]], rate: float, seed: int) -
     probability `rate` / 2, second parts coming after all others. What is left with one mention is dropped. The draws
     do not depend on the rate: a higher one only adds cuts, drops and joins.
 
-    Parameters
-    ----------
-    all_clusters : sequence of sequences of Cluster
-        Of each dialogue; a dialogue's draws come from the seed and its place here.
-    rate : float
-        From 0 (nothing changes) to 1.
-
-    Raises
-    ------
-    StudyError
-        If the rate is not from 0 to 1.
+    Each dialogue's draws come from the seed and its place in `all_clusters`. The rate is from 0, where nothing changes, to 1.
     """
     if not 0 <= rate <= 1:
         raise StudyError(f"The rate of corruption must be from 0 to 1, not {rate}.")

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from helpers import models, study
 from helpers.corpora import resolvers, sources, texts, tokens, turns
 from helpers.corpora.files import file, new_file, read_dialogues, text_of, write
@@ -20,7 +18,6 @@ from helpers.world import conversations
 LAYOUT = "dialogue"
 KINDS = (".json", ".txt", ".model")  # files of a pretrained tokenizer
 LEAST = 8  # subwords that a dialogue may be cut to
-REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut", "mentions_lost")
 SOURCES = {"dialogues": Source(SUMMARIZATION)}  # a folder of dialogues with summaries is a set by its name too
 
 
@@ -30,14 +27,7 @@ SOURCES = {"dialogues": Source(SUMMARIZATION)}  # a folder of dialogues with sum
 def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "") -> dict[str, Any]:
     """Everything that a prepared corpus of dialogues depends on, see `helpers.corpora.sources.spec`.
 
-    Parameters
-    ----------
-    settings : mapping
-        Sizes, and others that are not read; `longest` counts subwords kept of a dialogue.
-    name : str
-        One of `SOURCES`, or a folder below the data root.
-    tokenizer : str
-        A pretrained tokenizer, by Hub name or folder, whose subwords are counted; "" to learn a vocabulary.
+    `longest` counts subwords kept of a dialogue: of a pretrained tokenizer, by Hub name or folder, or of a learnt vocabulary.
     """
     if 0 < settings.get("longest", 0) < LEAST:
         raise StudyError(f"Dialogues of at most {settings['longest']} subwords say nothing: raise 'longest' to {LEAST}.")
@@ -53,8 +43,7 @@ def spec(settings: Mapping[str, int], name: str, seed: int, tokenizer: str = "")
 def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     """Leave pairs of a dialogue, cut to `longest` subwords at a word's end, and its summary; and the whole dialogues.
 
-    A vocabulary, where one is learnt, is of dialogues and summaries of train together. The report is that of
-    `helpers.corpora.texts`; dialogues are `cut`, and gold mentions lost with them (`mentions_lost`).
+    A vocabulary, where one is learnt, is of dialogues and summaries of train together.
     """
     folder, source = place.results, sources.find(SOURCES, spec["name"])
     sources.unchanged(source, spec)
@@ -62,14 +51,12 @@ def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
         streams = dict.fromkeys(sources.SPLITS, conversations.conversations(spec["seed"]))
     else:
         streams = {split: _read(source, split) for split in sources.SPLITS}
-    splits, report = sources.divide(
-        spec, streams, lambda row: row.source, lambda row: not (row.turns and row.target), in_order=False
-    )
+    splits = sources.divide(spec, streams, lambda row: row.source, lambda row: not (row.turns and row.target), in_order=False)
     if not spec["tokenizer"]:
         train = (text for row in splits["train"] for text in (row.source, row.target))
         tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
     subwords = vocabulary(spec, folder)
-    for (name, rows), counts in zip(splits.items(), report, strict=True):
+    for name, rows in splits.items():
         write(new_file(place, name, "dialogues"), rows)
         sizes = kept_words(rows, subwords, spec["longest"])
         pairs = []
@@ -77,11 +64,7 @@ def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
             whole = size == len(row.words)
             words = row.words[:size]
             pairs.append(Pair(row.source if whole else " ".join(words), row.target, words, origin=row.origin))
-            counts["cut"] += not whole
-            counts["mentions_lost"] += sum(stop > size for cluster in row.clusters for _, stop in cluster)
         write(new_file(place, name), pairs)
-    table = pd.DataFrame(report, pd.Index(splits, name="split")).reindex(columns=REPORT)
-    table.fillna(0).astype(int).to_csv(folder / "report.csv")
 
 
 DIALOGUES = study.Kind("dialogues", 1, _prepare, text=True)
@@ -117,15 +100,7 @@ def _read(source: Source, split: str) -> Iterator[Dialogue]:
 def resolved(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     """Coreference clusters of a prepared corpus's whole dialogues by a resolver, from the store where they are there already.
 
-    Parameters
-    ----------
-    by : str
-        As `helpers.corpora.resolvers.resolver`; "{split}" in the name of a file stands for train, dev or test.
-
-    Raises
-    ------
-    StudyError
-        As the resolver.
+    "{split}" in the name of a resolver's file stands for train, dev or test.
     """
     rows = read_dialogues(file(folder, split, "dialogues"))
     if by == "gold":
@@ -152,10 +127,6 @@ def _resolve(spec: Mapping[str, Any], place: study.Place) -> None:
     study.write_json(folder / "clusters.json", resolvers.resolver(spec["by"])(rows))
 
 
-def _version(spec: Mapping[str, Any]) -> int:
-    return 2 if spec["by"].partition(":")[0] == "stanza" else 1  # which keeps mentions in mentions since 2
-
-
 CLUSTERS = study.Kind(
-    "clusters", _version, _resolve, lambda spec: [study.Need(DIALOGUES.of(spec["corpus"]), spec["split"] == "train")], text=True
+    "clusters", 1, _resolve, lambda spec: [study.Need(DIALOGUES.of(spec["corpus"]), spec["split"] == "train")], text=True
 )

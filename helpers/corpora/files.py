@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import lzma
 import tarfile
@@ -98,8 +99,21 @@ def new_file(place: study.Place, split: str, within: str = "") -> Path:
     return folder / f"{split}.jsonl"
 
 
+@contextlib.contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file is not there, damaged, or no UTF-8 text."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise StudyError(f"The file {path} is not UTF-8 text: fetch it again.") from None
+    except (tarfile.TarError, lzma.LZMAError, EOFError):
+        raise StudyError(f"The file {path} is damaged or cut off: fetch it again.") from None
+    except OSError as error:
+        raise StudyError(f"The file {path} cannot be read: {error.strerror}; see data/README.md.") from None
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a text file, packed by xz or not, with their numbers, read as a stream; at least one.
+    """Lines of a text file, packed by xz or not, with their numbers, read as a stream.
 
     Raises
     ------
@@ -107,17 +121,9 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         If the file cannot be read, is damaged, empty or no UTF-8 text.
     """
     number = 0
-    try:
-        with lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
-            for raw in file:
-                number += 1
-                yield number, raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise StudyError(f"Line {number} of {path} is not UTF-8 text.") from None
-    except (lzma.LZMAError, EOFError):
-        raise StudyError(f"The file {path} is damaged or cut off after line {number}: fetch it again.") from None
-    except OSError as error:
-        raise StudyError(f"The file {path} cannot be read: {error.strerror}.") from None
+    with readable(path), lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            yield number, raw.decode("utf-8")
     if not number:
         raise StudyError(f"The file {path} is empty: fetch it again.")
 
@@ -128,16 +134,11 @@ def text_of(source: str) -> str:
     path = Path(path + ".tar.xz" if colon else path)
     if not path.exists() and study.data_root():
         path = Path(study.data_root()) / path
-    try:
+    with readable(path):
         if not colon:
             return path.read_text("utf-8")
-        with tarfile.open(path) as archive:
-            return archive.extractfile(member).read().decode("utf-8")
-    except (KeyError, AttributeError):
-        raise StudyError(f"There is no file {member} in {path}: look with `tar tf`.") from None
-    except UnicodeDecodeError:
-        raise StudyError(f"The file {source} is not UTF-8 text: fetch it again.") from None
-    except (tarfile.TarError, lzma.LZMAError, EOFError):
-        raise StudyError(f"The file {path} is damaged or cut off: fetch it again.") from None
-    except OSError as error:
-        raise StudyError(f"The file {path} cannot be read: {error.strerror}.") from None
+        try:
+            with tarfile.open(path) as archive:
+                return archive.extractfile(member).read().decode("utf-8")
+        except (KeyError, AttributeError):
+            raise StudyError(f"There is no file {member} in {path}: look with `tar tf`.") from None

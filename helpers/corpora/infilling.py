@@ -21,16 +21,8 @@ def mask(subwords: tokens.Subwords) -> int:
 def infill(ids: Sequence[int], hole: int, rng: np.random.Generator, share: float = 0.3, mean: float = 3.0) -> list[int]:
     """Token ids of which spans are replaced by one id each, that of a hole.
 
-    Parameters
-    ----------
-    share : float
-        Of the tokens that are lost, on average.
-    mean : float
-        Mean length of spans, which is drawn from a Poisson distribution; an empty span puts a hole between two tokens.
-
-    Returns
-    -------
-    list of int
+    On average a `share` of the tokens is lost. The length of a span is drawn from a Poisson distribution of this `mean`; an
+    empty one puts a hole between two tokens.
     """
     holed, place = [], 0
     starts = rng.random(len(ids) + 1) < share / (mean * (1 - share) + share)  # chance at a token that no span covers

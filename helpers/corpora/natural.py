@@ -8,7 +8,7 @@ ratio filters are ours: Voita et al. 2019 name none beyond 200 tokens a side (ap
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -24,7 +24,7 @@ KEPT = {"ru": "newstest2018", "de": "newstest2018", "fr": "newstest2014"}  # and
 MAX_WORDS, MAX_RATIO = 80, 2.0  # of a side; of the longer side, to the shorter one's words + 1
 
 
-def read(source: str, language: str, dev: int, seed: int, limit: int | None) -> tuple[dict[str, list[Pair]], Counter]:
+def read(source: str, language: str, dev: int, seed: int, limit: int | None) -> dict[str, list[Pair]]:
     """Load, filter and split the sentence pairs of a folder.
 
     All pairs of one English sentence (case, spacing and punctuation aside) land in one split; a sentence that stands in a
@@ -34,10 +34,8 @@ def read(source: str, language: str, dev: int, seed: int, limit: int | None) -> 
 
     Parameters
     ----------
-    source : str
-        The folder's name.
-    language : {"ru", "de", "fr"}
-        Target language.
+    source, language : str
+        The folder's name, and one of `LANGUAGES`.
     dev : int
         Size of the dev set in sentences: 0 takes all of the folder's; what it lacks is taken out of train.
     limit : int, optional
@@ -47,9 +45,6 @@ def read(source: str, language: str, dev: int, seed: int, limit: int | None) -> 
     -------
     dict of list of Pair
         "train", "dev", and each test set by its name.
-    Counter
-        How many pairs were `empty`, `long` or out of `ratio`, a `duplicate` (the same pair again), `in_test` (their English
-        stands in a test set), `in_dev` (further translations of a dev sentence) and `over_limit`.
 
     Raises
     ------
@@ -109,20 +104,13 @@ def _rank(seed: int, *texts: str) -> bytes:
     return hashlib.blake2b("\t".join((str(seed), *texts)).encode(), digest_size=8).digest()
 
 
-def _refusal(pair: Pair) -> str | None:
-    """Why the filters drop a pair, None for one that they keep."""
+def _fits(pair: Pair) -> bool:
+    """Whether the filters keep a pair: it has words on both sides, not too many, and about as many on one as on the other."""
     few, many = sorted((len(pair.source.split()), len(pair.target.split())))
-    if not few:
-        return "empty"
-    if many > MAX_WORDS:
-        return "long"
-    return "ratio" if many > MAX_RATIO * (few + 1) else None
+    return few > 0 and many <= min(MAX_WORDS, MAX_RATIO * (few + 1))
 
 
-def _split(
-    rows: Iterable[tuple[str, Pair]], dev: int, seed: int, limit: int | None
-) -> tuple[dict[str, list[Pair]], Counter]:  # fmt: skip
-    counts: Counter = Counter()
+def _split(rows: Iterable[tuple[str, Pair]], dev: int, seed: int, limit: int | None) -> dict[str, list[Pair]]:
     tests: dict[str, list[Pair]] = defaultdict(list)
     kept: dict[tuple[str, str], Pair] = {}
     given: set[str] = set()  # English of the folder's dev set
@@ -130,18 +118,13 @@ def _split(
         same = pair.source, pair.target
         if role == "test":
             tests[pair.origin].append(pair)
-        elif refusal := _refusal(pair) or ("duplicate" if same in kept else None):
-            counts[refusal] += 1
-        else:
+        elif _fits(pair) and same not in kept:
             kept[same] = pair
             given |= {normalise(pair.source)} if role == "dev" else set()
     held = {normalise(pair.source) for pairs in tests.values() for pair in pairs}
     sentences: dict[str, list[Pair]] = defaultdict(list)
     for (english, _), pair in kept.items():
-        same = normalise(english)
-        if same in held:
-            counts["in_test"] += 1
-        else:
+        if (same := normalise(english)) not in held:
             sentences[same].append(pair)
     given -= held
     if len(sentences) <= max(dev, len(given)):
@@ -150,7 +133,4 @@ def _split(
     aside = {*chosen, *given}  # a dev set's sentences are not trained on, taken or not
     train = [pair for same, pairs in sentences.items() if same not in aside for pair in pairs]
     train.sort(key=lambda pair: _rank(seed, pair.source, pair.target))
-    splits = {"train": train[:limit], "dev": [sentences[same][0] for same in chosen]}
-    counts["in_dev"] = sum(len(sentences[same]) for same in aside) - len(chosen)
-    counts["over_limit"] = len(train) - len(splits["train"])
-    return splits | dict(tests), counts
+    return {"train": train[:limit], "dev": [sentences[same][0] for same in chosen], **tests}

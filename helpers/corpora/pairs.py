@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from helpers import study, world
 from helpers.corpora import natural, parsing, tokens
@@ -22,14 +20,9 @@ NATURAL_VERSION = 1
 
 
 def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -> dict[str, Any]:
-    """Everything that a prepared corpus depends on.
+    """Everything that a prepared corpus depends on: of a profile's settings its sizes, the target language and the register.
 
-    Parameters
-    ----------
-    settings : mapping
-        A profile's settings (`helpers.study.settings`).
-    language, register : str
-        Target language; for the natural track the register is a folder below `HEADS_DATA_ROOT` (`helpers.corpora.natural`).
+    On the natural track the register is a folder below `HEADS_DATA_ROOT` (`helpers.corpora.natural`).
     """
     if language not in LANGUAGES:
         raise StudyError(f"There is no language {language!r}: choose one of {', '.join(LANGUAGES)}.")
@@ -40,19 +33,16 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
             raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
         chosen |= {"surnames": settings["surnames"]} if settings.get("surnames") else {}
     elif chosen["corpus"] == "natural":
-        chosen["files"] = _fingerprint(natural.files(register, language))
+        files = [(path, path.stat()) for path in natural.files(register, language)]
+        chosen["files"] = _digest(tuple((path, known.st_size, known.st_mtime_ns) for path, known in files))
     else:
         raise StudyError(f"There is no corpus {chosen['corpus']!r}: choose controlled or natural.")
     return chosen
 
 
-def _fingerprint(files: Sequence[Path]) -> str:
-    """Digest of the local files that hold a language's pairs."""
-    return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
-
-
 @cache
 def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Digest of local files, each with its size and time of change."""
     digest = hashlib.sha256()
     for path, *_ in files:
         digest.update(path.name.encode() + path.read_bytes())
@@ -61,7 +51,7 @@ def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
 
 def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     folder = place.results
-    splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec, folder)
+    splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec)
     for name, pairs in splits.items():
         write(new_file(place, name), [_lower(pair) for pair in pairs])
     for side in ("source", "target"):
@@ -87,23 +77,16 @@ def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
     return world.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
 
 
-def _natural(spec: Mapping[str, Any], folder: Path) -> dict[str, list[Pair]]:
-    splits, counts = natural.read(spec["register"], spec["language"], spec["dev"], spec["seed"], spec["train"] or None)
-    sizes = {name: len(pairs) for name, pairs in splits.items()}
-    pd.Series(sizes | counts, name="pairs").rename_axis("part").to_csv(folder / "report.csv")
+def _natural(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
+    splits = natural.read(spec["register"], spec["language"], spec["dev"], spec["seed"], spec["train"] or None)
     limit = spec["test"] or None
     return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in splits.items()}
 
 
 def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
-    """The pairs of a split with words and dependencies: those of the corpus, or a parser's, which are stored.
+    """The pairs of a split of a prepared corpus with words and dependencies: its own or, where it has none, a parser's.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        A prepared corpus.
-    parser : str
-        For pairs that carry no trees: "spacy", "stanza", or the path of a CoNLL-U file.
+    The parser is "spacy", or the path of a CoNLL-U file; what it finds is stored.
     """
     pairs = read_pairs(file(folder, split))
     if pairs[0].words:
@@ -120,7 +103,7 @@ def parses(corpus: Mapping[str, Any], split: str = "dev", parser: str = "spacy")
 
 def _parses(corpus: Mapping[str, Any], split: str, parser: str) -> study.Recipe:
     """The recipe of a parser's trees; a file is what stands in it, not its path alone."""
-    stands = {"file": study.digest(Path(parser))} if parser not in parsing.PARSERS and Path(parser).is_file() else {}
+    stands = {"file": study.digest(Path(parser))} if parser != "spacy" and Path(parser).is_file() else {}
     return PARSES.of({"corpus": dict(corpus), "split": split, "parser": parser} | stands, f"parses of {split}")
 
 

@@ -18,12 +18,14 @@ Conventions of the study
 
 from __future__ import annotations
 
+import re
+import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from helpers.corpora.files import numbered_lines
+from helpers.corpora.files import numbered_lines, readable
 from helpers.records import Pair
 from helpers.study import StudyError, progress
 
@@ -41,24 +43,12 @@ _BE = {"be", "am", "is", "are", "was", "were", "been", "being"} | {a + b for a i
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """Dependencies of one text, in the study's vocabulary.
+    """Dependencies of one text, in the study's vocabulary."""
 
-    Attributes
-    ----------
-    words : tuple of str
-        In text order.
-    heads : tuple of int
-        Position of each word's head, -1 for a root; a text of several sentences has several roots.
-    relations : tuple of str
-        Each word's relation to its head.
-    text : str
-        The text as it stands in its file, if known.
-    """
-
-    words: tuple[str, ...]
-    heads: tuple[int, ...]
-    relations: tuple[str, ...]
-    text: str = ""
+    words: tuple[str, ...]  # in text order
+    heads: tuple[int, ...]  # position of each word's head, -1 for a root; a text of several sentences has several roots
+    relations: tuple[str, ...]  # each word's relation to its head
+    text: str = ""  # as it stands in its file, if known
 
 
 def from_clearnlp(words: Sequence[str], heads: Sequence[int], labels: Sequence[str], text: str = "") -> Parse:
@@ -204,6 +194,14 @@ def _tree(rows: list[tuple], text: str, where: str) -> Parse:
         if at >= 0:
             raise StudyError(f"The sentence {where} is no tree: the heads above word {word + 1} go round in a circle.")
     return from_ud(words, heads, labels, lemmas, tags, text)
+
+
+def gum(path: Path) -> list[Parse]:
+    """Gold trees of all documents of GUM (Zeldes 2017: English of many genres) in gum.tar.xz, without those of GENTLE."""
+    with readable(path), tarfile.open(path) as archive:
+        wanted = (member for member in archive if re.fullmatch(r"(?:.*/)?dep/GUM_\w+\.conllu", member.name))
+        texts = {Path(member.name).name: archive.extractfile(member).read().decode("utf-8") for member in wanted}
+    return [parse for name, text in texts.items() for parse in read_conllu(text.splitlines(), name)]
 
 
 # --- parsers ---------------------------------------------------------------------------------------------------------

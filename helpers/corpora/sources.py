@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,18 +23,10 @@ SPLITS = ("test", "dev", "train")  # in the order in which text is taken: what s
 
 @dataclass(frozen=True)
 class Source:
-    """Where a corpus comes from.
+    """Where a corpus comes from."""
 
-    Attributes
-    ----------
-    task : str
-        "summarization" or "language modelling".
-    files : mapping
-        Split -> file below the data root; of none the text is generated.
-    """
-
-    task: str
-    files: Mapping[str, str] = field(default_factory=dict)
+    task: str  # `SUMMARIZATION` or `MODELLING`
+    files: Mapping[str, str] = field(default_factory=dict)  # split -> file below the data root; of none the text is generated
 
     @property
     def corpus(self) -> str:
@@ -148,8 +139,8 @@ def examples(source: Source, split: str) -> Iterator[Pair]:
 def divide(
     spec: Mapping[str, Any], streams: Mapping[str, Iterable], document: Callable[[Any], str], empty: Callable[[Any], bool],
     in_order: bool,
-) -> tuple[dict[str, list], list[Counter]]:  # fmt: skip
-    """Splits in which no document stands twice, and of each how many rows were read, left out and kept.
+) -> dict[str, list]:  # fmt: skip
+    """Splits in which no document stands twice, but within a natural test set, which is kept as it is.
 
     Parameters
     ----------
@@ -163,19 +154,13 @@ def divide(
         Whether a part of dev or test keeps the order of its file.
     """
     controlled, held = spec["corpus"] == "controlled", set()
-    splits, report = {}, []
+    splits = {}
     for split, stream in streams.items():
-        counts, kept, limit = Counter(), {}, spec[split]
+        kept, limit = {}, spec[split]
         for place, row in enumerate(study.progress(stream, f"{spec['name']}, {split}", total=limit if controlled else None)):
-            counts["rows"] += 1
             same = key(document(row))
-            if empty(row):
-                counts["empty"] += 1
-            elif same in held:
-                counts["overlap"] += 1
-            elif same in kept and (controlled or split != "test"):
-                counts["duplicate"] += 1
-            else:
+            again = same in kept and (controlled or split != "test")
+            if not (empty(row) or same in held or again):
                 kept[same if same not in kept else (same, place)] = row
             if controlled and len(kept) == limit:
                 break
@@ -188,8 +173,7 @@ def divide(
         splits[split] = [rows[place] for place in places]
         if not splits[split]:
             raise StudyError(f"Nothing is left of {spec['name']} in {split}: lower the other splits or take more text.")
-        report.append(counts | Counter(over_limit=len(rows) - len(places), kept=len(places)))
-    return splits, report
+    return splits
 
 
 def rank(seed: int, text: str) -> bytes:

@@ -16,8 +16,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from helpers import study
 from helpers.corpora import sources, tokens
 from helpers.corpora.files import new_file, numbered_lines, write
@@ -27,7 +25,6 @@ from helpers.study import StudyError
 from helpers.world import tales
 
 PASSAGE = 400  # words of a passage, at least, but for the last
-REPORT = ("rows", "empty", "overlap", "duplicate", "over_limit", "kept", "cut")
 SOURCES = {  # a folder below the data root is a text by its name too
     "reports": Source(SUMMARIZATION),
     "stories": Source(MODELLING),
@@ -44,12 +41,7 @@ def spec(settings: Mapping[str, int], name: str, seed: int) -> dict[str, Any]:
 
 
 def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
-    """Leave pairs of document and summary, or texts, all lower-cased; one vocabulary of all sides of train; a report.
-
-    The report has a row a split: `rows` read, which are the sum of those `empty`, those whose document stands in a test set, or
-    of train's in dev (`overlap`), those with the document of a row before (`duplicate`), those `over_limit`, and those `kept`;
-    `cut` of these are documents cut to `longest` words.
-    """
+    """Leave pairs of document and summary, or texts, all lower-cased; one vocabulary of all sides of train."""
     source = sources.find(SOURCES, spec["name"])
     sources.unchanged(source, spec)
     if source.corpus == "controlled":
@@ -61,16 +53,13 @@ def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     summarized = spec["task"] == SUMMARIZATION
     streams = {split: (_cut(row, spec["longest"]) for row in stream) for split, stream in streams.items()}
     sides = ("source", "target") if summarized else ("text",)
-    splits, report = sources.divide(
-        spec, streams, lambda row: getattr(row[0], sides[0]), lambda row: not all(getattr(row[0], side) for side in sides), True
+    splits = sources.divide(
+        spec, streams, lambda row: getattr(row, sides[0]), lambda row: not all(getattr(row, side) for side in sides), True
     )
-    for (name, rows), counts in zip(splits.items(), report, strict=True):
-        write(new_file(place, name), [row for row, _ in rows])
-        counts["cut"] = sum(cut for _, cut in rows)
-    texts = (getattr(row, side) for row, _ in splits["train"] for side in sides)
+    for name, rows in splits.items():
+        write(new_file(place, name), rows)
+    texts = (getattr(row, side) for row in splits["train"] for side in sides)
     tokens.learn_vocabulary(texts, spec["vocabulary"]).save(str(place.results / "vocabulary.json"))
-    table = pd.DataFrame(report, pd.Index(splits, name="split")).reindex(columns=REPORT)
-    table.fillna(0).astype(int).to_csv(place.results / "report.csv")
 
 
 TEXTS = study.Kind("texts", 1, _prepare, text=True)
@@ -82,26 +71,9 @@ def subwords(folder: Path) -> tokens.Subwords:
 
 
 def blocks(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int]]:
-    """Join documents, one end-of-sentence id between each two, and cut them in blocks.
+    """Join documents, one end-of-sentence id between each two, and cut them in blocks of exactly `length` tokens.
 
-    Parameters
-    ----------
-    ids : sequence of sequence of int
-        Token ids of each document, with or without an end-of-sentence id last.
-    eos : int
-        The end-of-sentence id.
-    length : int
-        Tokens of a block.
-
-    Returns
-    -------
-    list of list of int
-        Blocks of exactly `length` tokens; what is left at the end is dropped. A block may start within a document.
-
-    Raises
-    ------
-    StudyError
-        If `length` is less than 1 or the documents do not fill one block.
+    Documents may end with that id. What is left at the end is dropped; a block may start within a document.
     """
     if length < 1:
         raise StudyError(f"Blocks of {length} tokens cannot be cut: give a length of 1 or more.")
@@ -118,13 +90,12 @@ def blocks(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int
 # --- rows of a source ---------------------------------------------------------------------------------------------------
 
 
-def _cut(row: Pair | Text, longest: int) -> tuple[Pair | Text, bool]:
-    """A row lower-cased with one space between words, a document that is summarized cut, and whether it was."""
+def _cut(row: Pair | Text, longest: int) -> Pair | Text:
+    """A row lower-cased with one space between words; a document that is summarized is cut."""
     if isinstance(row, Text):
-        return Text(" ".join(row.text.lower().split()), row.origin), False
-    words = row.source.lower().split()
-    kept = words[: longest or None]
-    return Pair(" ".join(kept), " ".join(row.target.lower().split()), origin=row.origin), len(kept) < len(words)
+        return Text(" ".join(row.text.lower().split()), row.origin)
+    kept = row.source.lower().split()[: longest or None]
+    return Pair(" ".join(kept), " ".join(row.target.lower().split()), origin=row.origin)
 
 
 def _sessions(source: Source, split: str) -> Iterator[Text]:

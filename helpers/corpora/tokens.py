@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -27,14 +26,15 @@ PART = 10_000  # texts whose encodings are held at once
 MARKS = "▁Ġ"  # how pretrained tokenizers write a word's start
 
 
-def learn_vocabulary(texts: Iterable[str], size: int, lowercase: bool = True) -> Tokenizer:
+def learn_vocabulary(texts: Iterable[str], size: int) -> Tokenizer:
     """Learn a byte-pair vocabulary; words start with the mark "▁", punctuation stands alone.
 
     The paper learns about 32,000 merges a language on lower-cased text, source and target apart (appendix B.1).
     """
     tokenizer = Tokenizer(models.BPE(unk_token=UNK))
-    steps = [normalizers.NFC(), normalizers.Replace("\u00a0", " ")] + ([normalizers.Lowercase()] if lowercase else [])
-    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace("\u00a0", " "), normalizers.Lowercase()]
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Metaspace(prepend_scheme="always"), pre_tokenizers.Punctuation("isolated")]
     )
@@ -191,18 +191,7 @@ class Encoded:
 
 
 def encode(pairs: Sequence[Pair], source: Subwords, target: Subwords, limit: int = 0) -> Encoded:
-    """Encode pairs.
-
-    Parameters
-    ----------
-    limit : int
-        The longest sequence that the model takes; 0 for any.
-
-    Raises
-    ------
-    StudyError
-        If there are no pairs, or a sentence is longer than `limit`.
-    """
+    """Encode pairs, of which there must be some, none longer than the `limit` of tokens that the model takes (0 for any)."""
     if not pairs:
         raise StudyError("There are no sentence pairs to encode: check the corpus and its filters.")
     sources, targets = source.encode_all([p.source for p in pairs]), target.encode_all([p.target for p in pairs])
@@ -249,10 +238,7 @@ def collate(data: Encoded, rows: Sequence[int], pad: int) -> dict[str, torch.Ten
 def batches(data: Encoded, pad: int, budget: int, shuffle: int | None = None) -> list[list[int]]:
     """Group rows of like length so that source and target, padding included, hold at most `budget` tokens a batch.
 
-    Parameters
-    ----------
-    shuffle : int or None
-        Seed of the order of batches and of rows of equal length; None sorts by length alone.
+    `shuffle` is the seed of the order of batches and of rows of equal length; None sorts by length alone.
     """
     rng = random.Random(f"batches {shuffle}")
     order = list(range(len(data)))
@@ -291,11 +277,7 @@ class Batches:
 
 def counts(data: Sequence[Sequence[int]], size: int) -> torch.Tensor:
     """How often each of `size` token ids occurs: int64 [size]."""
-    counter = Counter(i for row in data for i in row)
-    table = torch.zeros(size, dtype=torch.long)
-    for token, number in counter.items():
-        table[token] = number
-    return table
+    return torch.from_numpy(np.bincount(np.fromiter(chain.from_iterable(data), int), minlength=size))
 
 
 def epochs(

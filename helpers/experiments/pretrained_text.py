@@ -11,7 +11,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from helpers import gpu, models, study
-from helpers.corpora import gum, texts
+from helpers.corpora import parsing, texts
 from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.files import numbered_lines
 from helpers.corpora.parsing import Parse, read_conllu
@@ -137,4 +137,8 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
 @cache
 def treebank(trees: str, part: str = "dev") -> list[Parse]:
     """Gold trees: of EWT a part, or all of GUM."""
-    return gum.trees(data_root()) if trees == "gum" else read_conllu(data_root() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.xz")
+    return (
+        parsing.gum(data_root() / "gum" / "gum.tar.xz")
+        if trees == "gum"
+        else read_conllu(data_root() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.xz")
+    )

@@ -44,20 +44,8 @@ def publish(notebooks: Mapping[str, Sequence[Need]]) -> str:
     Weights are published of the models that notebook 02 is about, of those that something still to be made starts from, and of
     those of the first seed that have a head table in notebook 06: a measure that is entered there looks at the model itself.
 
-    Parameters
-    ----------
-    notebooks : mapping of name -> what it reads
-        Of several profiles the names have the profile before them.
-
-    Returns
-    -------
-    str
-        In words how much there is now.
-
-    Raises
-    ------
-    StudyError
-        If it would be more than `LIMIT` MB: nothing is dropped or added then.
+    Of several profiles the names of notebooks have the profile before them. Says how much there is now; if it would be more
+    than `LIMIT` MB, nothing is dropped or added, and a StudyError says so.
     """
     needs = plan.together(notebooks)
     asked = [need for name, read in notebooks.items() if name.endswith(OF_MODELS) for need in read]
@@ -137,17 +125,10 @@ def verify(count: int, keys: Sequence[str] = ()) -> pd.DataFrame:
     pandas.DataFrame
         On key: run (its label), hardware ("the same" or the published one's), equal (whether all results are, to the last
         digit), passed, note (what is different).
-
-    Raises
-    ------
-    StudyError
-        If nothing is published, or a key is not.
     """
     index = published.index()
     if not index:
         raise study.StudyError("Nothing is published: run make publish after make study.")
-    if unknown := [key for key in keys if key not in index]:
-        raise study.StudyError(f"There is no published run {unknown[0]!r}: take a key of {published.folder() / 'index.json'}.")
     drawn = [key for key in sorted(index) if not study.kind(index[key]["kind"]).text]  # text lies in another store
     chosen = list(keys) or random.sample(drawn, min(count, len(drawn)))
     rows = []
@@ -245,7 +226,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("what", choices=("publish", "verify"))
     plan.options(parser)
     parser.add_argument("--runs", type=int, default=5, help="how many are made anew")
-    parser.add_argument("--keys", nargs="*", default=[], help="just these")
     chosen = parser.parse_args(arguments)
     with study.one_sentence():
         if chosen.what == "publish":
@@ -257,7 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(publish(every))
             return
         plan.needs_of(chosen)  # computes where the profile says
-        table = verify(chosen.runs, chosen.keys)
+        table = verify(chosen.runs)
         print(table.to_string())
         if not table.passed.all():
             raise study.StudyError(f"{(~table.passed).sum()} of {len(table)} runs came out otherwise: read the table above.")

@@ -1,4 +1,4 @@
-"""The data of the head explorer: head table, functions, gates and attention of one model, small enough to lie beside a page."""
+"""The data of the head explorer: head table, functions and attention of one model, small enough to lie beside a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from helpers.study import StudyError, layout
 
 WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
 SENTENCES = 12
-STEPS = 60  # of a gate's curve, at most
 _LABELS = {label: relation for (relation, _), label in functions.LABELS.items()}
 _BOUNDS = ("_low", "_high")
 
@@ -38,18 +37,10 @@ _BOUNDS = ("_low", "_high")
 
 
 def head_tables(run: Path) -> dict[str, pd.DataFrame]:
-    """Head tables of a run, by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
+    """Head tables of a run on (kind, layer, head), by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
 
-    Parameters
-    ----------
-    run : pathlib.Path
-        Folder of a run, of whose chapters ``head_table_MODEL.csv`` is read or, without one, ``heads_MODEL.csv``.
-
-    Returns
-    -------
-    dict of str -> DataFrame
-        On (kind, layer, head): numeric columns, and "functions" where known. `attrs["facts"]` is the table's sidecar with
-        the run's settings.
+    Of its chapters ``head_table_MODEL.csv`` is read or, without one, ``heads_MODEL.csv``. `attrs["facts"]` is the table's
+    sidecar with the run's settings.
     """
     tables = {}
     listed = [path for path in layout.tables(run, "heads_*") if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
@@ -71,49 +62,25 @@ def _name(stored: str, model: str) -> str:
     return f"{model} {stored.removeprefix(tidied).strip('-').replace('-', ' ')}".strip()
 
 
-def in_store(name: str, facts: Mapping[str, Any]) -> tuple[subjects.Subject | None, dict[str, Any] | None]:
-    """A model of a run with its sweep, if the store has them; nothing is trained.
-
-    Parameters
-    ----------
-    facts : mapping
-        A table's sidecar, which says with which settings the model was made.
-
-    Returns
-    -------
-    subject, sweep
-        None where the store lacks the model, or has no gates that started from it.
-    """
-    settings, seed = facts.get("settings"), re.search(r"-p seed (\d+)", facts.get("command", ""))
-    if not settings or not seed or "-p pretrained" in facts["command"]:
-        return None, None
-    parser = re.search(r'-p parser "([^"]+)"', facts["command"])
-    name, seed = facts.get("model", name), facts.get("of_seed", int(seed[1]))
+def in_store(name: str, facts: Mapping[str, Any]) -> subjects.Subject | None:
+    """A model of a run by its name and a table's sidecar, if the store has it; nothing is trained."""
+    settings, given = facts.get("settings"), facts.get("parameters", {})
+    if not settings or "pretrained" in given:
+        return None
     try:
         study.use(settings)
         subjects.names(settings, name)
-        spec = subjects.spec(settings, name, seed)
-        swept = pruning.runs.sweeps(settings, [name.partition("+")[0]], seed)
+        spec = subjects.spec(settings, name, facts.get("of_seed", given["seed"]))
     except (StudyError, KeyError):  # a table of another kind of model, or of settings that are no more
-        return None, None
-    if not (corpora.recipe(spec["corpus"]).made() and training.trained(spec).made(weights=True)):
-        return None, None
-    subject = subjects.of_spec(spec, name, parser[1] if parser else "spacy")
-    swept = [sweep for sweep in swept if sweep["name"] == name and _gated(sweep)]
-    return subject, max(swept, key=lambda sweep: len(sweep["kinds"]), default=None)  # gates on all heads rather than some
-
-
-def _gated(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The runs with gates of a sweep that are in the store."""
-    return [run for run in pruning.l0_runs(sweep) if pruning.runs.run(run).made()]
+        return None
+    there = corpora.recipe(spec["corpus"]).made() and training.trained(spec).made(weights=True)
+    return subjects.of_spec(spec, name, given.get("parser", "spacy")) if there else None
 
 
 # --- export ------------------------------------------------------------------------------------------------------------
 
 
-def export(
-    subject: subjects.Subject | str, table: pd.DataFrame, sweep: Mapping[str, Any] | None = None, sentences: int = SENTENCES
-) -> dict[str, Any]:
+def export(subject: subjects.Subject | str, table: pd.DataFrame, sentences: int = SENTENCES) -> dict[str, Any]:
     """All that the explorer shows of one model.
 
     Parameters
@@ -123,8 +90,6 @@ def export(
     table : pandas.DataFrame
         On (kind, layer, head). Numeric columns are measures, those ending in "_low" and "_high" their intervals; a column
         equal to an earlier one is left out. "functions", optional: labels separated by semicolons.
-    sweep : mapping, optional
-        `helpers.experiments.pruning_runs.sweep` from this model; of its runs those with gates that are in the store are read.
     sentences : int
         Dev sentences whose attention is shown.
 
@@ -132,11 +97,10 @@ def export(
     -------
     dict
         JSON-able. name; title; heads: addresses [kind, layer, head]; measures: name, label, about, values, low, high (a
-        number a head, None where there is none); functions: for each head [function, label] pairs, or None; gates: steps,
-        and for each price penalty, kept, and closed, P(g = 0) by head and step; sentences: source, target and arcs
-        [row, column, label]; attention: for each head a matrix a sentence in per cent, rows look (decoder, cross: the word
-        that is predicted), columns are looked at (decoder: the start, then the words written), the last column being the
-        sentence's end (not in decoder self-attention).
+        number a head, None where there is none); functions: for each head [function, label] pairs, or None; sentences: source,
+        target and arcs [row, column, label]; attention: for each head a matrix a sentence in per cent, rows look (decoder,
+        cross: the word that is predicted), columns are looked at (decoder: the start, then the words written), the last column
+        being the sentence's end (not in decoder self-attention).
 
     Raises
     ------
@@ -149,15 +113,10 @@ def export(
     exported = {
         "name": subject if isinstance(subject, str) else subject.name,
         "title": subjects.title(subject) if isinstance(subject, str) else subject.title,
-        "heads": heads, "measures": _measures(table), "functions": None, "gates": None, "sentences": [], "attention": None,
-        "notes": [],
+        "heads": heads, "measures": _measures(table), "functions": None, "sentences": [], "attention": None, "notes": [],
     }  # fmt: skip
     if "functions" in table:
         exported["functions"] = [_roles(cell) for cell in table["functions"]]
-    if sweep and _gated(sweep):
-        exported["gates"] = _gates(_gated(sweep), heads)
-    else:
-        exported["notes"].append("No pruning run with gates started from this model.")
     if isinstance(subject, str):
         exported["notes"].append("The model is not in the store of this machine, so that there are no attention maps.")
     else:
@@ -199,22 +158,6 @@ def _roles(cell: Any) -> list[list[str]]:
     return [["positional" if re.fullmatch(r"[+-]\d+", label) else _LABELS.get(label, label), label] for label in labels]
 
 
-def _gates(runs: Sequence[Mapping[str, Any]], heads: Sequence[tuple]) -> dict[str, Any]:
-    """P(g = 0) of every head over training, at `STEPS` steps or less; a head without a gate has no line."""
-    steps, prices = [], []
-    for run in sorted(runs, key=lambda run: run["method"]["penalty"]):
-        closed = pruning.closing(run)
-        closed = closed.iloc[np.unique(np.linspace(0, len(closed) - 1, STEPS).round().astype(int))]
-        steps, kept = closed.index.tolist(), sum(map(len, _kept(run)))
-        lines = [[round(p, 3) for p in closed[head]] if head in closed.columns else None for head in heads]
-        prices.append({"penalty": run["method"]["penalty"], "kept": kept, "closed": lines})
-    return {"steps": steps, "prices": prices}
-
-
-def _kept(run: Mapping[str, Any]) -> list[Sequence[int]]:
-    return [left for (kind, _), left in pruning.runs.retained(run).items() if kind in run["kinds"]]
-
-
 # --- attention ---------------------------------------------------------------------------------------------------------
 
 
@@ -235,16 +178,8 @@ def _attention(subject: subjects.Subject, heads: Sequence[tuple], count: int) ->
 
 
 def examples(pairs: Sequence[corpora.Pair], count: int) -> list[int]:
-    """Numbers of `count` sentences of readable length: those that show a relation not seen before, then the first others."""
-    fit = [i for i, pair in enumerate(pairs) if WORDS[0] <= len(pair.words) <= WORDS[1]] or list(range(len(pairs)))
-    seen: set[str] = set()
-    new = []
-    for i in fit:
-        relations = {relation for _, _, relation in arcs_of(pairs[i : i + 1])[0]}
-        if relations - seen:
-            new.append(i)
-        seen |= relations
-    return sorted(dict.fromkeys([*new, *fit]), key=lambda i: i not in new)[:count]
+    """Numbers of the first `count` sentences of readable length, or of any if none is."""
+    return ([i for i, pair in enumerate(pairs) if WORDS[0] <= len(pair.words) <= WORDS[1]] or list(range(len(pairs))))[:count]
 
 
 def _both(dependent: int, head: int, relation: str) -> list[list]:

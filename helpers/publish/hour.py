@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import tarfile
@@ -17,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from helpers import plan, study
 from helpers.experiments import functions, pruning, relevance
@@ -53,7 +51,7 @@ def make(wanted: Mapping[Recipe, bool], minutes: float, out: Path) -> list[Recip
     deadline, rates, made = time.monotonic() + 60 * minutes, plan.Rates(), []
     for recipe, whole in wanted.items():
         left = deadline - time.monotonic()
-        least = LEAST if recipe.kind.name in plan.COSTLY else rates.estimate(recipe)[0] or LEAST
+        least = LEAST if recipe.kind.name in plan.COSTLY else rates.estimate(recipe) or LEAST
         if recipe.made(whole) or left < least or not all(need.recipe.made(need.weights) for need in recipe.needs):
             continue
         try:
@@ -88,15 +86,14 @@ def _stopped_after(seconds: float) -> Iterator[None]:
 def hand_over(wanted: Iterable[Recipe], out: Path) -> None:
     """Leave what was made here in OUT/runs.tar, with the weights of models; text, and what shows others' text, is left out."""
     folder = study.runs() / "handed"
-    with mock.patch.dict(os.environ, {"HEADS_PUBLISHED": str(folder)}):
-        entries = dict(published.index())
-        for recipe in wanted:
-            manifest = recipe.folder / "made.json"
-            if recipe.kind.text or not archives.publishable(recipe) or not manifest.exists() or recipe.key in entries:
-                continue
-            if not study.read_json(manifest).get("published"):
-                entries[recipe.key] = published.pack(recipe.folder, recipe.kind is training.MODEL)
-        published.write_index(entries)
+    entries = dict(published.index(folder))
+    for recipe in wanted:
+        manifest = recipe.folder / "made.json"
+        if recipe.kind.text or not archives.publishable(recipe) or not manifest.exists() or recipe.key in entries:
+            continue
+        if not study.read_json(manifest).get("published"):
+            entries[recipe.key] = published.pack(recipe.folder, recipe.kind is training.MODEL, folder)
+    published.write_index(entries, folder)
     out.mkdir(parents=True, exist_ok=True)
     with tarfile.open(out / f".{FILE}", "w") as packed:
         packed.add(folder, ".")

@@ -30,11 +30,6 @@ def fill(paired, executed):
     """A notebook with the cells of its pair and the outputs of an executed copy.
 
     Injected parameters, the runner's metadata, progress bars and what went to stderr (warnings with local paths) stay out.
-
-    Raises
-    ------
-    StudyError
-        If the executed copy has other cells, or a cell that failed or never ran.
     """
     done = [c for c in executed.cells if c.cell_type == "code" and "injected-parameters" not in c.metadata.get("tags", [])]
     cells = [c for c in paired.cells if c.cell_type == "code"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import hashlib
 import os
 import platform
 import re
@@ -23,7 +21,7 @@ from helpers import gpu
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = (
     "torch", "transformers", "tokenizers", "safetensors", "accelerate", "datasets", "numpy", "scipy", "pandas", "scikit-learn",
-    "matplotlib", "seaborn", "pillow", "spacy", "stanza", "sacrebleu", "rouge-score",
+    "matplotlib", "seaborn", "pillow", "spacy", "sacrebleu", "rouge-score",
 )  # fmt: skip
 
 
@@ -31,7 +29,7 @@ def provenance() -> dict[str, Any]:
     """When, on what and with which code and libraries something is made."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "helpers") else ""),
+        "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "*.py") else ""),
         "python": platform.python_version(),
         "libraries": dict(versions()),
         "hardware": hardware(),
@@ -67,34 +65,6 @@ def hardware() -> str:
         name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return ", ".join([name, f"{cores} cores", *filter(None, [gpu.title()])])
-
-
-def code_version(*names: str) -> str:
-    """Hash of what the named code does: comments, docstrings and layout do not count.
-
-    Parameters
-    ----------
-    *names : str
-        Paths below `helpers` without ".py"; a folder stands for all modules and tables of words in it.
-    """
-    digest = hashlib.sha256()
-    for name in names:
-        path = ROOT / "helpers" / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
-            digest.update(_meaning(file, file.stat().st_mtime_ns).encode())
-        for table in sorted(path.rglob("*.tsv")) if path.is_dir() else ():  # words that text is made of
-            digest.update(table.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@cache
-def _meaning(file: Path, changed: int) -> str:
-    """A module's code without docstrings and layout."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
-            node.body[:1] = [] if len(node.body) > 1 or isinstance(node, ast.Module) else [ast.Pass()]
-    return ast.unparse(tree)
 
 
 def portable(value: Any) -> Any:

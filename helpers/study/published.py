@@ -38,9 +38,9 @@ def ignored(key: str = "") -> bool:
     return fresh not in ("", "0") and (fresh == "1" or key in fresh.split(","))
 
 
-def index() -> dict[str, dict[str, Any]]:
-    """Every published run by its key; a StudyError if the index cannot be read."""
-    path = folder() / "index.json"
+def index(root: Path | None = None) -> dict[str, dict[str, Any]]:
+    """Every run in the folder of published ones, or in another, by its key; a StudyError if the index cannot be read."""
+    path = (root or folder()) / "index.json"
     if not path.exists():
         return {}
     stat = path.stat()
@@ -111,8 +111,9 @@ def _why_not(recipe: Any) -> str:
     return "in another version, or as made on another device" if elsewhere else ""
 
 
-def pack(made: Path, weights: bool) -> dict[str, Any]:
-    """Put a finished thing of the store into archives of `folder`, if it is whole; returns its entry for the index."""
+def pack(made: Path, weights: bool, root: Path | None = None) -> dict[str, Any]:
+    """Put a finished thing of the store into archives, if it is whole; returns its entry for the index."""
+    root = root or folder()
     manifest = store.read_json(made / "made.json")
     files = {part: {n: d for n, d in manifest["files"].items() if n.partition("/")[0] == part} for part in PARTS}
     trains = bool(files["weights"])
@@ -123,8 +124,8 @@ def pack(made: Path, weights: bool) -> dict[str, Any]:
         name = f"{manifest['kind']}/{made.name}.{part}.tar.xz"
         members = [made / file for file in sorted(files[part])]
         content = _archive(made, [made / "made.json", *members] if part == "results" else members)
-        store.write_bytes(folder() / name, content)
-        entry["parts"][part] = {"file": name, "sha256": store.digest(folder() / name), "bytes": len(content)}
+        store.write_bytes(root / name, content)
+        entry["parts"][part] = {"file": name, "sha256": store.digest(root / name), "bytes": len(content)}
     return entry
 
 
@@ -138,12 +139,13 @@ def unpacked(key: str, target: Path) -> dict[str, Any]:
     return store.read_json(target / "made.json")
 
 
-def write_index(entries: Mapping[str, Mapping[str, Any]]) -> None:
+def write_index(entries: Mapping[str, Mapping[str, Any]], root: Path | None = None) -> None:
     """Write the index, and drop the archives that it does not name."""
-    store.write_json(folder() / "index.json", {"runs": dict(entries)})
+    root = root or folder()
+    store.write_json(root / "index.json", {"runs": dict(entries)})
     files = {part["file"] for entry in entries.values() for part in entry["parts"].values()}
-    for archive in folder().glob("*/*.tar.xz"):
-        if str(archive.relative_to(folder())) not in files:
+    for archive in root.glob("*/*.tar.xz"):
+        if str(archive.relative_to(root)) not in files:
             archive.unlink()
 
 

@@ -36,22 +36,12 @@ RESULTS, WEIGHTS, MANIFEST = "results", "weights", "made.json"
 
 
 class Place(NamedTuple):
-    """Where a recipe being made puts what.
+    """Where a recipe being made puts what."""
 
-    Attributes
-    ----------
-    results, weights : pathlib.Path
-        Folders of the two parts, which are there and empty.
-    work : pathlib.Path
-        Folder of checkpoints: it outlives a process that is killed, and goes when the recipe is made.
-    label : str
-        For a progress bar.
-    """
-
-    results: Path
+    results: Path  # folders of the two parts, which are there and empty
     weights: Path
-    work: Path
-    label: str
+    work: Path  # folder of checkpoints: it outlives a process that is killed, and goes when the recipe is made
+    label: str  # for a progress bar
 
 
 class Need(NamedTuple):
@@ -65,33 +55,18 @@ class Need(NamedTuple):
 class Kind:
     """A sort of recipe.
 
-    Attributes
-    ----------
-    name : str
-        In plain words; also the folder in the store.
-    version : int or callable
-        A number, or what gives it for a spec. Raise it with whatever changes the numbers of this kind.
-    build : callable
-        (spec, `Place`): makes what is described.
-    needs : callable
-        spec -> recipes, or `Need`s, that `build` may read. Their keys are part of the key.
-    text : bool
-        Text lies among the data, and no device has a part in it. Of text generated text alone is published, without what
-        models are trained on.
-    job : str
-        "own": made in a job of its own; "with": a matter of seconds, in the job of what it reads; "shared": in one job with
-        others that wait for the same.
-    opened : callable, optional
-        Of a kind that leaves a model: (spec, test sets, control) -> context of the model as it writes (`helpers.runs.outputs`).
+    `text` lies among the data, and no device has a part in it; of text generated text alone is published, without what models
+    are trained on. A `job` is "own": made in a job of its own; "with": a matter of seconds, in the job of what it reads; or
+    "shared": in one job with others that wait for the same.
     """
 
-    name: str
-    version: int | Callable[[Mapping[str, Any]], int]
-    build: Callable[[Mapping[str, Any], Place], None]
-    needs: Callable[[Mapping[str, Any]], Iterable[Recipe | Need]] = lambda spec: ()
+    name: str  # in plain words; also the folder in the store
+    version: int | Callable[[Mapping[str, Any]], int]  # or what gives it for a spec; raise it with what changes the numbers
+    build: Callable[[Mapping[str, Any], Place], None]  # makes what a spec describes
+    needs: Callable[[Mapping[str, Any]], Iterable[Recipe | Need]] = lambda spec: ()  # what `build` may read: part of the key
     text: bool = False
     job: str = "own"
-    opened: Callable[..., Any] | None = None
+    opened: Callable[..., Any] | None = None  # (spec, test sets, control) -> context of a model as it writes, if it leaves one
 
     def __post_init__(self) -> None:
         KINDS[self.name] = self

@@ -26,7 +26,7 @@ from helpers.errors import StudyError
 from helpers.gpu import use
 from helpers.study import layout, recipe
 from helpers.study.configuration import parse_overrides, settings
-from helpers.study.origin import ROOT, code_version, portable, provenance
+from helpers.study.origin import ROOT, portable, provenance
 from helpers.study.store import key, read_json, runs, whole, write_json, write_text
 
 
@@ -51,13 +51,7 @@ def _described(folder: Path) -> dict[str, Any]:
 
 
 def save_figure(figure, folder: Path, name: str) -> Path:
-    """Save a matplotlib figure as NAME.png and NAME.pdf, the same figure as the same bytes, and close it.
-
-    Returns
-    -------
-    pathlib.Path
-        The file to show: the bitmap.
-    """
+    """Save a matplotlib figure as NAME.png and NAME.pdf, the same as the same bytes, and close it; returns the bitmap."""
     bitmap = folder / f"{name}.png"
     with whole(folder / f"{name}.pdf") as scratch:
         figure.savefig(scratch, format="pdf", metadata={"CreationDate": None})
@@ -102,7 +96,6 @@ class Run:
     settings: dict[str, Any]
     folder: Path
     started: float
-    code: str = ""
     _since: int = field(default_factory=lambda: len(recipe.read_since(0)), repr=False)
     _things: dict[Path, dict[str, Any]] = field(default_factory=dict, repr=False)
 
@@ -138,15 +131,15 @@ class Run:
         """What a sidecar says; leaves what all sidecars of the notebook share in `chapter.shared`.
 
         Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
-        now, by kind. The shared file lists them in the order in which they were read, with digests, seeds and code, beside all
+        now, by kind. The shared file lists them in the order in which they were read, with digests and seeds, beside all
         settings.
         """
         things, shared = self.read(), self.chapter.shared
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
         every = {
             "notebook": self.name, "command": self.command, "parameters": self.given,
-            "started": started, "code": self.code,
-            "seeds": sorted({self.parameters["seed"]}.union(*(thing["seeds"] for thing in things))), **provenance(),
+            "started": started, "seeds": sorted({self.parameters["seed"]}.union(*(thing["seeds"] for thing in things))),
+            **provenance(),
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
         kinds = [thing["kind"] for thing in things]
@@ -163,11 +156,8 @@ class Run:
 
         Parameters
         ----------
-        figure : matplotlib.figure.Figure
-        name : str
-            As `helpers.study.layout.tidy` takes it.
-        caption : str
-            What it shows, in one sentence.
+        name, caption : str
+            As `helpers.study.layout.tidy` takes it; what the figure shows, in one sentence.
         table : str
             The table of the chapter that holds its numbers, if that is not the one of the same name.
         **facts
@@ -225,11 +215,10 @@ class Run:
 
     def summary(self) -> str:
         """What this run is, in one paragraph, for the notebook's first output."""
-        profile = self.parameters["profile"]
-        facts = provenance()
-        changes = self.parameters.get("overrides") or "none"
+        facts, given = provenance(), self.parameters
         return (
-            f"profile {profile}, {self.corpus} corpus, seed {self.parameters['seed']} (the first), overrides: {changes}\n"
+            f"profile {given['profile']}, {self.corpus} corpus, seed {given['seed']} (the first), "
+            f"overrides: {given['overrides'] or 'none'}\n"
             f"code {facts['commit']}, {facts['time']}; {facts['hardware']}\n"
             f"figures and tables in {os.path.relpath(self.folder, ROOT)}\n"
             f"{PUBLISHED}" + (f" {CHANGED}" if self.changed else "")
@@ -296,11 +285,6 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
         The notebook's file name without ending.
     namespace : mapping
         The notebook's `globals()` right after its parameters cell: a name that is no parameter is an error.
-
-    Raises
-    ------
-    StudyError
-        For an unknown parameter, profile, corpus or setting.
     """
     given = {
         one: value
@@ -328,4 +312,4 @@ def begin(name: str, namespace: Mapping[str, Any]) -> Run:
     changed = _changed(name, parameters)
     size = "_".join([parameters["profile"], *([key(changed)[:8]] if changed else [])])  # not over the study's results
     folder = Path(parameters["output"] or runs() / f"{size}-{chosen['corpus']}").resolve()
-    return Run(name, parameters, chosen, folder, time.time(), code_version("."))
+    return Run(name, parameters, chosen, folder, time.time())

@@ -27,9 +27,7 @@ GroupRows = Literal["peers", "ablations", "numbers", "strengths"]
 Matrix = Literal["full", "adjacent", "previous"]
 Span = Literal["first", "whole"]
 Layers = Literal["all", "lower", "middle", "upper"]
-InjectedRows = Literal[
-    "selection", "where", "matrices", "quality", "inference", "training", "masks"
-]  # fmt: skip
+InjectedRows = Literal["selection", "where", "matrices", "quality", "inference", "training", "masks"]
 
 
 class Block(BaseModel):
@@ -144,7 +142,7 @@ class InjectedTask(Task):
     links: str = "gold"  # whose clusters are injected: a resolver of helpers/corpora/resolvers.py
     checkpoint: str = ""  # pretrained model to start from, by Hub name or folder; "" for none
     denoising: Amount = 1000  # steps of a warm-up that fills holes in the texts; 0 for none
-    piece: int = 40  # tokens of a piece of text in which holes are filled
+    piece: int = Field(default=40, ge=2)  # tokens of a piece of text in which holes are filled
     further: Count = 400  # steps of further training, which every row takes from there
     rate: Positive = 2e-3  # learning rate of further training at its peak
     betas: list[Share] = Field(default=[0.9, 0.98], min_length=2, max_length=2)  # decay of Adam's two moments, a step
@@ -173,7 +171,7 @@ class Grouping(Block):
     summarization: GroupedTask = GroupedTask(text="reports", train=12_000, longest=100)
     language: GroupedTask = GroupedTask(text="stories", train=8000)
     today: Today = Today(text="stories", train=8000, steps=0)  # a decoder of today's make
-    first: float = 0.6  # share of the steps that stage 1 takes, above 0 and below 1
+    first: float = Field(default=0.6, gt=0, lt=1)  # share of the steps that stage 1 takes
     alpha: Weight = 0.5  # weight of homogenisation: heads close to the centre of their group
     beta: Weight = 0.5  # weight of diversification: centres of groups apart
     which: FeatureMap = "V"  # what heads are compared by: value vectors (V), attention (A) or outputs (O)
@@ -207,7 +205,9 @@ class Coreference(Block):
     probe: Count = 200  # dev texts on which heads are ranked
     draws: Count = 2  # random draws of heads that are injected
     heads: list[Count] = [1, 2, 4]  # numbers of injected heads of a layer that are tried
-    mixed: list[Layers] = ["upper", "all"]  # layers after which the matrix stands in a layer of its own
+    mixed: list[Layers] = Field(
+        default=["upper", "all"], min_length=1
+    )  # layers after which the matrix stands in a layer of its own
     rates: list[Share] = [0.1, 0.3, 0.6, 1.0]  # rates of errors in the clusters that are tried
     resolvers: list[str] = ["rule"]  # resolvers whose clusters are used in training and in writing
     written: list[str] = ["rule"]  # resolvers whose clusters are used in writing alone
@@ -336,18 +336,11 @@ def _of_groups(grouping: Grouping, place: str, task: GroupedTask) -> Iterator[st
         if groups > heads:
             yield f"There cannot be {groups} groups of {heads} heads: lower {name}."
     if not 0 < round(task.steps * grouping.first) < task.steps:
-        yield (
-            f"Of {task.steps} steps, a share of {grouping.first:g} in stage 1 leaves a stage without any: change "
-            f"{place}.steps or grouping.first."
-        )
+        yield f"Of {task.steps} steps a share of {grouping.first:g} leaves a stage without any: change {place}.steps."
 
 
 def _of_coreference(coreference: Coreference) -> Iterator[str]:
-    if not coreference.mixed:
-        yield "The setting 'mixed' of coreference is empty: name a part of the layers, such as upper."
     task = coreference.summarization
-    if task.denoising and task.piece < 2:
-        yield f"Holes cannot be made in pieces of {task.piece} tokens: raise 'piece' to 2 or more."
     most = max(coreference.heads, default=0)
     if task.steps and not task.checkpoint and "where" in coreference.parts and most > task.model.heads:
         yield f"A layer of {task.model.heads} heads has no {most} to be injected: lower coreference.heads."

@@ -1,7 +1,7 @@
 """Values in files: trees of plain values, arrays, tensors and tables as compressed JSON, exact and without code in them.
 
 None, bool, int, str, list and finite float are what JSON calls so. Everything else is a JSON object with one name, its kind:
-`{"tuple": [1, 2]}`. Numbers in arrays are kept as their bytes, tables with order, types, names and `attrs`.
+`{"tuple": [1, 2]}`. Numbers in arrays are kept as their bytes, tables with order, types and names.
 """
 
 from __future__ import annotations
@@ -104,18 +104,17 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
         parts = {"shape": list(value.shape), "dtype": value.dtype.str, "order": order}
         return "array" if kind is np.ndarray else "scalar", parts | {"content": _text(value.tobytes(order))}
     if kind is pd.DataFrame:
-        return "frame", {"cells": _columns(value), "index": value.index, "columns": value.columns, "attrs": value.attrs}
+        return "frame", {"cells": _columns(value), "index": value.index, "columns": value.columns}
     if kind is pd.Series:
-        return "series", {"cells": _cells(value), "index": value.index, "name": value.name, "attrs": value.attrs}
+        return "series", {"cells": _cells(value), "index": value.index, "name": value.name}
     if kind is pd.RangeIndex:
         return "range", {"start": value.start, "stop": value.stop, "step": value.step, "name": value.name}
     if kind is pd.MultiIndex:
         return "multi", {"levels": list(value.levels), "codes": list(value.codes), "names": list(value.names)}
     if kind is pd.Index:
         return "index", {"cells": _cells(value), "name": value.name}
-    if isinstance(value, pd.api.extensions.ExtensionArray) and isinstance(value.dtype, pd.StringDtype):
-        cells, missing = value.to_numpy(object, na_value=None).tolist(), "NA" if value.dtype.na_value is pd.NA else "nan"
-        return "strings", {"cells": cells, "storage": value.dtype.storage, "missing": missing}
+    if isinstance(value, pd.api.extensions.ExtensionArray) and value.dtype == "str":
+        return "strings", {"cells": value.to_numpy(object, na_value=None).tolist(), "storage": value.dtype.storage}
     if kind is torch.Tensor and value.layout is torch.strided:
         flat = value.detach().cpu().resolve_conj().resolve_neg().reshape(-1).contiguous()
         dtype, content = str(value.dtype).removeprefix("torch."), flat.view(torch.uint8).numpy().tobytes()
@@ -192,8 +191,8 @@ def _array(shape: list[int], dtype: str, order: Literal["C", "F"], content: str)
     return np.ndarray(shape, dtype, bytearray(base64.b64decode(content)), order=order)
 
 
-def _strings(cells: list[str | None], storage: str, missing: str) -> Any:
-    return pd.array(cells, dtype=pd.StringDtype(storage, na_value={"NA": pd.NA, "nan": np.nan}[missing]))
+def _strings(cells: list[str | None], storage: Literal["python", "pyarrow"], missing: str = "nan") -> Any:
+    return pd.array(cells, dtype=pd.StringDtype(storage, na_value=np.nan))
 
 
 def _tensor(shape: list[int], dtype: str, content: str) -> Any:
@@ -201,20 +200,14 @@ def _tensor(shape: list[int], dtype: str, content: str) -> Any:
     return torch.frombuffer(buffer, dtype=kind).reshape(shape) if buffer else torch.empty(shape, dtype=kind)
 
 
-def _series(cells: Any, index: pd.Index, name: Any, attrs: dict[Any, Any]) -> pd.Series:
-    series = pd.Series(cells, index, cells.dtype, name, copy=False)
-    series.attrs = attrs
-    return series
+def _series(cells: Any, index: pd.Index, name: Any = None, attrs: object = None) -> pd.Series:
+    return pd.Series(cells, index, cells.dtype, name, copy=False)  # older files have `attrs`, which are empty
 
 
-def _frame(cells: Any, index: pd.Index, columns: pd.Index, attrs: dict[Any, Any]) -> pd.DataFrame:
-    if isinstance(cells, list):
-        frame = pd.DataFrame({i: _series(column, index, None, {}) for i, column in enumerate(cells)}, index)
-        frame.columns = columns
-    else:
-        frame = pd.DataFrame(cells, index, columns, copy=False)
-    frame.attrs = attrs
-    return frame
+def _frame(cells: Any, index: pd.Index, columns: pd.Index, attrs: object = None) -> pd.DataFrame:
+    if not isinstance(cells, list):
+        return pd.DataFrame(cells, index, columns, copy=False)
+    return pd.DataFrame({i: _series(column, index) for i, column in enumerate(cells)}, index).set_axis(columns, axis=1)
 
 
 _MADE: dict[str, Callable[..., Any]] = {

@@ -3,7 +3,6 @@
 Skipped where there is no selenium (requirements/browser.lock) or no Chromium with its driver.
 """
 
-import re
 import shutil
 
 import pytest
@@ -22,7 +21,6 @@ DRIVER = shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="needs Chromium and its driver (apt: chromium chromium-driver)"
 )
-WEIGHTS = (0.2126, 0.7152, 0.0722)  # of red, green and blue in what is seen as bright
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 FLAGS = (
     "headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking",
@@ -90,24 +88,6 @@ def test_no_page_has_errors_or_is_wider_than_its_screen(browser, folder, size):
     assert asked and not any('"url":"http' in message for message in asked)
 
 
-def test_verdicts_are_within_the_screen(browser, folder, size):
-    browser.get((folder / "03_l0_pruning.html").as_uri())
-    asked = """return [...document.querySelectorAll(".verdicts tbody tr td:last-child")].map((cell) => {
-        const { width, right } = cell.getBoundingClientRect();
-        return [width, right, document.documentElement.clientWidth];
-      });"""
-    found = browser.execute_script(asked)
-    assert found and all(width > 60 and right <= screen for width, right, screen in found)
-
-
-def test_a_head_by_mouse(browser, folder, size):
-    explorer(browser, folder, "model=ru-subtitles&head=encoder.0.0")
-    cell(browser, "cross.0.1").click()
-    assert title(browser) == "Cross, layer 1, head 2"
-    assert cell(browser, "cross.0.1").get_attribute("aria-selected") == "true"
-    assert browser.find_elements(By.CSS_SELECTOR, ".attention svg") and "head=cross.0.1" in browser.current_url
-
-
 def test_a_head_by_keyboard(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.1.0")
     at = cell(browser, "encoder.1.0")
@@ -120,32 +100,10 @@ def test_a_head_by_keyboard(browser, folder, size):
     assert title(browser) == "Encoder self, layer 1, head 2"
 
 
-def test_gates_and_another_model(browser, folder, size):
+def test_another_model(browser, folder, size):
     explorer(browser, folder, "model=ru-subtitles&measure=confidence&head=encoder.0.0")
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#head .chart path")) == 2
     Select(browser.find_element(By.ID, "model")).select_by_value("de-news")
     WebDriverWait(browser, 10).until(lambda found: "EN-DE news" in found.find_element(By.ID, "head").text)
-    text = browser.find_element(By.ID, "head").text
-    assert "not in the store" in text and "No pruning run" in text
+    assert "not in the store" in browser.find_element(By.ID, "head").text
     assert browser.current_url.endswith("model=de-news&measure=confidence&head=encoder.0.0")
     assert browser.get_log("browser") == []
-
-
-def test_dark_pages_can_be_read(browser, folder):
-    def brightness(colour):
-        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]  # "rgb(1, 2, 3)"
-        return sum(w * (c / 12.92 if c <= 0.04 else ((c + 0.055) / 1.055) ** 2.4) for w, c in zip(WEIGHTS, parts, strict=True))
-
-    asked = """return ["body", "main p", "main a", "button, select", "pre, footer"].map((which) => {
-        const style = getComputedStyle(document.querySelector(which));
-        return [style.color, getComputedStyle(document.body).backgroundColor];
-      });"""
-    for scheme, dark in (("dark", True), ("light", False)):
-        said = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", said)
-        for page in ("index.html", "01_relevance_and_confidence.html", "explorer.html"):
-            browser.get((folder / page).as_uri())
-            for ink, paper in browser.execute_script(asked):
-                low, high = sorted(map(brightness, (ink, paper)))
-                assert (high + 0.05) / (low + 0.05) >= 4.5 and (brightness(paper) < 0.1) == dark, (page, scheme, ink, paper)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

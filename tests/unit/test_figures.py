@@ -63,12 +63,6 @@ def column(layers, seed, share=True):
     return values / values.groupby(level=["kind", "layer"]).transform("sum") if share else values
 
 
-def test_figures_call_measures_what_people_do():
-    names = ["alpha_beta", "cp step", "gradient, example", "mine"]
-    called = ["relevance, LRP αβ", "relevance, conservative (per token)", "gradient importance", "mine"]
-    assert ticks(figures.agreement({"one": pd.DataFrame(np.eye(4), names, names)}).axes[0], "x") == called[:-1]
-
-
 def test_heads_stand_in_their_places_layer_one_at_the_bottom():
     one = pd.Series([3.0, 0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
     figure = whole(figures.head_map({"one": one, "other": one / 10}, ["one"]))

@@ -22,11 +22,6 @@ def run(folders, *more):
     return int(ended.value.code)
 
 
-def test_the_same_tables_are_the_same(folders, capsys):
-    assert run(folders, "--same") == 0
-    assert capsys.readouterr().out == "1 tables in both folders, 0 differ\n"
-
-
 @pytest.mark.parametrize(
     ("before", "after", "error"),
     [("88.02935888929318", "88.02935888929999", 0), ("88.02935888929318", "88.0293590", 1), ("20", "21", 1), ("20", "20.0", 1),
@@ -36,13 +31,3 @@ def test_numbers_may_differ_in_their_last_digits_and_nothing_else(folders, capsy
     (folders[0] / "03_x" / "tables" / "quality.csv").write_text(TABLE.replace(before, after))
     assert run(folders) == error
     assert ("03_x/tables/quality.csv: " in capsys.readouterr().out) == bool(error)
-
-
-def test_a_table_of_one_folder_alone_is_listed(folders, capsys):
-    (folders[0] / "03_x" / "tables" / "more.csv").write_text(TABLE)
-    assert run(folders) == 0 and run(folders, "--same") == 1
-    assert f"only in {folders[0]}: 03_x/tables/more.csv" in capsys.readouterr().out
-
-
-def test_folders_without_a_common_table_are_an_error(folders, tmp_path):
-    assert run((folders[0], tmp_path / "nowhere")) == 1

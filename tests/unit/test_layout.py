@@ -1,8 +1,5 @@
 """Where results lie, and the figures that are committed."""
 
-import ast
-import re
-
 import pandas as pd
 import pytest
 
@@ -66,11 +63,3 @@ def test_figures_are_drawn_again_byte_for_byte(tmp_path, name):
 def test_figures_that_are_drawn_again_are_figures_of_notebooks():
     known = {f"{chapter.name[:2]}/{name}" for chapter, name in committed(TRACKS[0])}
     assert set(figures.DRAWN) <= known
-
-
-def test_no_caption_has_a_typed_number():
-    for path in (study.ROOT / "notebooks" / "py").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "run.figure":
-                (said,) = map(ast.unparse, [part.value for part in node.keywords if part.arg == "caption"] or node.args[2:3])
-                assert not re.search(r"\d", re.sub(r"\{.*?\}|\b(L0|F1|SmolLM2|figure \d+)\b", "", said)), said

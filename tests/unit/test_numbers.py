@@ -85,10 +85,6 @@ def test_the_numbers_of_this_project_are_right():
     numbers.main(["--check"])
 
 
-def test_what_is_bound_and_right_passes(project, capsys):
-    assert faults(project, capsys) == []
-
-
 def test_a_number_that_is_typed_by_hand_is_an_error(project, capsys):
     for name in ("docs/page.md", PY):
         change(project / name, "of it.", "of it, of 14.")
@@ -205,8 +201,3 @@ def test_unbound_numbers_are_seen(text, unbound):
 )  # fmt: skip
 def test_names_and_code_are_no_numbers(text):
     assert numbers.unbound(numbers.blank(text, numbers.CODE)) == []
-
-
-def test_only_markdown_cells_of_a_notebook_are_read():
-    source = "# ---\n# 1\n# ---\n\n# %% [markdown]\n# # 2 · It\n#\n# It has 8 heads.\n\n# %%\nheads = 9  # 10\n# 11\n"
-    assert numbers.unbound(numbers.blank(source, numbers.NO_MARKDOWN)) == [(source.index("8"), "8")]

@@ -159,12 +159,3 @@ def test_the_printed_example_reads_what_is_published(monkeypatch):
     settings = study.settings("laptop")
     goals = plan.goals(settings, subjects.names(settings, models), 1)[notebook]
     assert [recipe.label for recipe in plan.missing(goals)] == []
-
-
-def test_no_folder_of_the_code_is_hidden_from_git_and_the_linter():
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
-    folders = {path.parent for place in ("helpers", "tests", "benchmarks", "workflow") for path in (ROOT / place).rglob("*.py")}
-    names = [str(folder.relative_to(ROOT) / "new.py") for folder in sorted(folders)]
-    done = subprocess.run(["git", "-C", str(ROOT), "check-ignore", "--no-index", *names], capture_output=True, text=True)
-    assert done.stdout == ""

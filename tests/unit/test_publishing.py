@@ -44,18 +44,6 @@ def made(trained, tmp_path, monkeypatch):
     return trained[1]
 
 
-def test_what_is_published_is_read_in_an_empty_store_without_training(made, tmp_path, monkeypatch):
-    model, put_out = made
-    archives.publish({archives.OF_MODELS: [Need(model)], "other": [Need(put_out)]})
-    before = {file.name: file.read_bytes() for recipe in made for file in recipe.results.iterdir()}
-    weights = study.digest(model.weights / "model.safetensors")
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "elsewhere"))
-    assert put_out.made() and model.made(weights=True)
-    assert {file.name: file.read_bytes() for recipe in made for file in recipe.results.iterdir()} == before
-    assert study.digest(model.weights / "model.safetensors") == weights
-    assert not (tmp_path / "elsewhere" / "work").exists()
-
-
 def test_a_cell_is_published_while_it_stands_in_its_notebook(made, tmp_path, monkeypatch):
     model, _ = made
     source = "def shape():\n    return pd.DataFrame({'x': [1]})"

@@ -1,6 +1,5 @@
 """The report: pages that hang together, load nothing from elsewhere and show every figure; the explorer's data."""
 
-import json
 import re
 
 import nbformat
@@ -13,7 +12,6 @@ from bs4 import BeautifulSoup
 
 from helpers import study
 from helpers.corpora import tokens
-from helpers.experiments import pruning
 from helpers.models import inputs
 from helpers.publish import explorer, report
 from helpers.study import StudyError
@@ -38,13 +36,13 @@ def pages(folder):
 @pytest.fixture(scope="module")
 def made(session):
     run = study.runs() / "tiny-controlled"
-    subject, table, sweep = tiny_report.make(run)
-    return study.data(), (run, subject, table, sweep, explorer.export(subject, table, sweep, sentences=2))
+    subject, table = tiny_report.make(run)
+    return study.data(), (run, subject, table, explorer.export(subject, table, sentences=2))
 
 
 @pytest.fixture
 def tiny(made, monkeypatch):
-    """A tiny run, which can be found in the store: its folder, model, table, sweep and what the explorer is given."""
+    """A tiny run, which can be found in the store: its folder, model, table and what the explorer is given."""
     data, found = made
     monkeypatch.setenv("HEADS_RUNS", str(found[0].parent))
     monkeypatch.setenv("HEADS_DATA", str(data))
@@ -54,12 +52,6 @@ def tiny(made, monkeypatch):
 def executed():
     """Committed notebooks that carry outputs."""
     return [path for path in sorted((study.ROOT / "notebooks").glob("*.ipynb")) if report._executed(path)]
-
-
-def test_a_page_for_each_notebook_in_order(pages):
-    names = [f"{path.stem}.html" for path in executed()]
-    for page in pages.values():
-        assert [a["href"] for a in page.select("nav#nav > ol > li > a")] == ["index.html", *names, "explorer.html"]
 
 
 def test_every_link_leads_somewhere(folder, pages):
@@ -86,6 +78,12 @@ def test_nothing_is_loaded_from_elsewhere(folder, pages):
     assert set(urls) <= {"http://www.w3.org/2000/svg"}
 
 
+def test_every_page_leads_to_every_notebook(pages):
+    names = [f"{path.stem}.html" for path in executed()]
+    for page in pages.values():
+        assert [a["href"] for a in page.select("nav#nav > ol > li > a")] == ["index.html", *names, "explorer.html"]
+
+
 def test_every_figure_is_there_with_words_for_it(folder, pages):
     for path in executed():
         outputs = [o for c in nbformat.read(path, 4).cells for o in c.get("outputs", [])]
@@ -96,20 +94,22 @@ def test_every_figure_is_there_with_words_for_it(folder, pages):
         assert len({img["src"] for img in found}) == len(found)
 
 
-def notebook(run, *outputs):
+def notebook(run, *outputs, more=()):
     injected = nb.new_code_cell("output = 'put in'", metadata={"tags": ["injected-parameters"]}, execution_count=1)
     cell = nb.new_code_cell("1 < 2", execution_count=2, outputs=list(outputs))
     run.mkdir(parents=True, exist_ok=True)
-    nbformat.write(nb.new_notebook(cells=[nb.new_markdown_cell("# 1 · A title"), injected, cell]), run / "01_one.ipynb")
+    nbformat.write(nb.new_notebook(cells=[nb.new_markdown_cell("# 1 · A title"), injected, cell, *more]), run / "01_one.ipynb")
     return run
 
 
-def test_what_a_reader_does_not_need_stays_out(tmp_path):
+def test_what_a_reader_does_not_need_stays_out_or_closed(tmp_path):
     bar = nb.new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "50%"})
     outputs = nb.new_output("stream", name="stderr", text="a warning"), bar, nb.new_output("stream", text="a < b")
-    report.build(notebook(tmp_path / "run", *outputs), tmp_path / "out")
+    closed = nb.new_code_cell("study.begin('one')", execution_count=3)
+    report.build(notebook(tmp_path / "run", *outputs, more=[closed]), tmp_path / "out")
     made = (tmp_path / "out" / "01_one.html").read_text(encoding="utf-8")
-    assert "a &lt; b" in made
+    page = BeautifulSoup(made, "lxml")
+    assert "a &lt; b" in made and [cell.get_text().strip() for cell in page.select("details[open] pre")] == ["1 < 2"]
     assert "a warning" not in made and "50%" not in made and "put in" not in made
 
 
@@ -120,7 +120,7 @@ def test_a_notebook_that_failed_is_no_page(tmp_path):
 
 
 def test_attention_is_that_of_the_model(tiny):
-    _, subject, _, _, found = tiny
+    _, subject, _, found = tiny
     number = explorer.examples(subject.sentences, 2)[1]
     pair, batch = subject.sentences[number], tokens.collate(subject.encoded, [number], subject.source.pad)
     subject.model.set_attn_implementation("eager")
@@ -143,7 +143,7 @@ def test_attention_is_that_of_the_model(tiny):
 
 
 def test_arcs_lead_where_the_label_says(tiny):
-    _, subject, _, _, found = tiny
+    _, subject, _, found = tiny
     shown = 0
     for number, sentence in zip(explorer.examples(subject.sentences, 2), found["sentences"], strict=True):
         pair = subject.sentences[number]
@@ -155,40 +155,14 @@ def test_arcs_lead_where_the_label_says(tiny):
     assert shown >= 2
 
 
-def test_gates_are_those_of_the_runs(tiny):
-    _, _, table, sweep, found = tiny
-    gated, prices = pruning.l0_runs(sweep), found["gates"]["prices"]
-    assert [price["penalty"] for price in prices] == [0.0, 1.0]
-    assert prices[0]["kept"] == sum(
-        len(left) for (kind, _), left in pruning.runs.retained(gated[0]).items() if kind == "encoder"
-    )
-    for run, price in zip(gated, prices, strict=True):
-        closed = pruning.closing(run)
-        for i, address in enumerate(table.index):
-            wanted = pytest.approx(closed[address].tolist(), abs=6e-4) if address[0] == "encoder" else None
-            assert price["closed"][i] == wanted
-    assert found["gates"]["steps"] == closed.index.tolist()
-
-
 def test_a_model_is_there_once(tiny, tmp_path):
     models = report._models(tiny[0], tmp_path / "heads")
     assert [model["name"] for model in models] == [tiny_report.ABSENT, tiny_report.NAME]
     assert {model["file"] for model in models} == {f"heads/{path.name}" for path in (tmp_path / "heads").iterdir()}
 
 
-def test_code_that_is_to_be_read_is_open(tmp_path):
-    run = notebook(tmp_path / "run", nb.new_output("stream", text="a"))
-    made = nbformat.read(run / "01_one.ipynb", 4)
-    for source, kept in (("x = 2", {}), ("y = 3", {"jupyter": {"source_hidden": True}}), ("study.begin('one')", {})):
-        made.cells.append(nb.new_code_cell(source, metadata=kept, execution_count=3))
-    nbformat.write(made, run / "01_one.ipynb")
-    report.build(run, tmp_path / "out")
-    page = BeautifulSoup((tmp_path / "out" / "01_one.html").read_text(encoding="utf-8"), "lxml")
-    assert [cell.get_text().split("\n")[0] for cell in page.select("details[open] pre")] == ["1 < 2", "x = 2"]
-
-
 def test_what_is_no_head_table(tiny):
-    _, subject, table, _, _ = tiny
+    _, subject, table, _ = tiny
     with pytest.raises(StudyError, match="kind, layer, head"):
         explorer.export("x", table.reset_index())
     with pytest.raises(StudyError, match="another model"):
@@ -198,24 +172,14 @@ def test_what_is_no_head_table(tiny):
 def test_a_model_that_was_not_trained_has_no_maps(tiny):
     before = sorted(study.runs().rglob("*"))
     absent = explorer.head_tables(tiny[0])[tiny_report.ABSENT]
-    assert explorer.in_store(tiny_report.ABSENT, absent.attrs["facts"]) == (None, None)
+    assert explorer.in_store(tiny_report.ABSENT, absent.attrs["facts"]) is None
     found = explorer.export(tiny_report.ABSENT, absent)
     assert found["attention"] is None and any("not in the store" in note for note in found["notes"])
     assert sorted(study.runs().rglob("*")) == before
 
 
 def test_the_store_knows_the_model_of_a_table(tiny):
-    run, subject, table, sweep, _ = tiny
+    run, subject, table, _ = tiny
     read = explorer.head_tables(run)[tiny_report.NAME]
     pd.testing.assert_series_equal(read.confidence, table.confidence)
-    again, swept = explorer.in_store(tiny_report.NAME, read.attrs["facts"])
-    assert again.run == subject.run and pruning.l0_runs(swept) == pruning.l0_runs(sweep)
-
-
-def test_what_is_written_can_be_read(tiny, tmp_path):
-    found = tiny[-1]
-    text = explorer.write(tmp_path, found | {"name": 'a/"b'}).read_text(encoding="utf-8")
-    assert [path.name for path in tmp_path.iterdir()] == ["a--b.js"]
-    start, _, rest = text.partition(" = ")
-    assert start == '(window.HEADS ??= {})["a/\\"b"]'
-    assert json.loads(rest.removesuffix(";\n"))["measures"] == found["measures"]
+    assert explorer.in_store(tiny_report.NAME, read.attrs["facts"]).run == subject.run

@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 import pytest
 
 from helpers.corpora import clusters as clustering
-from helpers.corpora import gum, resolvers, turns
+from helpers.corpora import parsing, resolvers, turns
 from helpers.records import TURN
 from helpers.scores.coreference import conll_f1
 from helpers.world.conversations import conversations
@@ -46,14 +46,8 @@ def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
     refused("(9, 11) in row 12 is outside of its 10", clustering.checked, [[(0, 1), (9, 11)]], 10, "row 12")
     refused("(3, 3) in row 12 has no word", clustering.checked, [[(0, 1), (3, 3)]], 10, "row 12")
     assert clustering.checked([[(0, 3), (5, 6)], [(2, 4), (7, 8)]], 10, "row 12")  # they may share words
+    assert clustering.distinct([[(0, 6), (4, 6)], [(4, 6), (9, 10)], [(0, 6)]]) == [[(0, 6), (4, 6)], [(9, 10)]]
     refused("(5, 6) stands in row 12 more than once", clustering.checked, [[(0, 3), (5, 6)], [(5, 6), (7, 8)]], 10, "row 12")
-
-
-def test_of_mentions_that_share_words_the_shortest_stays():
-    nested = [[(0, 6), (8, 9)], [(0, 2), (4, 6)], [(1, 3), (8, 10)], [(5, 9)]]
-    assert clustering.flat(nested) == [[(8, 9)], [(0, 2), (4, 6)]]
-    assert clustering.flat([[(1, 3)], [(0, 2)]]) == [[(0, 2)]]  # of two as long, the first
-    assert clustering.distinct([*nested, [(4, 6), (9, 10)]]) == [*nested, [(9, 10)]]
 
 
 def many(count=60):
@@ -203,8 +197,8 @@ def test_broken_rows_are_named(tmp_path, broken, reason):
 
 def test_gum_that_is_missing_or_damaged_is_named(tmp_path):
     path = tmp_path / "gum" / "gum.tar.xz"
-    refused(f"{path} cannot be read", gum.trees, tmp_path)
+    refused(f"{path} cannot be read", parsing.gum, path)
     write_archive(path, {"dep/GUM_news_c.conllu": "no table\n"})
-    refused("Line 1 of GUM_news_c.conllu has 1 columns", gum.trees, tmp_path)
+    refused("Line 1 of GUM_news_c.conllu has 1 columns", parsing.gum, path)
     path.write_bytes(path.read_bytes()[:100])
-    refused("damaged or cut off", gum.trees, tmp_path)
+    refused("damaged or cut off", parsing.gum, path)

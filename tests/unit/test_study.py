@@ -1,4 +1,4 @@
-"""Code versions, files, what a user sees, the start of a run and what it says of itself."""
+"""Files, what a user sees, the start of a run and what it says of itself."""
 
 from __future__ import annotations
 
@@ -11,37 +11,9 @@ import subprocess
 
 import pandas as pd
 import pytest
-import torch
 
 from helpers import study
 from helpers.study import StudyError, recipe
-
-CODE = '''
-"""Module."""
-LIMIT = 3
-
-
-def add(a, b):
-    """Function."""
-    # comment
-    return a + b
-'''
-
-
-def test_code_version_sees_code_and_words_but_no_comments_docstrings_or_layout(tmp_path, monkeypatch):
-    monkeypatch.setattr(study.origin, "ROOT", tmp_path)
-
-    def version(text):
-        study.write_text(tmp_path / "helpers" / "folder" / "inner.py", text)
-        return study.code_version("folder")
-
-    before = version(CODE)
-    same = CODE.replace("# comment", "# other").replace("Function.", "A new text.").replace("a + b", "(a\n + b)")
-    assert version(same.replace('"""Module."""', "")) == before
-    for change in (("a + b", "a - b"), ("LIMIT = 3", "LIMIT = 4"), ("b):", "b=1):")):
-        assert version(CODE.replace(*change)) != before
-    study.write_text(tmp_path / "helpers" / "folder" / "nouns.tsv", "man\tMann\n")
-    assert version(CODE) != before
 
 
 def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -108,13 +80,6 @@ def test_other_models_or_seeds_do_not_write_over_the_study(tmp_path):
 def test_begin_refuses(given, said):
     with pytest.raises(StudyError, match=said):
         study.begin("01_x", {"profile": "tiny"} | given)
-
-
-def test_summary_and_facts_say_what_the_run_is(tmp_path):
-    run = study.begin("01_x", {"profile": "tiny", "seed": 3, "overrides": "beam=3", "output": str(tmp_path / "out")})
-    assert "profile tiny" in run.summary() and "beam=3" in run.summary()
-    facts = run.facts(split="dev")
-    assert facts["split"] == "dev" and shared(run)["settings"]["beam"] == 3 and run.folder / facts["run"] == run.chapter.shared
 
 
 CORPUS = {"corpus": "controlled", "language": "ru", "register": "news", "seed": 1}
@@ -230,17 +195,3 @@ def test_a_cell_uses_no_value_that_is_not_an_argument(tmp_path, monkeypatch):
             run.stored(loose, first=2, factor=3)
     known, _ = defined(tmp_path, SCORES.replace("[first, factor * first]", "[first, seed]"))
     assert run.stored(known, first=2, factor=3).x.tolist() == [2, 1]  # a parameter as the run began with it
-
-
-def test_a_changed_cell_is_told_and_does_not_fail():
-    library = torch.tensor([1.0, 2.0])
-    assert study.compare(library + 1e-7, library) == "The library computes the same."
-    assert study.compare(library + torch.tensor([0.0, 0.25]), library).endswith("differ by up to 0.25.")
-
-
-def test_the_first_cell_says_which_run_sentences_tell_of(tmp_path):
-    told = {}
-    for name, changes in {"published": {}, "output": {"output": str(tmp_path)}, "seed": {"seed": 2}}.items():
-        told[name] = study.begin("03_l0_pruning", changes).summary()
-    assert all("the published run" in text for text in told.values())
-    assert ["This run is another one" in text for text in told.values()] == [False, False, True]

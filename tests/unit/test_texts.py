@@ -5,7 +5,6 @@ import json
 import lzma
 from dataclasses import asdict, replace
 
-import pandas as pd
 import pytest
 
 from helpers import corpora, study
@@ -38,10 +37,6 @@ def read(folder, split, within=""):
     if within:
         return corpora.read_dialogues(path)
     return (corpora.read_texts if path.read_text("utf-8").startswith('{"text"') else corpora.read_pairs)(path)
-
-
-def report(folder):
-    return pd.read_csv(folder / "report.csv").set_index("split")
 
 
 PAIRS = [
@@ -140,16 +135,13 @@ def test_controlled_splits_are_full_and_share_nothing(module, name):
 
 
 @pytest.mark.parametrize(("module", "world", "name"), [(texts, tales, "reports"), (dialogues, conversations, "conversations")])
-def test_repeated_controlled_text_is_left_out_and_counted(monkeypatch, module, world, name):
+def test_repeated_controlled_text_is_left_out(monkeypatch, module, world, name):
     known = list(itertools.islice(getattr(world, name)(1), 6))
     again = (replace(known[number], origin="x") for number in [0, 0, 1, 0, 2, 2, 3, 1, 4, 5])
     monkeypatch.setattr(world, name, lambda seed: again)
     sizes = SIZES | {"test": 2, "dev": 1, "train": 3, "longest": 0}
     folder = made("dialogues" if module is dialogues else name, sizes, module=module)
     assert [row.source for row in read(folder, "train")] == [row.source.lower() for row in known[3:]]
-    found = report(folder)
-    assert found["rows"].tolist() == [3, 2, 5] and found["kept"].tolist() == [2, 1, 3]
-    assert found["duplicate"].tolist() == [1, 0, 0] and found["overlap"].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("module", [texts, dialogues])
@@ -165,11 +157,6 @@ def test_a_document_of_test_or_dev_is_in_no_other_split(root, module):
     keys = {split: [normalise(pair.source) for pair in read(folder, split)] for split in SPLITS}
     assert not any(set(keys[one]) & set(keys[other]) for one, other in itertools.combinations(keys, 2))
     assert len(keys["train"]) == len(set(keys["train"])) == 30 and len(keys["dev"]) == 8 and len(keys["test"]) == 13
-    found = report(folder)
-    assert list(found.index) == ["test", "dev", "train"]
-    assert found[["rows", "empty", "overlap", "duplicate", "over_limit", "kept"]].to_numpy().tolist() == [
-        [13, 0, 0, 0, 0, 13], [10, 0, 1, 1, 0, 8], [37, 2, 3, 2, 0, 30],
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("module", [texts, dialogues])
@@ -184,17 +171,12 @@ def test_a_smaller_split_is_part_of_a_larger_one(root, module):
     assert len(few) == 3 and set(few) < set(some) < set(order) and some != order[:7]
 
 
-def test_a_split_with_nothing_left_is_refused(root):
-    write_rows(root / "samsum/train.jsonl.xz", chats("white", 10))
-    refused("samsum in train", made, "samsum")
-
-
 def test_documents_are_lower_cased_and_cut(root):
     test = read(made("samsum"), "test")
     assert test[0].source == "ann: where is the teacher? bob: i saw it in the white boat."
     assert len(test) == 12 and test[0].target == "the teacher is away." and test[0].origin == "samsum"
     folder = made("samsum", ALL | {"longest": 12})
-    assert read(folder, "test")[0].source.split()[-1] == "white" and report(folder).loc["test", "cut"] == 12
+    assert read(folder, "test")[0].source.split()[-1] == "white"
 
 
 GOOD = "".join(json.dumps(row) + "\n" for row in chats("red", 2)).encode()
@@ -205,7 +187,7 @@ GOOD = "".join(json.dumps(row) + "\n" for row in chats("red", 2)).encode()
     (lzma.compress(GOOD + b'{"id": 1, "dialogue": "Hello"}\n'), "'summary': it has id, dialogue"),
     (lzma.compress(GOOD + b'{"dialogue": null, "summary": "x"}\n'), "no text"),
     (lzma.compress(GOOD + '{"dialogue": "Tür", "summary": "x"}\n'.encode("latin-1")), "UTF-8"),
-    (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off after line"), (lzma.compress(b""), "{} is empty"),
+    (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off"), (lzma.compress(b""), "{} is empty"),
 ])  # fmt: skip
 def test_damaged_files_are_named(root, raw, said):
     path = root / "samsum/train.jsonl.xz"

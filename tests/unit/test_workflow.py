@@ -105,10 +105,6 @@ def test_a_signal_ends_a_command_with_all_that_it_started(sign, how, tmp_path):
     assert not psutil.wait_procs(family, 5)[1] and time.monotonic() - started < 20
 
 
-def test_a_command_that_ends_by_itself_keeps_its_exit_code():
-    assert interruptible("sh", "-c", "exit 7").wait(60) == 7
-
-
 def test_make_told_to_end_ends_all_that_it_started(tmp_path):
     """As schedulers and containers tell it: SIGTERM, to make alone."""
     bin_folder = tmp_path / "venv" / "bin"

@@ -1,28 +1,20 @@
-"""A run with one tiny model, gates that close on it, and a head table: what a report is built from."""
+"""A run with one tiny model and a head table: what a report is built from."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from helpers import measures, study
-from helpers.experiments import pruning
 from helpers.runs import subjects
 
 NAME, ABSENT = "ru-subtitles", "de-news"
-CHANGED = {
-    "train": 300, "vocabulary": 150, "model.dropout": 0.0, "pruning.penalties": [0.0, 1.0], "pruning.compared": [],
-    "pruning.penalties_all": [], "pruning.scratch": [],
-}  # fmt: skip
+CHANGED = {"train": 300, "vocabulary": 150, "model.dropout": 0.0}
 
 
-def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
-    """A tiny model, its head table and its sweep; `folder` holds the table twice, and one of a model that nobody trained."""
+def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame]:
+    """A tiny model and its head table; `folder` holds the table twice, and one of a model that nobody trained."""
     settings = study.settings("tiny", CHANGED)
     subject = subjects.of_name(settings, NAME, 1)
-    sweep = pruning.runs.sweep(settings, NAME, subject.run.spec, ("encoder",), 1)
-    for run in pruning.l0_runs(sweep):
-        study.make(pruning.runs.run(run))
     table = measures.confidence(subject.model, subject.batches()).to_frame()
     table = table.join(
         measures.importance(subject.model, subject.batches(), per="example", norm=None).rename("gradient, example")
@@ -32,4 +24,4 @@ def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame, dict[str, Any]]:
     run.table(table, f"head_table_{NAME}")
     run.table(table, f"head_table_{NAME}-all-kinds", model=NAME)  # the same model once more
     run.table(table.drop(columns="functions"), f"heads_{ABSENT}")
-    return subject, table, sweep
+    return subject, table

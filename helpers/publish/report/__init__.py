@@ -36,7 +36,6 @@ from helpers.study import StudyError, layout
 HERE = Path(__file__).parent
 SITE = "The story of heads"
 ASSETS = ("style.css", "page.js", "explorer.js")
-LEFT_OUT, LAST = ("More",), ("Two commands", "Five lines")  # of the README's sections on the front page
 NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
@@ -97,13 +96,7 @@ def _finished(text: str, links: Mapping[str, str]) -> tuple[str, list[dict[str, 
 
 
 def formula(tex: str, size: float) -> str:
-    """A formula as inline SVG in the text's colour and on its line, `size` pixels high, its source as the label.
-
-    Raises
-    ------
-    StudyError
-        If it uses what matplotlib's mathtext lacks.
-    """
+    """A formula as inline SVG in the text's colour and on its line, `size` pixels high, its source as the label."""
     tex = " ".join(tex.split())
     try:
         path = TextPath((0, 0), f"${tex}$", size=size, prop=FontProperties(math_fontfamily="stix"))
@@ -126,13 +119,7 @@ def formula(tex: str, size: float) -> str:
 
 
 def notebooks(run: Path) -> list[Path]:
-    """The executed notebooks of a run or, where it has none, those that are committed.
-
-    Raises
-    ------
-    StudyError
-        If none of them was executed.
-    """
+    """The executed notebooks of a run or, where it has none, those that are committed."""
     for folder in (run, study.ROOT / "notebooks"):
         paths = [path for path in sorted(folder.glob("*.ipynb")) if _executed(path)]
         if paths:
@@ -192,29 +179,15 @@ def _described(cells: Sequence[Any], where: str) -> None:
 
 
 def build(run: Path, output: Path) -> Path:
-    """Build the site of a run.
+    """Build the site of a run in the folder `output`; returns its front page.
 
-    Parameters
-    ----------
-    run : pathlib.Path
-        A run's folder. Its head tables (or those of the reference of its track) fill the explorer, with gates and attention of
-        the models that are in the store; nothing is trained.
-    output : pathlib.Path
-        Pages of an earlier report there are replaced; other files stay.
-
-    Returns
-    -------
-    pathlib.Path
-        The front page.
-
-    Raises
-    ------
-    StudyError
-        If no notebook was executed, or one of them failed.
+    The head tables of the run (or of the reference of its track) fill the explorer, with attention of the models that are in
+    the store; nothing is trained. Pages of an earlier report are replaced; other files stay.
     """
     made = {f"{path.stem}.html": path for path in notebooks(run)}
     (output / "images").mkdir(parents=True, exist_ok=True)
-    results = _results(run)
+    track = run.name.rpartition("-")[2]
+    results = run if layout.tables(run) or track not in layout.TRACKS else study.ROOT / "figures" / track
     links = {path.name: file for file, path in made.items()}
     read = {file: _page(path, links, output) for file, path in made.items()}
     pages = [{"file": "index.html", "number": "", "name": "The study", "about": ""}]
@@ -222,12 +195,10 @@ def build(run: Path, output: Path) -> Path:
         number, _, name = path.stem.partition("_")
         about = read[file]["title"].partition("·")[2].strip()
         pages.append({"file": file, "number": number, "name": name[:1].upper() + name[1:].replace("_", " "), "about": about})
-    every = "Every head of every model: measures, functions, gates, attention on example sentences"
+    every = "Every head of every model: measures, functions, attention on example sentences"
     pages.append({"file": "explorer.html", "number": "", "name": "Head explorer", "about": every})
-    look = {
-        "scale": _colours("viridis"), "lines": _colours("plasma")[2:7],
-        "colours": drawing.COLOURS, "kinds": drawing.KIND_TITLES, "names": NAMES,
-    }  # fmt: skip
+    scale = [to_hex(matplotlib.colormaps["viridis"](step / 8)) for step in range(9)]
+    look = {"scale": scale, "colours": drawing.COLOURS, "kinds": drawing.KIND_TITLES, "names": NAMES}
     models = _models(results, output / "heads")
     filled = {
         "index.html": {"title": SITE, **_front(links, output)},
@@ -253,10 +224,7 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
     text = (study.ROOT / "README.md").read_text(encoding="utf-8")
     results = (study.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     text += "\n" + re.sub(r"^#(?=#* )", "##", results, flags=re.MULTILINE)
-    intro, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    titled = [(section.splitlines()[0].removeprefix("## ").strip(), section) for section in sections]
-    kept = sorted((one for one in titled if one[0] not in LEFT_OUT), key=lambda one: one[0] in LAST)
-    page = BeautifulSoup(_markdown("\n".join([intro, "<main></main>\n", *(section for _, section in kept)])), "html.parser")
+    page = BeautifulSoup(_markdown(re.sub(r"^## ", "<main></main>\n\n## ", text, count=1, flags=re.MULTILINE)), "html.parser")
     for image in page("img"):
         picture = study.ROOT / image["src"]
         image["src"] = f"images/{'-'.join(Path(image['src']).parts[1:])}"
@@ -266,22 +234,12 @@ def _front(links: Mapping[str, str], output: Path) -> dict[str, Any]:
     return {"intro": intro, "body": body, "toc": [entry for entry in toc if 1 < entry["level"] < 4]}
 
 
-def _results(run: Path) -> Path:
-    """Where the tables are: the run's folder or, where that holds none, the reference of its track."""
-    track = run.name.rpartition("-")[2]
-    return run if layout.tables(run) or track not in layout.TRACKS else study.ROOT / "figures" / track
-
-
 def _about(run: Path, results: Path) -> str:
     """Where the numbers come from, from the first sidecar that says so."""
     for table in layout.tables(results):
         facts = study.read_json(layout.table_sidecar(table))
         return f"Run {run.name}, code {facts['commit']}, {facts['time'][:10]}; {facts['hardware']}."
     return f"Run {run.name}."
-
-
-def _colours(name: str) -> list[str]:
-    return [to_hex(matplotlib.colormaps[name](step / 8)) for step in range(9)]
 
 
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
@@ -294,10 +252,10 @@ def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     order = [*subjects.CONTROLLED, *tables]
     for name in study.progress(sorted(first.values(), key=order.index), "head explorer"):
         facts = tables[name].attrs["facts"]
-        subject, sweep = explorer.in_store(name, facts)
         model = facts.get("model", name)
+        subject = explorer.in_store(model, facts)
         more = name.removeprefix(model).strip()  # of another seed
         entry = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
-        path = explorer.write(folder, explorer.export(subject or name, tables[name], sweep) | entry)
+        path = explorer.write(folder, explorer.export(subject or name, tables[name]) | entry)
         models.append({**entry, "file": f"{path.parent.name}/{path.name}"})
     return models

@@ -7,7 +7,7 @@
   let data;
 
   const make = (tag, set = {}, ...children) => {
-    const svg = ["svg", "rect", "line", "path", "text", "title"].includes(tag);
+    const svg = ["svg", "rect", "text", "title"].includes(tag);
     const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(set)) {
       if (name === "on") for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
@@ -147,29 +147,6 @@
       make("tbody", {}, ...rows)));
   }
 
-  function curve(i) {
-    const { steps, prices } = data.gates, wide = 440, high = 190, left = 34, right = 96, top = 10, bottom = 34, last = steps.at(-1);
-    const x = (step) => left + (wide - left - right) * step / last, y = (p) => top + (high - top - bottom) * (1 - p);
-    const ends = prices.map((price, n) => [n, Math.round(y(price.closed[i].at(-1)))]).sort((a, b) => a[1] - b[1] || b[0] - a[0]);
-    ends.forEach((end, n) => { if (n && end[1] < ends[n - 1][1] + 12) end[1] = ends[n - 1][1] + 12; });
-    const over = Math.max(0, ends.at(-1)[1] - y(0));
-    ends.forEach((end, n) => { end[1] = Math.max(end[1] - over, top + 12 * n); });
-    const place = new Map(ends);
-    const said = prices.map((price) => `λ ${price.penalty}: ${number(price.closed[i].at(-1))}`).join("; ");
-    const svg = make("svg", { class: "chart", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `Probability that the gate is closed, in the end: ${said}` });
-    for (const p of [0, 0.5, 1]) svg.append(make("line", { class: "faint", x1: left, x2: wide - right, y1: y(p), y2: y(p) }), make("text", { x: left - 6, y: y(p) + 4, "text-anchor": "end" }, String(p)));
-    for (const s of [0, 0.5, 1]) svg.append(make("text", { x: x(s * last), y: high - bottom + 16, "text-anchor": "middle" }, String(Math.round(s * last))));
-    svg.append(make("text", { x: (left + wide - right) / 2, y: high - 3, "text-anchor": "middle" }, "step"));
-    prices.forEach((price, n) => {
-      const hue = blend(LOOK.lines, prices.length > 1 ? n / (prices.length - 1) : 0.5);
-      const d = price.closed[i].map((p, at) => `${at ? "L" : "M"}${x(steps[at]).toFixed(1)} ${y(p).toFixed(1)}`).join("");
-      svg.append(make("path", { d, fill: "none", stroke: hue, "stroke-width": 2 }),
-        make("line", { x1: wide - right + 4, x2: wide - right + 14, y1: place.get(n), y2: place.get(n), stroke: hue, "stroke-width": 3 }),
-        make("text", { x: wide - right + 18, y: place.get(n) + 4 }, `λ ${price.penalty} (${price.kept})`));
-    });
-    return svg;
-  }
-
   const pen = document.createElement("canvas").getContext("2d");
   const longest = (words) => {
     pen.font = `11px ${getComputedStyle(document.body).getPropertyValue("--sans")}`;
@@ -211,7 +188,6 @@
       make("p", {}, data.title, ", address ", make("code", {}, `("${kind}", ${layer}, ${head})`)));
     if (data.functions) box.append(make("p", {}, ...(roles(i).length ? roles(i).map(([role, label]) => make("span", { class: "chip", style: `background:${colour(role)};color:${ink(colour(role))}` }, `${LOOK.names[role] ?? role}${role === label ? "" : ` ${label}`}`)) : ["No function that was tested."])));
     box.append(make("h3", {}, "Measures"), table(i));
-    if (data.gates?.prices.every((price) => price.closed[i])) box.append(make("h3", {}, "Through pruning: P(gate closed), a line a price λ (heads kept)"), curve(i));
     if (data.attention) box.append(...attention(i));
     for (const note of data.notes) box.append(make("p", { class: "note" }, note));
   }
