@@ -170,7 +170,7 @@ def title(sweep: Mapping[str, Any]) -> str:
 
 
 def run(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
-    """The recipe of a run: heads.json, losses.json (dev loss; of gates with soft ones too), history.csv; of gates trace.csv."""
+    """The recipe of a run: heads.json, losses.json (dev loss), history.csv; of gates trace.csv."""
     return PRUNED.of(spec, label)
 
 
@@ -208,7 +208,7 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     _train_only(model, kinds if method["name"] != "scratch" else KINDS)
 
     epoch = subject.epoch(plan["batch_tokens"], spec["seed"], model.device)
-    dev, losses, before = subject.batches(training.held_out(plan), spec["dev"]), {}, []
+    dev, before = subject.batches(training.held_out(plan), spec["dev"]), []
     if method["name"] == "scratch":  # first as the whole model was
         work, first = place.work / "first", spec["start"]
         work.mkdir(parents=True, exist_ok=True)
@@ -217,13 +217,10 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     history = pd.concat([*before, history], ignore_index=True)
     if method["name"] == "l0":
         trainee.trace().round(4).to_csv(place.results / "trace.csv")
-        trainee.binary = False
-        losses["soft_dev_loss"] = training.dev_loss(trainee, dev)
-    if trainee is not model:
         heads.remove(model, trainee.closed())
     history.to_csv(place.results / "history.csv", index=False)
     translators.keep(model.requires_grad_(True), place)
-    study.write_json(place.results / "losses.json", losses | {"dev_loss": training.dev_loss(model, dev)})
+    study.write_json(place.results / "losses.json", {"dev_loss": training.dev_loss(model, dev)})
 
 
 def _start(spec: Mapping[str, Any], subject: subjects.Subject):
