@@ -74,7 +74,7 @@ def stored_as(job: Job, first: int) -> str:
 def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
     """The trained models of our own that jobs are about, once each."""
     models = {}
-    for job in (job for job in jobs if "text" not in job):
+    for job in jobs:
         label = f"{job['name']}, seed {job['seed']}"
         if "run" in job:
             models[title(job), job["seed"]] = coreference.runs.run(job["run"], label)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from helpers.measures import removal
 from helpers.measures.reducers import evaluating
 from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
-from helpers.runs import outputs, passages, subjects
+from helpers.runs import outputs, subjects
 from helpers.study import StudyError
 
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
@@ -45,36 +44,15 @@ LEFT = (0.75, 0.5, 0.25)  # shares of the heads that stay where there is no swee
 # --- what there is to do ---------------------------------------------------------------------------------------------
 
 
-def jobs(
-    settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "", text: str = ""
-) -> list[dict[str, Any]]:
+def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
     """All jobs: one for each sweep, those of further trainings too, and one for every training of the summarizer and of the
-    decoder of today.
+    decoder of today; or the sweeps of a pretrained translator (`checkpoint`) alone.
 
-    Parameters
-    ----------
-    checkpoint : str
-        A pretrained model to study instead of all of them: one that translates; or, with
-    text : str
-        a text file, one that continues texts, which is the only job then.
-
-    Returns
-    -------
-    list of dict
-        name, seed, first_order, and "sweep" (`helpers.experiments.pruning_runs.sweep`), "run" (a run of
-        `helpers.methods.coreference.runs`), "decoder" (one of `helpers.experiments.grouping_runs`) or "text", with the settings
-        that its table depends on; of the last two "removed", those of heads removed at once.
-
-    Raises
-    ------
-    StudyError
-        If there is a text without a checkpoint, or it is no file.
+    A job has name, seed, first_order, and "sweep" (`helpers.experiments.pruning_runs.sweep`), "run" (a run of
+    `helpers.methods.coreference.runs`) or "decoder" (one of `helpers.experiments.grouping_runs`), with the settings that its
+    table depends on; of a decoder "removed", those of heads removed at once.
     """
     chosen, models = settings["comparison"], []
-    removed = {name: settings["pruning"][name] for name in ("dev", "draws")} | {"kinds": ["decoder"], "left": LEFT}
-    if text:
-        described = {"few": settings["relevance"], "text": _stranger(checkpoint, text, seed), "removed": removed}
-        return [{"name": Path(checkpoint).name, "seed": seed, "first_order": True, **described}]
     for sweep in [
         *pruning.runs.sweeps(settings, names, seed, checkpoint),
         *pruning.runs.further(settings, names, seed, checkpoint),
@@ -90,20 +68,11 @@ def jobs(
             models.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
     if chosen["decoder"] and settings["grouping"]["today"]["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, DECODER)):
-            described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
+            described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"]}
+            removed = {name: settings["pruning"][name] for name in ("dev", "draws")} | {"kinds": ["decoder"], "left": LEFT}
             run = grouped.runs.today_rows(settings, seed, more).whole()
-            models.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
+            models.append({"name": DECODER, "seed": seed + more, "decoder": run, "removed": removed, **described})
     return [{**job, "first_order": chosen["first_order"]} for job in models]
-
-
-def _stranger(checkpoint: str, text: str, seed: int) -> dict[str, Any]:
-    """What a table of somebody's decoder on a text file depends on."""
-    if not checkpoint:
-        raise StudyError("A text file is for a model that continues texts: name one by `pretrained`, or leave `text` out.")
-    path = Path(text).expanduser()
-    if not path.is_file():
-        raise StudyError(f"There is no text file {text}: give one in UTF-8.")
-    return subjects.checkpoint_spec(checkpoint, {"text": str(path), "sha256": study.digest(path)}, seed)
 
 
 def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -178,7 +147,7 @@ def _entered(described: str, entries: tuple[Measure, ...]) -> pd.DataFrame:
 
 def of_table(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
-    described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder", "text") if name in job}
+    described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder") if name in job}
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
 
 
@@ -225,8 +194,7 @@ def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: S
 
 def _opened(described: Mapping[str, Any]):
     """A model, batches, the few, and what makes what else its table is made from, by its name."""
-    ways = {"start": _translator, "run": _summarizer, "decoder": _decoder, "text": _continues}
-    (way,) = (way for name, way in ways.items() if name in described)
+    (way,) = (way for name, way in {"start": _translator, "run": _summarizer, "decoder": _decoder}.items() if name in described)
     return way(described)
 
 
@@ -280,18 +248,6 @@ def _decoder(described: Mapping[str, Any]):
     subject = subjects.of_run(grouped.runs.run(described["decoder"]))
     few, plan = subject.held_out(2048, described["few"]), described["l1"]
     return subject.model, subject.held_out(described["votes"]), few, _learning(subject, plan)
-
-
-def _continues(described: Mapping[str, Any]):
-    """The same of somebody's, on passages of a text file."""
-    read = _read(json.dumps(described["text"]), described["few"])
-    return read.model, read.dev, read.few, {}
-
-
-@lru_cache(maxsize=1)
-def _read(text: str, few: int) -> passages.Passages:
-    spec = json.loads(text)
-    return passages.of_file(spec["pretrained"], spec["corpus"]["text"], many=4 * few, few=few)
 
 
 def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> pd.Series:
@@ -447,9 +403,6 @@ def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> p
 
 def opened(described: Mapping[str, Any], first: int) -> tuple[Any, list[dict[str, torch.Tensor]], int]:
     """The model of a head table (`of_table`), its first dev examples in batches, and the seed of random draws."""
-    if "text" in described:
-        read = _read(json.dumps(described["text"]), described["few"])
-        return read.model, read.test, described["text"]["seed"]
     if "decoder" in described:
         subject = subjects.of_run(grouped.runs.run(described["decoder"]))
         return subject.model, subject.held_out(8192, first), described["decoder"]["seed"]
