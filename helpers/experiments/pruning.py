@@ -80,12 +80,16 @@ def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
         yield measured.FUNCTIONS.recipe(made, repeats=1)
 
 
+def floors(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, study.Recipe]:
+    """A model trained further with all its heads, and without those of its encoder, whose worth lies between the two."""
+    first = runs.sweeps(settings, [name], seed)[0]["runs"]
+    return {"trained on": runs.run(first["control"]), "encoder heads removed, trained on": runs.run(first["floor"])}
+
+
 def floor_recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe]:
-    """What `removed_and_trained` reads of the study's first model."""
-    if subjects.leads(settings, names[0]):
-        first = runs.sweeps(settings, names, seed)[0]["runs"]
-        for made in (runs.run(first[name]) for name in ("control", "floor")):
-            yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
+    """`floors` of the study's first model, with what they put out."""
+    for made in floors(settings, names[0], seed).values() if subjects.leads(settings, names[0]) else ():
+        yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
 
 
 def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
@@ -139,7 +143,7 @@ def draws(
     """BLEU of every run on bootstrap samples of the test sentences, the same for all."""
     beam = sweep["settings"]["pruning"]["beam"]
     return {
-        (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
+        (name, split): scoring.bleu_draws(statistics(subject, run, split, beam), repeats)
         for name, run in _of_methods(sweep, methods).items()
         for split in subject.tests
     }
@@ -148,12 +152,9 @@ def draws(
 def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -> pd.DataFrame:
     """How well every run of a sweep translates, and with how many heads.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (kept, of the kinds in
-        question), total; bleu, low, high; change against the control that trained as long with all heads, with low and high
-        (paired bootstrap); dev_loss; undecided (gates); over.
+    A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (kept, of the kinds in question),
+    total; bleu, low, high; change against the control that trained as long with all heads, with low and high (paired
+    bootstrap); dev_loss; undecided (gates); over.
     """
     total, rows = _counts(subject.kept, sweep["kinds"])["heads"], {}
     for name in dict.fromkeys(name for name, _ in drawn):
@@ -184,14 +185,11 @@ def worth(
     There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
     from the first step of all on (the model `none`).
 
-    Returns
-    -------
-    pandas.DataFrame
-        On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run
-        minus floor) / worth); and with `none`, worth from the start (control minus it). Empty where a sweep has no floor.
+    On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run minus
+    floor) / worth); and with `none`, worth from the start (control minus it). Empty where a sweep has no floor.
     """
     rows, beam, repeats = {}, sweep["settings"]["pruning"]["beam"], len(next(iter(drawn.values()))) - 1
-    never = {split: scoring.bleu_draws(_statistics(none, None, split, beam), repeats) for split in subject.tests if none}
+    never = {split: scoring.bleu_draws(statistics(none, None, split, beam), repeats) for split in subject.tests if none}
     for name, split in drawn if "floor" in sweep["runs"] else ():
         bleu, control, floor = (drawn[one, split] for one in (name, "control", "floor"))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -207,21 +205,6 @@ def without_attention(sweep: Mapping[str, Any]) -> subjects.Subject | None:
     """The model of a sweep without encoder attention from the start, if the setting "without_encoder" asks for one."""
     names = {} if "pretrained" in sweep["start"] else subjects.never_attending(sweep["settings"], sweep["name"])
     return subjects.of_name(sweep["settings"], names[sweep["name"]], sweep["seed"]) if sweep["name"] in names else None
-
-
-def removed_and_trained(settings: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
-    """BLEU of a model trained further, with all its heads and with its encoder heads removed: rows as of `outputs.quality`.
-
-    Between the two lies what encoder attention is worth to this model.
-    """
-    sweep, rows = runs.sweeps(settings, [subject.name], subject.run.spec["seed"])[0], []
-    for title, name in (("trained on", "control"), ("encoder heads removed, trained on", "floor")):
-        for split in subject.tests:
-            references = [pair.target for pair in subject.pairs(split)]
-            written = outputs.read(runs.run(sweep["runs"][name]), split, sweep["settings"]["pruning"]["beam"])
-            row = {"model": f"{subject.title}, {title}", "test set": split, "sentences": len(written)}
-            rows.append(row | scoring.bleu(written, references, repeats))
-    return pd.DataFrame(rows)
 
 
 MEASURED = ("bleu", "change", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss
@@ -259,15 +242,10 @@ def curve(means: pd.DataFrame) -> pd.DataFrame:
     table = table.assign(low=table.change_low.where(table.penalty > 0), high=table.change_high.where(table.penalty > 0))
     if NEVER in table:
         never = table[(table.penalty == 0) & table[NEVER].notna()]
-        ends: dict[str, Any] = {
-            "change": -never[NEVER],
-            "low": -never[f"{NEVER}_high"],
-            "high": -never[f"{NEVER}_low"],
-            "heads": 0,
-            "kept": 0,
-        }
-        ends |= {"model": never.model + ", trained without", "trainings": 1, "over": intervals.SENTENCES}  # of the first seed
-        never = never.assign(penalty=np.nan, bleu=never.bleu - never[NEVER], **ends)
+        ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"]}
+        names = never.model + ", trained without"
+        never = never.assign(model=names, penalty=np.nan, bleu=never.bleu - never[NEVER], heads=0, kept=0, **ends)
+        never = never.assign(trainings=1, over=intervals.SENTENCES)  # of the first seed
         table = pd.concat([table, never], ignore_index=True)
     columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
     table = table[columns].sort_values("penalty", kind="stable")
@@ -323,7 +301,7 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
         plans = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in (sweep["start"]["training"], run["training"])]
         steps = {"steps_scratch": ", then ".join(plans), "steps_pruned": plans[-1]}
         for split in subject.tests:
-            counted = [_statistics(subject, one, split, beam) for one in pair]
+            counted = [statistics(subject, one, split, beam) for one in pair]
             bleu = [scoring.bleu_interval(one, None, 1)[0] for one in counted]
             change = dict(zip(("change", "low", "high"), scoring.bleu_interval(*counted[:2], repeats), strict=True))
             kinds = {kind: left[kind] for kind in KINDS} | {"kept": 100 * left["heads"] / total}
@@ -450,7 +428,8 @@ def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataF
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
+def statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
+    """What BLEU of a run on a test set is computed from; without a run of the subject's own model."""
     hypotheses = outputs.read(runs.run(run), split, beam) if run else outputs.written_by(subject, split, beam)
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
