@@ -110,20 +110,10 @@ def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
 
 
 def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, float]]:
-    """The head table of a job's model, from the store where it is there already.
+    """The head table of a job's model, from the store where it is there already, and the seconds that each column cost.
 
-    Parameters
-    ----------
-    entered : sequence of str
-        Measures of others (`helpers.methods.contest.entries`), which are not stored but measured now, on the model itself; not
-        where its weights would have to be trained first.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        `helpers.measures.head_table` with the columns that are registered below; of swept models those of the sweep too.
-    seconds : dict
-        What each column cost.
+    It has the columns that are registered below, of swept models those of the sweep too. Measures of others (`entered`, see
+    `helpers.methods.contest.entries`) are not stored but measured now, if the model's weights need not be trained first.
     """
     described = of_table(job)
     table, seconds = measured(described)
@@ -269,24 +259,9 @@ def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> 
 def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series:
     """What is left of a gate on each head that costs `penalty` times its size while the model's weights stay as they are.
 
-    Weights that could learn would make up for small gates; frozen, a gate's size says what the head is worth.
-
-    Parameters
-    ----------
-    epoch : callable
-        Epoch number -> batches with `labels`.
-    rate : float
-        Of Adam, which starts from gates of 1.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head): magnitudes of the gates.
-
-    Raises
-    ------
-    StudyError
-        If there are no steps, or no batches.
+    Weights that could learn would make up for small gates; frozen, a gate's size says what the head is worth. Gates start at 1,
+    and learn by Adam at a `rate`; `epoch` gives the batches of an epoch by its number. It is a StudyError if there are no steps
+    or no batches.
     """
     if steps < 1:
         raise StudyError(f"Gates need 1 training step or more, not {steps}: raise comparison.l1.")
@@ -358,16 +333,8 @@ def removed_at_once(job: Mapping[str, Any], kind: study.Kind | None = None) -> s
 def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rise of the dev loss when heads are removed by each column of the head table, without further training.
 
-    Parameters
-    ----------
-    entered : pandas.DataFrame, optional
-        Columns of measures of others, by which heads are removed now; the rest comes from the store.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0, or
-        of the shares `LEFT` where there is no sweep.
+    A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0, or of the
+    shares `LEFT` where there is no sweep. By columns of measures of others (`entered`) heads are removed now.
     """
     kinds = (AT_ONCE, FIRST_AT_ONCE) if job["first_order"] else (AT_ONCE,)
     parts = [pd.read_csv(removed_at_once(job, kind).results / "at_once.csv") for kind in kinds]
