@@ -22,8 +22,8 @@ from helpers.measures.matching import MATCHES, carried
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared, named
-from helpers.methods import coreference
 from helpers.methods.contest import runs
+from helpers.methods.coreference import runs as summarizers
 from helpers.runs import subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import layout
@@ -76,7 +76,7 @@ def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
     for job in jobs:
         label = f"{job['name']}, seed {job['seed']}"
         if "run" in job:
-            models[title(job), job["seed"]] = coreference.runs.run(job["run"], label)
+            models[title(job), job["seed"]] = summarizers.run(job["run"], label)
         elif "decoder" in job:
             models[title(job), job["seed"]] = grouped.runs.run(job["decoder"], label)
         elif "pretrained" not in job["sweep"]["start"]:

@@ -22,12 +22,7 @@ HALF = torch.float16  # number type of stored weights: a model *is* what was sto
 def spec(settings: Mapping[str, Any], name: str, seed: int, closed: tuple[str, ...] = ()) -> dict[str, Any]:
     """Everything that a trained translation model depends on.
 
-    Parameters
-    ----------
-    name : str
-        "LANGUAGE-REGISTER", such as "ru-news".
-    closed : tuple of str
-        Attention kinds whose heads are all removed from the start.
+    `name` is "LANGUAGE-REGISTER", such as "ru-news"; `closed` are attention kinds whose heads are all removed from the start.
     """
     language, _, register = name.partition("-")
     return {

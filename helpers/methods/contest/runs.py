@@ -23,6 +23,7 @@ from helpers.measures import removal
 from helpers.measures.reducers import evaluating
 from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
+from helpers.methods.coreference import runs as summarizers
 from helpers.runs import outputs, subjects
 from helpers.study import StudyError
 
@@ -62,7 +63,7 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoin
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, SUMMARIZER)):
-            run = coreference.runs.Rows(settings, seed + more, seed).plain()
+            run = summarizers.Rows(settings, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
             models.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
@@ -193,14 +194,14 @@ def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.
     if "start" in described:
         yield from corpora.parses(described["start"]["corpus"])
     elif "run" in described:
-        yield from coreference.runs.links_needs(described["run"], described["links"], ("dev",))
+        yield from summarizers.links_needs(described["run"], described["links"], ("dev",))
 
 
 def _model_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     if "start" in described:
         yield from subjects.needs(described["start"])
     elif "run" in described:
-        yield study.Need(coreference.runs.run(described["run"]), weights=True)
+        yield study.Need(summarizers.run(described["run"]), weights=True)
     elif "decoder" in described:
         yield study.Need(grouped.runs.run(described["decoder"]), weights=True)
 
@@ -227,8 +228,8 @@ def _learning(subject: subjects.Subject, plan: Mapping[str, Any]) -> dict[str, C
 def _summarizer(described: Mapping[str, Any]):
     """The same of a summarizer of dialogues, whose heads are probed for coreference too."""
     run = described["run"]
-    model, text = coreference.runs.opened(run), subjects.text_of(run)
-    mentions = lambda: coreference.runs.links_of(run, described["links"], ("dev",))  # noqa: E731
+    model, text = summarizers.opened(run), subjects.text_of(run)
+    mentions = lambda: summarizers.links_of(run, described["links"], ("dev",))  # noqa: E731
     few = text.held_out(1024, described["few"])
     return model, text.held_out(described["votes"]), few, {"groups": lambda: GROUPS, "mentions": mentions}
 
