@@ -106,11 +106,9 @@ def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Itera
 
 
 def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The L0 runs of a sweep with the usual start and temperature, of its first seed."""
-    usual = sweep["settings"]["pruning"]
-    wanted = {"start": usual["start"], "temperature": usual["temperature"]}
-    specs = [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and run["seed"] == sweep["seed"]]
-    return [run for run in specs if {name: run["method"][name] for name in wanted} == wanted]
+    """The L0 runs of a sweep with the usual start and temperature."""
+    usual = {name: sweep["settings"]["pruning"][name] for name in ("start", "temperature")}
+    return [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and usual.items() <= run["method"].items()]
 
 
 def _of_methods(sweep: Mapping[str, Any], methods: Collection[str]) -> dict[str, Mapping[str, Any]]:

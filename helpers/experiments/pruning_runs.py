@@ -116,18 +116,17 @@ def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])
     chosen, encoder = settings["pruning"], kinds == ("encoder",)
 
-    def spec(name: str, more: int = 0, **method: Any) -> dict[str, Any]:
-        return run_spec(settings, start, kinds, {"name": name, **method}, sweep["seed"] + 1000 * more)
+    def spec(name: str, **method: Any) -> dict[str, Any]:
+        return run_spec(settings, start, kinds, {"name": name, **method}, sweep["seed"])
 
-    def gated(penalty: float, more: int = 0, **other: Any) -> dict[str, Any]:
+    def gated(penalty: float, **other: Any) -> dict[str, Any]:
         usual = {"start": chosen["start"], "rate": chosen["gate_rate"], "temperature": chosen["temperature"]}
-        return spec("l0", more, penalty=penalty, **usual | other)
+        return spec("l0", penalty=penalty, **usual | other)
 
     imitated = chosen["compared"] if encoder else chosen["scratch"] if "training" in start else []
     penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
     rows = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
-    for more in range(chosen["seeds"]):
-        rows |= {_label("L0", penalty, more): gated(penalty, more) for penalty in penalties}
+    rows |= {_label("L0", penalty): gated(penalty) for penalty in penalties}
     for penalty in imitated:
         like = gated(penalty)
         if not encoder:

@@ -96,7 +96,7 @@ def test_smaller_models_have_as_many_weights_as_two_heads_a_layer():
 @pytest.mark.parametrize(
     ("changes", "depends"),
     [
-        ({"bootstrap": 7, "truth": 1, "grouping.beam": 2, "grouping.seeds": 2, "grouping.parts": []}, lambda _: False),
+        ({"bootstrap": 7, "grouping.beam": 2, "grouping.seeds": 2, "grouping.parts": []}, lambda _: False),
         ({"grouping.gates.penalty": 0.5}, lambda name: name.endswith(": L0")),
         ({"grouping.language.learning_rate": 0.1}, lambda name: "language" in name),
         ({"grouping.language.votes": 5}, lambda name: name == "language modelling: GHT-PS"),
