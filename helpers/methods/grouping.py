@@ -352,9 +352,8 @@ class Ballot:
 
 
 def ballot(
-    model, batches: Iterable[Mapping[str, Any]], which: str = "V", groups: int = 2, kinds: Sequence[str] | None = None,
-    seed: int = 0,
-) -> Ballot:  # fmt: skip
+    model, batches: Iterable[Mapping[str, Any]], which: str = "V", groups: int = 2, kinds: Sequence[str] | None = None
+) -> Ballot:
     """Let every batch vote for the heads that are closest to their hidden units (Voting-to-Stay, section 3.2, algorithm 1).
 
     The model is frozen: nothing is trained, no dropout. In each batch the heads are grouped anew.
@@ -363,7 +362,7 @@ def ballot(
     ----------
     batches : iterable of batches
         One epoch of training text.
-    which, groups, kinds, seed
+    which, groups, kinds
         As in `watch` and `clusters`.
 
     Raises
@@ -384,7 +383,7 @@ def ballot(
                 votes = [torch.zeros(len(table), dtype=torch.long, device=table.device) for table in grams]
                 scores, total = [torch.zeros_like(table[0]) for table in grams], [torch.zeros_like(t) for t in grams]
             for places, together in stacked(grams):
-                labels = clusters(together, groups, seed)
+                labels = clusters(together, groups)
                 eta = closeness(together, labels, groups)[0]
                 for place, won, close in zip(places, _best(eta, labels, groups), eta, strict=True):
                     votes[place] += won
@@ -394,7 +393,7 @@ def ballot(
             count += 1
     if not count:
         raise StudyError("There were no batches to vote on: give Voting-to-Stay at least one batch of training text.")
-    labels = [clusters(table, groups, seed) for table in total]
+    labels = [clusters(table, groups) for table in total]
     return Ballot(watched.places, votes, scores, labels, count, groups)
 
 

@@ -342,13 +342,13 @@ class _Cosine(Reducer):
         return product / (weights.flatten(2).norm(dim=-1) * self.matrix.flatten(1).norm(dim=-1).unsqueeze(1))
 
 
-def probing(model, batches: Iterable[Mapping[str, Any]], links: Links, label: str = "probing for coreference") -> pd.Series:
+def probing(model, batches: Iterable[Mapping[str, Any]], links: Links) -> pd.Series:
     """How much like the matrix each encoder head attends: cosine of the two, flattened, mean over texts (2021).
 
     Padding does not count. A Series on (kind, layer, head), named "probing".
     """
     cosine = _Cosine(links)
-    places = one_pass(model, batches, cosine, label=label)
+    places = one_pass(model, batches, cosine, label="probing for coreference")
     return pd.Series(cosine.per_sentence().mean(0, dtype=np.float64), index=places, name="probing")
 
 
