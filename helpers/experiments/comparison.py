@@ -7,7 +7,7 @@ remove heads by several criteria and train on. Tables of several jobs are mappin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -325,15 +325,8 @@ def trained_on(job: Job, subject: subjects.Subject, repeats: int) -> pd.DataFram
     """
     sweep = job["sweep"]
     price = sweep["settings"]["pruning"]["compared"][0]
-    quality = pruning.quality(sweep, subject, pruning.draws(sweep, subject, 1, pruning.runs.METHODS)).reset_index()
-    known = quality[(quality.penalty == price) & ~quality.method.str.startswith("L0,")]
-    chosen = []
-    for number, row in enumerate(known.to_dict("records")):
-        criterion = TRAINED if row["method"] == pruning.NAMES["l0"] else row["method"]
-        draw = number if criterion == RANDOM else 0
-        chosen.append((criterion, draw, row["test set"], row["heads"], sweep["runs"][row["run"]]))
-    further, left = runs.contest(job).values(), known["heads"].iloc[0]
-    chosen += [(spec["method"]["by"], 0, split, left, spec) for spec in further for split in subject.tests]
+    chosen = [spec for name, spec in sweep["runs"].items() if pruning.penalty(spec) == price and name[:3] != "L0,"]
+    named_by = {"l0": TRAINED, "map": "L0's heads"}
 
     def counted(spec: Mapping[str, Any], split: str) -> np.ndarray:
         return pruning.statistics(subject, spec, split, sweep["settings"]["pruning"]["beam"])
@@ -341,14 +334,15 @@ def trained_on(job: Job, subject: subjects.Subject, repeats: int) -> pd.DataFram
     others = {"change low high": sweep["runs"]["control"], "above above_low above_high": sweep["runs"][f"L0 {price:g}"]}
     held_against = {split: {names: counted(spec, split) for names, spec in others.items()} for split in subject.tests}
     rows = []
-    for criterion, draw, split, count, spec in chosen:
-        mine = counted(spec, split)
-        row = {"criterion": criterion, "draw": draw, "test set": split, "heads": count}
+    for number, (spec, split) in enumerate(product([*chosen, *runs.contest(job).values()], subject.tests)):
+        criterion = named_by.get(spec["method"]["name"]) or pruning.runs.called(spec["method"]["by"])
+        kept = {at: len(stay) for (kind, at), stay in sorted(pruning.runs.retained(spec).items()) if kind == "encoder"}
+        mine, draw = counted(spec, split), number if criterion == RANDOM else 0
+        row = {"criterion": criterion, "draw": draw, "test set": split, "heads": sum(kept.values())}
         row["bleu"] = scoring.bleu_interval(mine, None, 1)[0]
         for names, other in held_against[split].items():
             row |= zip(names.split(), scoring.bleu_interval(mine, other, repeats), strict=True)
-        kept = sorted(pruning.runs.retained(spec).items())
-        rows.append(row | {f"layer {at + 1}": len(stay) for (kind, at), stay in kept if kind == "encoder"})
+        rows.append(row | {f"layer {at + 1}": left for at, left in kept.items()})
     return pd.DataFrame(rows)
 
 

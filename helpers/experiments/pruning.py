@@ -7,7 +7,7 @@ and heads count from 0 in tables.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,8 @@ from helpers.scores import intervals, scoring
 LOSS = 0.25  # BLEU that the paper accepts to lose
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 CHANGE = ("change", "change_low", "change_high")
-SECTION = ("none", "floor", "l0", "scratch")  # methods of the paper's section; notebook 06 compares all of them
-NAMES = {
-    "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads",
-    "scratch": "from scratch",
-}  # fmt: skip
+# methods of the paper's section; notebook 06 compares all of them
+NAMES = {"none": "further training", "floor": "no encoder attention", "l0": "L0", "scratch": "from scratch"}
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -69,7 +66,7 @@ def subject_of(sweep: Mapping[str, Any], parser: str = "spacy") -> subjects.Subj
 
 def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """What the tables below read of a sweep."""
-    return runs.recipes({**sweep, "runs": _of_methods(sweep, SECTION)})
+    return runs.recipes({**sweep, "runs": _of_section(sweep)})
 
 
 def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
@@ -111,8 +108,8 @@ def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and usual.items() <= run["method"].items()]
 
 
-def _of_methods(sweep: Mapping[str, Any], methods: Collection[str]) -> dict[str, Mapping[str, Any]]:
-    return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in methods}
+def _of_section(sweep: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in NAMES}
 
 
 # --- quality by heads left (figure 7) --------------------------------------------------------------------------------
@@ -135,14 +132,12 @@ def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
 Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set
 
 
-def draws(
-    sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SECTION
-) -> Draws:
+def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> Draws:
     """BLEU of every run on bootstrap samples of the test sentences, the same for all."""
     beam = sweep["settings"]["pruning"]["beam"]
     return {
         (name, split): scoring.bleu_draws(statistics(subject, run, split, beam), repeats)
-        for name, run in _of_methods(sweep, methods).items()
+        for name, run in _of_section(sweep).items()
         for split in subject.tests
     }
 
@@ -158,7 +153,7 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
     for name in dict.fromkeys(name for name, _ in drawn):
         run = sweep["runs"][name]
         row = _counts(runs.retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
-        row |= {"penalty": _penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
+        row |= {"penalty": penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
         gated = run["method"]["name"] == "l0"
         row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum()) if gated else np.nan
         for split in subject.tests:
@@ -303,7 +298,7 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
             bleu = [scoring.bleu_interval(one, None, 1)[0] for one in counted]
             change = dict(zip(("change", "low", "high"), scoring.bleu_interval(*counted[:2], repeats), strict=True))
             kinds = {kind: left[kind] for kind in KINDS} | {"kept": 100 * left["heads"] / total}
-            kinds |= {"penalty": _penalty(run)} | dict(zip(("pruned", "scratch", "unpruned"), bleu, strict=True))
+            kinds |= {"penalty": penalty(run)} | dict(zip(("pruned", "scratch", "unpruned"), bleu, strict=True))
             rows[name, split] = kinds | change | steps
     columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "unpruned", "change", "low", "high"]
     columns += ["steps_scratch", "steps_pruned"]
@@ -347,7 +342,7 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
     alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
     for run in l0_runs(sweep):
         kept = _counts(runs.retained(run), KINDS)
-        row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
+        row = {"penalty": penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
         row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
         shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
         rows.append(row | {"gap": gap(*shares), "starts alike": alike})
@@ -433,12 +428,10 @@ def statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: 
 
 
 def _method(name: str, run: Mapping[str, Any]) -> str:
-    if run["method"]["name"] == "cut":
-        return runs.called(run["method"]["by"])
     return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[run["method"]["name"]]
 
 
-def _penalty(run: Mapping[str, Any]) -> float:
+def penalty(run: Mapping[str, Any]) -> float:
     """The price of gates of a run, or of the run that it imitates."""
     method = run["method"]
     return method.get("penalty", method.get("like", {"method": {}})["method"].get("penalty", np.nan))

@@ -26,7 +26,6 @@ from helpers.runs import outputs, subjects
 from helpers.runs import training as translators
 from helpers.study import StudyError
 
-METHODS = ("l0", "none", "floor", "cut", "map", "scratch")
 CRITERIA = (
     "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
     "gradient, token, by layer", "leave-one-out",
