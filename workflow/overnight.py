@@ -1,8 +1,9 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main (helpers.experiments.regimes); once (helpers.methods.contest.matched); tables writes what is made
-of these to figures/regimes, where docs/results.md has its numbers from. pretrained makes all of helpers.experiments.pretrained,
-and writes its tables to figures/pretrained. publish puts what is made of main into data/published, without weights.
+Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); tables
+writes what is made of these to figures/regimes, where docs/results.md has its numbers from. pretrained makes all of
+helpers.experiments.pretrained, and writes its tables to figures/pretrained. publish puts what is made of main and matched into
+data/published, without weights.
 """
 
 from __future__ import annotations
@@ -43,13 +44,16 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     if part == "pretrained":
         yield from pretrained.recipes(settings)
         return
-    if part == "once":
-        yield from map(matched.at_once, sweeps(settings, seeds))
+    if part in ("once", "matched"):
+        for sweep in sweeps(settings, seeds):
+            yield from [matched.at_once(sweep)] if part == "once" else matched.recipes(sweep)
         return
     ways = {
         "sizes": regimes.sizes,
         "strengths": lambda: regimes.strengths(TRAIN, DROPOUT),
         "main": lambda: regimes.main(TRAIN, DROPOUT, STRENGTH, seeds),
+        "numbers": lambda: regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds),
+        "wide": lambda: map(regimes.paper_heads, regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)),
     }
     if part == "strengths":  # whether heads are grouped is seen after stage 1
         yield from (runs.run(runs.stages(regimes.spec(settings, row))[0], "stage 1") for row in ways[part]())
@@ -62,11 +66,13 @@ def write_tables(seeds: int) -> None:
     settings, folder = study.settings("regimes"), study.ROOT / "figures" / "regimes"
     main_rows = regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)
     other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
+    other += [*regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds), *map(regimes.paper_heads, main_rows)]
     table = regimes.table(settings, main_rows)
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
+        "matched": matched.table(sweeps(settings, 1)),
     }
     folder.mkdir(exist_ok=True)
     for name, rows in tables.items():
@@ -74,9 +80,9 @@ def write_tables(seeds: int) -> None:
 
 
 def publish(seeds: int) -> None:
-    """Publish what is made of main, as if it were handed over: no notebook reads it."""
+    """Publish what is made of main and matched, as if it were handed over: no notebook reads it."""
     index = published.index()
-    needs = [study.Need(recipe) for recipe in recipes("main", seeds)]
+    needs = [study.Need(recipe) for part in ("main", "matched") for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
     published.write_index(index | entries)

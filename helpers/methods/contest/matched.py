@@ -1,8 +1,8 @@
-"""Random heads matched by layer, as many of each layer as a choice removed; all removed at once (docs/results.md)."""
+"""Random heads matched by layer: as many of each layer as a choice removed, trained on as long (rules: docs/results.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,10 +11,44 @@ from helpers import heads, study, training
 from helpers.experiments import pruning
 from helpers.measures import removal
 from helpers.measures.analysis import Analysis
-from helpers.runs import subjects
+from helpers.runs import outputs, subjects
 from helpers.runs import training as translators
 
 CRITERIA = ("gradient, example", "L0", "leave-one-out")
+DRAWS = 3
+Row = dict[str, Any]
+
+
+def rows(sweep: Mapping[str, Any]) -> list[Row]:
+    """The choices of a sweep (`helpers.experiments.pruning_runs.sweep`) of encoder heads, each with its random heads.
+
+    criterion, penalty, draw (0 is the choice itself, random heads count from 1), seed and spec.
+    """
+    choices: list[Row] = []
+    for price in sweep["settings"]["pruning"]["compared"]:
+        for criterion in CRITERIA:
+            like = sweep["runs"][f"{criterion} {price:g}"]
+            drawn = [{**like, "method": {"name": "matched", "like": like, "draw": draw}} for draw in range(DRAWS)]
+            labels = {"criterion": criterion, "penalty": price, "seed": sweep["seed"]}
+            choices += [{**labels, "draw": draw, "spec": spec} for draw, spec in enumerate([like, *drawn])]
+    return choices
+
+
+def _measure(subject: subjects.Subject, beam: int) -> dict[str, Any]:
+    written = {split: subject.put_out(subject.model, split, beam) for split in subject.tests}
+    return {"dev_loss": _dev_loss(subject.run), **_bleu(subject, written)}
+
+
+def _bleu(subject: subjects.Subject, written: Mapping[str, list[str]]) -> dict[str, float]:
+    counted = {split: subject.statistics(texts, split) for split, texts in written.items()}
+    return {split: subject.interval(one, None, 0)["BLEU"][0] for split, one in counted.items()}
+
+
+def _dev_loss(run: study.Recipe | None) -> float:
+    return study.read_json(run.results / "losses.json")["dev_loss"] if run else float("nan")
+
+
+SCORE = Analysis("dev loss and BLEU", 1, _measure)
 
 
 def _at_once(subject: subjects.Subject, out: Mapping[str, list[list]], first: int, draws: int) -> pd.DataFrame:
@@ -31,13 +65,50 @@ AT_ONCE = Analysis("matched heads removed at once", 1, _at_once)
 
 
 def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
-    """The recipe of dev losses without further training: criterion, draw (0 is the choice itself of a sweep of encoder heads,
-    random heads count from 1), dev_loss."""
-    out: dict[str, list[list]] = {}
-    for criterion in CRITERIA:
-        for price in sweep["settings"]["pruning"]["compared"]:
-            kept = pruning.runs.retained(sweep["runs"][f"{criterion} {price:g}"])
-            every = {place: range(sweep["start"]["model"]["heads"]) for place in kept if place[0] == "encoder"}
-            out[criterion] = [[*place, head] for place in every for head in every[place] if head not in kept[place]]
+    """The recipe of dev losses without further training: criterion, draw (as in `rows`), dev_loss."""
+    out = {}
+    for row in (row for row in rows(sweep) if not row["draw"]):
+        kept = pruning.runs.retained(row["spec"])
+        every = {place: range(sweep["start"]["model"]["heads"]) for place in kept if place[0] == "encoder"}
+        out[row["criterion"]] = [[*place, head] for place in every for head in every[place] if head not in kept[place]]
     made = translators.trained(sweep["start"], sweep["name"])
     return AT_ONCE.recipe(made, out=out, first=sweep["settings"]["pruning"]["dev"], draws=draws)
+
+
+def recipe(sweep: Mapping[str, Any], row: Row) -> study.Recipe:
+    """What is read of a row: what a choice put out, which other tables read too; of random heads the scores alone."""
+    label = f"{sweep['name']}, seed {row['seed']}: like {row['criterion']}, draw {row['draw']}"
+    made, beam = pruning.runs.run(row["spec"], label), _beam(sweep)
+    return SCORE.recipe(made, beam=beam) if row["draw"] else outputs.recipe(made, beam)
+
+
+def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """Those of all rows, one draw after another, so that every choice has one early."""
+    for row in sorted(rows(sweep), key=lambda row: row["draw"]):
+        yield recipe(sweep, row)
+
+
+def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """What is made already: criterion, penalty, draw, seed, dev_loss, test set, BLEU, and in layers the heads left in each."""
+    parts = []
+    for sweep in sweeps:
+        for row in rows(sweep):
+            made, run = recipe(sweep, row), pruning.runs.run(row["spec"])
+            if not made.made():
+                continue
+            kept = pruning.runs.retained(row["spec"])
+            left = {f"layer {at + 1}": len(stay) for (kind, at), stay in kept.items() if kind == "encoder"}
+            if row["draw"]:
+                scored = SCORE.read(run, beam=_beam(sweep))
+            else:
+                subject = subjects.text_of(row["spec"])
+                written = {split: outputs.read(run, split, _beam(sweep)) for split in subject.tests}
+                scored = {"dev_loss": _dev_loss(run), **_bleu(subject, written)}
+            loss = scored.pop("dev_loss")
+            labels = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
+            parts += [{**labels, "test set": split, "BLEU": value, **left} for split, value in scored.items()]
+    return pd.DataFrame(parts)
+
+
+def _beam(sweep: Mapping[str, Any]) -> int:
+    return sweep["settings"]["pruning"]["beam"]
