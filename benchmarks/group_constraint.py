@@ -112,11 +112,11 @@ class Explicit(Grouped):
 # --- variants --------------------------------------------------------------------------------------------------------
 
 
-def variants(model, steps: int) -> dict[str, common.Step]:
-    """What is timed; the constraint keeps its two cosines of as many `steps`, as in training."""
+def variants(model) -> dict[str, common.Step]:
+    """What is timed."""
 
     def grouped(form: str | None, which: str = "V") -> Callable[[Any], Grouped]:
-        return lambda m: Grouped(m, form, ALPHA, BETA, which, GROUPS, seed=SEED, steps=steps)
+        return lambda m: Grouped(m, form, ALPHA, BETA, which, GROUPS)
 
     plain = partial(common.Step, model, loss=lambda m, batch: cross_entropy(m, batch, SMOOTHING))
     wraps = {
@@ -138,7 +138,7 @@ def check(size: Mapping[str, int], sentences: int = 8) -> float:
     Without padding and dropout, in double precision; no constraint may change the cross-entropy.
     """
     batch = {name: rows[:sentences] for name, rows in batch_of(size, padded=False).items()}
-    steps, differences = variants(model_of(size, dropout=0.0).double(), 1), []
+    steps, differences = variants(model_of(size, dropout=0.0).double()), []
     losses, terms = {}, {}
     for name, step in steps.items():
         step.trained.double()
@@ -162,7 +162,7 @@ def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
         differences.append(check(size))
         torch.manual_seed(SEED)
         repeats, batch = options.repeats or size["repeats"], batch_of(size)
-        steps = variants(model_of(size), 1 + repeats)  # the warm-up takes a step
+        steps = variants(model_of(size))
         times = common.interleaved({name: partial(step, batch) for name, step in steps.items()}, repeats, SEED)
         group = "{layers}+{layers} layers, width {width}".format(**size)
         rows += common.ratios(group, times, PLAIN, "to plain cross-entropy") + common.rows(group, times)

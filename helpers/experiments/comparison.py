@@ -7,7 +7,7 @@ remove heads by several criteria and train on. Tables of several jobs are mappin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from helpers.measures.matching import MATCHES, carried
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared, named
-from helpers.methods import coreference
 from helpers.methods.contest import runs
-from helpers.runs import outputs, subjects, training
+from helpers.methods.coreference import runs as summarizers
+from helpers.runs import subjects, training
 from helpers.scores import intervals, scoring
 from helpers.study import layout
 
@@ -36,8 +36,7 @@ FEW = 3  # models, fewer of which are no sample
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
-TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once"}
-TITLES |= {RANDOM: "random heads"}
+TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", RANDOM: "random heads"}
 MATCHED, NUMBERED = "matched heads, other seed", "same index, other seed"
 
 
@@ -74,10 +73,10 @@ def stored_as(job: Job, first: int) -> str:
 def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
     """The trained models of our own that jobs are about, once each."""
     models = {}
-    for job in (job for job in jobs if "text" not in job):
+    for job in jobs:
         label = f"{job['name']}, seed {job['seed']}"
         if "run" in job:
-            models[title(job), job["seed"]] = coreference.runs.run(job["run"], label)
+            models[title(job), job["seed"]] = summarizers.run(job["run"], label)
         elif "decoder" in job:
             models[title(job), job["seed"]] = grouped.runs.run(job["decoder"], label)
         elif "pretrained" not in job["sweep"]["start"]:
@@ -120,16 +119,8 @@ def effects(jobs: Iterable[Job], sentences: int) -> pd.DataFrame | None:
 def agreement(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rank correlation within layers of every two measures, by kind of attention: mean over trainings with interval.
 
-    Parameters
-    ----------
-    differ : pandas.DataFrame, optional
-        As of `effects`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        kind, one, other, rho, low, high, models, over; shown: False for correlations with the loss without a head where less
-        than half of the heads have an effect that differs from zero.
+    Columns kind, one, other, rho, low, high, models, over; shown: False for correlations with the loss without a head where
+    less than half of the heads have an effect that differs from zero (`differ`, as of `effects`).
     """
     rows, tables = [], distinct(tables)
     for kind in KINDS:
@@ -162,16 +153,8 @@ def predictors(
 ) -> pd.DataFrame:
     """How well each measure predicts the loss without a head.
 
-    Parameters
-    ----------
-    differ : pandas.DataFrame, optional
-        As of `effects`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        kind, truth, heads ("within layers"), measure, rho, low, high, models; cost: seconds that the measure took, in units of
-        what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
+    Columns kind, truth, heads ("within layers"), measure, rho, low, high, models; cost: seconds that the measure took, in units
+    of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
     """
     rows, tables = [], distinct(tables)
     for kind in KINDS:
@@ -203,12 +186,8 @@ def telling(table: pd.DataFrame) -> pd.DataFrame:
 def over_models(values: Mapping[Trained, float]) -> dict[str, Any]:
     """Mean over trainings with its t interval: over seeds within each model where each has several, else over models.
 
-    Where some models alone have several seeds, each model counts once, by the mean of its seeds.
-
-    Returns
-    -------
-    dict
-        rho, low, high, models (how many values the interval is over), over.
+    Where some models alone have several seeds, each model counts once, by the mean of its seeds. Keys are rho, low, high,
+    models (how many values the interval is over) and over.
     """
     known = intervals.fisher(pd.Series(values, dtype=float).clip(-SURE, SURE)).dropna()
     if known.empty:
@@ -254,11 +233,8 @@ def _varied(*parts: pd.DataFrame) -> list[str]:
 def places(tables: Tables, kind: str, names: Sequence[str]) -> pd.DataFrame:
     """The place of every head of a kind in its layer by some measures, 1 for the largest; ties share a mean place.
 
-    Returns
-    -------
-    pandas.DataFrame
-        model, seed, layer and head (from 1), functions, confidence and output norm as they are, and "place, MEASURE" for each
-        measure that the table has.
+    Columns model, seed, layer and head (from 1), functions, confidence and output norm as they are, and "place, MEASURE" for
+    each measure that the table has.
     """
     parts = []
     for (model, seed), table in distinct(tables).items():
@@ -279,10 +255,7 @@ def places(tables: Tables, kind: str, names: Sequence[str]) -> pd.DataFrame:
 def across_seeds(jobs: Sequence[Job], tables: Tables, sentences: int, parser: str = "spacy") -> pd.DataFrame:
     """How stable a head's rank is between seeds: rank correlation within layers of heads that look alike, and of equal numbers.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (pair of trainings, measure, kind, compared): model, seeds ("1, 2"), measure, kind, compared, rho.
+    A row each (pair of trainings, measure, kind, compared): model, seeds ("1, 2"), measure, kind, compared, rho.
     """
     parts = [pd.DataFrame(columns=["model", "seeds", "measure", "kind", "compared", "rho"])]
     tables = {(model.removesuffix(EVERY), seed): table for (model, seed), table in distinct(tables).items()}
@@ -323,10 +296,7 @@ def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) ->
 def beside_random(table: pd.DataFrame) -> pd.DataFrame:
     """Of `removed`, each training's rise of the loss minus that with random heads, a mean over draws and numbers of heads.
 
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, criterion): rise (nats a token, mean over trainings), least, most (of trainings), trainings.
+    On (model, criterion): rise (nats a token, mean over trainings), least, most (of trainings), trainings.
     """
     rises = table.groupby(["model", "seed", "criterion", "heads"], sort=False).change.mean()
     level = rises.xs(RANDOM, level="criterion")
@@ -350,57 +320,37 @@ def contest(jobs: Iterable[Job], parser: str, repeats: int) -> pd.DataFrame:
 def trained_on(job: Job, subject: subjects.Subject, repeats: int) -> pd.DataFrame:
     """Every way to choose heads at one number of heads, all trained on alike: BLEU against the unpruned model.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
-        above_low and above_high: what it is above L0's own run (likewise); "layer 1" and on: encoder heads left there.
+    A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
+    above_low and above_high: what it is above L0's own run (likewise); "layer 1" and on: encoder heads left there.
     """
     sweep = job["sweep"]
     price = sweep["settings"]["pruning"]["compared"][0]
-    quality = pruning.quality(sweep, subject, pruning.draws(sweep, subject, 1, pruning.runs.METHODS)).reset_index()
-    known = quality[(quality.penalty == price) & ~quality.method.str.startswith("L0,")]
-    chosen = []
-    for number, row in enumerate(known.to_dict("records")):
-        criterion = TRAINED if row["method"] == pruning.NAMES["l0"] else row["method"]
-        draw = number if criterion == RANDOM else 0
-        chosen.append((criterion, draw, row["test set"], row["heads"], sweep["runs"][row["run"]]))
-    further, left = runs.contest(job).values(), known["heads"].iloc[0]
-    chosen += [(spec["method"]["by"], 0, split, left, spec) for spec in further for split in subject.tests]
+    chosen = [spec for name, spec in sweep["runs"].items() if pruning.penalty(spec) == price and name[:3] != "L0,"]
+    named_by = {"l0": TRAINED, "map": "L0's heads"}
 
     def counted(spec: Mapping[str, Any], split: str) -> np.ndarray:
-        hypotheses = outputs.read(pruning.runs.run(spec), split, sweep["settings"]["pruning"]["beam"])
-        return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+        return pruning.statistics(subject, spec, split, sweep["settings"]["pruning"]["beam"])
 
-    others = [sweep["runs"][name] for name in ("control", f"L0 {price:g}")]
-    held_against = {split: [counted(spec, split) for spec in others] for split in subject.tests}
+    others = {"change low high": sweep["runs"]["control"], "above above_low above_high": sweep["runs"][f"L0 {price:g}"]}
+    held_against = {split: {names: counted(spec, split) for names, spec in others.items()} for split in subject.tests}
     rows = []
-    for criterion, draw, split, count, spec in chosen:
-        mine = counted(spec, split)
-        row = {"criterion": criterion, "draw": draw, "test set": split, "heads": count}
+    for number, (spec, split) in enumerate(product([*chosen, *runs.contest(job).values()], subject.tests)):
+        criterion = named_by.get(spec["method"]["name"]) or pruning.runs.called(spec["method"]["by"])
+        kept = {at: len(stay) for (kind, at), stay in sorted(pruning.runs.retained(spec).items()) if kind == "encoder"}
+        mine, draw = counted(spec, split), number if criterion == RANDOM else 0
+        row = {"criterion": criterion, "draw": draw, "test set": split, "heads": sum(kept.values())}
         row["bleu"] = scoring.bleu_interval(mine, None, 1)[0]
-        for names, other in zip(
-            (("change", "low", "high"), ("above", "above_low", "above_high")), held_against[split], strict=True
-        ):
-            row |= zip(names, scoring.bleu_interval(mine, other, repeats), strict=True)
-        kept = sorted(pruning.runs.retained(spec).items())
-        rows.append(row | {f"layer {at + 1}": len(stay) for (kind, at), stay in kept if kind == "encoder"})
+        for names, other in held_against[split].items():
+            row |= zip(names.split(), scoring.bleu_interval(mine, other, repeats), strict=True)
+        rows.append(row | {f"layer {at + 1}": left for at, left in kept.items()})
     return pd.DataFrame(rows)
 
 
 def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str] = ("low", "high")) -> pd.DataFrame:
     """Mean change over seeds by model, criterion and test set, with its t interval; a single seed keeps its own interval.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As of `contest`; `value` is its column of what is averaged, `ends` those of a single seed's interval.
-
-    Returns
-    -------
-    pandas.DataFrame
-        model, criterion, test set, heads (mean), value, low, high (of several draws `nested`), seeds, runs (that the interval
-        is over), over.
+    `value` is the column of `contest` that is averaged, `ends` those of a single seed's interval. Columns model, criterion,
+    test set, heads (mean), value, low, high (of several draws `nested`), seeds, runs (that the interval is over), over.
     """
     whole = table.reset_index(["model", "seed"]).drop(columns=[name for name in ("low", "high") if name not in ends])
     whole = whole.rename(columns=dict(zip(ends, ("low", "high"), strict=True)))
@@ -417,12 +367,8 @@ def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str]
 def against_l0(table: pd.DataFrame) -> pd.DataFrame:
     """Every criterion of a contest against L0 in each model, with p-values corrected for all of them.
 
-    Returns
-    -------
-    pandas.DataFrame
-        model, criterion, test set, heads; value (BLEU above L0's run, mean over seeds, several draws of a seed counting once),
-        low, high, seeds, runs, over (seeds where there are several, else sentences; several draws of one seed have no
-        interval); p, p_holm, family. L0 itself is no comparison.
+    `over_seeds` of what is above L0's run, without L0 itself; several draws of a seed count once, and those of one seed have no
+    interval; p, p_holm, family.
     """
     means = over_seeds(table, "above", ("above_low", "above_high"))
     means = means[means.criterion != TRAINED].reset_index(drop=True)
@@ -432,11 +378,8 @@ def against_l0(table: pd.DataFrame) -> pd.DataFrame:
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
     """Every criterion of a contest against random heads of the same training, of which every draw counts.
 
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, test set, criterion): value (BLEU above random heads, mean over trainings), low, high and runs (`nested`;
-        no interval for one training), p_holm (corrected over the criteria of the model and test set), over.
+    On (model, test set, criterion): value (BLEU above random heads, mean over trainings), low, high and runs (`nested`; no
+    interval for one training), p_holm (corrected over the criteria of the model and test set), over.
     """
     parts = {}
     for place, part in table.groupby(["model", "test set"], sort=False):
@@ -458,10 +401,7 @@ def way(criterion: str) -> str:
 def drawn_of_contest(table: pd.DataFrame, random: pd.DataFrame, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
     """What `helpers.plots.contest` draws of a contest's first model: its rows, heads left by layer, and what layers cost.
 
-    Parameters
-    ----------
-    table, random : pandas.DataFrame
-        As of `contest` and `against_random`, by whose corrected p-values a choice can be told from random heads or not.
+    By the corrected p-values of `against_random` a choice can be told from random heads or not.
     """
     model = table.index.unique("model")[0]
     rows = table.xs(model, level="model", drop_level=False).reset_index(["model", "seed"])

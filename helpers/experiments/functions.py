@@ -69,11 +69,8 @@ def offsets(studied: Sequence[subjects.Subject]) -> pd.DataFrame:
 def positional(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
     """The best positional head of every model and kind of attention.
 
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, kind): layer, head, offset, score, low, high, of_all, verdict; best at random (the best of as many heads with
-        random weights), heads, over.
+    On (model, kind): layer, head, offset, score, low, high, of_all, verdict; best at random (the best of as many heads with
+    random weights), heads, over.
     """
     rows = {}
     for subject in studied:
@@ -89,12 +86,9 @@ def positional(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.D
 def syntactic(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
     """The best head of every relation and direction, chosen on even sentences and scored on odd ones (table 1).
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns model and relation, direction; layer and head of the best head (from 1), accuracy, low, high, baseline (of the
-        most frequent offset), offset, gain, gain_low, gain_high (paired), n (arcs), heads (of how many), passes (10 points or
-        more above the baseline), best_random (accuracy of the best head with random weights), over.
+    Columns model and relation, direction; layer and head of the best head (from 1), accuracy, low, high, baseline (of the most
+    frequent offset), offset, gain, gain_low, gain_high (paired), n (arcs), heads (of how many), passes (10 points or more above
+    the baseline), best_random (accuracy of the best head with random weights), over.
     """
     parts = []
     for subject in studied:

@@ -62,7 +62,7 @@ def statistics(specs: Runs, beam: int) -> Counted:
     for name, spec in specs.items():
         task = subjects.text_of(spec)
         for split in task.tests:
-            counted[name, split] = task.statistics(runs.written(spec, split, beam), split)
+            counted[name, split] = task.statistics(outputs.read(runs.run(spec), split, beam), split)
     return counted
 
 

@@ -440,8 +440,3 @@ def _trainee(spec: Mapping[str, Any], text: subjects.Subject, model, plan: Mappi
     shots = {"probe": probe, "every": watch.get("every", 0), "steps": plan["steps"] if watch else 0}
     trainee = units.Grouped(model, **given, **shots)
     return trainee, lambda grouped, batch: units.objective(grouped, batch, plan["label_smoothing"])
-
-
-def written(spec: Mapping[str, Any], split: str, beam: int) -> list:
-    """What the model of a run puts out on a test set (`helpers.runs.outputs.read`)."""
-    return outputs.read(run(spec), split, beam)

@@ -81,34 +81,24 @@ def named(links: str) -> str:
 def labels(one: Row) -> dict[str, Any]:
     """What a row is, as columns.
 
-    Returns
-    -------
-    dict
-        method ("no injection", "heads off", "injected", "layers mixed"); choice (of heads), count (of a layer), layers; links
-        (whose clusters: "gold", "resolver", "gold, shuffled", "no links"), errors (their rate),
-        matrix, span. What a row does not have is "" or nan.
+    method ("no injection", "heads off", "injected", "layers mixed"); choice (of heads), count (of a layer), layers; links
+    (whose clusters: "gold", "resolver", "gold, shuffled", "no links"), matrix, span. What a row does not have is "" or nan.
     """
     control = one.get("control", one["run"].get("control")) or {}
-    heads, links = control.get("heads", {}), control.get("links", "")
-    methods = {MASKED: "heads off", INJECTED: "injected", runs.MIXED: "layers mixed"}
-    errors = links.partition("+corrupt:")[2]
+    heads, methods = control.get("heads", {}), {MASKED: "heads off", INJECTED: "injected", runs.MIXED: "layers mixed"}
     return {
         "method": methods.get(control.get("form"), "no injection"),
         "choice": HEADS[heads["by"] if heads["by"] == "probing" else heads["order"]] if heads else "",
         "count": heads.get("count", np.nan), "layers": heads.get("part", control.get("part", "")),
-        "links": named(links), "errors": float(errors) if errors else np.nan,
-        "matrix": control.get("matrix", ""), "span": control.get("span", ""),
+        "links": named(control.get("links", "")), "matrix": control.get("matrix", ""), "span": control.get("span", ""),
     }  # fmt: skip
 
 
 def labelled(table: pd.DataFrame, rows: Rows, value: str = "") -> pd.DataFrame:
     """A table with a column `row`, with `labels` of these rows as further columns.
 
-    Parameters
-    ----------
-    value : str
-        Of `scores`, "change" or "percent": its interval is in the columns low and high then, as figures draw it. Rows that
-        others are compared with, and those without chosen heads, are left out.
+    With a `value` of `scores`, such as "change", its interval is in the columns low and high, as figures draw it, and rows
+    without chosen heads are left out.
     """
     known = pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()])
     table = table.merge(known, on="row")
@@ -122,15 +112,7 @@ def labelled(table: pd.DataFrame, rows: Rows, value: str = "") -> pd.DataFrame:
 
 
 class Board:
-    """Scores of rows on the test set of their dialogues.
-
-    Parameters
-    ----------
-    settings : mapping
-        A profile's settings.
-    rows : mapping of name -> row
-        All of one test set.
-    """
+    """Scores of rows on the test set of their dialogues."""
 
     def __init__(self, settings: Mapping[str, Any], rows: Rows) -> None:
         self.settings, self.rows = settings, dict(rows)
@@ -180,11 +162,8 @@ def right_people(texts: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndar
 def scores(board: Board, names: Iterable[str] | None = None, against: str = PLAIN) -> pd.DataFrame:
     """Scores of rows, and how they differ from one of them.
 
-    Returns
-    -------
-    pandas.DataFrame
-        row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change
-        in percent of the other's value, percent_low, percent_high); over.
+    row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change in
+    percent of the other's value, percent_low, percent_high); over.
     """
     rows = [_compared(board, name, board.statistics(name), against) for name in names or board.rows]
     return pd.DataFrame(line for lines in rows for line in lines)
@@ -205,10 +184,7 @@ def _compared(board: Board, name: str, mine: np.ndarray, against: str) -> Iterat
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = PLAIN) -> pd.DataFrame:
     """Scores and changes over several trainings, each from weights of its own.
 
-    Returns
-    -------
-    pandas.DataFrame
-        row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals (nan for one); over.
+    row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals (nan for one); over.
     """
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
     values = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "percent")}
@@ -219,10 +195,7 @@ def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str =
 def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str = MAIN) -> pd.DataFrame:
     """How a row differs from each control, pair by pair: in every training from the control of the same weights.
 
-    Returns
-    -------
-    pandas.DataFrame
-        control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
+    control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
     """
     first, *more = boards.values()
     parts = {name: over_seeds(boards, [row], name) if more else scores(first, [row], name).assign(seeds=1)
@@ -231,13 +204,13 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
 
 
-def baselines(board: Board, seed: int = 0, against: str = PLAIN) -> pd.DataFrame:
+def baselines(board: Board) -> pd.DataFrame:
     """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
     ways = {"random people": "random", "the speaker": "speaker", "nearest name": "nearest"}
     table = []
     for name, way in ways.items():
-        guessed = board.count(conversations.guesses(board.dialogues, way, seed))
-        table += _compared(board, f"baseline: {name}", guessed, against)
+        guessed = board.count(conversations.guesses(board.dialogues, way, 0))
+        table += _compared(board, f"baseline: {name}", guessed, PLAIN)
     return pd.DataFrame(table)
 
 
@@ -249,20 +222,10 @@ def best_example(board: Board, name: str, against: str = PLAIN) -> int:
 
 
 def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame:
-    """Gain over the plain model against the quality of the clusters that the model was given.
+    """Gain of injected rows over the plain model against the quality of the clusters that the model was given.
 
-    Parameters
-    ----------
-    rows : iterable of str
-        Injected rows.
-    truth : str
-        The clusters that theirs are held against.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As `scores`, with `clusters` (what was given), `conll` (their CoNLL F1 on the test set, percent), and where people are
-        known `people`: the percentage of he and she that are linked with the right one.
+    As `scores`, with `clusters` (what was given), `conll` (their CoNLL F1 on the test set against the clusters `truth`,
+    percent), and where people are known `people`: the percentage of he and she that are linked with the right one.
     """
     folder, split = board.task.folder, board.split
     table = scores(board, rows)
@@ -327,11 +290,8 @@ def masking(board: Board, rows: Rows) -> pd.DataFrame:
 def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
     """Importance of the heads that each row injects: where they were chosen, and in the model trained with the matrix.
 
-    Returns
-    -------
-    pandas.DataFrame
-        row, kind, layer, head; before, after (normalised by layer), rank_before and rank_after (1 is the most important of its
-        layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer), seed.
+    row, kind, layer, head; before, after (normalised by layer), rank_before and rank_after (1 is the most important of its
+    layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer), seed.
     """
     table = []
     for seed, board in boards.items():
@@ -350,18 +310,10 @@ def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) 
 
 
 def rises(table: pd.DataFrame) -> pd.DataFrame:
-    """How much the loss rises with one injected head off, before and after training: means over seeds.
+    """How much the loss rises with one injected head off, before and after training: means over seeds of `before_after`.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As of `before_after`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        row, layer (from 1; 0: the mean over layers), seeds; before and after (thousandths of a nat a token), each with _low and
-        _high of a 95 % t-interval (nan for one seed); over.
+    row, layer (from 1; 0: the mean over layers), seeds; before and after (thousandths of a nat a token), each with _low and
+    _high of a 95 % t-interval (nan for one seed); over.
     """
     names = ("before", "after")
     scaled = table.assign(layer=table.layer + 1, **{name: 1000 * table[f"loss_{name}"] for name in names})
@@ -373,16 +325,9 @@ def rises(table: pd.DataFrame) -> pd.DataFrame:
 def matter_more(table: pd.DataFrame) -> pd.DataFrame:
     """How much more important the injected heads end than the same heads do under each matrix that says nothing.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As of `before_after`; rows that are named after the main one (other links in the same heads) are its controls.
-
-    Returns
-    -------
-    pandas.DataFrame
-        control, layer, seeds; more (mean over trainings of the difference in importance after training, which is normalised by
-        layer), with low and high of a 95 % t-interval (nan for one training); over.
+    Of `before_after`, whose rows that are named after the main one (other links in the same heads) are its controls: control,
+    layer, seeds; more (mean over trainings of the difference in importance after training, which is normalised by layer), with
+    low and high of a 95 % t-interval (nan for one training); over.
     """
     place, controls = ["seed", *ADDRESS], table[table.row.str.startswith(f"{MAIN}, ")]
     both = controls.merge(table[table.row == MAIN], on=place, suffixes=("", "_injected"))

@@ -23,7 +23,6 @@ from helpers.experiments.pretrained_removed import (
     gates,
     groups,
     idle,
-    one_a_group,
     removal_recipes,
     removed_at_once,
 )
@@ -33,7 +32,7 @@ TABLES = {
     table.__name__: table
     for table in (
         head_table, correlations, positional, syntactic, rare, by_head, counted,
-        removed_at_once, drawn_at_once, gates, groups, one_a_group, idle, trained_on, linked, link_gains,
+        removed_at_once, drawn_at_once, gates, groups, idle, trained_on, linked, link_gains,
     )
 }  # fmt: skip
 

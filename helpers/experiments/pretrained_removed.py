@@ -250,15 +250,6 @@ def kept(spec: Spec) -> list[dict[str, Any]]:
     return rows
 
 
-def one_a_group(settings: Settings) -> pd.DataFrame:
-    """One head left of each group, without training: perplexity on test text; the whole model first.
-
-    Columns groups (the model's key-value heads, or hidden units of head outputs), by (votes, importance, random), random, draw,
-    and those of `table_of`.
-    """
-    return table_of(settings, read(removal_recipes(settings)["kept"][0]))
-
-
 # --- idle heads ------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ and heads count from 0 in tables.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,8 @@ from helpers.scores import intervals, scoring
 LOSS = 0.25  # BLEU that the paper accepts to lose
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 CHANGE = ("change", "change_low", "change_high")
-SECTION = ("none", "floor", "l0", "scratch")  # methods of the paper's section; notebook 06 compares all of them
-NAMES = {
-    "none": "further training", "floor": "no encoder attention", "l0": "L0", "map": "L0's heads",
-    "scratch": "from scratch",
-}  # fmt: skip
+# methods of the paper's section; notebook 06 compares all of them
+NAMES = {"none": "further training", "floor": "no encoder attention", "l0": "L0", "scratch": "from scratch"}
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -69,7 +66,7 @@ def subject_of(sweep: Mapping[str, Any], parser: str = "spacy") -> subjects.Subj
 
 def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """What the tables below read of a sweep."""
-    return runs.recipes({**sweep, "runs": _of_methods(sweep, SECTION)})
+    return runs.recipes({**sweep, "runs": _of_section(sweep)})
 
 
 def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
@@ -80,12 +77,16 @@ def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
         yield measured.FUNCTIONS.recipe(made, repeats=1)
 
 
+def floors(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, study.Recipe]:
+    """A model trained further with all its heads, and without those of its encoder, whose worth lies between the two."""
+    first = runs.sweeps(settings, [name], seed)[0]["runs"]
+    return {"trained on": runs.run(first["control"]), "encoder heads removed, trained on": runs.run(first["floor"])}
+
+
 def floor_recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe]:
-    """What `removed_and_trained` reads of the study's first model."""
-    if subjects.leads(settings, names[0]):
-        first = runs.sweeps(settings, names, seed)[0]["runs"]
-        for made in (runs.run(first[name]) for name in ("control", "floor")):
-            yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
+    """`floors` of the study's first model, with what they put out."""
+    for made in floors(settings, names[0], seed).values() if subjects.leads(settings, names[0]) else ():
+        yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
 
 
 def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
@@ -102,15 +103,13 @@ def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Itera
 
 
 def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The L0 runs of a sweep with the usual start and temperature, of its first seed."""
-    usual = sweep["settings"]["pruning"]
-    wanted = {"start": usual["start"], "temperature": usual["temperature"]}
-    specs = [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and run["seed"] == sweep["seed"]]
-    return [run for run in specs if {name: run["method"][name] for name in wanted} == wanted]
+    """The L0 runs of a sweep with the usual start and temperature."""
+    usual = {name: sweep["settings"]["pruning"][name] for name in ("start", "temperature")}
+    return [run for run in sweep["runs"].values() if run["method"]["name"] == "l0" and usual.items() <= run["method"].items()]
 
 
-def _of_methods(sweep: Mapping[str, Any], methods: Collection[str]) -> dict[str, Mapping[str, Any]]:
-    return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in methods}
+def _of_section(sweep: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: run for name, run in sweep["runs"].items() if run["method"]["name"] in NAMES}
 
 
 # --- quality by heads left (figure 7) --------------------------------------------------------------------------------
@@ -133,14 +132,12 @@ def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
 Draws = Mapping[tuple[str, str], np.ndarray]  # by run and test set
 
 
-def draws(
-    sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000, methods: Collection[str] = SECTION
-) -> Draws:
+def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> Draws:
     """BLEU of every run on bootstrap samples of the test sentences, the same for all."""
     beam = sweep["settings"]["pruning"]["beam"]
     return {
-        (name, split): scoring.bleu_draws(_statistics(subject, run, split, beam), repeats)
-        for name, run in _of_methods(sweep, methods).items()
+        (name, split): scoring.bleu_draws(statistics(subject, run, split, beam), repeats)
+        for name, run in _of_section(sweep).items()
         for split in subject.tests
     }
 
@@ -148,18 +145,15 @@ def draws(
 def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -> pd.DataFrame:
     """How well every run of a sweep translates, and with how many heads.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (kept, of the kinds in
-        question), total; bleu, low, high; change against the control that trained as long with all heads, with low and high
-        (paired bootstrap); dev_loss; undecided (gates); over.
+    A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (kept, of the kinds in question),
+    total; bleu, low, high; change against the control that trained as long with all heads, with low and high (paired
+    bootstrap); dev_loss; undecided (gates); over.
     """
     total, rows = _counts(subject.kept, sweep["kinds"])["heads"], {}
     for name in dict.fromkeys(name for name, _ in drawn):
         run = sweep["runs"][name]
         row = _counts(runs.retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
-        row |= {"penalty": _penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
+        row |= {"penalty": penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
         gated = run["method"]["name"] == "l0"
         row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum()) if gated else np.nan
         for split in subject.tests:
@@ -184,14 +178,11 @@ def worth(
     There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
     from the first step of all on (the model `none`).
 
-    Returns
-    -------
-    pandas.DataFrame
-        On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run
-        minus floor) / worth); and with `none`, worth from the start (control minus it). Empty where a sweep has no floor.
+    On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run minus
+    floor) / worth); and with `none`, worth from the start (control minus it). Empty where a sweep has no floor.
     """
     rows, beam, repeats = {}, sweep["settings"]["pruning"]["beam"], len(next(iter(drawn.values()))) - 1
-    never = {split: scoring.bleu_draws(_statistics(none, None, split, beam), repeats) for split in subject.tests if none}
+    never = {split: scoring.bleu_draws(statistics(none, None, split, beam), repeats) for split in subject.tests if none}
     for name, split in drawn if "floor" in sweep["runs"] else ():
         bleu, control, floor = (drawn[one, split] for one in (name, "control", "floor"))
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -207,21 +198,6 @@ def without_attention(sweep: Mapping[str, Any]) -> subjects.Subject | None:
     """The model of a sweep without encoder attention from the start, if the setting "without_encoder" asks for one."""
     names = {} if "pretrained" in sweep["start"] else subjects.never_attending(sweep["settings"], sweep["name"])
     return subjects.of_name(sweep["settings"], names[sweep["name"]], sweep["seed"]) if sweep["name"] in names else None
-
-
-def removed_and_trained(settings: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
-    """BLEU of a model trained further, with all its heads and with its encoder heads removed: rows as of `outputs.quality`.
-
-    Between the two lies what encoder attention is worth to this model.
-    """
-    sweep, rows = runs.sweeps(settings, [subject.name], subject.run.spec["seed"])[0], []
-    for title, name in (("trained on", "control"), ("encoder heads removed, trained on", "floor")):
-        for split in subject.tests:
-            references = [pair.target for pair in subject.pairs(split)]
-            written = outputs.read(runs.run(sweep["runs"][name]), split, sweep["settings"]["pruning"]["beam"])
-            row = {"model": f"{subject.title}, {title}", "test set": split, "sentences": len(written)}
-            rows.append(row | scoring.bleu(written, references, repeats))
-    return pd.DataFrame(rows)
 
 
 MEASURED = ("bleu", "change", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss
@@ -259,15 +235,10 @@ def curve(means: pd.DataFrame) -> pd.DataFrame:
     table = table.assign(low=table.change_low.where(table.penalty > 0), high=table.change_high.where(table.penalty > 0))
     if NEVER in table:
         never = table[(table.penalty == 0) & table[NEVER].notna()]
-        ends: dict[str, Any] = {
-            "change": -never[NEVER],
-            "low": -never[f"{NEVER}_high"],
-            "high": -never[f"{NEVER}_low"],
-            "heads": 0,
-            "kept": 0,
-        }
-        ends |= {"model": never.model + ", trained without", "trainings": 1, "over": intervals.SENTENCES}  # of the first seed
-        never = never.assign(penalty=np.nan, bleu=never.bleu - never[NEVER], **ends)
+        ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"]}
+        names = never.model + ", trained without"
+        never = never.assign(model=names, penalty=np.nan, bleu=never.bleu - never[NEVER], heads=0, kept=0, **ends)
+        never = never.assign(trainings=1, over=intervals.SENTENCES)  # of the first seed
         table = pd.concat([table, never], ignore_index=True)
     columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
     table = table[columns].sort_values("penalty", kind="stable")
@@ -323,11 +294,11 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
         plans = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in (sweep["start"]["training"], run["training"])]
         steps = {"steps_scratch": ", then ".join(plans), "steps_pruned": plans[-1]}
         for split in subject.tests:
-            counted = [_statistics(subject, one, split, beam) for one in pair]
+            counted = [statistics(subject, one, split, beam) for one in pair]
             bleu = [scoring.bleu_interval(one, None, 1)[0] for one in counted]
             change = dict(zip(("change", "low", "high"), scoring.bleu_interval(*counted[:2], repeats), strict=True))
             kinds = {kind: left[kind] for kind in KINDS} | {"kept": 100 * left["heads"] / total}
-            kinds |= {"penalty": _penalty(run)} | dict(zip(("pruned", "scratch", "unpruned"), bleu, strict=True))
+            kinds |= {"penalty": penalty(run)} | dict(zip(("pruned", "scratch", "unpruned"), bleu, strict=True))
             rows[name, split] = kinds | change | steps
     columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "unpruned", "change", "low", "high"]
     columns += ["steps_scratch", "steps_pruned"]
@@ -371,7 +342,7 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
     alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
     for run in l0_runs(sweep):
         kept = _counts(runs.retained(run), KINDS)
-        row = {"penalty": _penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
+        row = {"penalty": penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
         row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
         shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
         rows.append(row | {"gap": gap(*shares), "starts alike": alike})
@@ -450,18 +421,17 @@ def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataF
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
+def statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
+    """What BLEU of a run on a test set is computed from; without a run of the subject's own model."""
     hypotheses = outputs.read(runs.run(run), split, beam) if run else outputs.written_by(subject, split, beam)
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
 
 def _method(name: str, run: Mapping[str, Any]) -> str:
-    if run["method"]["name"] == "cut":
-        return runs.called(run["method"]["by"])
     return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[run["method"]["name"]]
 
 
-def _penalty(run: Mapping[str, Any]) -> float:
+def penalty(run: Mapping[str, Any]) -> float:
     """The price of gates of a run, or of the run that it imitates."""
     method = run["method"]
     return method.get("penalty", method.get("like", {"method": {}})["method"].get("penalty", np.nan))

@@ -26,7 +26,6 @@ from helpers.runs import outputs, subjects
 from helpers.runs import training as translators
 from helpers.study import StudyError
 
-METHODS = ("l0", "none", "floor", "cut", "map", "matched", "scratch")
 CRITERIA = (
     "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
     "gradient, token, by layer", "leave-one-out",
@@ -117,18 +116,17 @@ def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])
     chosen, encoder = settings["pruning"], kinds == ("encoder",)
 
-    def spec(name: str, more: int = 0, **method: Any) -> dict[str, Any]:
-        return run_spec(settings, start, kinds, {"name": name, **method}, sweep["seed"] + 1000 * more)
+    def spec(name: str, **method: Any) -> dict[str, Any]:
+        return run_spec(settings, start, kinds, {"name": name, **method}, sweep["seed"])
 
-    def gated(penalty: float, more: int = 0, **other: Any) -> dict[str, Any]:
+    def gated(penalty: float, **other: Any) -> dict[str, Any]:
         usual = {"start": chosen["start"], "rate": chosen["gate_rate"], "temperature": chosen["temperature"]}
-        return spec("l0", more, penalty=penalty, **usual | other)
+        return spec("l0", penalty=penalty, **usual | other)
 
     imitated = chosen["compared"] if encoder else chosen["scratch"] if "training" in start else []
     penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
     rows = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
-    for more in range(chosen["seeds"]):
-        rows |= {_label("L0", penalty, more): gated(penalty, more) for penalty in penalties}
+    rows |= {_label("L0", penalty): gated(penalty) for penalty in penalties}
     for penalty in imitated:
         like = gated(penalty)
         if not encoder:
@@ -170,7 +168,7 @@ def title(sweep: Mapping[str, Any]) -> str:
 
 
 def run(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
-    """The recipe of a run: heads.json, losses.json (dev loss; of gates with soft ones too), history.csv; of gates trace.csv."""
+    """The recipe of a run: heads.json, losses.json (dev loss), history.csv; of gates trace.csv."""
     return PRUNED.of(spec, label)
 
 
@@ -208,7 +206,7 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     _train_only(model, kinds if method["name"] != "scratch" else KINDS)
 
     epoch = subject.epoch(plan["batch_tokens"], spec["seed"], model.device)
-    dev, losses, before = subject.batches(training.held_out(plan), spec["dev"]), {}, []
+    dev, before = subject.batches(training.held_out(plan), spec["dev"]), []
     if method["name"] == "scratch":  # first as the whole model was
         work, first = place.work / "first", spec["start"]
         work.mkdir(parents=True, exist_ok=True)
@@ -217,13 +215,10 @@ def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
     history = pd.concat([*before, history], ignore_index=True)
     if method["name"] == "l0":
         trainee.trace().round(4).to_csv(place.results / "trace.csv")
-        trainee.binary = False
-        losses["soft_dev_loss"] = training.dev_loss(trainee, dev)
-    if trainee is not model:
         heads.remove(model, trainee.closed())
     history.to_csv(place.results / "history.csv", index=False)
     translators.keep(model.requires_grad_(True), place)
-    study.write_json(place.results / "losses.json", losses | {"dev_loss": training.dev_loss(model, dev)})
+    study.write_json(place.results / "losses.json", {"dev_loss": training.dev_loss(model, dev)})
 
 
 def _start(spec: Mapping[str, Any], subject: subjects.Subject):

@@ -68,18 +68,10 @@ def at_random(subject: subjects.Subject, settings: Settings) -> tuple[dict[str, 
 
 
 def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> pd.DataFrame:
-    """Confidence, relevance and functions of every head on (kind, layer, head).
+    """Confidence, relevance and functions of every head on (kind, layer, head), with `explained` of the subject.
 
-    Parameters
-    ----------
-    rules : mapping of rule -> BySentence
-        `explained` of the subject.
-
-    Returns
-    -------
-    pandas.DataFrame
-        confidence and relevance (by LRP αβ, the share of a layer), each with low and high (95 %, over sentences); functions
-        by the tests of section 5 (names joined by a comma).
+    confidence and relevance (by LRP αβ, the share of a layer), each with low and high (95 %, over sentences); functions by the
+    tests of section 5 (names joined by a comma).
     """
     found = FUNCTIONS.value(subject, repeats=settings["bootstrap"])
     names = {"low": "confidence_low", "high": "confidence_high"}
@@ -90,17 +82,10 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
 
 
 def by_relevance(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Encoder heads sorted by relevance within their layers: what the paper's figures 1 and 2 draw.
+    """Encoder heads sorted by relevance within their layers, of `head_table` by model: what the paper's figures 1 and 2 draw.
 
-    Parameters
-    ----------
-    tables : mapping of model -> `head_table`
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a head: model, layer, head, place (1: the most relevant head of its layer), confidence place (1: the most
-        confident one), relevance, confidence, functions.
+    A row a head: model, layer, head, place (1: the most relevant head of its layer), confidence place (1: the most confident
+    one), relevance, confidence, functions.
     """
     parts = []
     for model, table in tables.items():
@@ -115,19 +100,11 @@ def by_relevance(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def most_relevant(heads: pd.DataFrame) -> pd.DataFrame:
-    """What one reads off figure 1, in numbers, a row a model.
+    """What one reads off figure 1, in numbers, a row a model: of `by_relevance`.
 
-    Parameters
-    ----------
-    heads : pandas.DataFrame
-        As of `by_relevance`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On model: most confident too (layers whose most relevant head is also the most confident one), by chance; largest share
-        (of a layer that its most relevant head has, mean over layers); with a function (most relevant heads that have one);
-        first confidence (of the most relevant head of layer 1); sure (heads with a confidence above `SURE`).
+    On model: most confident too (layers whose most relevant head is also the most confident one), by chance; largest share (of
+    a layer that its most relevant head has, mean over layers); with a function (most relevant heads that have one); first
+    confidence (of the most relevant head of layer 1); sure (heads with a confidence above `SURE`).
     """
     rows = {}
     for model, every in heads.groupby("model", sort=False):
@@ -162,19 +139,9 @@ def agreement(
 ) -> pd.DataFrame:
     """How relevance correlates with confidence over encoder heads, by every rule, with trained and with random weights.
 
-    Parameters
-    ----------
-    explained, confidence : mappings of model -> `explained`, and -> Series on (kind, layer, head)
-        Of trained models.
-    random, random_confidence
-        `at_random` of one model.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (rule; model, "all models" for the heads of all trained ones together, or "random weights"): weights
-        (trained, random), rho (Spearman, ranks within layers), low, high, heads; shuffled (95 % of shuffles within layers give
-        less than that, of either sign).
+    Of `explained` and confidence by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
+    trained ones together, or "random weights"): weights (trained, random), rho (Spearman, ranks within layers), low, high,
+    heads; shuffled (95 % of shuffles within layers give less than that, of either sign).
     """
     columns = {model: {rule: ranked_by(values) for rule, values in rules.items()} for model, rules in explained.items()}
     sides = [(model, "trained", confidence[model], columns[model]) for model in columns]
@@ -209,17 +176,8 @@ def dominance(explained: Mapping[str, Rules], random: Rules, repeats: int = 1000
     A head's share is the magnitude of its mean relevance over the sum of the layer's magnitudes: for a positive rule its share
     of relevance, and for a signed one never negative and at most 1.
 
-    Parameters
-    ----------
-    explained : mapping of model -> mapping of rule -> BySentence
-    random : mapping of rule -> BySentence
-        Of a model of the same shape with random weights: what the largest of as many shares comes to by chance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that
-        head's share, sentences drawn anew); at random: the largest share of the same layer with random weights.
+    On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that head's
+    share, sentences drawn anew); at random: the largest share of the same layer with random weights, by chance.
     """
     luck, rows = {rule: _shares(values, 0) for rule, values in random.items()}, {}
     for model, rules in explained.items():
@@ -248,17 +206,10 @@ def _shares(values: BySentence, repeats: int) -> dict[int, np.ndarray]:
 
 
 def follows_function(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """By how much heads with a function are more relevant (LRP αβ) than the others of their layer, a row a model.
+    """By how much heads with a function are more relevant (LRP αβ) than the others of their layer, of `head_table` by model.
 
-    Parameters
-    ----------
-    tables : mapping of model -> `head_table`
-
-    Returns
-    -------
-    pandas.DataFrame
-        On model, "all models" last: the columns of `helpers.measures.ranks.follows_function`; the difference is in units of the
-        average head of a layer.
+    On model, "all models" last: the columns of `helpers.measures.ranks.follows_function`; the difference is in units of the
+    average head of a layer.
     """
     relevance = {model: table.relevance for model, table in tables.items()}
     functions = {model: table.functions for model, table in tables.items()}
@@ -273,10 +224,7 @@ def follows_function(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def bleu(settings: Settings, studied: Sequence[subjects.Subject], seed: int) -> pd.DataFrame:
     """BLEU of the models; of a study's first also without encoder heads from the start, and trained further with all and none.
 
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, test set) rows of `helpers.runs.outputs.quality`.
+    On (model, test set) rows of `helpers.runs.outputs.quality`.
     """
     beam, repeats, first = settings["beam"], settings["bootstrap"], studied[0]
     parts = [outputs.quality(subject, beam, repeats) for subject in studied]
@@ -284,5 +232,7 @@ def bleu(settings: Settings, studied: Sequence[subjects.Subject], seed: int) -> 
         for never in subjects.without_encoder(settings, first.name):
             control = subjects.of_name(settings, never, seed)
             parts.append(outputs.quality(control, beam, repeats, f"{first.title}, no encoder heads"))
-        parts.append(pruning.removed_and_trained(settings, first, repeats))
+        for title, made in pruning.floors(settings, first.name, seed).items():
+            of_one = subjects.of_run(made)
+            parts.append(outputs.quality(of_one, settings["pruning"]["beam"], repeats, f"{first.title}, {title}"))
     return pd.concat(parts).set_index(["model", "test set"])

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -353,9 +352,8 @@ class Ballot:
 
 
 def ballot(
-    model, batches: Iterable[Mapping[str, Any]], which: str = "V", groups: int = 2, kinds: Sequence[str] | None = None,
-    seed: int = 0,
-) -> Ballot:  # fmt: skip
+    model, batches: Iterable[Mapping[str, Any]], which: str = "V", groups: int = 2, kinds: Sequence[str] | None = None
+) -> Ballot:
     """Let every batch vote for the heads that are closest to their hidden units (Voting-to-Stay, section 3.2, algorithm 1).
 
     The model is frozen: nothing is trained, no dropout. In each batch the heads are grouped anew.
@@ -364,7 +362,7 @@ def ballot(
     ----------
     batches : iterable of batches
         One epoch of training text.
-    which, groups, kinds, seed
+    which, groups, kinds
         As in `watch` and `clusters`.
 
     Raises
@@ -385,7 +383,7 @@ def ballot(
                 votes = [torch.zeros(len(table), dtype=torch.long, device=table.device) for table in grams]
                 scores, total = [torch.zeros_like(table[0]) for table in grams], [torch.zeros_like(t) for t in grams]
             for places, together in stacked(grams):
-                labels = clusters(together, groups, seed)
+                labels = clusters(together, groups)
                 eta = closeness(together, labels, groups)[0]
                 for place, won, close in zip(places, _best(eta, labels, groups), eta, strict=True):
                     votes[place] += won
@@ -395,7 +393,7 @@ def ballot(
             count += 1
     if not count:
         raise StudyError("There were no batches to vote on: give Voting-to-Stay at least one batch of training text.")
-    labels = [clusters(table, groups, seed) for table in total]
+    labels = [clusters(table, groups) for table in total]
     return Ballot(watched.places, votes, scores, labels, count, groups)
 
 
@@ -431,7 +429,7 @@ class Grouped(nn.Module):
         "cosine" is equation 4B (`group_loss`).
     alpha, beta : float
         Weights of homogenisation and diversification.
-    which, groups, kinds, seed
+    which, groups
         As in `watch` and `clusters`.
     weight : float
         Of the constraint, a mean over layers (paper; the public code sums them), against cross-entropy a token. The public code
@@ -442,35 +440,27 @@ class Grouped(nn.Module):
 
     def __init__(
         self, model, form: str | None = "cosine", alpha: float = 0.5, beta: float = 0.5, which: str = "V", groups: int = 2,
-        kinds: Sequence[str] | None = None, weight: float = 1.0, seed: int = 0, probe: Mapping[str, Tensor] | None = None,
-        every: int = 0, steps: int = 0,
+        weight: float = 1.0, probe: Mapping[str, Tensor] | None = None, every: int = 0, steps: int = 0,
     ) -> None:  # fmt: skip
         super().__init__()
         if form not in (None, "cosine"):
             raise StudyError(f"There is no group constraint {form!r}: choose 'cosine', or None for none.")
         self.model, self.form, self.alpha, self.beta, self.which, self.groups = model, form, alpha, beta, which, groups
-        self.kinds, self.weight, self.seed = tuple(kinds) if kinds else None, weight, seed
-        self.every, self.probe, self.term = every, probe, None
-        self.places = [site for site in sites(model, self.kinds) if site.heads]
+        self.weight, self.every, self.probe, self.term = weight, every, probe, None
+        self.places = [site for site in sites(model) if site.heads]
         for site in self.places if form else ():
             starts(site.heads, groups)
-        device = next(model.parameters()).device
         self.register_buffer("taken", torch.zeros((), dtype=torch.long))
-        self.register_buffer("terms", torch.full((steps, 2), torch.nan, device=device))  # homogeneity, diversity
-        shots = steps // every + 1 if probe is not None and every else 0
-        self.register_buffer("shift", torch.full((shots,), torch.nan, dtype=torch.float64))
-        self.shots: list[str] = []
-        for number, vectors in enumerate(self._vectors() if shots else ()):
-            heads, dim = vectors.shape
-            self.shots.append(f"grams_{number}")
-            self.register_buffer(self.shots[-1], torch.full((shots, heads, heads), torch.nan, dtype=torch.float64))
-            self.register_buffer(f"centres_{number}", torch.zeros(min(groups, heads), dim, device=device))
+        self.looks = steps // every + 1 if probe is not None and every else 0
+        self.shots = [f"grams_{number}" for number in range(len(self.places))] if self.looks else []
+        for name, site in zip(self.shots, self.places, strict=False):
+            self.register_buffer(name, torch.full((self.looks, site.heads, site.heads), torch.nan, dtype=torch.float64))
 
     def forward(self, **fed: Any):
         """What the model gives; in training with the constraint of the batch in `term`."""
         self.term, step = None, int(self.taken)
         check_computed_once(self.model)
-        if self.training and self.shots and step % self.every == 0:
+        if self.training and self.shots and step % self.every == 0 and step // self.every < self.looks:
             self._look(step // self.every)
         batch = dict(fed)
         fed |= {"use_cache": False}
@@ -478,7 +468,7 @@ class Grouped(nn.Module):
         if labels is not None and self.model.config.is_encoder_decoder and "decoder_input_ids" not in fed:
             fed["decoder_input_ids"] = self.model.prepare_decoder_input_ids_from_labels(labels=labels)
         if self.training and self.form:
-            with watch(self.model, self.which, self.kinds) as watched:
+            with watch(self.model, self.which) as watched:
                 watched.feed(batch)
                 out = self.model(**fed)
             self.term = self.weight * self._constraint(watched.grams)
@@ -489,50 +479,23 @@ class Grouped(nn.Module):
         return out
 
     def _constraint(self, grams: list[Tensor]) -> Tensor:
-        """The constraint, mean over layers; keeps its two cosines."""
-        near, away, terms = 0.0, 0.0, 0.0
+        """The constraint, mean over layers."""
+        terms = 0.0
         for _, together in stacked(grams):
-            labels = clusters(together, self.groups, self.seed)
-            values, close, far = group_loss(together, labels, self.groups, self.alpha, self.beta)
-            near, away, terms = near + close.sum(), away + far.sum(), terms + values.sum()
-        if int(self.taken) < len(self.terms):
-            self.terms[int(self.taken)] = torch.tensor([float(near), float(away)]) / len(grams)
+            terms += group_loss(together, clusters(together, self.groups), self.groups, self.alpha, self.beta)[0].sum()
         return terms / len(grams)
 
-    def _vectors(self) -> list[Tensor]:
-        """Vectors [heads, dim] of the probe, a layer each."""
-        explicit = watch(self.model, self.which, self.kinds, lambda vectors: vectors)
-        with evaluating(self.model), torch.no_grad(), explicit as watched:
+    def _look(self, number: int) -> None:
+        """Compare the heads on the probe."""
+        with evaluating(self.model), torch.no_grad(), watch(self.model, self.which) as watched:
             watched.feed(self.probe)
             self.model(**inputs(self.probe), use_cache=False)
-        return watched.grams
-
-    def _look(self, number: int) -> None:
-        """Compare the heads on the probe, and their centres with those of the last time."""
-        if number >= len(self.shift):
-            return
-        moved = []
-        for place, vectors in enumerate(self._vectors()):
-            self.get_buffer(f"grams_{place}")[number] = gram(vectors).double()
-            last = self.get_buffer(f"centres_{place}")
-            _, centres = hidden_units(vectors, len(last), self.seed)
-            moved.append(centre_shift(last, centres))
-            last.copy_(centres)
-        if number:
-            self.shift[number] = sum(moved) / len(moved)
+        for name, table in zip(self.shots, watched.grams, strict=True):
+            self.get_buffer(name)[number] = table.double()
 
     def trace(self) -> dict[str, np.ndarray]:
-        """What was watched: "terms" [steps, 2], "shift" and "step" [shots], and of each layer "grams_N" [shots, H, H]."""
-        shots = {name: self.get_buffer(name).cpu().numpy() for name in self.shots}
-        steps = np.arange(len(self.shift)) * self.every
-        return {"terms": self.terms.cpu().numpy(), "shift": self.shift.cpu().numpy(), "step": steps, **shots}
-
-
-def centre_shift(before: Tensor, after: Tensor) -> float:
-    """How far centres [groups, dim] moved, relative to their length; groups are paired so that it is least."""
-    cost = torch.cdist(before.double(), after.double()) ** 2
-    rows, columns = linear_sum_assignment(cost.cpu().numpy())
-    return float((cost[rows, columns].sum() / before.double().square().sum().clamp_min(_TINY)).sqrt())
+        """What was watched: "grams_N" [looks, H, H] of each layer."""
+        return {name: self.get_buffer(name).cpu().numpy() for name in self.shots}
 
 
 def objective(grouped: Grouped, batch: Mapping[str, Any], smoothing: float) -> Tensor:

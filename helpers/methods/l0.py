@@ -84,15 +84,9 @@ class HardConcrete:
         """Expected number of open gates, L_C of section 6.1: the sum of P(g != 0) over heads, 0-dim."""
         return self.p_open().sum()
 
-    def value(self, binary: bool = True) -> Tensor:
-        """Gates for evaluation.
-
-        Binary (the paper's footnote 7): 1 where P(g = 1) > P(g = 0), else 0. Soft (the public code's default): the stretched
-        and clipped sigmoid of log_alpha, without temperature.
-        """
-        if binary:
-            return (self.p_full() > self.p_closed()).to(self.log_alpha)
-        return (torch.sigmoid(self.log_alpha) * (self.high - self.low) + self.low).clamp(0, 1)
+    def value(self) -> Tensor:
+        """Gates for evaluation (the paper's footnote 7): 1 where P(g = 1) > P(g = 0), else 0."""
+        return (self.p_full() > self.p_closed()).to(self.log_alpha)
 
 
 class Gated(nn.Module):
@@ -112,7 +106,7 @@ class Gated(nn.Module):
     rate : float
         Learning rate of log alpha in units of the model's. Adam moves a number by its rate whatever the scale of its
         gradient, so a number kept in units of `rate` learns that much faster: one optimiser serves both.
-    temperature, binary
+    temperature : float
         As in `HardConcrete`.
     steps : int
         Training steps whose log alpha is kept (`trace`).
@@ -125,7 +119,7 @@ class Gated(nn.Module):
 
     def __init__(
         self, model, kinds: Iterable[str] = ("encoder",), start: float | tuple[float, float] = ALMOST_OPEN,
-        rate: float = 1.0, temperature: float = 0.33, binary: bool = True, steps: int = 0,
+        rate: float = 1.0, temperature: float = 0.33, steps: int = 0,
     ) -> None:  # fmt: skip
         super().__init__()
         kinds = tuple(kinds)
@@ -134,7 +128,7 @@ class Gated(nn.Module):
             raise StudyError(f"The learning rate of gates must be above 0, not {rate} times the model's.")
         first = torch.empty(len(self.heads)).uniform_(*(start if isinstance(start, tuple) else (start, start)))
         weight = next(model.parameters())
-        self.model, self.rate, self.temperature, self.binary = model, rate, temperature, binary
+        self.model, self.rate, self.temperature = model, rate, temperature
         self.scaled = nn.Parameter((first / rate).to(weight.device, torch.promote_types(weight.dtype, torch.float32)))
         self.register_buffer("taken", torch.zeros((), dtype=torch.long))
         self.register_buffer("kept", torch.zeros(steps, len(self.heads), device=weight.device))
@@ -154,12 +148,12 @@ class Gated(nn.Module):
             self.taken += 1
         else:
             _check_locations(self.scaled)
-            gates = self.gates.value(self.binary)
+            gates = self.gates.value()
         with gate(self.model, by_site(self.sites, gates)):
             return self.model(**fed)
 
     def closed(self) -> list[tuple[str, int, int]]:
-        """Heads whose binary gate is 0: those that pruning removes."""
+        """Heads whose gate is 0: those that pruning removes."""
         _check_locations(self.scaled)
         return [address for address, value in zip(self.heads, self.gates.value().tolist(), strict=True) if not value]
 

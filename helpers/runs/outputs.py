@@ -16,10 +16,7 @@ from helpers.study import StudyError
 def recipe(run: study.Recipe, beam: int, control: Mapping[str, Any] | None = None) -> study.Recipe:
     """The recipe of what a run's model puts out on all its test sets.
 
-    Parameters
-    ----------
-    control : mapping, optional
-        What the model is under when it writes, if not what it was trained with (`helpers.methods.coreference.runs`).
+    `control` is what the model is under when it writes, if not what it was trained with (`helpers.methods.coreference.runs`).
     """
     spec = {"of": run.kind.name, "run": run.spec, "beam": beam}
     return OUTPUTS.of(spec | ({"control": dict(control)} if control is not None else {}), f"{run.label}, test sets")
@@ -28,14 +25,9 @@ def recipe(run: study.Recipe, beam: int, control: Mapping[str, Any] | None = Non
 def of_models(
     settings: Mapping[str, Any], names: Iterable[str], seed: int, weights: bool = False, beam: int = 0
 ) -> Iterator[study.Need]:
-    """Models of the study by name, each with its text before it and what it puts out after it.
+    """Models of the study by name, with `weights` or without, each with its text before it and what it puts out after it.
 
-    Parameters
-    ----------
-    weights : bool
-        Whether the models' weights are wanted too.
-    beam : int
-        Beams in writing; 0 is for the setting "beam".
+    Beams in writing are those of the setting "beam", if `beam` says nothing else.
     """
     for model in subjects.recipes(settings, names, seed):
         yield study.Need(corpora.recipe(model.spec["corpus"]))
@@ -44,13 +36,7 @@ def of_models(
 
 
 def read(run: study.Recipe, split: str, beam: int, control: Mapping[str, Any] | None = None) -> list:
-    """What a run's model puts out on a test set, from the store: texts, or of a language model `subjects.block_losses`.
-
-    Raises
-    ------
-    StudyError
-        If there is no such test set.
-    """
+    """What a run's model puts out on a test set, from the store: texts, or of a language model `subjects.block_losses`."""
     written = study.read_json(recipe(run, beam, control).results / "outputs.json")
     if split not in written:
         raise StudyError(f"There is no test set {split!r}: choose from {', '.join(written)}.")
@@ -85,10 +71,7 @@ def written_by(subject: subjects.Subject, split: str, beam: int) -> list:
 def quality(subject: subjects.Subject, beam: int, resamples: int, title: str = "") -> pd.DataFrame:
     """How well a model translates its test sets.
 
-    Returns
-    -------
-    pandas.DataFrame
-        A row a test set: model, test set, sentences, bleu, low, high, signature (`helpers.scores.scoring.bleu`).
+    A row a test set: model, test set, sentences, bleu, low, high, signature (`helpers.scores.scoring.bleu`).
     """
     rows = []
     for split in subject.tests:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import sklearn.datasets
 import torch
 
-from helpers import gpu, models
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
 
@@ -19,24 +16,6 @@ LENGTH, ROWS = 64, 4  # tokens of a passage, special ones included; passages of 
 FEWEST = 20  # passages that an interval over passages needs
 
 Batch = dict[str, torch.Tensor]
-
-
-@dataclass(frozen=True)
-class Passages:
-    """A model and a text in batches, see `halves`.
-
-    Attributes
-    ----------
-    model
-        As `helpers.models.load` gives it, on `helpers.gpu.device()`.
-    dev, few, test : lists of batches
-        `few` are the first of `dev`.
-    """
-
-    model: Any
-    dev: list[Batch]
-    few: list[Batch]
-    test: list[Batch]
 
 
 def english() -> str:
@@ -130,17 +109,3 @@ def _paired(model, tokenizer, text: str | Path, most: int | None) -> list[list[B
     limit = getattr(model.config, "max_position_embeddings", 0)  # T5 has none
     coded = [tokens.encode(pairs, source, target, limit) for pairs in parts]
     return [list(tokens.Batches(part, source.pad, 2 * ROWS * LENGTH, model.device)) for part in coded]
-
-
-def of_file(checkpoint: str, text: str | Path, many: int, few: int) -> Passages:
-    """A checkpoint and a text file, of which `many` passages a half are read, `few` where measures are dear.
-
-    Raises
-    ------
-    StudyError
-        If the model cannot be loaded, or as `halves`.
-    """
-    model, tokenizer = models.load(checkpoint)
-    model = model.float().to(gpu.device())
-    dev, test = halves(model, tokenizer, text, many)
-    return Passages(model, dev, dev[: -(-few // ROWS)], test)

@@ -81,13 +81,7 @@ def trainings(settings: Mapping[str, Any], name: str) -> int:
 
 
 def spec(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, Any]:
-    """The training spec of a model's name, which may end in "+none" or in the name of a sibling.
-
-    Raises
-    ------
-    StudyError
-        If there is no such sibling.
-    """
+    """The training spec of a model's name, which may end in "+none" or in the name of a sibling."""
     base, *ends = name.split("+")
     for end in ends:
         if f"+{end}" != NONE:
@@ -117,31 +111,14 @@ def title(name: str) -> str:
 
 
 def setting(kind: str) -> str:
-    """What a task is called in the settings, where names are one word.
-
-    Raises
-    ------
-    StudyError
-        If there is no such task.
-    """
+    """What a task is called in the settings, where names are one word."""
     if kind not in METRICS:
         raise StudyError(f"There is no task {kind!r}: choose from {', '.join(METRICS)}.")
     return kind.split()[0]
 
 
 def corpus(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, Any]:
-    """Everything that the text of a task depends on, in the sizes of the profile's block "grouping".
-
-    Parameters
-    ----------
-    kind : str
-        "translation", "summarization" or "language modelling".
-
-    Raises
-    ------
-    StudyError
-        If there is no such task, or the profile's name for its text is unknown.
-    """
+    """Everything that the text of a task depends on, in the sizes of the profile's block "grouping"."""
     block = settings["grouping"][setting(kind)]
     sizes = {name: block[name] for name in ("train", "dev", "test", "vocabulary", "longest")}
     if kind != TRANSLATION:
@@ -164,10 +141,8 @@ class Subject:
     ----------
     kind : str
         What is done: "translation", "summarization" or "language modelling".
-    corpus : dict
-        Spec of the text.
-    folder : pathlib.Path
-        Where it lies.
+    corpus, folder
+        Spec of the text, and where it lies.
     source, target : Subwords
         Vocabularies; one and the same but in translation.
     opened : callable, optional
@@ -190,13 +165,7 @@ class Subject:
 
     @cached_property
     def model(self) -> Any:
-        """The model, in evaluation mode, on the device in use.
-
-        Raises
-        ------
-        StudyError
-            If the subject is a text alone.
-        """
+        """The model, in evaluation mode, on the device in use; a StudyError if the subject is a text alone."""
         if self.opened is None:
             raise StudyError(f"The text {self.folder.name} has no model: open one by subjects.of_spec or of_run.")
         return self.opened()
@@ -276,20 +245,7 @@ class Subject:
         return tokens.encode(self.sentences, self.source, self.target, self.longest)
 
     def batches(self, budget: int = 8192, first: int | None = None, device: torch.device | None = None) -> list[Fed]:
-        """The dev text in batches of `budget` tokens, of a translation with the word of each token (`encoded`).
-
-        Parameters
-        ----------
-        first : int, optional
-            Of the first examples only.
-        device : torch.device, optional
-            Where they lie; the device in use by default.
-
-        Raises
-        ------
-        StudyError
-            If `first` leaves nothing.
-        """
+        """The dev text, or its `first` examples, in batches of `budget` tokens, in translation with the word of each token."""
         return self._batched(self.encoded if self.kind == TRANSLATION else self.dev, budget, first, device)
 
     def held_out(self, budget: int, first: int | None = None, device: torch.device | None = None) -> list[Fed]:
@@ -387,10 +343,7 @@ def of_run(run: study.Recipe, parser: str = "spacy") -> Subject:
 def of_text(corpus: Mapping[str, Any], checkpoint: str = "") -> Subject:
     """The text of a corpus spec, without a model; it is prepared first if it is not there.
 
-    Parameters
-    ----------
-    checkpoint : str
-        A pretrained model whose vocabularies are to be used, by Hub name or folder; "" for the corpus's own.
+    Vocabularies are those of a pretrained model (`checkpoint`, by Hub name or folder), or the corpus's own.
     """
     return _of_text(json.dumps(corpus, sort_keys=True), checkpoint)
 
@@ -410,11 +363,6 @@ def _of_text(described: str, checkpoint: str) -> Subject:
 def text_of(run: Mapping[str, Any]) -> Subject:
     """The text of a run by its spec; where it starts from a pretrained model, in that model's subwords."""
     return of_text(corpus_of(run), origin(run).get("pretrained", ""))
-
-
-def of_checkpoint(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int, parser: str = "spacy") -> Subject:
-    """A pretrained checkpoint (Hub name or folder), studied on the text of the model `name`."""
-    return of_spec(pretrained(settings, checkpoint, name, seed), Path(checkpoint).name, parser)
 
 
 def pretrained(settings: Mapping[str, Any], checkpoint: str, name: str, seed: int) -> dict[str, Any]:
@@ -456,9 +404,9 @@ def needs(start: Mapping[str, Any]) -> list[study.Recipe | study.Need]:
 def study_models(run: study.Run, most: int | None = None) -> list[Subject]:
     """The models that a notebook's parameters ask for, or so many of them, the first."""
     wanted = names(run.settings, run.parameters["models"])[:most]
-    seed, parser = run.parameters["seed"], run.parameters["parser"]
-    if run.parameters["pretrained"]:
-        return [of_checkpoint(run.settings, run.parameters["pretrained"], wanted[0], seed, parser)]
+    seed, parser, checkpoint = (run.parameters[name] for name in ("seed", "parser", "pretrained"))
+    if checkpoint:  # studied on the text of the first model
+        return [of_spec(pretrained(run.settings, checkpoint, wanted[0], seed), Path(checkpoint).name, parser)]
     return [of_name(run.settings, name, seed, parser) for name in wanted]
 
 

@@ -22,12 +22,7 @@ HALF = torch.float16  # number type of stored weights: a model *is* what was sto
 def spec(settings: Mapping[str, Any], name: str, seed: int, closed: tuple[str, ...] = ()) -> dict[str, Any]:
     """Everything that a trained translation model depends on.
 
-    Parameters
-    ----------
-    name : str
-        "LANGUAGE-REGISTER", such as "ru-news".
-    closed : tuple of str
-        Attention kinds whose heads are all removed from the start.
+    `name` is "LANGUAGE-REGISTER", such as "ru-news"; `closed` are attention kinds whose heads are all removed from the start.
     """
     language, _, register = name.partition("-")
     return {
@@ -99,7 +94,7 @@ def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[s
 MODEL = study.Kind("model", 1, _train, lambda spec: [study.Need(corpora.recipe(spec["corpus"]), weights=True)], opened=_opened)
 
 
-def translate(model, texts: list[str], source, target, beam: int = 1, batch: int = 0, label: str = "translating") -> list[str]:
+def translate(model, texts: list[str], source, target, beam: int = 1, batch: int = 0) -> list[str]:
     """Translations of `texts`, in their order.
 
     Beam search as in the paper where beam > 1 (length penalty 0.6); at most 2 n + 10 tokens for n source tokens. So many
@@ -109,7 +104,7 @@ def translate(model, texts: list[str], source, target, beam: int = 1, batch: int
     encoded = tokens.encode([corpora.Pair(t, "") for t in texts], source, target, model.config.max_position_embeddings)
     order = sorted(range(len(texts)), key=lambda i: len(encoded.source[i]))
     translations: dict[int, str] = {}
-    for start in study.progress(range(0, len(order), batch), label):
+    for start in study.progress(range(0, len(order), batch), "translating"):
         rows = order[start : start + batch]
         made = gpu.moved(tokens.collate(encoded, rows, source.pad), model.device)
         limit = min(2 * made["input_ids"].shape[1] + 10, model.config.max_position_embeddings)

@@ -266,7 +266,7 @@ OWN: dict[str, dict[str, Any]] = {  # of one notebook
         "pretrained": "smollm2", "text": "", "most": 100, "fraction": 0.25, "save_to": "",
         "sentence": "The old doctor who lives next door sold her car to a student because she wanted a bicycle.",
     },
-    "06_do_measures_agree": {"text": "", "entries": ""},
+    "06_do_measures_agree": {"entries": ""},
 }  # fmt: skip
 
 

@@ -98,7 +98,6 @@ class Pruning(Block):
     draws: Amount = 3  # random draws of heads; 0 for none
     variants: bool = True  # whether gates also start half-open, and with a temperature of 0.5
     beam: Count = 1  # beams in translating; 1 is greedy
-    seeds: Count = 1  # seeds of the runs with gates
     languages: Count = 1  # models of each register, the first, whose encoder heads are pruned
     all_kinds: Amount = 1  # models in all, the first, whose heads of all kinds are pruned; 0 for none
     all_kinds_on: str = ""  # the sibling whose heads of all kinds are pruned in a model's place; empty: the model itself
@@ -128,12 +127,6 @@ class GroupedTask(Task):
 
     groups: int = 2  # groups that the heads of a layer are put into; as many heads stay
     votes: int = 0  # batches that vote for the heads that stay; 0 for an epoch
-
-
-class Today(GroupedTask):
-    """Language modelling by a decoder of today's make."""
-
-    seeds: Count = 1
 
 
 class InjectedTask(Task):
@@ -170,7 +163,7 @@ class Grouping(Block):
     translation: GroupedTask = GroupedTask(text="de-subtitles", train=20_000)
     summarization: GroupedTask = GroupedTask(text="reports", train=12_000, longest=100)
     language: GroupedTask = GroupedTask(text="stories", train=8000)
-    today: Today = Today(text="stories", train=8000, steps=0)  # a decoder of today's make
+    today: GroupedTask = GroupedTask(text="stories", train=8000, steps=0)  # a decoder of today's make
     first: float = Field(default=0.6, gt=0, lt=1)  # share of the steps that stage 1 takes
     alpha: Weight = 0.5  # weight of homogenisation: heads close to the centre of their group
     beta: Weight = 0.5  # weight of diversification: centres of groups apart
@@ -281,7 +274,6 @@ class Settings(Block):
     beam: Count = 1  # beams in translating test sets; 1 is greedy
     bootstrap: Count = 1000  # resamples of a bootstrap interval
     relevance: Count = 250  # dev sentences, the first, whose translation is explained
-    truth: Amount = 200  # dev sentences, the first, that are translated without each head; 0 for none
     seeds: Count = 1  # seeds of the models that notebook 06 compares
     model: Model = Model()
     training: Training = Training()

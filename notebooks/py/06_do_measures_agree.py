@@ -39,13 +39,12 @@
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
 corpus = ""  # "controlled" or "natural"; empty: the profile's own
 models = ""  # such as "ru-news de-news"; empty: the corpus's own
-pretrained = ""  # a checkpoint (Hub name or folder) to study instead: Marian or BART; with `text` one that continues texts
+pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead
 data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
 parser = "spacy"  # of natural text: "spacy", "stanza" or the path of a CoNLL-U file
 seed = 1  # the first one; the setting "seeds" says how many
 overrides = ""  # settings to change, name and value joined by an equals sign, separated by spaces
 output = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
-text = ""  # a text file for a model that continues texts, with `pretrained`
 entries = ""  # a Python file of measures of your own, which join the tables (docs/add.md)
 
 # %% jupyter={"source_hidden": true}
@@ -85,7 +84,7 @@ drawing.style()
 
 # %%
 settings, names = run.settings, subjects.names(run.settings, models)
-jobs = contest.runs.jobs(settings, names, seed, pretrained, text)  # a trained model each
+jobs = contest.runs.jobs(settings, names, seed, pretrained)  # a trained model each
 table_recipe = contest.runs.tabled(contest.runs.of_table(jobs[0]))  # of the first one's head table
 model, dev, _ = contest.runs.opened(table_recipe.spec, settings["pruning"]["dev"])  # the first one itself, and dev sentences
 dev = list(dev)
@@ -382,21 +381,19 @@ run.table(rho, "rank_across_trainings").rename(index=register.named).round(2)
 # others. BLEU is held against the *unpruned model*: all heads, trained on for as long.
 
 # %%
-if not text:  # a decoder of somebody else is not trained on
-    trained = comparison.contest(jobs, parser, settings["bootstrap"])
-    run.table(trained, "removed_and_trained_on", over="sentences of one training")
-    run.table(comparison.over_seeds(trained), "contest")
-    run.table(comparison.against_l0(trained), "contest_against_l0", resamples=settings["bootstrap"])
-    random = run.table(comparison.against_random(trained), "contest_against_random")
+trained = comparison.contest(jobs, parser, settings["bootstrap"])
+run.table(trained, "removed_and_trained_on", over="sentences of one training")
+run.table(comparison.over_seeds(trained), "contest")
+run.table(comparison.against_l0(trained), "contest_against_l0", resamples=settings["bootstrap"])
+random = run.table(comparison.against_random(trained), "contest_against_random")
 
 # %%
-if not text:
-    drawn = comparison.drawn_of_contest(trained, random, tables)
-    figure = plots.contest(*drawn, label="BLEU minus that of\nthe unpruned model")
-    caption = "What each way of choosing heads costs after further training."
-    run.figure(figure, "contest", caption, table="removed_and_trained_on")
-    shown = random.reset_index(["model", "test set"]).rename(index=comparison.way)
-    display(shown[["value", "low", "high", "p_holm"]].round(2))
+drawn = comparison.drawn_of_contest(trained, random, tables)
+figure = plots.contest(*drawn, label="BLEU minus that of\nthe unpruned model")
+caption = "What each way of choosing heads costs after further training."
+run.figure(figure, "contest", caption, table="removed_and_trained_on")
+shown = random.reset_index(["model", "test set"]).rename(index=comparison.way)
+display(shown[["value", "low", "high", "p_holm"]].round(2))
 
 # %% [markdown]
 # The table shows BLEU above random heads: its mean over three trainings with three random draws each, a 95 % interval, and a

@@ -170,20 +170,6 @@ def test_an_entry_is_in_the_tables_of_notebook_06(executed):
     assert any(">last word<" in text for text in reader.outputs(notebook, "text/html"))
 
 
-def test_notebook_06_takes_a_decoder_of_somebody_s_with_a_text_file(store, llama, entries, tmp_path):  # noqa: F811
-    """With a measure of a stranger: nothing is trained, and the reader sees the measure and key-value heads."""
-    given = {"profile": "tiny", "pretrained": llama / "model", "text": llama / "text.txt", "entries": entries}
-    given["output"] = tmp_path
-    done = papermill(store, NOTEBOOKS[6], tmp_path / "out.ipynb", *(word for pair in given.items() for word in ("-p", *pair)))
-    assert done.returncode == 0, done.stderr[-4000:]
-    notebook = nbformat.read(tmp_path / "out.ipynb", as_version=4)
-    shown = next(text for text in reader.outputs(notebook, "text/html") if ">last word<" in text)
-    assert all(f">{name}" in shown for name in ("last word<", "key-value head<", "loss without the head"))
-    chapter = layout.Chapter(tmp_path / NOTEBOOKS[6].stem)
-    assert "last word" in chapter.table("removed_at_once").read_text(encoding="utf-8")
-    assert "gradient, signed" in chapter.table("predictors").read_text(encoding="utf-8")
-
-
 def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(executed, llama):  # noqa: F811
     path, notebook, folder = executed
     if path.stem != "00_your_own_model":

@@ -45,7 +45,7 @@ _TASKS = ("translation", "summarization", "language")
 _SHAPE = {f"grouping.{task}.model.{name}": value for task in _TASKS for name, value in
           {"layers": 1, "width": 32, "heads": 16, "feed_forward": 32}.items()}  # fmt: skip
 SETTINGS = {
-    "train": 150, "dev": 12, "test": 6, "vocabulary": 150, "relevance": 6, "bootstrap": 50, "truth": 3, "seeds": 1,
+    "train": 150, "dev": 12, "test": 6, "vocabulary": 150, "relevance": 6, "bootstrap": 50, "seeds": 1,
     **{f"model.{name}": value for name, value in _MODEL.items()},
     "training.steps": 40, "training.learning_rate": 1e-2, "training.batch_tokens": 400, "training.evaluate_every": 20,
     "pruning.steps": 8, "pruning.penalties": [0.05, 0.2], "pruning.compared": [0.2], "pruning.criteria": ["relevance"],

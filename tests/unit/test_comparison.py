@@ -190,9 +190,9 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
 
 def test_trained_on(job, subject):
     found = comparison.trained_on(job, subject, 50)
-    quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50, pruning.runs.METHODS))
+    quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50))
     assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "random", "random", "votes", "syntactic"]
-    row, wanted = found[found.criterion == "L0's heads"].iloc[0], quality.loc["L0's heads 0.03", "test"]
+    row, wanted = found[found.criterion == "L0 (trained)"].iloc[0], quality.loc["L0 0.03", "test"]
     assert (row.bleu, row.change, row.low, row.high) == (wanted.bleu, wanted.change, wanted.change_low, wanted.change_high)
     np.testing.assert_allclose(found.change, found.bleu - quality.bleu["control", "test"], atol=1e-9)
     for row, run in zip(found.iloc[4:].itertuples(), contest.runs.contest(job).values(), strict=True):

@@ -44,13 +44,6 @@ def studied(settings):
 
 
 def test_tables_hold_the_best_heads_beside_those_of_random_weights(settings, studied):
-    asked = {one.key for one in functions.recipes(settings, [subject.run for subject in studied])}
-    assert asked == {
-        analysis.recipe(subject.run, repeats=20, **more).key
-        for analysis in (functions.SCORED, functions.HELD)
-        for subject in studied
-        for more in ({}, {"untrained": True})
-    }
     best, rarest, counts = (table(studied, 20) for table in (functions.positional, functions.rare, functions.counted))
     syntax = functions.syntactic(studied, 20)
     assert set(syntax.model) == set(rarest.index) == {"EN-RU news", "EN-RU news, flat"}

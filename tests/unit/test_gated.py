@@ -56,27 +56,15 @@ def test_training_draws_one_gate_a_head_for_the_whole_batch(family, kinds):
 
 
 @combinations
-@pytest.mark.parametrize("binary", [True, False])
-def test_evaluation_is_not_drawn(family, kinds, binary):
-    gated, batch = gated_model(family, kinds, 3.0, binary=binary).eval(), batch_for(family)
-    where = gated.gates.log_alpha.tolist()
-    values = [float(a > 0) if binary else min(1, max(0, 1.2 / (1 + math.exp(-a)) - 0.1)) for a in where]
-    assert 0 in values and 1 in values and (binary or len(set(values)) > 2)
+def test_evaluation_is_not_drawn(family, kinds):
+    gated, batch = gated_model(family, kinds, 3.0).eval(), batch_for(family)
+    values = [float(a > 0) for a in gated.gates.log_alpha.tolist()]
+    assert 0 in values and 1 in values
     assert gated.heads.equals(index(gated.model, kinds))  # only the given kinds have gates
     found = logits(gated, batch)
     torch.testing.assert_close(found, under(gated.model, gated.heads, values, batch), rtol=1e-10, atol=1e-10)
     assert torch.equal(found, logits(gated, batch)) and not torch.equal(found, logits(gated.model, batch))
-    gated.binary = not binary  # may be changed afterwards
-    assert not torch.allclose(logits(gated, batch), found)
-
-
-def test_closed_heads_are_those_of_binary_value():
-    where = [-3.0, -1e-6, -0.1, 1e-6, 0.4, 5.0, -0.7, 2.0]
-    gated = gated_model(log_alpha=where)
-    assert gated.closed() == [address for address, a in zip(gated.heads, where, strict=True) if a <= 0]
-    gated.binary = False  # also where evaluation is soft
-    values = gated.gates.value().tolist()
-    assert gated.closed() == [address for address, value in zip(gated.heads, values, strict=True) if value == 0]
+    assert gated.closed() == [address for address, value in zip(gated.heads, values, strict=True) if not value]
 
 
 def test_nothing_stays_in_the_model():
@@ -103,8 +91,6 @@ def test_objective_is_cross_entropy_and_the_price_of_open_gates(family, kinds, r
         plain = models.cross_entropy(mode, batch, 0.1)
         torch.manual_seed(2)
         assert objective(mode, batch, 0.1, price).item() == pytest.approx(plain.item() + price * sum(p_open), rel=1e-12)
-        torch.manual_seed(2)
-        assert objective(mode, batch, 0.1, 0).item() == plain.item()
     slopes = []
     for penalty in (0.0, price):
         torch.manual_seed(2)

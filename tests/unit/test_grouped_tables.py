@@ -12,7 +12,7 @@ from helpers.experiments import grouping as tables
 from helpers.experiments import grouping_runs as runs
 from helpers.experiments.grouping_runs import GHT, NO_CONSTRAINT, NO_DIVERSIFICATION, PS, SECOND, VANILLA
 from helpers.methods import grouping
-from helpers.runs import subjects
+from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 from tests.unit import tiny_groups
 
@@ -68,7 +68,7 @@ def test_what_attention_is_worth_is_the_score_of_a_model_that_has_lost_it():
     found = tables.worth_of_attention({"LM": rows}, 1, 20)
     of, model = subjects.text_of(rows[VANILLA]), runs.opened(rows[VANILLA])
     line = found.loc["LM", VANILLA, "decoder", TEST, "perplexity"]
-    whole = of.interval(of.statistics(runs.written(rows[VANILLA], TEST, 1), TEST), None, 0)["perplexity"][0]
+    whole = of.interval(of.statistics(outputs.read(runs.run(rows[VANILLA]), TEST, 1), TEST), None, 0)["perplexity"][0]
     for site in heads.sites(model):  # what heads add to the stream; their projection's bias stays
         site.projection("out").weight.data.zero_()
     off = of.interval(of.statistics(of.put_out(model, TEST, 1), TEST), None, 0)["perplexity"][0]

@@ -63,18 +63,11 @@ def test_binary_gates_are_open_where_full_is_likelier_than_closed():
     assert gates([0.3, 1.5], *SHAPES[1]).value().tolist() == [0.0, 1.0]
 
 
-@shapes
-def test_soft_gates_have_no_temperature(shape):
-    locations = [-50.0, -2.3, 0.0, 1.2, 2.3, 50.0]
-    expected = [min(1.0, max(0.0, (shape[2] - shape[1]) / (1 + math.exp(-one)) + shape[1])) for one in locations]
-    np.testing.assert_allclose(gates(locations, *shape).value(binary=False), expected, atol=1e-15)
-
-
 @pytest.mark.parametrize(("location", "limit"), [(-50.0, 0.0), (50.0, 1.0)])
 def test_extreme_locations(location, limit):
     where = torch.full((64,), location, requires_grad=True)
     gate = HardConcrete(where)
-    for value in (gate.sample(), gate.p_open(), gate.p_full(), gate.value(binary=False)):
+    for value in (gate.sample(), gate.p_open(), gate.p_full()):
         torch.testing.assert_close(value.detach(), torch.full_like(value, limit))
         (slopes,) = torch.autograd.grad(value.sum(), where, retain_graph=True)
         assert slopes.isfinite().all()

@@ -34,13 +34,11 @@ def folder(tmp_path_factory):
 
 
 def test_a_text_in_passages(folder):
-    found = passages.of_file(folder / "model", folder / "text.txt", many=6, few=2)
-    counts = [sum(len(batch["input_ids"]) for batch in part) for part in (found.dev, found.few, found.test)]
-    assert counts == [6, passages.ROWS, 6]
+    dev, test = passages.halves(*models.load(folder / "model"), folder / "text.txt", 6)
     whole, size = [2 + number * number % 58 for number in range(1000)], passages.LENGTH
-    for start, part in ((0, found.dev), (1000 // size // 2 * size, found.test)):  # the first half of the text, and the last
+    for start, part in ((0, dev), (1000 // size // 2 * size, test)):  # the first half of the text, and the last
+        assert sum(len(batch["input_ids"]) for batch in part) == 6 and torch.equal(part[0]["labels"], part[0]["input_ids"])
         assert part[0]["input_ids"][:2].flatten().tolist() == whole[start : start + 2 * size]
-    assert torch.equal(found.few[0]["labels"], found.dev[0]["input_ids"]) and found.model.dtype == torch.float32
 
 
 def test_passages_begin_as_the_tokenizer_says(folder):
@@ -63,7 +61,7 @@ def test_english_is_plain():
 @pytest.mark.parametrize(("text", "said"), [("none.txt", "Cannot read"), ("short.txt", "2 tokens")])
 def test_what_is_no_text_is_refused(folder, text, said):
     with pytest.raises(StudyError, match=said):
-        passages.of_file(folder / "model", folder / text, 5, 2)
+        passages.halves(*models.load(folder / "model"), folder / text, 5)
 
 
 def test_an_encoder_decoder_reads_pairs(folder, tmp_path):

@@ -56,7 +56,7 @@ def test_a_file_that_is_broken_or_not_there(tmp_path, read, text):
 
 
 def test_overrides_change_what_they_name_and_nothing_else():
-    given = {"beam": 4, "training.steps": 7, "training.learning_rate": 1, "truth": 0, "model.decoder_layers": 3}
+    given = {"beam": 4, "training.steps": 7, "training.learning_rate": 1, "relevance": 9, "model.decoder_layers": 3}
     before, after = dotted(read("laptop")), dotted(found := read("laptop", given))
     assert {name: value for name, value in after.items() if before.get(name) != value} == given
     assert type(found["training"]["learning_rate"]) is float  # where a number is wanted

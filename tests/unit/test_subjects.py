@@ -9,7 +9,7 @@ import torch
 
 from helpers import corpora, study
 from helpers.runs import outputs, subjects, training
-from helpers.runs.subjects import LANGUAGE, SUMMARIZATION, TRANSLATION
+from helpers.runs.subjects import LANGUAGE, SUMMARIZATION
 from helpers.study import StudyError
 from tests.unit import tiny_groups
 
@@ -47,22 +47,6 @@ def test_long_documents_are_cut_and_those_longer_than_a_model_reads_refused(made
     corpora.write(tmp_path / "train.jsonl", [corpora.Pair("a " * 600, "a")])
     with pytest.raises(StudyError, match="longer than the model's 512"):
         _ = subjects.Subject(SUMMARIZATION, task.corpus, tmp_path, task.source, task.target).train
-
-
-@pytest.mark.parametrize("kind", [TRANSLATION, SUMMARIZATION])
-def test_batches_of_pairs(made, kind):
-    task, pairs = made[kind], made[kind].pairs("train")
-    batches = list(task.epoch(400, 5, CPU)(0))
-    assert sorted(torch.cat([batch["index"] for batch in batches]).tolist()) == list(range(240))
-    for batch in batches:
-        ids, labels, mask = batch["input_ids"], batch["labels"], batch["attention_mask"].bool()
-        assert ids.numel() + labels.numel() <= 400 or len(ids) == 1
-        assert (ids[~mask] == task.source.pad).all()
-        for row, index in enumerate(batch["index"].tolist()):
-            assert ids[row, mask[row]].tolist() == task.source.encode(pairs[index].source)
-            real = labels[row] != -100
-            assert labels[row, real].tolist() == task.target.encode(pairs[index].target)
-            assert real.sum() == real.nonzero().max() + 1  # padding is at the end
 
 
 def test_batches_of_blocks(made):

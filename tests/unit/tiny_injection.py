@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 from helpers import corpora, study
 from helpers.corpora import tokens
-from helpers.methods import coreference
+from helpers.methods.coreference import runs
 from tests.unit.tiny_models import tiny_model
 
 SEED, FIRST, FURTHER, WARM = 1, 6, 3, 3  # steps of the base, of the rows, of filling holes
@@ -31,12 +31,12 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def rows() -> dict[str, dict[str, dict]]:
     """The rows by part and name."""
-    return coreference.runs.rows_of(settings(), SEED)
+    return runs.rows_of(settings(), SEED)
 
 
-def plan(changes: dict[str, Any] | None = None, start: str = "") -> coreference.runs.Rows:
+def plan(changes: dict[str, Any] | None = None, start: str = "") -> runs.Rows:
     """What describes these rows."""
-    return coreference.runs.Rows(settings(changes), SEED, checkpoint=start)
+    return runs.Rows(settings(changes), SEED, checkpoint=start)
 
 
 def go_to(base: Path, patch) -> None:

@@ -17,17 +17,9 @@ _ENTERED: dict[Path, list[str]] = {}
 
 
 def enter(path: str | Path) -> list[str]:
-    """Run a file that registers measures (`helpers.measures.table.register`); read again it replaces those of the last time.
+    """Run a file that registers measures (`helpers.measures.table.register`), and say their names in its order.
 
-    Parameters
-    ----------
-    path : str or Path
-        "" is no file.
-
-    Returns
-    -------
-    list of str
-        Their names, in the order of the file.
+    Read again it replaces those of the last time; "" is no file.
 
     Raises
     ------

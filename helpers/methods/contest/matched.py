@@ -22,10 +22,7 @@ Row = dict[str, Any]
 def rows(sweep: Mapping[str, Any]) -> list[Row]:
     """The choices of a sweep (`helpers.experiments.pruning_runs.sweep`) of encoder heads, each with its random heads.
 
-    Returns
-    -------
-    list of dict
-        criterion, penalty, draw (0 is the choice itself, random heads count from 1), seed and spec.
+    criterion, penalty, draw (0 is the choice itself, random heads count from 1), seed and spec.
     """
     choices: list[Row] = []
     for price in sweep["settings"]["pruning"]["compared"]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,8 @@ from helpers.measures import removal
 from helpers.measures.reducers import evaluating
 from helpers.measures.table import GROUP, TRUTH, Measure, register
 from helpers.methods import coreference, grouping, l0
-from helpers.runs import outputs, passages, subjects
+from helpers.methods.coreference import runs as summarizers
+from helpers.runs import outputs, subjects
 from helpers.study import StudyError
 
 SUMMARIZER = "dialogues"  # the name of the summarization model among the models
@@ -45,36 +45,15 @@ LEFT = (0.75, 0.5, 0.25)  # shares of the heads that stay where there is no swee
 # --- what there is to do ---------------------------------------------------------------------------------------------
 
 
-def jobs(
-    settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "", text: str = ""
-) -> list[dict[str, Any]]:
+def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
     """All jobs: one for each sweep, those of further trainings too, and one for every training of the summarizer and of the
-    decoder of today.
+    decoder of today; or the sweeps of a pretrained translator (`checkpoint`) alone.
 
-    Parameters
-    ----------
-    checkpoint : str
-        A pretrained model to study instead of all of them: one that translates; or, with
-    text : str
-        a text file, one that continues texts, which is the only job then.
-
-    Returns
-    -------
-    list of dict
-        name, seed, first_order, and "sweep" (`helpers.experiments.pruning_runs.sweep`), "run" (a run of
-        `helpers.methods.coreference.runs`), "decoder" (one of `helpers.experiments.grouping_runs`) or "text", with the settings
-        that its table depends on; of the last two "removed", those of heads removed at once.
-
-    Raises
-    ------
-    StudyError
-        If there is a text without a checkpoint, or it is no file.
+    A job has name, seed, first_order, and "sweep" (`helpers.experiments.pruning_runs.sweep`), "run" (a run of
+    `helpers.methods.coreference.runs`) or "decoder" (one of `helpers.experiments.grouping_runs`), with the settings that its
+    table depends on; of a decoder "removed", those of heads removed at once.
     """
     chosen, models = settings["comparison"], []
-    removed = {name: settings["pruning"][name] for name in ("dev", "draws")} | {"kinds": ["decoder"], "left": LEFT}
-    if text:
-        described = {"few": settings["relevance"], "text": _stranger(checkpoint, text, seed), "removed": removed}
-        return [{"name": Path(checkpoint).name, "seed": seed, "first_order": True, **described}]
     for sweep in [
         *pruning.runs.sweeps(settings, names, seed, checkpoint),
         *pruning.runs.further(settings, names, seed, checkpoint),
@@ -84,26 +63,17 @@ def jobs(
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, SUMMARIZER)):
-            run = coreference.runs.Rows(settings, seed + more, seed).plain()
+            run = summarizers.Rows(settings, seed + more, seed).plain()
             links = {name: settings["coreference"][name] for name in ("matrix", "span")} | {"links": block["links"]}
             described = {"few": chosen["dialogues"], "votes": chosen["votes"], "links": links}
             models.append({"name": SUMMARIZER, "seed": seed + more, "run": run, **described})
     if chosen["decoder"] and settings["grouping"]["today"]["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, DECODER)):
-            described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"], "removed": removed}
+            described = {"few": settings["relevance"], "votes": chosen["votes"], "l1": chosen["l1"]}
+            removed = {name: settings["pruning"][name] for name in ("dev", "draws")} | {"kinds": ["decoder"], "left": LEFT}
             run = grouped.runs.today_rows(settings, seed, more).whole()
-            models.append({"name": DECODER, "seed": seed + more, "decoder": run, **described})
+            models.append({"name": DECODER, "seed": seed + more, "decoder": run, "removed": removed, **described})
     return [{**job, "first_order": chosen["first_order"]} for job in models]
-
-
-def _stranger(checkpoint: str, text: str, seed: int) -> dict[str, Any]:
-    """What a table of somebody's decoder on a text file depends on."""
-    if not checkpoint:
-        raise StudyError("A text file is for a model that continues texts: name one by `pretrained`, or leave `text` out.")
-    path = Path(text).expanduser()
-    if not path.is_file():
-        raise StudyError(f"There is no text file {text}: give one in UTF-8.")
-    return subjects.checkpoint_spec(checkpoint, {"text": str(path), "sha256": study.digest(path)}, seed)
 
 
 def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -141,20 +111,10 @@ def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
 
 
 def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, float]]:
-    """The head table of a job's model, from the store where it is there already.
+    """The head table of a job's model, from the store where it is there already, and the seconds that each column cost.
 
-    Parameters
-    ----------
-    entered : sequence of str
-        Measures of others (`helpers.methods.contest.entries`), which are not stored but measured now, on the model itself; not
-        where its weights would have to be trained first.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        `helpers.measures.head_table` with the columns that are registered below; of swept models those of the sweep too.
-    seconds : dict
-        What each column cost.
+    It has the columns that are registered below, of swept models those of the sweep too. Measures of others (`entered`, see
+    `helpers.methods.contest.entries`) are not stored but measured now, if the model's weights need not be trained first.
     """
     described = of_table(job)
     table, seconds = measured(described)
@@ -178,7 +138,7 @@ def _entered(described: str, entries: tuple[Measure, ...]) -> pd.DataFrame:
 
 def of_table(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
-    described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder", "text") if name in job}
+    described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder") if name in job}
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
 
 
@@ -225,8 +185,7 @@ def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: S
 
 def _opened(described: Mapping[str, Any]):
     """A model, batches, the few, and what makes what else its table is made from, by its name."""
-    ways = {"start": _translator, "run": _summarizer, "decoder": _decoder, "text": _continues}
-    (way,) = (way for name, way in ways.items() if name in described)
+    (way,) = (way for name, way in {"start": _translator, "run": _summarizer, "decoder": _decoder}.items() if name in described)
     return way(described)
 
 
@@ -235,14 +194,14 @@ def _table_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.
     if "start" in described:
         yield from corpora.parses(described["start"]["corpus"])
     elif "run" in described:
-        yield from coreference.runs.links_needs(described["run"], described["links"], ("dev",))
+        yield from summarizers.links_needs(described["run"], described["links"], ("dev",))
 
 
 def _model_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
     if "start" in described:
         yield from subjects.needs(described["start"])
     elif "run" in described:
-        yield study.Need(coreference.runs.run(described["run"]), weights=True)
+        yield study.Need(summarizers.run(described["run"]), weights=True)
     elif "decoder" in described:
         yield study.Need(grouped.runs.run(described["decoder"]), weights=True)
 
@@ -269,8 +228,8 @@ def _learning(subject: subjects.Subject, plan: Mapping[str, Any]) -> dict[str, C
 def _summarizer(described: Mapping[str, Any]):
     """The same of a summarizer of dialogues, whose heads are probed for coreference too."""
     run = described["run"]
-    model, text = coreference.runs.opened(run), subjects.text_of(run)
-    mentions = lambda: coreference.runs.links_of(run, described["links"], ("dev",))  # noqa: E731
+    model, text = summarizers.opened(run), subjects.text_of(run)
+    mentions = lambda: summarizers.links_of(run, described["links"], ("dev",))  # noqa: E731
     few = text.held_out(1024, described["few"])
     return model, text.held_out(described["votes"]), few, {"groups": lambda: GROUPS, "mentions": mentions}
 
@@ -280,18 +239,6 @@ def _decoder(described: Mapping[str, Any]):
     subject = subjects.of_run(grouped.runs.run(described["decoder"]))
     few, plan = subject.held_out(2048, described["few"]), described["l1"]
     return subject.model, subject.held_out(described["votes"]), few, _learning(subject, plan)
-
-
-def _continues(described: Mapping[str, Any]):
-    """The same of somebody's, on passages of a text file."""
-    read = _read(json.dumps(described["text"]), described["few"])
-    return read.model, read.dev, read.few, {}
-
-
-@lru_cache(maxsize=1)
-def _read(text: str, few: int) -> passages.Passages:
-    spec = json.loads(text)
-    return passages.of_file(spec["pretrained"], spec["corpus"]["text"], many=4 * few, few=few)
 
 
 def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> pd.Series:
@@ -313,24 +260,9 @@ def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> 
 def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series:
     """What is left of a gate on each head that costs `penalty` times its size while the model's weights stay as they are.
 
-    Weights that could learn would make up for small gates; frozen, a gate's size says what the head is worth.
-
-    Parameters
-    ----------
-    epoch : callable
-        Epoch number -> batches with `labels`.
-    rate : float
-        Of Adam, which starts from gates of 1.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head): magnitudes of the gates.
-
-    Raises
-    ------
-    StudyError
-        If there are no steps, or no batches.
+    Weights that could learn would make up for small gates; frozen, a gate's size says what the head is worth. Gates start at 1,
+    and learn by Adam at a `rate`; `epoch` gives the batches of an epoch by its number. It is a StudyError if there are no steps
+    or no batches.
     """
     if steps < 1:
         raise StudyError(f"Gates need 1 training step or more, not {steps}: raise comparison.l1.")
@@ -402,16 +334,8 @@ def removed_at_once(job: Mapping[str, Any], kind: study.Kind | None = None) -> s
 def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.DataFrame:
     """Rise of the dev loss when heads are removed by each column of the head table, without further training.
 
-    Parameters
-    ----------
-    entered : pandas.DataFrame, optional
-        Columns of measures of others, by which heads are removed now; the rest comes from the store.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0, or
-        of the shares `LEFT` where there is no sweep.
+    A row each (criterion, draw, heads): change, nats a token, against the whole model; at the numbers of heads of L0, or of the
+    shares `LEFT` where there is no sweep. By columns of measures of others (`entered`) heads are removed now.
     """
     kinds = (AT_ONCE, FIRST_AT_ONCE) if job["first_order"] else (AT_ONCE,)
     parts = [pd.read_csv(removed_at_once(job, kind).results / "at_once.csv") for kind in kinds]
@@ -447,9 +371,6 @@ def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> p
 
 def opened(described: Mapping[str, Any], first: int) -> tuple[Any, list[dict[str, torch.Tensor]], int]:
     """The model of a head table (`of_table`), its first dev examples in batches, and the seed of random draws."""
-    if "text" in described:
-        read = _read(json.dumps(described["text"]), described["few"])
-        return read.model, read.test, described["text"]["seed"]
     if "decoder" in described:
         subject = subjects.of_run(grouped.runs.run(described["decoder"]))
         return subject.model, subject.held_out(8192, first), described["decoder"]["seed"]

@@ -1,7 +1,6 @@
 """Liu & Chen 2023: coreference in underused heads. `matrices` has the formulas."""
 
 # ruff: noqa: F401
-from helpers.methods import parts
 from helpers.methods.coreference.matrices import (
     ORDERS,
     Links,
@@ -16,5 +15,3 @@ from helpers.methods.coreference.matrices import (
     sparse,
     tokens_of,
 )
-
-__getattr__ = parts(__name__)

@@ -37,15 +37,7 @@ Clusters = Sequence[Sequence[Mention]]
 
 @dataclass(slots=True)
 class Sparse:
-    """The entries of a matrix [length, length] in rows that are not those of the identity.
-
-    Attributes
-    ----------
-    rows, columns : int arrays [entries]
-    values : float array [entries]
-        Each row's sum is 1.
-    length : int
-    """
+    """The entries of a matrix [length, length] in rows that are not those of the identity; each row's sum is 1."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -97,13 +89,7 @@ def _dense(clusters: Clusters, length: int, form: str) -> torch.Tensor:
 
 
 def sparse(clusters: Clusters, length: int, form: str) -> Sparse:
-    """`full_link`, `adjacent_link` or `previous_link` ("full", "adjacent", "previous"), kept sparse.
-
-    Raises
-    ------
-    StudyError
-        If there is no such matrix; or as `full_link`.
-    """
+    """`full_link`, `adjacent_link` or `previous_link` ("full", "adjacent", "previous"), kept sparse."""
     if form not in _LINKED:
         raise StudyError(f"There is no coreference matrix {form!r}: choose from {', '.join(_LINKED)}.")
     entries: dict[int, list[int]] = {}  # of each row its columns, which weigh alike
@@ -153,27 +139,12 @@ def _checked(clusters: Clusters, length: int) -> Iterator[list[list[int]]]:
 
 
 def batched(texts: Sequence[Sparse], width: int, decoder: bool = False) -> torch.Tensor:
-    """The matrices of several texts, padded.
+    """The matrices of several texts, padded: [texts, width, width].
 
-    Parameters
-    ----------
-    decoder : bool
-        Words without links look at the text's first token, not at themselves: so does a head of a decoder that has nothing
-        to look at (Xiao et al. 2024), which puts next to nothing out then.
-
-    Returns
-    -------
-    float tensor [texts, width, width]
-        Rows sum to 1, those of padding too (as words without links); no other row has weight on padding.
-
-    Raises
-    ------
-    StudyError
-        If a text is longer than `width`.
+    Rows sum to 1, those of padding too (as words without links); no other row has weight on padding. For a decoder words
+    without links look at the text's first token, not at themselves: so does a head of a decoder that has nothing to look at
+    (Xiao et al. 2024), which puts next to nothing out then.
     """
-    longest = max((text.length for text in texts), default=0)
-    if longest > width:
-        raise StudyError(f"The matrix of a text of {longest} tokens does not fit a batch of {width}: cut text and links alike.")
     place = np.repeat(np.arange(len(texts)), [len(text.rows) for text in texts])
     rows = np.concatenate([text.rows for text in texts])
     found = torch.eye(width).repeat(len(texts), 1, 1)
@@ -211,11 +182,6 @@ def tokens_of(
     list of list of list of int
         The tokens of each mention. Mentions without a token are gone, since the text was cut before them or others hold all of
         theirs, and so are clusters of which fewer than two mentions are left.
-
-    Raises
-    ------
-    StudyError
-        If `span` is unknown.
     """
     if span not in SPANS:
         raise StudyError(f"A mention is linked by its {' or '.join(map(repr, SPANS))} subword(s), not by {span!r}: choose one.")
@@ -246,13 +212,7 @@ class Links:
         return len(self._texts)
 
     def add(self, ids: Sequence[int], links: Sparse) -> None:
-        """Remember the links of a text; of two texts of the same tokens the first's count.
-
-        Raises
-        ------
-        StudyError
-            If the matrix is not of the text's size.
-        """
+        """Remember the links of a text; of two texts of the same tokens the first's count."""
         if links.length != len(ids):
             raise StudyError(
                 f"A coreference matrix of {links.length} tokens does not fit a text of {len(ids)}: make it for this text."
@@ -262,25 +222,7 @@ class Links:
     def matrices(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, decoder: bool = False
     ) -> torch.Tensor:
-        """The matrices of a batch.
-
-        Parameters
-        ----------
-        input_ids, attention_mask : tensors [batch, tokens]
-            Padding on the right.
-        decoder : bool
-            As of `batched`.
-
-        Returns
-        -------
-        float tensor [batch, tokens, tokens]
-            On the device of `input_ids`.
-
-        Raises
-        ------
-        StudyError
-            If a text is not known.
-        """
+        """The matrices [batch, tokens, tokens] of a batch that is padded on the right, as of `batched`."""
         rows = input_ids.cpu().numpy().astype(np.int32)
         width = rows.shape[1]
         lengths = [width] * len(rows) if attention_mask is None else attention_mask.sum(1).tolist()
@@ -337,18 +279,7 @@ def injected(model, addresses: Iterable[tuple[str, int, int]], links: Links) -> 
 
 @contextmanager
 def mixed(model, layers: Iterable[int], links: Links, share: float = 0.3) -> Iterator[None]:
-    """Mix what encoder layers put out over links: H becomes (1 - share) H + share M H (the 2021 code's extra layer).
-
-    Parameters
-    ----------
-    layers : iterable of int
-        Encoder layers whose output is mixed.
-
-    Raises
-    ------
-    StudyError
-        If the encoder has no such layer or shows none; in the forward pass as `Links.matrices`.
-    """
+    """Mix what encoder layers put out over links: H becomes (1 - share) H + share M H (the 2021 code's extra layer)."""
     encoder = model.get_encoder()
     stack = getattr(encoder, "layers", getattr(encoder, "block", None))
     if stack is None:
@@ -411,23 +342,13 @@ class _Cosine(Reducer):
         return product / (weights.flatten(2).norm(dim=-1) * self.matrix.flatten(1).norm(dim=-1).unsqueeze(1))
 
 
-def probing(model, batches: Iterable[Mapping[str, Any]], links: Links, label: str = "probing for coreference") -> pd.Series:
+def probing(model, batches: Iterable[Mapping[str, Any]], links: Links) -> pd.Series:
     """How much like the matrix each encoder head attends: cosine of the two, flattened, mean over texts (2021).
 
-    Padding does not count.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head), named "probing".
-
-    Raises
-    ------
-    StudyError
-        If there are no batches, or a text has no links.
+    Padding does not count. A Series on (kind, layer, head), named "probing".
     """
     cosine = _Cosine(links)
-    places = one_pass(model, batches, cosine, label=label)
+    places = one_pass(model, batches, cosine, label="probing for coreference")
     return pd.Series(cosine.per_sentence().mean(0, dtype=np.float64), index=places, name="probing")
 
 
@@ -470,13 +391,7 @@ def choose(
 
 
 def layers_of(layers: int, part: str) -> list[int]:
-    """Numbers of the layers in the "lower", "middle" or "upper" third of a stack, or "all"; at least one each.
-
-    Raises
-    ------
-    StudyError
-        If there is no such part.
-    """
+    """Numbers of the layers in the "lower", "middle" or "upper" third of a stack, or "all"; at least one each."""
     if part not in PARTS:
         raise StudyError(f"There is no part {part!r} of the layers: choose from {', '.join(PARTS)}.")
     if part == "all":

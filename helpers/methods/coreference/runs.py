@@ -58,16 +58,8 @@ def links_name(links: str) -> str:
 class Rows:
     """The rows of summarization by part and name.
 
-    Parameters
-    ----------
-    settings : mapping
-        A profile's settings.
-    seed : int
-        Of weights and of the order of text.
-    text : int, optional
-        Seed of the corpus; the same by default.
-    checkpoint : str
-        A pretrained model to start from, by Hub name or folder; "" for the profile's.
+    `seed` is of weights and of the order of text, `text` that of the corpus, the same by default; `checkpoint` is a pretrained
+    model to start from, by Hub name or folder, "" for the profile's.
     """
 
     def __init__(self, settings: Mapping[str, Any], seed: int, text: int | None = None, checkpoint: str = "") -> None:
@@ -245,10 +237,7 @@ def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def clusters_of(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     """Clusters of a split's dialogues.
 
-    Parameters
-    ----------
-    by : str
-        "none", or a resolver (`helpers.corpora.resolvers.resolver`), which may be followed by "+shuffled" or "+corrupt:RATE".
+    `by` is "none", or a resolver (`helpers.corpora.resolvers.resolver`), maybe followed by "+shuffled" or "+corrupt:RATE".
     """
     name, _, change = by.partition("+")
     if name == "none":
@@ -371,23 +360,10 @@ def _start(spec: Mapping[str, Any], text: subjects.Subject):
 def applied(
     model, spec: Mapping[str, Any], control: Mapping[str, Any] | None, splits: Sequence[str]
 ) -> Iterator[list[tuple[str, int, int]]]:
-    """A model under a control, reading texts of some splits of a run's corpus.
+    """A model under a control, reading texts of some splits of a run's corpus; gives the heads.
 
-    Parameters
-    ----------
-    control : mapping or None
-        ``{"form": "masked", "heads"}``, ``{"form": "injected", "heads", "matrix", "span", "links"}`` or
-        ``{"form": "mixed", "part", "matrix", "span", "links"}``; `heads` as `addresses`, `links` as `clusters_of`.
-
-    Yields
-    ------
-    list of (kind, layer, head)
-        The heads.
-
-    Raises
-    ------
-    StudyError
-        If there is no such control; or as what it asks for.
+    A control is ``{"form": "masked", "heads"}``, ``{"form": "injected", "heads", "matrix", "span", "links"}`` or ``{"form":
+    "mixed", "part", "matrix", "span", "links"}``; `heads` as `addresses`, `links` as `clusters_of`.
     """
     form = control["form"] if control else None
     if form not in (None, MASKED, INJECTED, MIXED):
@@ -410,16 +386,8 @@ def applied(
 def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
     """The heads that a control is for.
 
-    Parameters
-    ----------
-    wanted : mapping
-        ``{"by": "importance" | "probing", "order", "count", "part", "draw", "ranking", "probe"}``, `ranking` being the run
-        whose heads are ranked on `probe` dev texts, with "matrix", "span" and "links" for probing.
-
-    Raises
-    ------
-    StudyError
-        If there is no such way; or as `helpers.methods.coreference.choose`.
+    `wanted` is ``{"by": "importance" | "probing", "order", "count", "part", "draw", "ranking", "probe"}``, `ranking` being the
+    run whose heads are ranked on `probe` dev texts, with "matrix", "span" and "links" for probing.
     """
     if wanted["by"] not in ("importance", "probing"):
         raise StudyError(f"Heads are not chosen by {wanted['by']!r}: write importance or probing.")
@@ -430,22 +398,11 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
 def ranking(
     spec: Mapping[str, Any], probe: int, links: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Scores of a run's encoder heads on dev texts, from the store where they are there already.
+    """Scores of a run's encoder heads on the first dev texts, so many as `probe`, from the store where they are there already.
 
-    Parameters
-    ----------
-    probe : int
-        The first so many dev texts.
-    links : mapping, optional
-        ``{"matrix", "span", "links"}`` to probe for.
-    control : mapping, optional
-        Under which importance is measured.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (kind, layer, head): importance (Michel et al. 2019, per example, divided by the norm of its layer), nats (the same
-        undivided), loss (rise of the mean loss with the head off, nats a token) with low and high; with `links` probing.
+    On (kind, layer, head): importance (Michel et al. 2019, per example, divided by the norm of its layer), nats (the same
+    undivided), loss (rise of the mean loss with the head off, nats a token) with low and high; all under a `control`, if any;
+    with `links` (``{"matrix", "span", "links"}``) how far attention follows these, probing.
     """
     return _read(ranked(spec, probe, links, control))
 
