@@ -40,22 +40,31 @@ TEXTS = ("pairs", "texts", "dialogues")
 # --- what notebooks read ---------------------------------------------------------------------------------------------
 
 
-def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> dict[str, list[Need]]:
-    """What each notebook reads, in the notebooks' order; `names` are the models to study, `seed` is the first one."""
-    notebooks: dict[str, Iterable[Recipe | Need]] = {
-        "00_your_own_model": (),  # it reads a pretrained model
-        "01_relevance_and_confidence": relevance.needs(settings, names, seed),
-        "02_head_functions": (
-            *functions.needs(settings, names, seed),
-            *checkpoints.function_recipes(settings),
-            *checkpoints.left_out_recipes(settings),
-        ),
-        "03_l0_pruning": pruning.needs(settings, names, seed),
-        "04_grouped_heads": grouped.needs(settings, names, seed),
-        "05_coreference_injection": injection.recipes(settings, seed),
-        "06_do_measures_agree": comparison.recipes(settings, names, seed),
-    }
-    return {name: [one if isinstance(one, Need) else Need(one) for one in read] for name, read in notebooks.items()}
+def _functions(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> list[Recipe | Need]:
+    more = (*checkpoints.function_recipes(settings), *checkpoints.left_out_recipes(settings))
+    return [*functions.needs(settings, names, seed), *more]
+
+
+NOTEBOOKS: dict[str, Callable[..., Iterable[Recipe | Need]]] = {  # of settings, names of models, and the first seed
+    "00_your_own_model": lambda settings, names, seed: (),  # it reads a pretrained model
+    "01_relevance_and_confidence": relevance.needs,
+    "02_head_functions": _functions,
+    "03_l0_pruning": pruning.needs,
+    "04_grouped_heads": grouped.needs,
+    "05_coreference_injection": lambda settings, names, seed: injection.recipes(settings, seed),
+    "06_do_measures_agree": comparison.recipes,
+}
+
+
+def read_by(notebook: str, settings: Mapping[str, Any], names: Sequence[str], seed: int) -> list[Need]:
+    """What one notebook reads; `names` are the models to study, `seed` is the first one."""
+    read = NOTEBOOKS[notebook](settings, names, seed)
+    return [one if isinstance(one, Need) else Need(one) for one in read]
+
+
+def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int, only: str | int | None = "") -> dict[str, list[Need]]:
+    """`read_by` each notebook that is asked for (`chosen`), in the notebooks' order."""
+    return {name: read_by(name, settings, names, seed) for name in chosen(only)}
 
 
 def together(notebooks: Mapping[str, Sequence[Need]]) -> list[Need]:
@@ -63,16 +72,16 @@ def together(notebooks: Mapping[str, Sequence[Need]]) -> list[Need]:
     return [need for needs in notebooks.values() for need in needs]
 
 
-def chosen(notebooks: Mapping[str, list[Need]], only: str | int | None) -> dict[str, list[Need]]:
+def chosen(only: str | int | None = "") -> list[str]:
     """Some notebooks, by name or number, separated by spaces ("03 06"); all of them if none is given.
 
     A lone number may be an integer: so Snakemake reads it from its command line. What is no notebook is a StudyError.
     """
     wanted = [f"{only:02d}"] if isinstance(only, int) else (only or "").split()
-    known = {name for full in notebooks for name in (full, full.partition("_")[0])}
+    known = {name for full in NOTEBOOKS for name in (full, full.partition("_")[0])}
     if unknown := [name for name in wanted if name not in known]:
-        raise study.StudyError(f"There is no notebook {unknown[0]!r} in the workflow: choose from {', '.join(notebooks)}.")
-    return {full: needs for full, needs in notebooks.items() if not wanted or {full, full.partition("_")[0]} & {*wanted}}
+        raise study.StudyError(f"There is no notebook {unknown[0]!r} in the workflow: choose from {', '.join(NOTEBOOKS)}.")
+    return [full for full in NOTEBOOKS if not wanted or {full, full.partition("_")[0]} & {*wanted}]
 
 
 def with_seeds(overrides: str, seeds: int) -> str:
@@ -324,7 +333,7 @@ def sources(run: study.Run) -> str:
     if run.parameters["pretrained"]:
         return f"on {run.parameters['pretrained']}: nothing of it is published, what is missing is made now"
     names = subjects.names(run.settings, run.parameters["models"])
-    return counted(goals(run.settings, names, run.parameters["seed"])[run.name])
+    return counted(read_by(run.name, run.settings, names, run.parameters["seed"]))
 
 
 def listed(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:

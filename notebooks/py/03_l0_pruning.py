@@ -193,7 +193,7 @@ priced.pivot(index=["model", "test set"], columns="price", values="heads").round
 half = pruning.half_left(pruning.means(quality))
 run.table(half, "half_left", resamples=settings["bootstrap"])
 columns = ["model", "heads", "total", "change", "gone", "gone_low", "gone_high", "worth", "worth from the start"]
-half.reset_index()[columns].round(2)
+half.reset_index().reindex(columns=columns).round(2)
 
 # %% [markdown]
 # *gone* is how many heads can go for `0.25` BLEU, read off the lines of the figure:

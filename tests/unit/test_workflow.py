@@ -28,7 +28,7 @@ def test_a_dry_run_has_every_job_of_the_plan():
     rows = [line.split() for line in said.splitlines()]
     found = {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0].isidentifier() and row[1].isdigit()}
     settings = study.settings("tiny", study.parse_overrides(planned.with_seeds("", 2)))
-    notebooks = planned.chosen(planned.goals(settings, subjects.names(settings), 1), "04")
+    notebooks = planned.goals(settings, subjects.names(settings), 1, "04")
     jobs = planned.jobs(planned.missing(need for needs in notebooks.values() for need in needs)).values()
     wanted = Counter(job.first.kind.name.replace(" ", "_") for job in jobs) | {"notebook": len(notebooks), "all": 1}
     assert len(notebooks) == 1 and found == wanted | {"total": sum(wanted.values())}
