@@ -124,7 +124,7 @@ library = measures.syntactic(subject.model, [sentence], arcs, repeats=1).score
 library = library.xs(("dobj", "dependent to head"), level=("relation", "direction"))
 print(study.compare(mine.numpy(), library.to_numpy()))
 counts = torch.randperm(subject.model.config.vocab_size)
-library = measures.rare(subject.model, [sentence], counts, repeats=1, frequent=0).loc["encoder"].two_rarest
+library = measures.rare(subject.model, [sentence], counts, repeats=1).loc["encoder"].two_rarest
 print(study.compare(at_rarest(tokens[..., :-1], counts[sentence["input_ids"][0].cpu()][:-1]).numpy(), library.to_numpy()))
 
 # %% [markdown]
