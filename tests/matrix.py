@@ -151,7 +151,8 @@ def _injected(cell: Cell, model, address: tuple, given: list, plain: list[torch.
             logits(model, one)
         own = seen[address[:2]][:, address[2]].nan_to_num()
         for matrix, back in ((own, True), (own.flip(-2), False)):
-            with heads.inject(model, {address: matrix}, ahead=True):
+            earlier = matrix.tril() if address[0] == "decoder" else matrix  # rows of padding on the left look everywhere
+            with heads.inject(model, {address: earlier}):
                 moved = _real(cell.family, logits(model, one), one) - before
             apart[back].append(float(moved.abs().max() / before.abs().max()))
     worst, other = np.max(apart[True]), np.max(apart[False])
@@ -185,7 +186,7 @@ def _cached(cell: Cell, model) -> str:
             for head in range(weights.shape[1])
             if place[0] != "encoder"
         }
-        with heads.inject(model, given, ahead=True):
+        with heads.inject(model, given):
             wanted, found = (_real(cell.family, part, one) for part in (logits(model, one), _stepwise(model, one)))
         size, plain = before.abs().max(), _real(cell.family, before, one)
         apart.append(float((found - wanted).abs().max() / size))
@@ -199,7 +200,7 @@ def _rows(kind: str, matrix: torch.Tensor) -> Callable:
     """Of a matrix [batch, query, key] what an injection asks for; each target token looks at the source as the first does."""
     if kind == "cross":
         return lambda site, queries, keys, batch: matrix[:, :1].expand(-1, queries, -1)
-    return lambda site, queries, keys, batch: matrix[:, :keys, :keys]
+    return lambda site, queries, keys, batch: matrix[:, :keys, :keys].tril()
 
 
 def _recorded(model, run: Callable) -> tuple[torch.Tensor, dict]:

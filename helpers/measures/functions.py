@@ -322,17 +322,16 @@ class Syntactic(Reducer):
         return table
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """One row a head, relation and direction: score, low, high, n, baseline, offset, held_out, verdict."""
+        """One row a head, relation and direction: score, low, high, n, baseline, offset, verdict."""
         hits, totals, heads = self.per_sentence(), self.totals(), self.of_kinds(heads)
         score, low, high = ratio_interval(hits, totals[:, None, :], repeats)
-        even, odd = (ratio(hits[half::2], totals[half::2, None, :]) for half in (0, 1))
         base = offset_baseline([self.arcs[i] for i in sorted(self.order)], self.earlier)
         columns = pd.MultiIndex.from_product([RELATIONS, DIRECTIONS], names=["relation", "direction"])
 
         def long(values: np.ndarray) -> pd.Series:
             return pd.DataFrame(values, index=heads, columns=columns).stack(["relation", "direction"])
 
-        frame = pd.DataFrame({"score": long(score), "low": long(low), "high": long(high), "even": long(even), "odd": long(odd)})
+        frame = pd.DataFrame({"score": long(score), "low": long(low), "high": long(high)})
         frame = frame.join(base, on=["relation", "direction"])
         frame["verdict"] = frame.score - frame.baseline > MARGIN - 1e-9  # shares of equal value differ in their last digit
         return frame
@@ -412,9 +411,8 @@ def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequen
     Returns
     -------
     pandas.DataFrame
-        Indexed by (kind, layer, head, relation, direction): score, low, high (bootstrap over sentences), even and odd (score
-        on every second sentence: choose a head on one half, report it on the other), baseline, offset, n, verdict. Arcs of
-        words that have no token of their own count as missed.
+        Indexed by (kind, layer, head, relation, direction): score, low, high (bootstrap over sentences), baseline, offset, n,
+        verdict. Arcs of words that have no token of their own count as missed.
     """
     reducer = Syntactic(arcs, reads(model))
     return reducer.frame(one_pass(model, batches, reducer), repeats)
@@ -424,11 +422,11 @@ def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequen
 
 
 class Rare(Reducer):
-    """Per sentence and head: query tokens whose largest weight lies on the rarest, or one of the two rarest, tokens.
+    """Per sentence and head: query tokens whose largest weight lies on one of the two rarest tokens.
 
     Of the tokens that a query sees: in an encoder the whole sentence, in a decoder itself and what stands before it; so is
     what chance gives. Only queries whose rarest token is outside the `frequent` most frequent ones count (section 5.3).
-    Frequencies are those of the training text's subword tokens; tokens as rare as the rarest count as it. EOS is left out.
+    Frequencies are those of the training text's subword tokens; tokens as rare as the second count as it. EOS is left out.
 
     Parameters
     ----------
@@ -459,52 +457,36 @@ class Rare(Reducer):
         eligible = (rank.masked_fill(~visible, -1).amax(-1) >= self.frequent) & visible.any(-1)
         second = sorted_counts[..., min(1, ids.shape[1] - 1), None]
         self._visible = visible
-        self._rarest = visible & (counts <= sorted_counts[..., :1])
         self._two = visible & (counts <= second)
         self._weight = real & eligible
-        length = visible.sum(-1).clamp(min=1)
-        share = torch.stack([self._rarest.sum(-1) / length, self._two.sum(-1) / length], -1)
-        chance = (share * self._weight.unsqueeze(-1)).sum(1)
-        self.chances.append(torch.cat([chance, self._weight.sum(-1, keepdim=True)], -1).cpu())
+        share = self._two.sum(-1) / visible.sum(-1).clamp(min=1)
+        self.chances.append(torch.stack([(share * self._weight).sum(1), self._weight.sum(-1)], -1).cpu())
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         best = weights.masked_fill(~self._visible.unsqueeze(1), -1).argmax(-1, keepdim=True)  # [B, H, Q, 1]
         count = self._weight[:, None, :].to(weights.dtype)
-        hit = [m.unsqueeze(1).expand_as(weights).gather(-1, best).squeeze(-1) * count for m in (self._rarest, self._two)]
-        return torch.stack([hit[0].sum(-1), hit[1].sum(-1), count.sum(-1).expand(-1, best.shape[1])], -1)
+        hit = self._two.unsqueeze(1).expand_as(weights).gather(-1, best).squeeze(-1) * count
+        return torch.stack([hit.sum(-1), count.sum(-1).expand(-1, best.shape[1])], -1)
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """rarest and two_rarest with intervals, their chance levels, the number of tokens and sentences that count."""
-        sums, heads = self.per_sentence(), self.of_kinds(heads)
-        one, low, high = ratio_interval(sums[..., 0], sums[..., 2], repeats)
-        two, low2, high2 = ratio_interval(sums[..., 1], sums[..., 2], repeats)
-        chances = torch.cat(self.chances).double()
-        guess = chances.sum(0)
-        tokens = float(guess[2])
-        chance = (guess[:2] / tokens).tolist() if tokens else [float("nan")] * 2
-        return pd.DataFrame(
-            {
-                "rarest": one, "rarest_low": low, "rarest_high": high,
-                "two_rarest": two, "two_rarest_low": low2, "two_rarest_high": high2,
-                "chance": chance[0], "chance_two": chance[1],
-                "tokens": int(tokens), "sentences": int((chances[:, 2] > 0).sum()), "verdict": two > RAREST,
-            },
-            index=heads,
-        )  # fmt: skip
+        """Columns two_rarest with its interval, chance_two, the number of tokens that count, verdict."""
+        chance, tokens = torch.cat(self.chances).double().sum(0).tolist()
+        frame = self.ratio(self.of_kinds(heads), "two_rarest", repeats)
+        frame = frame.rename(columns={"low": "two_rarest_low", "high": "two_rarest_high"})
+        chance = chance / tokens if tokens else float("nan")
+        return frame.assign(chance_two=chance, tokens=int(tokens), verdict=frame.two_rarest > RAREST)
 
 
-def rare(
-    model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000, frequent: int = 500
-) -> pd.DataFrame:
-    """Rare-token score of every head that reads the text (section 5.3); counts and frequent as of `Rare`.
+def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000) -> pd.DataFrame:
+    """Rare-token score of every head that reads the text (section 5.3); counts as of `Rare`.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by (kind, layer, head): rarest, two_rarest (shares, with intervals), chance, chance_two, tokens, sentences,
-        verdict (two_rarest > 0.5, the paper's figure for WMT).
+        Indexed by (kind, layer, head): two_rarest (share, with two_rarest_low and two_rarest_high), chance_two, tokens, verdict
+        (two_rarest > 0.5, the paper's figure for WMT).
     """
-    reducer = Rare(counts, reads(model), frequent)
+    reducer = Rare(counts, reads(model))
     return reducer.frame(one_pass(model, batches, reducer), repeats)
 
 

@@ -231,22 +231,6 @@ def evaluating(model) -> Iterator[None]:
             module.training = training
 
 
-def check(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer) -> None:
-    """Show reducers every batch, so that what they refuse of it is refused before a model runs; they are used up.
-
-    Raises
-    ------
-    StudyError
-        As `one_pass`.
-    """
-    count = 0
-    for batch in batches:
-        seen = view(model, batch, count)
-        for reducer in reducers:
-            reducer.start(seen)
-        count += len(seen.index)
-
-
 def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, label: str = "measuring"):
     """Run a model once over batches, without gradients and dropout, and hand all attention to the reducers.
 

@@ -26,8 +26,8 @@ from helpers.measures.functions import (
     roles,
 )
 from helpers.measures.lrp import relevance, relp, rules
-from helpers.measures.reducers import Reducer, check, one_pass
-from helpers.measures.worth import importance, leave_one_out, patching
+from helpers.measures.reducers import Reducer, one_pass
+from helpers.measures.worth import by_layer, importance, leave_one_out, patching
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -99,22 +99,9 @@ def register(measure: Measure) -> None:
     MEASURES[measure.name] = measure
 
 
-# in which a rule's relevance is divided by its layer's, behind the rule's name: at each target token, or summed over them
-WAYS = {"step": "per token", "ratio": "summed"}
-
-
 def named(measure: str) -> str:
-    """What people call a column of the head table, or a rule of relevance with a way to divide; other names as they are."""
-    name, _, way = measure.rpartition(" ")
-    if way in WAYS and name in MEASURES:
-        return f"{named(name)} ({WAYS[way]})"
+    """What people call a column of the head table; other names as they are."""
     return MEASURES[measure].title if measure in MEASURES else measure
-
-
-def by_layer(column: pd.Series) -> pd.Series:
-    """A column divided by its l2 norm over the heads of each layer (Michel et al. 2019, section 4.1); 0 where all are 0."""
-    size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-    return column / size.where(size > 0, 1.0)
 
 
 def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
@@ -223,7 +210,7 @@ def head_table(
         Fewer batches, for relevance, gradients and the loss without each head, which cost more; by default the same.
     arcs, counts, links
         For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing. What
-        does not fit the batches is refused before the model runs.
+        does not fit the batches is refused before what costs more is measured.
     names : iterable of str, optional
         These measures alone.
     **known
@@ -278,8 +265,6 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
-    if read := [m for m in chosen if m.reducer]:
-        check(given["model"], given["batches"], *_reducers(read, given).values())
     filled: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}
 
@@ -289,15 +274,15 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
         yield
         seconds.update(dict.fromkeys(names, float(f"{time.perf_counter() - started:.3g}")))
 
+    if read := [m for m in chosen if m.reducer]:  # before what costs more: it refuses what does not fit the batches
+        with timed(*(m.name for m in read)):
+            filled |= _in_one_pass(read, given)
     for m in chosen:
         if not (m.reducer or m.of):
             with timed(m.name):
                 filled[m.name] = m.find(*(given[name] for name in m.needs))
     for m in (m for m in chosen if m.of):
         filled[m.name], seconds[m.name] = m.find(filled[m.of]), seconds[m.of]
-    if read:
-        with timed(*(m.name for m in read)):
-            filled |= _in_one_pass(read, given)
     for m in chosen:
         filled[m.name] = filled[m.name][filled[m.name].index.isin(m.kinds, level="kind")]
     table = pd.DataFrame({m.name: filled.pop(m.name) for m in chosen} | filled)
@@ -316,13 +301,9 @@ def _all_needs(measure: Measure) -> set[str]:
     return needs | (_all_needs(MEASURES[measure.of]) if measure.of else set())
 
 
-def _reducers(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, Reducer]:
-    return {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
-
-
 def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, pd.Series]:
     """The columns of measures that read attention, and what heads do in words."""
-    reducers = _reducers(read, given)
+    reducers = {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
     heads = one_pass(given["model"], given["batches"], *reducers.values(), label="functions")
     frames = {name: reducer.frame(heads, 1) for name, reducer in reducers.items()}
     filled = {m.name: m.find(frames[m.name]) for m in read}

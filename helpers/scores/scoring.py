@@ -184,9 +184,9 @@ def _check_sizes(needed: str, *sizes: int | tuple[int, ...]) -> None:
 
 
 @lru_cache(maxsize=4)  # to draw them takes longer than to use them
-def resamples(size: int, repeats: int, seed: int = 0) -> np.ndarray:
+def resamples(size: int, repeats: int) -> np.ndarray:
     """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]; not to be written to."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     weights = rng.multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
     weights.setflags(write=False)
     return weights
@@ -202,10 +202,8 @@ def _divide(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
         return np.where(totals == 0, np.nan, hits / totals)
 
 
-def ratio_interval(
-    hits: np.ndarray, totals: np.ndarray, repeats: int = 1000, level: float = 0.95, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ratio of sums over sentences with its percentile bootstrap interval.
+def ratio_interval(hits: np.ndarray, totals: np.ndarray, repeats: int = 1000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ratio of sums over sentences with its 95 % percentile bootstrap interval.
 
     Parameters
     ----------
@@ -218,11 +216,10 @@ def ratio_interval(
     """
     hits, totals = np.broadcast_arrays(hits, totals)
     size, shape = hits.shape[0], hits.shape[1:]
-    weights = resamples(size, repeats, seed)
+    weights = resamples(size, repeats)
     drawn = _divide(*(weights @ part.reshape(size, -1).astype(np.float32) for part in (hits, totals)))
-    tail = (1 - level) / 2
     valid = ~np.isnan(drawn).all(0)
     low, high = np.full(drawn.shape[1], np.nan), np.full(drawn.shape[1], np.nan)
     if valid.any():
-        low[valid], high[valid] = np.nanquantile(drawn[:, valid], [tail, 1 - tail], axis=0)
+        low[valid], high[valid] = np.nanquantile(drawn[:, valid], [0.025, 0.975], axis=0)
     return ratio(hits, totals), low.reshape(shape), high.reshape(shape)

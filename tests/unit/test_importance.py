@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from helpers import heads, measures
-from helpers.measures.worth import importance, kinds_off, leave_one_out
+from helpers.measures.worth import importance, leave_one_out
 from helpers.scores import scoring
 from helpers.study import StudyError
 from tests.reference import frozen
@@ -64,23 +64,6 @@ def test_what_stands_below_a_head_is_not_computed_again():
     leave_one_out(model, batches("marian")[:1], repeats=1)
     assert {where: ran[where] for where in ran if where[0] == "encoder"} == {("encoder", 0): 1 + 4, ("encoder", 1): 1 + 8}
     assert ran["decoder", 0] == 1 + 8 + 2 * 4 and ran["decoder", 1] == 1 + 8 + 2 * 8
-
-
-@pytest.mark.parametrize("family", ["marian", "opt"])
-def test_all_heads_of_a_kind_off_are_all_heads_removed(family):
-    model = tiny_model(family)
-    found, sentences = kinds_off(model, batches(family)), slow.read(model, batches(family))
-
-    def loss():
-        return sum(slow.loss(model, one) for one in sentences) / sum(len(one.predicts) for one in sentences)
-
-    whole = loss()
-    for kind, row in found.iterrows():
-        back = [cut(model, address) for address in heads.index(model, kind)]
-        assert (row["heads"], row.whole) == (len(back), pytest.approx(whole, rel=1e-5))
-        assert row.loss == pytest.approx(loss() - whole, abs=1e-4) and row.low <= row.loss <= row.high
-        for undo in back:
-            undo()
 
 
 def test_given_decoder_inputs_and_an_open_gate_are_respected():
@@ -155,7 +138,7 @@ def test_the_model_is_left_alone(per):
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
-@pytest.mark.parametrize("measure", [leave_one_out, kinds_off, importance, partial(importance, per="token")])
+@pytest.mark.parametrize("measure", [leave_one_out, importance, partial(importance, per="token")])
 def test_nothing_to_measure_is_refused(measure):
     batch, first = batches("marian")[0], batches("opt")[0]
     ignored = {**batch, "labels": torch.full_like(batch["labels"], -100)}
