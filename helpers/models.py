@@ -130,7 +130,7 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
     config = BartConfig(vocab_size=size, activation_function="gelu", **ids, **_sized(shape))
     model = _begun(BartForConditionalGeneration, config, shape, seed)
     for side in (model.model.encoder, model.model.decoder):
-        table = compat.position_table(side)
+        table = side.embed_positions.weight
         angles = torch.arange(len(table)).unsqueeze(1) * 10_000 ** (-torch.arange(0, shape["width"], 2) / shape["width"])
         waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, : shape["width"]]
         table.data.copy_(config.init_std * waves)

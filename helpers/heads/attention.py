@@ -23,7 +23,7 @@ from transformers import PreTrainedModel
 
 from helpers.heads import compat
 from helpers.heads.families import Site, locate, sites
-from helpers.heads.gates import ended_state, fit_batch, hooked, open_hooks
+from helpers.heads.gates import Hook, fit_batch, hooked, open_hooks
 from helpers.study import StudyError
 
 Reducer = Callable[[Site, Tensor], Any]
@@ -108,11 +108,6 @@ def attending(model: PreTrainedModel, function: Callable) -> Iterator[None]:
         Any model that `sites` accepts, running SDPA or eager attention.
     function : callable
         As `helpers.heads.compat.register` takes it. Of nested blocks the inner one's is run.
-
-    Raises
-    ------
-    StudyError
-        As `record`.
     """
     with _watching(model, [Watch(site, attend=function) for site in sites(model)]):
         yield
@@ -123,14 +118,14 @@ def standing_injections(site: Site) -> list[int]:
     return sorted({head for watch in open_hooks(site.module, Watch) for head in watch.matrices})
 
 
-class Watch:
+class Watch(Hook):
     """What one block of `record`, `inject` or `attending` asks of one attention module.
 
     It is a forward pre-hook that goes with the module and its copies, and changes nothing; it notes how many positions the
     cache had seen before.
     """
 
-    open, keywords = True, True
+    keywords = True
 
     def __init__(
         self,
@@ -141,16 +136,6 @@ class Watch:
     ) -> None:
         self.site, self.reducers, self.matrices, self.attend = site, reducers, matrices or {}, attend
         self.seen: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
-
-    def __deepcopy__(self, memo: dict) -> Watch:
-        return self
-
-    __getstate__ = ended_state
-
-    def end(self) -> None:
-        """Let go of all that was asked."""
-        self.open = False
-        del self.site, self.reducers, self.matrices, self.attend, self.seen
 
     def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> None:
         """Leave the input as it is."""
@@ -228,7 +213,7 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
         # the family's own eager function forms the weights; a value of width 0 spares it the second product
         bare = {**options, "dropout": 0.0}
         added = compat.additive_mask(module, query, key, mask, options)
-        seen = compat.eager_attention(module)(module, query, key, value[..., :0], added, **bare)[1]
+        seen = compat.plain_attention(module, "eager")(module, query, key, value[..., :0], added, **bare)[1]
         if matrices:
             seen = seen.index_copy(1, heads, injected.to(seen.dtype))
         for reducer in reducers:
@@ -236,9 +221,7 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     return out, weights
 
 
-def _fit_matrix(
-    site: Site, head: int, given: Matrices, query_length: int, key_length: int, held: int, batch: int
-) -> Tensor:
+def _fit_matrix(site: Site, head: int, given: Matrices, query_length: int, key_length: int, held: int, batch: int) -> Tensor:
     """The matrix of one head as [batch, query, held key].
 
     Of `key_length` keys the cache of a sliding window holds the last; one of fixed size has empty places behind them.

@@ -16,6 +16,7 @@ from helpers.study import StudyError
 from tests.matrix import MEASURES
 from tests.unit.tiny_models import generate, left, tiny_batch, tiny_model
 
+
 @pytest.mark.parametrize("cache", ["dynamic", "static"])
 @pytest.mark.parametrize(("family", "settings"), [
     ("llama", {}), ("mistral", {}), ("gemma2", {}), ("gemma3", {}), ("phi3", {"sliding_window": 3}),

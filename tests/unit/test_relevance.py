@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 from helpers import measures
 from helpers.heads import gate, inject, sites
+from helpers.measures import lrp
 from helpers.measures.lrp import RULES, SIGNED, BySentence, Explained, explain, relevance, summed
 from helpers.measures.lrp.alpha_beta import AlphaBeta
 from helpers.measures.lrp.graph import Graph
@@ -141,7 +142,7 @@ def long_batch(name, length) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("way", [explain, summed])
 @pytest.mark.parametrize(("name", "rule"), [("marian", "attnlrp"), ("opt", "cp")])
-def test_batches_are_split_so_that_no_more_is_held_than_the_memory_allows(name, rule, way):
+def test_batches_are_split_so_that_no_more_is_held_than_the_memory_allows(name, rule, way, monkeypatch):
     model, batch, seen = small(name, torch.float32), long_batch(name, 40), []
     whole = way(model, [batch], rule).series(None)
     sizes = batch["labels"].shape[1], batch["input_ids"].shape[1]
@@ -149,20 +150,22 @@ def test_batches_are_split_so_that_no_more_is_held_than_the_memory_allows(name, 
     hook = model.register_forward_pre_hook(lambda _, args, fed: seen.append(len(fed["input_ids"])), with_kwargs=True)
     for times, rows in ((4.5, [3]), (1.9, [1, 1, 1])):
         seen.clear()
+        monkeypatch.setattr(lrp, "MEMORY", times * needed)
         with Held() as held:
-            found = way(model, [batch], rule, memory=times * needed).series(None)
+            found = way(model, [batch], rule).series(None)
         assert seen == rows and 0 < held.peak <= times * needed * 2**30
         np.testing.assert_allclose(found, whole, rtol=0, atol=1e-4)
     hook.remove()
 
 
 @pytest.mark.parametrize("name", ["marian", "opt"])
-def test_targets_are_explained_in_chunks_where_memory_is_short(name):
+def test_targets_are_explained_in_chunks_where_memory_is_short(name, monkeypatch):
     model, batch = small(name), batch_for(name)
     batch = {name: part[:1] for name, part in batch.items()}
     once, each = AlphaBeta(model, ("decoder",)).numbers(batch["labels"].shape[1], batch["input_ids"].shape[1])
-    found = explain(model, [batch], "alpha_beta", memory=(once + 2 * each) * 8 / 2**30).values
-    assert gap(found, explain(model, [batch], "alpha_beta").values) < 1e-12
+    whole = explain(model, [batch], "alpha_beta").values
+    monkeypatch.setattr(lrp, "MEMORY", (once + 2 * each) * 8 / 2**30)
+    assert gap(explain(model, [batch], "alpha_beta").values, whole) < 1e-12
 
 
 def test_only_targets_with_a_label_are_explained():
@@ -297,8 +300,12 @@ def test_what_cannot_be_explained_is_refused(said):
     build, batches, options = BAD[said]
     with pytest.raises(StudyError, match=said):
         measures.relevance(build(), batches, **options)
+
+
+def test_a_sentence_too_long_for_the_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(lrp, "MEMORY", 1e-9)
     with pytest.raises(StudyError, match=r"7 source and 6 target tokens .* GiB"):
-        explain(marian(), [BATCH], "cp", memory=1e-9)
+        explain(marian(), [BATCH], "cp")
 
 
 def state(model) -> tuple:

@@ -356,7 +356,7 @@ class _Replay:
         if not site.heads:  # removed for good
             return [relevance.new_zeros(batch, size, targets, 0) for size in (queries, keys, keys)]
         q, k, v = (part.flatten(0, 1) for part in self.tape.heads(block, site))
-        given = (q * compat.scaling(site.module), k, v, weights, self.tape.constant(site))
+        given = (q * site.module.scaling, k, v, weights, self.tape.constant(site))  # type: ignore[operator]
         r = relevance.permute(0, 3, 1, 2, 4).flatten(0, 1)  # [B * heads, n, C, head_dim]
         step = max(1, 8 * CELLS // max(1, queries * keys * site.head_dim))
         pieces = [joint(*(part[i : i + step] for part in (*given, r))) for i in range(0, len(r), step)]
