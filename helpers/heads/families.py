@@ -204,13 +204,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
 
 
 def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
-    """Where attention and its output projection are, from the base model: ``{kind: (path, path)}``, ``{}`` for the layer.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """Where attention and its output projection are, from the base model: ``{kind: (path, path)}``, ``{}`` for the layer."""
     family = _family(model)
     places = {}
     for kind in dict.fromkeys(site.kind for site in sites(model)):
@@ -222,13 +216,7 @@ def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
 
 
 def index(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) -> pd.MultiIndex:
-    """The index of the head table: one row ``(kind, layer, head)`` for each head of the model, in the order of `sites`.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """The index of the head table: one row ``(kind, layer, head)`` for each head of the model, in the order of `sites`."""
     rows = [(site.kind, site.layer, head) for site in sites(model, kinds) for head in range(site.heads)]
     return pd.MultiIndex.from_tuples(rows, names=ADDRESS)
 
@@ -245,8 +233,6 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
 
     Parameters
     ----------
-    model : transformers.PreTrainedModel
-        See `sites`.
     values : mapping or pandas.Series
         ``{(kind, layer, head): value}``, or ``{(kind, layer): value}`` for a layer; the two may be mixed.
 
@@ -258,7 +244,7 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
     Raises
     ------
     StudyError
-        If an address is malformed, not in the model or given twice; or as `sites`.
+        If an address is malformed, not in the model or given twice.
     """
     known = {(site.kind, site.layer): site for site in sites(model)}
     located: dict[tuple, tuple[Site, dict]] = {}
@@ -279,39 +265,20 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
 
 
 def layers(model: PreTrainedModel, kind: str) -> nn.ModuleList:
-    """The layers of a model that have attention of a kind, from the bottom up.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """The layers of a model that have attention of a kind, from the bottom up."""
     return model.base_model.get_submodule(_family(model).places[kind][0])  # type: ignore[return-value]
 
 
 def causal(model: PreTrainedModel) -> bool:
-    """Whether the model has a decoder alone, whose every position predicts the token after it.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """Whether the model has a decoder alone, whose every position predicts the token after it."""
     return "decoder" in _family(model).places and not model.config.is_encoder_decoder
 
 
 def positions(model: PreTrainedModel, mask: Tensor | None) -> Tensor | None:
     """Positions that a model must be told, since it would count padding on the left; None where it needs no such help.
 
-    Parameters
-    ----------
-    mask : tensor [batch, length] or None
-        1 where there is a token, 0 where there is padding.
-
-    Raises
-    ------
-    StudyError
-        If there is padding on the left and the model cannot be told; or as `sites`.
+    The mask [batch, length] is 1 where there is a token, 0 where there is padding. Padding on the left is an error for a model
+    that cannot be told.
     """
     family = _family(model)
     if mask is None or bool(mask[:, 0].all()):
@@ -324,14 +291,7 @@ def positions(model: PreTrainedModel, mask: Tensor | None) -> Tensor | None:
 
 
 def longest(model: PreTrainedModel) -> int | None:
-    """Tokens that a text may have where positions are looked up in a table; None where they are computed.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
-    _family(model)
+    """Tokens that a text may have where positions are looked up in a table; None where they are computed."""
     if not any(name.endswith(("embed_positions", "position_embeddings", "wpe")) for name, _ in model.named_modules()):
         return None
     taken = model.config.pad_token_id + 1 if model.config.model_type == "roberta" else 0

@@ -114,22 +114,8 @@ def output_norm(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
     """Euclidean norm of what a head adds to the residual stream, mean over real query tokens (Kobayashi et al. 2020).
 
     That is its part of what the output projection gives, without the bias; a norm behind it (BERT, Gemma) is not counted. Open
-    `gate` and `inject` blocks are respected.
-
-    Parameters
-    ----------
-    batches : iterable of dict
-        `input_ids`, `attention_mask`, `labels`; real tokens are those of `confidence`.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head), float64, in the units of the residual stream; nan where there is no real token.
-
-    Raises
-    ------
-    StudyError
-        If there are no batches, or a batch is empty or lacks what the model reads; if the model computes no numbers.
+    `gate` and `inject` blocks are respected. Text is that of `confidence`; the column, float64, is in the units of the residual
+    stream, nan where there is no real token.
     """
     heads, places = index(model), sites(model)
     sums, counts = torch.zeros(len(heads), dtype=torch.float64), torch.zeros(len(heads), dtype=torch.float64)
@@ -222,38 +208,18 @@ def positional(model, batches: Iterable[Mapping[str, Any]], repeats: int = 1000)
 def to_words(weights: torch.Tensor, word_ids: torch.Tensor) -> torch.Tensor:
     """Word-level attention from subword attention.
 
-    Attention to a word is the sum over its subwords (keys), attention from a word the mean over its subwords (queries).
-
-    Parameters
-    ----------
-    weights : tensor [B, H, S, S]
-    word_ids : tensor [B, S]
-        The word of each position, -1 for none.
-
-    Returns
-    -------
-    tensor [B, H, W, W]
-        W = the largest number of words; rows and columns of absent words are 0.
+    Attention to a word is the sum over its subwords (keys), attention from a word the mean over its subwords (queries). From
+    weights [B, H, S, S] and the word of each position [B, S], -1 for none, to [B, H, W, W], W the largest number of words; rows
+    and columns of absent words are 0.
     """
     count = max(int(word_ids.max()) + 1, 1)
     return torch.stack([between_words(one, words, words, count, count) for one, words in zip(weights, word_ids, strict=True)])
 
 
 def between_words(weights: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, down: int, across: int) -> torch.Tensor:
-    """`to_words` of one sentence, whose queries and keys may be of different words.
+    """`to_words` of one sentence [H, Q, K], whose queries and keys may be of different words: [H, down, across].
 
-    Parameters
-    ----------
-    weights : tensor [H, Q, K]
-    rows, columns : tensors [Q], [K]
-        The word of each query and key; others than 0 to `down` - 1 or `across` - 1 belong to none.
-    down, across : int
-        Numbers of words.
-
-    Returns
-    -------
-    tensor [H, down, across]
-        A word without a query has a row of zeros.
+    `rows` [Q] and `columns` [K] say the word of each query and key; others than 0 to `down` - 1 or `across` - 1 belong to none.
     """
     queries, keys = (
         F.one_hot(part.clamp(0, count - 1), count).to(weights.dtype) * ((part >= 0) & (part < count))[:, None]
@@ -370,15 +336,8 @@ class Syntactic(Reducer):
 def offset_baseline(arcs: Iterable[Sequence[Arc]], earlier: bool = False) -> pd.DataFrame:
     """Accuracy of always guessing a relation's most frequent relative offset, in words.
 
-    Parameters
-    ----------
-    earlier : bool
-        Only of arcs whose partner stands earlier, which are all that a decoder sees.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by (relation, direction): baseline, offset (partner minus word), n.
+    On (relation, direction): baseline, offset (partner minus word), n. With `earlier` only arcs count whose partner stands
+    earlier, which are all that a decoder sees.
     """
     rows = [(r, h - d) for sentence in arcs for d, h, r in sentence]
     table = pd.DataFrame(rows, columns=["relation", "offset"])

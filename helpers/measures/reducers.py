@@ -61,13 +61,7 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
 
     Which tokens of the source are special is said by the model's configuration (the end of a sentence, and its start) and by
     the batch, whose `special_tokens_mask` [B, S] is 1 there: a tokenizer gives it (``return_special_tokens_mask=True``), or
-    the caller. A BERT's configuration names neither [CLS] nor [SEP].
-
-    Raises
-    ------
-    StudyError
-        If the batch is empty, has images, second segments, positions or decoder masks of its own or lacks what the model
-        reads, or its decoder would be fed padding before a token.
+    the caller. A BERT's configuration names neither [CLS] nor [SEP]. What measures cannot read is refused.
     """
     config = model.config
     needed = ("input_ids", "labels") if config.is_encoder_decoder else ("input_ids",)
@@ -106,14 +100,7 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
 
 
 def check_batch(model, batch: Mapping[str, Any]) -> None:
-    """Refuse what a model cannot read, before it runs.
-
-    Raises
-    ------
-    StudyError
-        If ids, mask or labels are no tensors [batch, tokens] of one size, a token is none of the vocabulary, or the text is
-        longer than the model's positions reach.
-    """
+    """Refuse what a model cannot read, before it runs."""
     for name in ("input_ids", "attention_mask", "labels"):
         if name in batch and not (isinstance(batch[name], torch.Tensor) and batch[name].ndim == 2):
             raise StudyError(f"The {name} of a batch must be a tensor [batch, tokens]: let the tokenizer return tensors.")
@@ -147,13 +134,7 @@ def given(model, batch: Mapping[str, torch.Tensor], seen: View) -> dict[str, tor
 
 
 def check_finite(values: torch.Tensor) -> None:
-    """Refuse what a model computed for real tokens if anything in it is no number.
-
-    Raises
-    ------
-    StudyError
-        If so, as eager attention in float64 does with padding on the left.
-    """
+    """Refuse what a model computed for real tokens if anything in it is no number."""
     if not torch.isfinite(values).all():
         raise StudyError(
             "The model computes what is no number (nan or infinite): check its weights; with padding in float64 run SDPA"

@@ -40,10 +40,6 @@ def dots(
         Panels side by side, at most.
     sharex : bool
         Whether panels have one scale.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))

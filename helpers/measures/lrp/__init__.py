@@ -268,25 +268,15 @@ def _added(sentence: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 @torch.no_grad()
-def relp(
-    model,
-    batches: Iterable[Mapping[str, Any]],
-    rule: str = "attnlrp",
-    kinds: str | tuple[str, ...] | None = None,
-) -> pd.Series:
+def relp(model, batches: Iterable[Mapping[str, Any]], rule: str = "attnlrp") -> pd.Series:
     """Estimate of `helpers.measures.worth.leave_one_out` by a signed rule in place of gradients (RelP, Jafari et al. 2025).
 
     `helpers.measures.worth.patching` in the graph of `helpers.measures.lrp.graph`: the loss's slopes at the logits go down by
     the rule's coefficients, and a head's output is multiplied by what arrives there. Text and columns are those of it.
-
-    Raises
-    ------
-    StudyError
-        For another rule; a model or part that it does not cover; half precision; or as `helpers.measures.worth.leave_one_out`.
     """
     _check(rule, SIGNED, "rule of relevance patching")
     _precision(model)
-    heads, held = index(model, kinds), prepared(model, batches, slopes=True)
+    heads, held = index(model), prepared(model, batches, slopes=True)
     graph, total = Graph(model, rule, tuple(heads.unique("kind"))), torch.zeros(len(heads), dtype=torch.float64)
     with evaluating(model):
         for fed, labels in study.progress(held, "relevance patching"):

@@ -215,19 +215,7 @@ def _mass(relevance: Tensor) -> Tensor:
 
 
 class AlphaBeta:
-    """The rule on one model.
-
-    Parameters
-    ----------
-    model : transformers.PreTrainedModel
-    kinds : collection of str
-        Kinds of attention that are asked for; without ``encoder`` nothing goes below the encoder's output.
-
-    Raises
-    ------
-    StudyError
-        As `helpers.measures.lrp.layout.layout`.
-    """
+    """The rule on one model; where ``encoder`` is none of the kinds nothing goes below the encoder's output."""
 
     def __init__(self, model, kinds: tuple[str, ...]) -> None:
         self.model, self.kinds, self.plan = model, kinds, layout(model)
@@ -249,16 +237,10 @@ class AlphaBeta:
         return once + joint, each
 
     def explain(self, fed: dict[str, Tensor], live: Tensor, carries: dict[str, Tensor], size: float) -> Found:
-        """Relevance of all heads for the targets of a batch: {(kind, layer): [B, n, heads]}.
+        """Relevance of all heads for the live targets [B, n] of a batch: {(kind, layer): [B, n, heads]}.
 
-        Parameters
-        ----------
-        live : bool tensor [B, n]
-            The targets that are asked for.
-        carries : dict of side -> bool tensor [B, n]
-            Positions of the encoder and the decoder that can have relevance.
-        size : float
-            Numbers that may be held: targets are explained in chunks to stay below it.
+        `carries` are positions of the encoder and the decoder that can have relevance, bool [B, n]. Targets are explained in
+        chunks so that no more than `size` numbers are held.
         """
         bias, plain = compat.logits_bias(self.model), self.plan.head.bias
         bias = self.plan.head.weight.new_zeros(self.plan.head.out_features) if bias is None else bias

@@ -93,13 +93,7 @@ def known(model) -> bool:
 
 
 def layout(model) -> Layout:
-    """Describe a model for relevance propagation.
-
-    Raises
-    ------
-    StudyError
-        For a family, layer or activation that the rule does not cover, by the module's name; or as `helpers.heads.families`.
-    """
+    """Describe a model; a family, layer or activation that the rule does not cover is refused by its name."""
     attention = {site.module: site for site in sites(model)}
     kind, names = model.config.model_type, {module: name for name, module in model.named_modules()}
     if kind not in _FAMILIES:
