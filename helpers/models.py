@@ -169,26 +169,15 @@ def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
     _split(shape["width"], shape["heads"])
     torch.manual_seed(seed)
     sizes = {"vocab_size": size, "max_position_embeddings": MAX_POSITIONS, "hidden_size": shape["width"]}
-    sizes |= {
-        "num_hidden_layers": shape["layers"],
-        "num_attention_heads": shape["heads"],
-        "attention_dropout": shape["dropout"],
-    }
-    sizes |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1}
+    sizes |= {"num_hidden_layers": shape["layers"], "num_attention_heads": shape["heads"]}
+    sizes |= {"attention_dropout": shape["dropout"], "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1}
     if pairs := shape.get("key_value_heads"):
         if shape["heads"] % pairs:
             raise StudyError(f"{shape['heads']} heads cannot share {pairs} key-value heads evenly: choose a divisor.")
         own = {"num_key_value_heads": pairs, "intermediate_size": shape["feed_forward"], "tie_word_embeddings": True}
         return _long(LlamaForCausalLM(LlamaConfig(**sizes, **own)))
-    config = OPTConfig(
-        word_embed_proj_dim=shape["width"],
-        ffn_dim=shape["feed_forward"],
-        activation_function="relu",
-        dropout=shape["dropout"],
-        layerdrop=0.0,
-        **sizes,
-    )
-    return _long(OPTForCausalLM(config))
+    own = {"word_embed_proj_dim": shape["width"], "ffn_dim": shape["feed_forward"], "activation_function": "relu"}
+    return _long(OPTForCausalLM(OPTConfig(**sizes, **own, dropout=shape["dropout"], layerdrop=0.0)))
 
 
 def _long(model):

@@ -71,7 +71,6 @@ _FAMILIES = {
     **dict.fromkeys(("bart", "marian", "mbart", "pegasus"), _BART),
     **{
         "t5": _T5,
-        "umt5": _T5,
         "opt": _OPT,
         "gpt2": _GPT2,
         "phi3": _PHI3,
@@ -150,7 +149,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Marian, BART, mBART, Pegasus, T5 (also ByT5), UMT5, OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3,
+        Marian, BART, mBART, Pegasus, T5 (also ByT5), OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3,
         Phi-3, GPT-NeoX, BERT or RoBERTa, with any task head; the text of a Gemma 3 that sees; not a part or wrapper of one.
     kinds : str or sequence of str, optional
         Only these kinds; all that the model has when omitted.

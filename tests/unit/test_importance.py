@@ -15,7 +15,7 @@ from tests.reference import frozen
 from tests.reference import importance as slow
 from tests.unit.tiny_models import SEQ2SEQ, tiny_batch, tiny_model
 
-families = pytest.mark.parametrize("family", ["marian", "t5", "umt5", "opt", "gpt2"])
+families = pytest.mark.parametrize("family", ["marian", "t5", "opt", "gpt2"])
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 

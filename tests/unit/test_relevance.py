@@ -234,7 +234,7 @@ def test_a_layer_whose_sum_is_negative_is_not_ranked_backwards(rule):
 
 
 @pytest.mark.parametrize("rule", SIGNED)
-@pytest.mark.parametrize("family", [name for name in EVERY if name != "umt5"])
+@pytest.mark.parametrize("family", EVERY)
 def test_sums_over_targets_are_one_backward_pass(family, rule):
     """Those of relevance target by target: by replay where there is one, else by a pass for each target."""
     model, batch = tiny_model(family, attention="eager" if family in EAGER_ALONE else "sdpa").double(), tiny_batch(family)
