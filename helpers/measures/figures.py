@@ -26,7 +26,7 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
         Whose colours, other ones, go from a hundredth of the largest head to it, on a logarithmic scale.
     """
     index = next(iter(columns.values())).index
-    kinds = drawing.kinds(index.unique("kind"))
+    kinds = list(index.unique("kind"))
     layers = [index[index.get_level_values("kind") == kind].unique("layer").size for kind in kinds]
     tall = 0.12 * max(sum(layers), 8) + 0.5 * len(kinds) + 0.7
     figure, axes = plt.subplots(
