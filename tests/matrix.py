@@ -286,19 +286,16 @@ def _positional(model, given: list) -> dict:
 
 
 def _relevance(measure: str, family: str, state: str, given: list) -> dict:
-    """Relevance unit by unit where the twin has the family's layers written out, otherwise from differences of logits."""
+    """Relevance by alpha_beta unit by unit, by the signed rules from differences of logits."""
     rule, exact = measure.removeprefix("RelP, "), plain(family, state, exactly=True)
     if rule != measure:
         return frozen.patched(exact, given, rule)
-    if family not in FAMILIES or family == "gpt2":
+    if rule != "alpha_beta":
         return frozen.relevance(exact, given, rule)[0]
     model, off = plain(family, state, exactly=False), dict.fromkeys(_gone(exact) if state == "removed" else [], 0.0)
-    rows = [row for one in given for row in propagated.explain(model, one, 0, rule, off)]
-    frame = pd.DataFrame(rows).drop(columns="flow", errors="ignore")
+    frame = pd.DataFrame([row for one in given for row in propagated.explain(model, one, 0, off)])
     frame.columns = pd.MultiIndex.from_tuples(frame.columns)
-    if rule == "alpha_beta":  # the paper's: each target's by the sum over a layer
-        frame = frame / frame.T.groupby(level=[0, 1]).transform("sum").T
-    return frame.mean().to_dict()
+    return (frame / frame.T.groupby(level=[0, 1]).transform("sum").T).mean().to_dict()  # the paper's: shares of each target
 
 
 ATTENTION = {
