@@ -52,17 +52,9 @@ def gate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> Ite
 
 
 def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
-    """What open `gate` blocks multiply the heads of a site by now.
+    """What open `gate` blocks multiply the heads of a site by now: [batch or 1, heads], or None if no block gates it.
 
-    Parameters
-    ----------
-    hidden : tensor [batch, query, heads * head_dim]
-        What the output projection is given: for the size of the batch, the type and the device.
-
-    Returns
-    -------
-    tensor [batch, heads] or [1, heads], or None
-        The product over nested blocks; None if no block gates this site.
+    `hidden` is what the output projection is given, for the size of the batch, the type and the device.
     """
     product = None
     for hook in open_hooks(site.projection("out"), Gate):

@@ -29,14 +29,8 @@ FUNCTIONAL = ("positional", "syntactic", "rare")
 def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTIONAL, "alignment")) -> dict[str, pd.DataFrame]:
     """Confidence, positional, syntactic, rare-token or alignment scores of a model in one pass over the subject's dev set.
 
-    Parameters
-    ----------
-    subject : helpers.runs.subjects.Subject
-        Whose sentences, trees, frequencies and alignments are used.
-    model
-        The subject's own model, or another one (random weights) to compare with.
-    names : sequence of str
-        Of "confidence", "positional", "syntactic", "rare" and "alignment".
+    The model is the subject's own or another one (random weights); sentences, trees, frequencies and alignments are the
+    subject's. `names` are of "confidence", "positional", "syntactic", "rare" and "alignment".
     """
     made: dict[str, Callable[[], Reducer]] = {
         "confidence": Confidence, "positional": Positional, "syntactic": lambda: Syntactic(arcs_of(subject.sentences)),
@@ -50,16 +44,9 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTI
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
     """How many heads change the loss by their absence at all: what no measure can predict is not there.
 
-    Parameters
-    ----------
-    frames : mapping of (model, seed) -> `helpers.measures.worth.leave_one_out`
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, seed, kind): heads; differ (whose interval excludes zero); differ_holm (whose p-value corrected for all heads
-        of the kind is below .05); share (differ over heads); shown (whether that is half or more: correlations with fewer are
-        mostly with noise); over.
+    Of `helpers.measures.worth.leave_one_out` by (model, seed), on (model, seed, kind): heads; differ (whose interval excludes
+    zero); differ_holm (whose p-value corrected for all heads of the kind is below .05); share (differ over heads); shown
+    (whether that is half or more: correlations with fewer are mostly with noise); over.
     """
     rows = {}
     for (model, seed), frame in frames.items():

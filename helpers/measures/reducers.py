@@ -23,28 +23,17 @@ from helpers.study import StudyError
 
 @dataclass
 class View:
-    """What a reducer may need to know of a batch. B sentences, Q query and K key positions of one kind of attention.
+    """What a reducer may need to know of a batch, by kind of attention. B sentences, Q query and K key positions.
 
-    Attributes
-    ----------
-    ids : dict of kind -> tensor [B, K]
-        Token ids on the key side.
-    keys, queries : dict of kind -> bool tensors [B, K], [B, Q]
-        Real tokens: no padding, no end-of-sentence, no start symbol; of the source none of its `special_tokens_mask` either.
-    present : dict of kind -> bool tensor [B, K]
-        Key positions that are not padding.
-    word_ids : tensor [B, S] or None
-        Source word of each source token, -1 for none.
-    index : list of int
-        Each sentence's place in the corpus.
+    Real tokens are no padding, no end-of-sentence and no start symbol; of the source none of its `special_tokens_mask` either.
     """
 
-    ids: dict[str, torch.Tensor]
-    keys: dict[str, torch.Tensor]
-    queries: dict[str, torch.Tensor]
-    present: dict[str, torch.Tensor]
-    word_ids: torch.Tensor | None
-    index: list[int]
+    ids: dict[str, torch.Tensor]  # token ids on the key side [B, K]
+    keys: dict[str, torch.Tensor]  # which of them are real, bool [B, K]
+    queries: dict[str, torch.Tensor]  # real tokens on the query side, bool [B, Q]
+    present: dict[str, torch.Tensor]  # key positions that are not padding, bool [B, K]
+    word_ids: torch.Tensor | None  # source word of each source token [B, S], -1 for none
+    index: list[int]  # each sentence's place in the corpus
 
 
 _UNREAD: dict[str, Callable[[Mapping[str, torch.Tensor]], torch.Tensor]] = {  # where what a batch may hold would count
@@ -215,15 +204,7 @@ def evaluating(model) -> Iterator[None]:
 def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, label: str = "measuring"):
     """Run a model once over batches, without gradients and dropout, and hand all attention to the reducers.
 
-    Returns
-    -------
-    pandas.MultiIndex
-        The head-table index of the kinds that the reducers saw.
-
-    Raises
-    ------
-    StudyError
-        If there are no batches, or a batch is empty or lacks what the model reads.
+    What it returns is the head-table index of the kinds that the reducers saw.
     """
     kinds = tuple(kind for kind in KINDS if any(kind in r.kinds for r in reducers))
     present = {site.kind for site in sites(model)}

@@ -126,21 +126,10 @@ def holm(p) -> np.ndarray:
 def corrected(
     table: pd.DataFrame, value: str = "change", ends: Sequence[str] = (), trainings=None, compared=True
 ) -> pd.DataFrame:
-    """A table of comparisons with p-values against zero and what is left of them after Holm's correction.
+    """A table of comparisons with p (against zero), p_holm and family (how many comparisons were corrected for).
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a comparison: `value` with the two columns `ends` of its interval, "VALUE_low" and "VALUE_high" if not given.
-    trainings : array-like [rows], optional
-        As in `p_value`.
-    compared : array-like of bool [rows]
-        Which rows are comparisons; one with itself is none.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table with p, p_holm and family (how many comparisons were corrected for).
+    A row is a comparison: `value` with the two columns `ends` of its interval, "VALUE_low" and "VALUE_high" if not given.
+    `trainings` are as in `p_value`; `compared` says which rows are comparisons: one with itself is none.
     """
     low, high = ends or (f"{value}_low", f"{value}_high")
     p = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)

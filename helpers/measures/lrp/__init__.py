@@ -48,26 +48,13 @@ PART = 0.5  # of the memory that a GPU has free
 
 @dataclass(frozen=True)
 class BySentence:
-    """Relevance of every head in every sentence, summed over the sentence's targets.
+    """Relevance of every head in every sentence, summed over the sentence's targets."""
 
-    Attributes
-    ----------
-    heads : pandas.MultiIndex
-        Rows of the head table, (kind, layer, head).
-    raw : array [sentences, heads]
-        Sums of relevance as it is.
-    targets : array [sentences]
-        How many targets a sentence has.
-    rule : str
-    step : array [sentences, heads], optional
-        Sums of relevance divided by the layer's sum; None where single targets were not looked at (`summed`).
-    """
-
-    heads: pd.MultiIndex
-    raw: np.ndarray
-    targets: np.ndarray
+    heads: pd.MultiIndex  # rows of the head table, (kind, layer, head)
+    raw: np.ndarray  # sums of relevance as it is [sentences, heads]
+    targets: np.ndarray  # how many targets a sentence has [sentences]
     rule: str
-    step: np.ndarray | None = None
+    step: np.ndarray | None = None  # sums of what is divided by the layer's; None where targets were not looked at (`summed`)
 
     def per_sentence(self, normalise: str | None = "step") -> tuple[np.ndarray, np.ndarray]:
         """Sums per sentence whose ratio is the column: numerators and denominators [sentences, heads]."""
@@ -91,22 +78,11 @@ class BySentence:
 
 @dataclass(frozen=True)
 class Explained:
-    """Relevance of every head for every explained target token.
+    """Relevance of every head for every explained target token."""
 
-    Attributes
-    ----------
-    heads : pandas.MultiIndex
-        Rows of the head table, (kind, layer, head).
-    values : array [targets, heads]
-        Raw relevance, in logits for the signed rules, in shares of a start of 1 for ``alpha_beta``.
-    sentence : array [targets]
-        The sentence of each target: the batch's `index` where it has one, otherwise a running number.
-    rule : str
-    """
-
-    heads: pd.MultiIndex
-    values: np.ndarray
-    sentence: np.ndarray
+    heads: pd.MultiIndex  # rows of the head table, (kind, layer, head)
+    values: np.ndarray  # [targets, heads], in logits for the signed rules, in shares of a start of 1 for ``alpha_beta``
+    sentence: np.ndarray  # of each target [targets]: the batch's `index` where it has one, otherwise a running number
     rule: str
 
     def by_sentence(self) -> BySentence:
