@@ -85,43 +85,21 @@ _FAMILIES = {
 
 @dataclass(frozen=True)
 class Site:
-    """One attention module and the heads in it.
+    """One attention module and the heads in it."""
 
-    Attributes
-    ----------
-    kind : str
-        ``encoder``, ``decoder`` or ``cross``.
-    layer : int
-        Layer, from 0.
-    heads : int
-        Query heads left in this module; may differ between layers, and be 0, once heads were removed.
-    head_dim : int
-        Width of one head; the output projection reads ``heads * head_dim`` numbers, head after head.
-    name, out_name : str
-        Dotted paths of the module and of its output projection in the model that was asked.
-    module : torch.nn.Module
-        The attention module itself.
-    q, k, v, out : str or None
-        Names of the projections inside `module`, and in `holder`; q, k and v are None where they are fused (GPT-2).
-    holder : torch.nn.Module or None
-        What has the output projection: the attention module, or one above it (BERT); None of a copy that was not asked.
-    groups : tuple of int
-        The key-value head that each query head reads: a number of its own for each, but for grouped queries.
-    """
-
-    kind: str
-    layer: int
-    heads: int
-    head_dim: int
-    name: str
+    kind: str  # encoder, decoder or cross
+    layer: int  # from 0
+    heads: int  # query heads left in this module; may differ between layers, and be 0, once heads were removed
+    head_dim: int  # width of one head; the output projection reads heads * head_dim numbers, head after head
+    name: str  # dotted path of the module in the model that was asked
     module: nn.Module = field(repr=False)
-    q: str | None
+    q: str | None  # names of the projections inside the module; None where they are fused (GPT-2)
     k: str | None
     v: str | None
-    out: str
-    holder: nn.Module | None = field(repr=False)
-    out_name: str
-    groups: tuple[int, ...]
+    out: str  # name of the output projection inside `holder`
+    holder: nn.Module | None = field(repr=False)  # the module, or one above it (BERT); None of a copy that was not asked
+    out_name: str  # dotted path of the output projection
+    groups: tuple[int, ...]  # the key-value head that each query head reads: one of its own, but for grouped queries
 
     @overload
     def projection(self, which: Literal["out"]) -> nn.Module: ...

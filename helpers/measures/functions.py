@@ -236,14 +236,8 @@ def reads(model) -> str:
 class Syntactic(Reducer):
     """Per sentence, head, relation and direction: arcs whose partner word gets the largest word-level weight.
 
-    A decoder sees no later word: of its arcs those count whose partner stands earlier, in either direction.
-
-    Parameters
-    ----------
-    arcs : sequence of lists of (dependent, head, relation)
-        For each sentence of the corpus, word positions.
-    kind : str
-        Of the attention by which the model reads the text (`reads`).
+    A decoder sees no later word: of its arcs those count whose partner stands earlier, in either direction. `arcs` are those of
+    each sentence of the corpus, (dependent, head, relation) by word positions; `kind` is what the model reads by (`reads`).
     """
 
     def __init__(self, arcs: Sequence[Sequence[Arc]], kind: str = "encoder") -> None:
@@ -484,12 +478,8 @@ def roles(
 class Alignment(Reducer):
     """Per sentence and cross-attention head: target tokens whose largest weight lies on the source token aligned with them.
 
-    Row t of cross-attention predicts target token t, so it is held to that token's alignment.
-
-    Parameters
-    ----------
-    links : sequence of dict
-        For each sentence of the corpus: target position -> source position (`helpers.corpora.alignment.align`).
+    Row t of cross-attention predicts target token t, so it is held to that token's alignment. `links` hold for each sentence of
+    the corpus target position -> source position (`helpers.corpora.alignment.align`).
     """
 
     kinds = ("cross",)

@@ -39,46 +39,23 @@ GROUP = "key-value head"
 class Measure:
     """A line of the register: a measure of heads, and how it fills its column.
 
-    Attributes
-    ----------
-    name : str
-        Of the column.
-    title, about : str
-        What people call it, and what it is, in a line.
-    larger : str
-        What a larger value says of a head. Heads of least value are removed first.
-    find : callable
-        Gives a Series on (kind, layer, head): of what the measure `needs`, in that order; of the frame of its `reducer`; or of
-        the column that it is a form `of`.
-    needs : tuple of str
-        What must be given for there to be a column: such as "model", "batches", "explained", "arcs", "counts" or "links"
-        (`head_table`), "sweep". Of a reducer what it is made from, besides model and batches.
-    reducer : type, optional
-        A `helpers.measures.reducers.Reducer`: all of them share one pass over the batches.
-    of : str
-        The measure that this one is another form of, and whose cost it shares.
-    rule : str
-        The rule of relevance that it follows; models whose layers do not have it have no such column.
-    kinds : tuple of str
-        Of the attention that it is defined on; nan elsewhere.
-    compared : bool
-        False where it ranks heads within a layer much as another one does, so that comparisons leave it out.
-    asked : bool
-        True where it is a column only if its name is asked for.
+    `find` gives a Series on (kind, layer, head): of what the measure `needs`, in that order; of the frame of its `reducer`; or
+    of the column that it is a form `of`, whose cost it shares. It needs such as "model", "batches", "explained", "arcs",
+    "counts" or "links" (`head_table`), "sweep"; of a reducer what it is made from, besides model and batches.
     """
 
-    name: str
-    title: str
-    about: str
-    larger: str
+    name: str  # of the column
+    title: str  # what people call it
+    about: str  # what it is, in a line
+    larger: str  # what a larger value says of a head; heads of least value are removed first
     find: Callable[..., pd.Series]
     needs: tuple[str, ...] = ()
-    reducer: type[Reducer] | None = None
+    reducer: type[Reducer] | None = None  # all of them share one pass over the batches
     of: str = ""
-    rule: str = ""
-    kinds: tuple[str, ...] = KINDS
-    compared: bool = True
-    asked: bool = False
+    rule: str = ""  # of relevance, that it follows; models whose layers do not have it have no such column
+    kinds: tuple[str, ...] = KINDS  # of the attention that it is defined on; nan elsewhere
+    compared: bool = True  # False where it ranks heads within a layer much as another one does: comparisons leave it out
+    asked: bool = False  # True where it is a column only if its name is asked for
 
 
 MEASURES: dict[str, Measure] = {}

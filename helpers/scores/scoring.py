@@ -34,12 +34,9 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
 
 
 def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
-    """What corpus BLEU sums over sentences, so that sums over any of them can be scored by `bleu_of`.
+    """What corpus BLEU sums over sentences, so that sums over any of them can be scored by `bleu_of`: int [sentences, 10].
 
-    Returns
-    -------
-    int array [sentences, 10]
-        Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
+    Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
     return _bleu_statistics(tuple(hypotheses), tuple(references)).copy()
@@ -96,16 +93,7 @@ def rouge_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np
     By the library rouge-score, ``RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)``: words are runs of a-z and 0-9
     in lower case, without their English endings; other letters are lost, so that texts in other scripts score 0. ROUGE-L is
     that of the longest common subsequence of the whole texts: line ends are spaces (it is not "rougeLsum", which scores line by
-    line). The mean over examples with its interval is `mean_interval`.
-
-    Returns
-    -------
-    float array [examples, 3]
-
-    Raises
-    ------
-    StudyError
-        If there are no summaries, or not as many as references.
+    line). The mean over examples with its interval is `mean_interval`. Float array [examples, 3].
     """
     from rouge_score.rouge_scorer import RougeScorer
 
