@@ -89,7 +89,7 @@ def _diffuse(subject) -> pd.Series:
 
 
 def _without(subject, first: int) -> pd.DataFrame:
-    return leave_one_out(subject.model, subject.batches(4096, first), label=f"without {subject.title}")
+    return leave_one_out(subject.model, subject.batches(4096, first))
 
 
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`

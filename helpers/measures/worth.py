@@ -23,13 +23,7 @@ from helpers.study import StudyError
 Batches = Iterable[Mapping[str, Any]]
 
 
-def leave_one_out(
-    model,
-    batches: Batches,
-    kinds: str | tuple[str, ...] | None = None,
-    label: str = "leaving heads out",
-    repeats: int = 1000,
-) -> pd.DataFrame:
+def leave_one_out(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, repeats: int = 1000) -> pd.DataFrame:
     """How much the loss rises when one head's gate is 0 and all others are open (Michel et al. 2019, section 3.2).
 
     Parameters
@@ -52,16 +46,16 @@ def leave_one_out(
     StudyError
         If there are no batches, a batch is empty or lacks labels, or every label is ignored; or as `helpers.heads.index`.
     """
-    rises, tokens = rises_of_examples(model, batches, kinds, label)
+    rises, tokens = rises_of_examples(model, batches, kinds)
     loss, low, high = scoring.ratio_interval(rises.to_numpy(), tokens[:, None], repeats)
     return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=rises.columns)
 
 
-def rises_of_examples(model, batches: Batches, kinds=None, label: str = "leaving heads out") -> tuple[pd.DataFrame, np.ndarray]:
+def rises_of_examples(model, batches: Batches, kinds=None) -> tuple[pd.DataFrame, np.ndarray]:
     """What `leave_one_out` averages: the rise (nats) of each example, a row, without each head; target tokens [examples]."""
     heads, held = index(model, kinds), prepared(model, batches)
     with evaluating(model), torch.no_grad():
-        rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, label)]
+        rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, "leaving heads out")]
     return pd.DataFrame(torch.cat(rises).cpu().numpy(), columns=heads), _targets(held)
 
 
