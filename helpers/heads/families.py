@@ -282,12 +282,9 @@ def _family(model: Any) -> _Family:
         advice = f"pass the model inside it (.{inside})" if inside else "pass a transformers model"
         raise StudyError(f"{name} is not a Hugging Face model: {advice}; supported are {supported}.")
     if model.config.model_type not in _FAMILIES:
-        parts = {n: part for n, part in model.named_modules() if n and isinstance(part, PreTrainedModel)}
-        known = [n for n, part in parts.items() if part.config.model_type in _FAMILIES]
         raise StudyError(
-            f"{name} (model type {model.config.model_type}) is not supported: its attention has no adapter here;"
-            + (f" pass its part .{known[0]}, or a model of" if known else " supported are")
-            + f" {supported}."
+            f"{name} (model type {model.config.model_type}) is not supported: its attention has no adapter here; supported are"
+            f" {supported}."
         )
     if model.config.model_type in ("bert", "roberta") and model.config.is_decoder:
         raise StudyError(f"{name} is a BERT used as a decoder, which is not supported: supported are {supported}.")

@@ -98,21 +98,9 @@ def fisher(rho):
 
 
 def holm(p) -> np.ndarray:
-    """p-values corrected for their number by Holm's step-down method (1979, Scandinavian Journal of Statistics 6).
+    """p-values [comparisons] corrected for their number by Holm's step-down method (1979, Scandinavian Journal of Statistics 6).
 
-    Parameters
-    ----------
-    p : array-like [comparisons]
-        nan for what is no comparison: it stays nan and does not count.
-
-    Returns
-    -------
-    float array [comparisons]
-
-    Raises
-    ------
-    StudyError
-        If a value is not between 0 and 1.
+    What is nan is no comparison: it stays nan and does not count.
     """
     p = np.asarray(p, float)
     known = np.flatnonzero(~np.isnan(p))

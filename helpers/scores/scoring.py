@@ -108,21 +108,8 @@ def mean_interval(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over examples, or how much it is above the mean of other values for the same examples.
 
-    Parameters
-    ----------
-    statistics, other : arrays [examples, k]
-        `rouge_statistics`, for instance.
-
-    Returns
-    -------
-    value, low, high : float arrays [k]
-        With the 95 % percentile bootstrap over examples (paired where there are two sides); nan without resamples or with
-        fewer than two examples.
-
-    Raises
-    ------
-    StudyError
-        If there are no examples, or the two sides differ in shape.
+    Of arrays [examples, k], `rouge_statistics` for instance, to value, low and high [k], with the 95 % percentile bootstrap over
+    examples (paired where there are two sides); the ends are nan without resamples or with fewer than two examples.
     """
     sides = [np.asarray(side, np.float64) for side in (statistics, other) if side is not None]
     _check_sizes("A mean needs as many values on both sides", *(side.shape for side in sides))
@@ -143,18 +130,13 @@ def perplexity_interval(
     loss, other_loss : arrays [documents]
         Cross-entropy summed over the tokens of a document (or of a block of text), in nats.
     tokens : array [documents]
-        How many tokens that sum is over.
+        How many tokens that sum is over; at least one.
 
     Returns
     -------
     value, low, high : float
         exp of summed loss over summed tokens, with the 95 % percentile bootstrap over documents (paired where there are two
         losses); nan without resamples or with fewer than two documents.
-
-    Raises
-    ------
-    StudyError
-        If there are no documents, the arrays differ in shape, or a document has no token.
     """
     losses = [np.asarray(side, np.float64) for side in (loss, other_loss) if side is not None]
     tokens = np.asarray(tokens, np.float64)

@@ -100,10 +100,6 @@ def test_what_is_not_supported_is_refused_by_name():
     cases = {
         "ElectraModel": hf.ElectraModel(hf.ElectraConfig(**small)),
         "BERT used as a decoder": hf.BertModel(hf.BertConfig(**small, is_decoder=True)),
-        r"VisionTextDualEncoder.*pass its part \.text_model": hf.VisionTextDualEncoderModel(
-            vision_model=hf.ViTModel(hf.ViTConfig(**small | {"image_size": 4, "patch_size": 2})),
-            text_model=hf.BertModel(hf.BertConfig(**small)),
-        ),
         r"DataParallel is not .*\(.module\)": nn.DataParallel(tiny_model("marian")),
         "MarianEncoder has no .* pass the whole model": tiny_model("marian").get_encoder(),
         "str is not": "bart",
