@@ -32,19 +32,9 @@ def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], 
     Attention to a word is the sum over its subwords, attention from a word the mean over them; a decoder position stands for
     the word that it predicts (as a query) and for the one that it was fed (as a key).
 
-    Parameters
-    ----------
-    subject : helpers.runs.subjects.Subject
-        A translation model with its vocabularies.
-    pairs : sequence of helpers.corpora.Pair
-        With words; any sentences, of this or another corpus.
-    model : optional
-        Another one than the subject's own that reads the same text.
-
-    Returns
-    -------
-    dict of (kind, layer) -> array [heads, features]
-        As many features for every model that reads the same sentences.
+    The subject is a translation model with its vocabularies, `model` another one than its own that reads the same text; pairs
+    have words, and are of any corpus. By (kind, layer) arrays [heads, features], as many features for every model that reads
+    the same sentences.
     """
     if not pairs or not all(pair.words and pair.target.split() for pair in pairs):
         raise StudyError("Heads are matched on sentences that have words and a translation: give at least one, parsed.")

@@ -98,9 +98,9 @@ def fisher(rho):
 
 
 def holm(p) -> np.ndarray:
-    """p-values [comparisons] corrected for their number by Holm's step-down method (1979, Scandinavian Journal of Statistics 6).
+    """p-values corrected for their number by Holm's step-down method (1979, Scandinavian Journal of Statistics 6).
 
-    What is nan is no comparison: it stays nan and does not count.
+    Float array [comparisons]: what is nan is no comparison, stays nan and does not count.
     """
     p = np.asarray(p, float)
     known = np.flatnonzero(~np.isnan(p))

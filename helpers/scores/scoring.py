@@ -108,7 +108,7 @@ def mean_interval(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over examples, or how much it is above the mean of other values for the same examples.
 
-    Of arrays [examples, k], `rouge_statistics` for instance, to value, low and high [k], with the 95 % percentile bootstrap over
+    Of arrays [examples, k], `rouge_statistics` for instance, to value, low and high [k], the 95 % percentile bootstrap over
     examples (paired where there are two sides); the ends are nan without resamples or with fewer than two examples.
     """
     sides = [np.asarray(side, np.float64) for side in (statistics, other) if side is not None]
