@@ -59,14 +59,6 @@ def need(table: pd.DataFrame, *columns: str, once: Sequence[str] = ()) -> None:
         raise StudyError(f"The table has more than one row for {point}: give one value a point.")
 
 
-def kinds(present: Iterable[str]) -> list[str]:
-    """Kinds of attention in their order: encoder, decoder, cross."""
-    present = set(present)
-    if unknown := sorted(map(str, present - set(KIND_TITLES))):
-        raise StudyError(f"There is no kind of attention {unknown[0]!r}: choose from {', '.join(KIND_TITLES)}.")
-    return [kind for kind in KIND_TITLES if kind in present]
-
-
 # --- panels, colours, legends ----------------------------------------------------------------------------------------
 
 

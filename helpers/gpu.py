@@ -161,24 +161,9 @@ class Processes:
         return self.rank == 0
 
     def share(self, batch: Mapping[str, Tensor]) -> tuple[Mapping[str, Tensor], float]:
-        """This process's rows of a batch, and the part of the batch's target tokens that is in them.
+        """This process's rows of a batch, and the part of the batch's target tokens that is in them; all parts sum to 1.
 
-        Parameters
-        ----------
-        batch : mapping of tensors [rows, ...]
-            With `labels`, -100 where ignored.
-
-        Returns
-        -------
-        rows : mapping
-            Rows rank, rank + count, ...; the first row, which then counts for nothing, where there are no others to take.
-        part : float
-            The parts of all processes sum to 1.
-
-        Raises
-        ------
-        StudyError
-            If the batch has no target tokens.
+        They are rows rank, rank + count, ...; the first row, which then counts for nothing, where there are no others to take.
         """
         if self.count == 1:
             return batch, 1.0

@@ -91,11 +91,6 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
         "layers", "heads" (a layer), "width", "feed_forward", "dropout"; "decoder_layers" and "decoder_heads" where the
         decoder has others than the encoder; "start": "zero" (the output of all attention, so that all kinds start alike),
         "usual" (the class's own start for all), absent (zero in the encoder alone).
-
-    Raises
-    ------
-    StudyError
-        If the width cannot be split over the heads.
     """
     from transformers import PegasusConfig, PegasusForConditionalGeneration
 
@@ -112,17 +107,7 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
     Post-norm, learned positions, normed embeddings, GELU; one table of `size` tokens for both sides, to which the output is
     tied. Ids: 0 pads and starts the target, 1 ends a text. Positions start as sinusoids, weights with the standard deviation of
     `build` and encoder self-attention with an output of zero as there: from the class's own start a model of this size writes
-    one and the same summary for all texts for as long as we trained it.
-
-    Parameters
-    ----------
-    shape : mapping
-        As `build`.
-
-    Raises
-    ------
-    StudyError
-        If the width cannot be split over the heads.
+    one and the same summary for all texts for as long as we trained it. The shape is that of `build`.
     """
     from transformers import BartConfig, BartForConditionalGeneration
 
@@ -130,7 +115,7 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
     config = BartConfig(vocab_size=size, activation_function="gelu", **ids, **_sized(shape))
     model = _begun(BartForConditionalGeneration, config, shape, seed)
     for side in (model.model.encoder, model.model.decoder):
-        table = compat.position_table(side)
+        table = side.embed_positions.weight
         angles = torch.arange(len(table)).unsqueeze(1) * 10_000 ** (-torch.arange(0, shape["width"], 2) / shape["width"])
         waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, : shape["width"]]
         table.data.copy_(config.init_std * waves)
@@ -139,23 +124,13 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
 
 def _sized(shape: Mapping[str, Any]) -> dict[str, Any]:
     """What the configuration of an encoder-decoder says of its size."""
-    decoder_heads = shape.get("decoder_heads", shape["heads"])
-    for heads in (shape["heads"], decoder_heads):
-        _split(shape["width"], heads)
-    return {
-        "max_position_embeddings": MAX_POSITIONS,
-        "encoder_layers": shape["layers"],
-        "decoder_layers": shape.get("decoder_layers", shape["layers"]),
-        "d_model": shape["width"],
-        "encoder_attention_heads": shape["heads"],
-        "decoder_attention_heads": decoder_heads,
-        "encoder_ffn_dim": shape["feed_forward"],
-        "decoder_ffn_dim": shape["feed_forward"],
-        "dropout": shape["dropout"],
-        "attention_dropout": shape["dropout"],
-        "activation_dropout": shape["dropout"],
-        "init_std": shape["width"] ** -0.5,
-    }
+    decoder = {name: shape.get(f"decoder_{name}", shape[name]) for name in ("layers", "heads")}
+    sizes = {"max_position_embeddings": MAX_POSITIONS, "d_model": shape["width"], "init_std": shape["width"] ** -0.5}
+    for side, of_side in (("encoder", shape), ("decoder", decoder)):
+        _split(shape["width"], of_side["heads"])
+        sizes |= {f"{side}_layers": of_side["layers"], f"{side}_attention_heads": of_side["heads"]}
+        sizes[f"{side}_ffn_dim"] = shape["feed_forward"]
+    return sizes | dict.fromkeys(("dropout", "attention_dropout", "activation_dropout"), shape["dropout"])
 
 
 def _begun(family, config, shape: Mapping[str, Any], seed: int):
@@ -188,51 +163,21 @@ def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
     ----------
     shape : mapping
         "layers", "heads" (a layer), "width", "feed_forward", "dropout"; "key_value_heads" for the Llama class.
-
-    Raises
-    ------
-    StudyError
-        If the width cannot be split over the heads, or the heads over the key-value heads.
     """
     from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 
     _split(shape["width"], shape["heads"])
     torch.manual_seed(seed)
+    sizes = {"vocab_size": size, "max_position_embeddings": MAX_POSITIONS, "hidden_size": shape["width"]}
+    sizes |= {"num_hidden_layers": shape["layers"], "num_attention_heads": shape["heads"]}
+    sizes |= {"attention_dropout": shape["dropout"], "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1}
     if pairs := shape.get("key_value_heads"):
         if shape["heads"] % pairs:
             raise StudyError(f"{shape['heads']} heads cannot share {pairs} key-value heads evenly: choose a divisor.")
-        today = LlamaConfig(
-            vocab_size=size,
-            max_position_embeddings=MAX_POSITIONS,
-            num_hidden_layers=shape["layers"],
-            num_attention_heads=shape["heads"],
-            num_key_value_heads=pairs,
-            hidden_size=shape["width"],
-            intermediate_size=shape["feed_forward"],
-            attention_dropout=shape["dropout"],
-            tie_word_embeddings=True,
-            pad_token_id=0,
-            bos_token_id=1,
-            eos_token_id=1,
-        )
-        return _long(LlamaForCausalLM(today))
-    config = OPTConfig(
-        vocab_size=size,
-        max_position_embeddings=MAX_POSITIONS,
-        num_hidden_layers=shape["layers"],
-        num_attention_heads=shape["heads"],
-        hidden_size=shape["width"],
-        word_embed_proj_dim=shape["width"],
-        ffn_dim=shape["feed_forward"],
-        activation_function="relu",
-        dropout=shape["dropout"],
-        attention_dropout=shape["dropout"],
-        layerdrop=0.0,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=1,
-    )
-    return _long(OPTForCausalLM(config))
+        own = {"num_key_value_heads": pairs, "intermediate_size": shape["feed_forward"], "tie_word_embeddings": True}
+        return _long(LlamaForCausalLM(LlamaConfig(**sizes, **own)))
+    own = {"word_embed_proj_dim": shape["width"], "ffn_dim": shape["feed_forward"], "activation_function": "relu"}
+    return _long(OPTForCausalLM(OPTConfig(**sizes, **own, dropout=shape["dropout"], layerdrop=0.0)))
 
 
 def _long(model):
@@ -269,13 +214,7 @@ def flops(model, call: Callable[[], Any]) -> int:
 
 
 def load_tokenizer(name: str | Path):
-    """A pretrained tokenizer alone, by the names that `load` takes.
-
-    Raises
-    ------
-    StudyError
-        As `load`.
-    """
+    """A pretrained tokenizer alone, by the names that `load` takes."""
     return _pretrained("tokenizer", name, AutoTokenizer.from_pretrained)
 
 

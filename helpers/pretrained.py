@@ -18,21 +18,11 @@ LOCK = "requirements/pretrained.lock"
 
 
 class Package(NamedTuple):
-    """A package that holds a pretrained model.
+    """A package that holds a pretrained model."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the package in the registry.
-    file : str
-        Name of the file of weights in it: safetensors, which lie in a folder as transformers loads it, or GGUF.
-    sha256 : str
-        Digest of that file.
-    """
-
-    name: str
-    file: str
-    sha256: str
+    name: str  # in the registry
+    file: str  # of weights in it: safetensors, which lie in a folder as transformers loads it, or GGUF
+    sha256: str  # of that file
 
 
 PACKAGES = {

@@ -68,7 +68,6 @@ def fit(
     seed: int = 1,
     objective: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     label: str = "training",
-    look: Callable[[int], None] | None = None,
 ) -> pd.DataFrame:
     """Train a model in place; a run that was killed goes on where it last saved and ends with the same numbers.
 
@@ -91,8 +90,6 @@ def fit(
         Folder of the checkpoint; may be deleted once the result is stored. Without it a run that is killed starts anew.
     objective : callable, optional
         (model, batch) -> loss; label-smoothed cross-entropy by default.
-    look : callable, optional
-        Called with the number of steps done: 0 before the first, then after each. It must change neither weights nor draws.
 
     Returns
     -------
@@ -118,12 +115,10 @@ def fit(
     torch.manual_seed(seed)
     if checkpoint and checkpoint.exists():
         _resume(checkpoint, model, optimiser, state)
-    end, look = plan["steps"], look or (lambda step: None)
+    end = plan["steps"]
     total = torch.tensor(state["loss"], dtype=torch.float64, device=device)
     precision, team = gpu.autocast(device), gpu.processes()
     model.train()
-    if not state["step"]:
-        look(0)
     bar = study.progress(None, label, end, initial=state["step"], unit="step", disable=not team.first)
     started, saved, done = time.time() - state["seconds"], time.time(), state["step"] >= end
     with _asked_to_stop() as asked, gpu.kernels():
@@ -149,7 +144,6 @@ def fit(
                 optimiser.step()
                 state["since"] += 1
                 bar.update()
-                look(state["step"])
                 done = state["step"] >= end
                 if done or state["step"] % plan["evaluate_every"] == 0:
                     _look(total, state, checkpoint)

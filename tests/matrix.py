@@ -151,7 +151,8 @@ def _injected(cell: Cell, model, address: tuple, given: list, plain: list[torch.
             logits(model, one)
         own = seen[address[:2]][:, address[2]].nan_to_num()
         for matrix, back in ((own, True), (own.flip(-2), False)):
-            with heads.inject(model, {address: matrix}, ahead=True):
+            earlier = matrix.tril() if address[0] == "decoder" else matrix  # rows of padding on the left look everywhere
+            with heads.inject(model, {address: earlier}):
                 moved = _real(cell.family, logits(model, one), one) - before
             apart[back].append(float(moved.abs().max() / before.abs().max()))
     worst, other = np.max(apart[True]), np.max(apart[False])
@@ -185,7 +186,7 @@ def _cached(cell: Cell, model) -> str:
             for head in range(weights.shape[1])
             if place[0] != "encoder"
         }
-        with heads.inject(model, given, ahead=True):
+        with heads.inject(model, given):
             wanted, found = (_real(cell.family, part, one) for part in (logits(model, one), _stepwise(model, one)))
         size, plain = before.abs().max(), _real(cell.family, before, one)
         apart.append(float((found - wanted).abs().max() / size))
@@ -199,7 +200,7 @@ def _rows(kind: str, matrix: torch.Tensor) -> Callable:
     """Of a matrix [batch, query, key] what an injection asks for; each target token looks at the source as the first does."""
     if kind == "cross":
         return lambda site, queries, keys, batch: matrix[:, :1].expand(-1, queries, -1)
-    return lambda site, queries, keys, batch: matrix[:, :keys, :keys]
+    return lambda site, queries, keys, batch: matrix[:, :keys, :keys].tril()
 
 
 def _recorded(model, run: Callable) -> tuple[torch.Tensor, dict]:
@@ -285,19 +286,16 @@ def _positional(model, given: list) -> dict:
 
 
 def _relevance(measure: str, family: str, state: str, given: list) -> dict:
-    """Relevance unit by unit where the twin has the family's layers written out, otherwise from differences of logits."""
+    """Relevance by alpha_beta unit by unit, by the signed rules from differences of logits."""
     rule, exact = measure.removeprefix("RelP, "), plain(family, state, exactly=True)
     if rule != measure:
         return frozen.patched(exact, given, rule)
-    if family not in FAMILIES or family == "gpt2":
+    if rule != "alpha_beta":
         return frozen.relevance(exact, given, rule)[0]
     model, off = plain(family, state, exactly=False), dict.fromkeys(_gone(exact) if state == "removed" else [], 0.0)
-    rows = [row for one in given for row in propagated.explain(model, one, 0, rule, off)]
-    frame = pd.DataFrame(rows).drop(columns="flow", errors="ignore")
+    frame = pd.DataFrame([row for one in given for row in propagated.explain(model, one, 0, off)])
     frame.columns = pd.MultiIndex.from_tuples(frame.columns)
-    if rule == "alpha_beta":  # the paper's: each target's by the sum over a layer
-        frame = frame / frame.T.groupby(level=[0, 1]).transform("sum").T
-    return frame.mean().to_dict()
+    return (frame / frame.T.groupby(level=[0, 1]).transform("sum").T).mean().to_dict()  # the paper's: shares of each target
 
 
 ATTENTION = {

@@ -23,7 +23,7 @@ from transformers import PreTrainedModel
 
 from helpers.heads import compat
 from helpers.heads.families import Site, locate, sites
-from helpers.heads.gates import ended_state, fit_batch, hooked, open_hooks
+from helpers.heads.gates import Hook, fit_batch, hooked, open_hooks
 from helpers.study import StudyError
 
 Reducer = Callable[[Site, Tensor], Any]
@@ -61,7 +61,7 @@ def record(model: PreTrainedModel, *reducers: Reducer, kinds: str | tuple[str, .
 
 
 @contextmanager
-def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices], ahead: bool = False) -> Iterator[None]:
+def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterator[None]:
     """Replace the attention weights of chosen heads by given matrices (Liu & Chen 2023; Liu, Shi & Chen 2021).
 
     The head's output becomes ``M @ V_h``; all other heads compute what they did. Gradients reach V and the output
@@ -79,14 +79,11 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices], ahead: boo
         as in `gate`. A decoder that continues from its KV cache has fewer queries than keys: of a [key, key] matrix it
         takes the last rows, those of its queries. Keys count from the first position, also those that the cache of a
         sliding window let go of. Sizes grow in generation: give functions for decoder and cross.
-    ahead : bool, optional
-        Whether a decoder's positions, those of padding included, may read later ones, which hold what they are to predict.
-
     Raises
     ------
     StudyError
         On entry for an unknown address or a value that is neither; in the forward pass if a matrix has the wrong size,
-        reads keys that the cache has no longer, or looks ahead in a decoder and may not.
+        reads keys that the cache has no longer, or looks at later positions in a decoder.
     """
     watches = []
     for site, given in locate(model, mapping):
@@ -96,7 +93,7 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices], ahead: boo
                     f"injection into {site.kind} layer {site.layer} takes a function or a tensor [query, key] or"
                     f" [batch, query, key] for each head, not {type(matrices).__name__} for head {head}."
                 )
-        watches.append(Watch(site, matrices=given, ahead=ahead))
+        watches.append(Watch(site, matrices=given))
     with _watching(model, watches):
         yield
 
@@ -111,11 +108,6 @@ def attending(model: PreTrainedModel, function: Callable) -> Iterator[None]:
         Any model that `sites` accepts, running SDPA or eager attention.
     function : callable
         As `helpers.heads.compat.register` takes it. Of nested blocks the inner one's is run.
-
-    Raises
-    ------
-    StudyError
-        As `record`.
     """
     with _watching(model, [Watch(site, attend=function) for site in sites(model)]):
         yield
@@ -126,24 +118,14 @@ def standing_injections(site: Site) -> list[int]:
     return sorted({head for watch in open_hooks(site.module, Watch) for head in watch.matrices})
 
 
-class Watch:
-    """What one block asks of one attention module: a forward pre-hook that goes with the module and its copies.
+class Watch(Hook):
+    """What one block of `record`, `inject` or `attending` asks of one attention module.
 
-    It changes nothing; it notes how many positions the cache had seen before.
-
-    Parameters
-    ----------
-    reducers : tuple of callables, optional
-        See `record`.
-    matrices : mapping, optional
-        ``{head: matrices}``, see `inject`.
-    attend : callable, optional
-        See `attending`.
-    ahead : bool, optional
-        See `inject`.
+    It is a forward pre-hook that goes with the module and its copies, and changes nothing; it notes how many positions the
+    cache had seen before.
     """
 
-    open, keywords = True, True
+    keywords = True
 
     def __init__(
         self,
@@ -151,21 +133,9 @@ class Watch:
         reducers: tuple[Reducer, ...] = (),
         matrices: Mapping[int, Matrices] | None = None,
         attend: Callable | None = None,
-        ahead: bool = False,
     ) -> None:
         self.site, self.reducers, self.matrices, self.attend = site, reducers, matrices or {}, attend
-        self.ahead = ahead
         self.seen: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
-
-    def __deepcopy__(self, memo: dict) -> Watch:
-        return self
-
-    __getstate__ = ended_state
-
-    def end(self) -> None:
-        """Let go of all that was asked."""
-        self.open = False
-        del self.site, self.reducers, self.matrices, self.attend, self.seen
 
     def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> None:
         """Leave the input as it is."""
@@ -223,10 +193,8 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
         return out, weights
     site = watches[0].site.of_copy(module)
     matrices: dict[int, Matrices] = {}
-    free: dict[int, bool] = {}  # which of them may look ahead
     for watch in watches:
         matrices.update(watch.matrices)
-        free.update(dict.fromkeys(watch.matrices, watch.ahead))
     if matrices:
         past = next((watch.seen[module] for watch in watches if module in watch.seen), None)
         length = key.shape[2] if past is None else past + query.shape[2]
@@ -234,7 +202,7 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
         heads = torch.tensor(list(matrices), device=value.device)
         share = query.shape[1] // value.shape[1]  # query heads that read one key-value head
         groups = heads // share
-        fitted = [_fit_matrix(site, head, given, *size, free[head]) for head, given in matrices.items()]
+        fitted = [_fit_matrix(site, head, given, *size) for head, given in matrices.items()]
         injected = torch.stack([matrix.to(value) for matrix in fitted], 1)
         dropped = nn.functional.dropout(injected, options.get("dropout", 0.0))  # callers pass 0 outside training
         replaced = (dropped @ value.index_select(1, groups)).transpose(1, 2)
@@ -245,7 +213,7 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
         # the family's own eager function forms the weights; a value of width 0 spares it the second product
         bare = {**options, "dropout": 0.0}
         added = compat.additive_mask(module, query, key, mask, options)
-        seen = compat.eager_attention(module)(module, query, key, value[..., :0], added, **bare)[1]
+        seen = compat.plain_attention(module, "eager")(module, query, key, value[..., :0], added, **bare)[1]
         if matrices:
             seen = seen.index_copy(1, heads, injected.to(seen.dtype))
         for reducer in reducers:
@@ -253,9 +221,7 @@ def _attend(plain: str, module: nn.Module, query: Tensor, key: Tensor, value: Te
     return out, weights
 
 
-def _fit_matrix(
-    site: Site, head: int, given: Matrices, query_length: int, key_length: int, held: int, batch: int, ahead: bool
-) -> Tensor:
+def _fit_matrix(site: Site, head: int, given: Matrices, query_length: int, key_length: int, held: int, batch: int) -> Tensor:
     """The matrix of one head as [batch, query, held key].
 
     Of `key_length` keys the cache of a sliding window holds the last; one of fixed size has empty places behind them.
@@ -269,10 +235,10 @@ def _fit_matrix(
             f"the matrix injected into {site.kind} layer {site.layer} head {head} is {tuple(matrix.shape[1:])},"
             f" the attention there is {(query_length, key_length)} (query, key)."
         )
-    if site.kind == "decoder" and not ahead and matrix.triu(key_length - query_length + 1).any():
+    if site.kind == "decoder" and matrix.triu(key_length - query_length + 1).any():
         raise StudyError(
             f"the matrix injected into decoder layer {site.layer} head {head} looks at later tokens, which are still to be"
-            " predicted: let it be 0 above the diagonal, or give ahead=True."
+            " predicted: let it be 0 above the diagonal."
         )
     if held < key_length and matrix[..., : key_length - held].any():
         raise StudyError(

@@ -68,26 +68,20 @@ def implementation(part: Part) -> str:
 def register(name: str, function: Callable, plain: str) -> None:
     """Make an attention function known under a name, for models to run; its masks are those of ``sdpa`` or ``eager``.
 
-    Parameters
-    ----------
-    function : callable
-        Of (module, query [batch, heads, query, head_dim], key and value [batch, heads, key, head_dim], mask, **options);
-        returns ([batch, query, heads, head_dim], weights [batch, heads, query, key] or None).
+    It is one of (module, query [batch, heads, query, head_dim], key and value [batch, heads, key, head_dim], mask, **options)
+    and returns ([batch, query, heads, head_dim], weights [batch, heads, query, key] or None).
     """
     AttentionInterface.register(name, function)
     # without a mask function of the same name, transformers drops every mask and says nothing
     AttentionMaskInterface.register(name, MASKS[plain])
 
 
-def eager_attention(module: nn.Module) -> Callable:
-    """The attention function that forms the weights: each family's modelling file has its own."""
-    files = [sys.modules[parent.__module__] for parent in type(module).__mro__]  # ours for a changed class, then the library's
-    return next(file.eager_attention_forward for file in files if hasattr(file, "eager_attention_forward"))
-
-
 def plain_attention(module: nn.Module, plain: str) -> Callable:
-    """The library's own attention function of a module, ``sdpa`` or ``eager``."""
-    return sdpa_attention_forward if plain == "sdpa" else eager_attention(module)
+    """The library's own attention function of a module, ``sdpa`` or ``eager``, which forms the weights."""
+    if plain == "sdpa":
+        return sdpa_attention_forward
+    files = [sys.modules[parent.__module__] for parent in type(module).__mro__]  # ours for a changed class, then the library's
+    return next(file.eager_attention_forward for file in files if hasattr(file, "eager_attention_forward"))  # each has its own
 
 
 def additive_mask(module: Part, query: Tensor, key: Tensor, mask: Tensor | None, options: dict) -> Tensor | None:
@@ -100,11 +94,6 @@ def additive_mask(module: Part, query: Tensor, key: Tensor, mask: Tensor | None,
     if mask.dtype == torch.bool:
         mask = torch.where(mask, query.new_zeros(()), torch.finfo(query.dtype).min)
     return mask
-
-
-def scaling(module: Part) -> float:
-    """What an attention module multiplies the products of queries and keys by."""
-    return module.scaling
 
 
 def rotary_share(config: Part) -> float:
@@ -162,13 +151,7 @@ def is_linear(module: nn.Module) -> bool:
 
 
 def output_matrix(projection: Part) -> Tensor:
-    """The weights of a linear map as [output, input]; GPT-2's Conv1D keeps them the other way round.
-
-    Raises
-    ------
-    StudyError
-        If the map computes something else than its weights say (`plain_map`).
-    """
+    """The weights of a `plain_map` as [output, input]; GPT-2's Conv1D keeps them the other way round."""
     if not plain_map(projection):
         raise StudyError(
             f"A {type(projection).__name__} computes something else than its weight alone says (it is quantised, adapted,"
@@ -180,11 +163,6 @@ def output_matrix(projection: Part) -> Tensor:
 def rms_eps(norm: Part) -> float | None:
     """What T5's norm, an RMSNorm without bias, adds to the variance; None for any other module."""
     return norm.variance_epsilon if type(norm).__name__ == "T5LayerNorm" else None
-
-
-def position_table(side: Part) -> nn.Parameter:
-    """Learned or sinusoidal positions of a BART encoder or decoder [positions, d]."""
-    return side.embed_positions.weight
 
 
 def unsaved(model: PreTrainedModel, missing: set[str]) -> dict[str, Tensor]:

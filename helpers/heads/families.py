@@ -71,7 +71,6 @@ _FAMILIES = {
     **dict.fromkeys(("bart", "marian", "mbart", "pegasus"), _BART),
     **{
         "t5": _T5,
-        "umt5": _T5,
         "opt": _OPT,
         "gpt2": _GPT2,
         "phi3": _PHI3,
@@ -86,43 +85,21 @@ _FAMILIES = {
 
 @dataclass(frozen=True)
 class Site:
-    """One attention module and the heads in it.
+    """One attention module and the heads in it."""
 
-    Attributes
-    ----------
-    kind : str
-        ``encoder``, ``decoder`` or ``cross``.
-    layer : int
-        Layer, from 0.
-    heads : int
-        Query heads left in this module; may differ between layers, and be 0, once heads were removed.
-    head_dim : int
-        Width of one head; the output projection reads ``heads * head_dim`` numbers, head after head.
-    name, out_name : str
-        Dotted paths of the module and of its output projection in the model that was asked.
-    module : torch.nn.Module
-        The attention module itself.
-    q, k, v, out : str or None
-        Names of the projections inside `module`, and in `holder`; q, k and v are None where they are fused (GPT-2).
-    holder : torch.nn.Module or None
-        What has the output projection: the attention module, or one above it (BERT); None of a copy that was not asked.
-    groups : tuple of int
-        The key-value head that each query head reads: a number of its own for each, but for grouped queries.
-    """
-
-    kind: str
-    layer: int
-    heads: int
-    head_dim: int
-    name: str
+    kind: str  # encoder, decoder or cross
+    layer: int  # from 0
+    heads: int  # query heads left in this module; may differ between layers, and be 0, once heads were removed
+    head_dim: int  # width of one head; the output projection reads heads * head_dim numbers, head after head
+    name: str  # dotted path of the module in the model that was asked
     module: nn.Module = field(repr=False)
-    q: str | None
+    q: str | None  # names of the projections inside the module; None where they are fused (GPT-2)
     k: str | None
     v: str | None
-    out: str
-    holder: nn.Module | None = field(repr=False)
-    out_name: str
-    groups: tuple[int, ...]
+    out: str  # name of the output projection inside `holder`
+    holder: nn.Module | None = field(repr=False)  # the module, or one above it (BERT); None of a copy that was not asked
+    out_name: str  # dotted path of the output projection
+    groups: tuple[int, ...]  # the key-value head that each query head reads: one of its own, but for grouped queries
 
     @overload
     def projection(self, which: Literal["out"]) -> nn.Module: ...
@@ -150,7 +127,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        Marian, BART, mBART, Pegasus, T5 (also ByT5), UMT5, OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3,
+        Marian, BART, mBART, Pegasus, T5 (also ByT5), OPT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3,
         Phi-3, GPT-NeoX, BERT or RoBERTa, with any task head; the text of a Gemma 3 that sees; not a part or wrapper of one.
     kinds : str or sequence of str, optional
         Only these kinds; all that the model has when omitted.
@@ -204,13 +181,7 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
 
 
 def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
-    """Where attention and its output projection are, from the base model: ``{kind: (path, path)}``, ``{}`` for the layer.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """Where attention and its output projection are, from the base model: ``{kind: (path, path)}``, ``{}`` for the layer."""
     family = _family(model)
     places = {}
     for kind in dict.fromkeys(site.kind for site in sites(model)):
@@ -222,13 +193,7 @@ def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
 
 
 def index(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) -> pd.MultiIndex:
-    """The index of the head table: one row ``(kind, layer, head)`` for each head of the model, in the order of `sites`.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """The index of the head table: one row ``(kind, layer, head)`` for each head of the model, in the order of `sites`."""
     rows = [(site.kind, site.layer, head) for site in sites(model, kinds) for head in range(site.heads)]
     return pd.MultiIndex.from_tuples(rows, names=ADDRESS)
 
@@ -245,8 +210,6 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
 
     Parameters
     ----------
-    model : transformers.PreTrainedModel
-        See `sites`.
     values : mapping or pandas.Series
         ``{(kind, layer, head): value}``, or ``{(kind, layer): value}`` for a layer; the two may be mixed.
 
@@ -258,7 +221,7 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
     Raises
     ------
     StudyError
-        If an address is malformed, not in the model or given twice; or as `sites`.
+        If an address is malformed, not in the model or given twice.
     """
     known = {(site.kind, site.layer): site for site in sites(model)}
     located: dict[tuple, tuple[Site, dict]] = {}
@@ -279,39 +242,20 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
 
 
 def layers(model: PreTrainedModel, kind: str) -> nn.ModuleList:
-    """The layers of a model that have attention of a kind, from the bottom up.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """The layers of a model that have attention of a kind, from the bottom up."""
     return model.base_model.get_submodule(_family(model).places[kind][0])  # type: ignore[return-value]
 
 
 def causal(model: PreTrainedModel) -> bool:
-    """Whether the model has a decoder alone, whose every position predicts the token after it.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
+    """Whether the model has a decoder alone, whose every position predicts the token after it."""
     return "decoder" in _family(model).places and not model.config.is_encoder_decoder
 
 
 def positions(model: PreTrainedModel, mask: Tensor | None) -> Tensor | None:
     """Positions that a model must be told, since it would count padding on the left; None where it needs no such help.
 
-    Parameters
-    ----------
-    mask : tensor [batch, length] or None
-        1 where there is a token, 0 where there is padding.
-
-    Raises
-    ------
-    StudyError
-        If there is padding on the left and the model cannot be told; or as `sites`.
+    The mask [batch, length] is 1 where there is a token, 0 where there is padding. Padding on the left is an error for a model
+    that cannot be told.
     """
     family = _family(model)
     if mask is None or bool(mask[:, 0].all()):
@@ -324,14 +268,7 @@ def positions(model: PreTrainedModel, mask: Tensor | None) -> Tensor | None:
 
 
 def longest(model: PreTrainedModel) -> int | None:
-    """Tokens that a text may have where positions are looked up in a table; None where they are computed.
-
-    Raises
-    ------
-    StudyError
-        As `sites`.
-    """
-    _family(model)
+    """Tokens that a text may have where positions are looked up in a table; None where they are computed."""
     if not any(name.endswith(("embed_positions", "position_embeddings", "wpe")) for name, _ in model.named_modules()):
         return None
     taken = model.config.pad_token_id + 1 if model.config.model_type == "roberta" else 0
@@ -345,12 +282,9 @@ def _family(model: Any) -> _Family:
         advice = f"pass the model inside it (.{inside})" if inside else "pass a transformers model"
         raise StudyError(f"{name} is not a Hugging Face model: {advice}; supported are {supported}.")
     if model.config.model_type not in _FAMILIES:
-        parts = {n: part for n, part in model.named_modules() if n and isinstance(part, PreTrainedModel)}
-        known = [n for n, part in parts.items() if part.config.model_type in _FAMILIES]
         raise StudyError(
-            f"{name} (model type {model.config.model_type}) is not supported: its attention has no adapter here;"
-            + (f" pass its part .{known[0]}, or a model of" if known else " supported are")
-            + f" {supported}."
+            f"{name} (model type {model.config.model_type}) is not supported: its attention has no adapter here; supported are"
+            f" {supported}."
         )
     if model.config.model_type in ("bert", "roberta") and model.config.is_decoder:
         raise StudyError(f"{name} is a BERT used as a decoder, which is not supported: supported are {supported}.")

@@ -21,7 +21,6 @@ from transformers.models.marian.modeling_marian import MarianAttention
 from transformers.models.mistral.modeling_mistral import MistralAttention
 from transformers.models.opt.modeling_opt import OPTAttention
 from transformers.models.phi3.modeling_phi3 import Phi3Attention
-from transformers.models.umt5.modeling_umt5 import UMT5Attention
 from transformers.pytorch_utils import Conv1D
 
 Part = Any  # a module with the attributes of its family, all of which torch's annotations take for tensors or modules
@@ -144,12 +143,7 @@ def _resize(module: Part, heads: int, stay: list[int], read: list[int]) -> None:
         if not hasattr(module, "head_groups"):
             module.register_forward_pre_hook(_spread_pairs, with_kwargs=True)
         module.head_groups, module.num_key_value_groups = read, share if even else 1
-    if isinstance(module, UMT5Attention):  # each layer has position biases of its own
-        if module.has_relative_attention_bias:
-            table: Part = module.relative_attention_bias
-            table.weight = nn.Parameter(table.weight.detach()[:, stay], requires_grad=table.weight.requires_grad)
-            table.embedding_dim = len(stay)
-    elif hasattr(module, "relative_attention_num_buckets"):  # T5
+    if hasattr(module, "relative_attention_num_buckets"):  # T5
         if not hasattr(module, "kept_heads"):
             module.kept_heads = list(range(heads))
             module.register_forward_pre_hook(_take_own_bias, with_kwargs=True)
@@ -278,20 +272,7 @@ class HeadlessGPT2Attention(GPT2Attention):
         return self.resid_dropout(self.c_proj.bias.expand(*nothing.shape[:-1], -1))
 
 
-class HeadlessUMT5Attention(UMT5Attention):
-    """UMT5's attention once it has no head left: its own reshaping cannot tell a length from no numbers."""
-
-    head_dim = property(lambda self: self.key_value_proj_dim)
-    q_proj, k_proj = property(lambda self: self.q), property(lambda self: self.k)
-    v_proj, out_proj = property(lambda self: self.v), property(lambda self: self.o)
-
-    def forward(self, hidden_states: Tensor, encoder_hidden_states: Tensor | None = None, **options: Any) -> tuple:
-        """Zeros for every position [batch, length, d], and weights of no heads."""
-        return MarianAttention.forward(self, hidden_states, encoder_hidden_states, **options)  # type: ignore[arg-type]
-
-
 HEADLESS: dict[type, type] = {
     OPTAttention: HeadlessOPTAttention,
     GPT2Attention: HeadlessGPT2Attention,
-    UMT5Attention: HeadlessUMT5Attention,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 import torch
@@ -52,17 +52,9 @@ def gate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> Ite
 
 
 def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
-    """What open `gate` blocks multiply the heads of a site by now.
+    """What open `gate` blocks multiply the heads of a site by now: [batch or 1, heads], or None if no block gates it.
 
-    Parameters
-    ----------
-    hidden : tensor [batch, query, heads * head_dim]
-        What the output projection is given: for the size of the batch, the type and the device.
-
-    Returns
-    -------
-    tensor [batch, heads] or [1, heads], or None
-        The product over nested blocks; None if no block gates this site.
+    `hidden` is what the output projection is given, for the size of the batch, the type and the device.
     """
     product = None
     for hook in open_hooks(site.projection("out"), Gate):
@@ -72,13 +64,7 @@ def standing_gates(site: Site, hidden: Tensor) -> Tensor | None:
 
 
 def check_computed_once(model: PreTrainedModel) -> None:
-    """Refuse a model that trains with gradient checkpointing where a block ends before ``backward``.
-
-    Raises
-    ------
-    StudyError
-        If so: its layers would be computed again without the block's gates.
-    """
+    """Refuse a model that trains with gradient checkpointing: its layers would be computed again without the block's gates."""
     if model.training and compat.checkpointing(model):
         raise StudyError(
             "With gradient checkpointing layers are computed again after the gates are gone: switch it off"
@@ -86,14 +72,23 @@ def check_computed_once(model: PreTrainedModel) -> None:
         )
 
 
-class Hook(Protocol):
+class Hook:
     """What a block keeps at a module until it ends: a forward pre-hook, shared by the module and its copies."""
 
-    open: bool  # whether the block has not ended
-    keywords: bool  # whether it is also given what the module is given by name
+    open = True  # whether the block has not ended
+    keywords = False  # whether it is also given what the module is given by name
+
+    def __deepcopy__(self, memo: dict) -> Hook:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.open:  # what pickle makes of the hook would never know that the block has ended
+            raise StudyError("a model cannot be pickled inside an open block of gate, record or inject: leave it first.")
+        return vars(self)
 
     def end(self) -> None:
-        """Let go of all that was asked, as the block has ended."""
+        """Let go of all that was asked: from now on copies compute what they did without."""
+        self.__dict__ = {"open": False}
 
     def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> tuple | None:
         """Change or leave what the module is given."""
@@ -102,42 +97,14 @@ class Hook(Protocol):
 Kind = TypeVar("Kind", bound=Hook)
 
 
-def ended_state(hook: Hook) -> dict[str, Any]:
-    """What pickle may take of a hook such as `Gate`.
+class Gate(Hook):
+    """The gates of one block at one output projection.
 
-    Raises
-    ------
-    StudyError
-        If its block is open: what pickle makes of the hook would never know that the block has ended.
+    `factor` takes what the projection is given to gates [heads] or [batch, heads] of its type, on its device.
     """
-    if hook.open:
-        raise StudyError("a model cannot be pickled inside an open block of gate, record or inject: leave it first.")
-    return vars(hook)
-
-
-class Gate:
-    """The gates that one block sets on one site: a forward pre-hook of its output projection.
-
-    Parameters
-    ----------
-    factor : callable
-        From what the output projection is given to gates [heads] or [batch, heads] of its type, on its device.
-    """
-
-    open, keywords = True, False
 
     def __init__(self, site: Site, factor: Callable[[Tensor], Tensor]) -> None:
         self.where, self.head_dim, self.factor = f"{site.kind} layer {site.layer}", site.head_dim, factor
-
-    def __deepcopy__(self, memo: dict) -> Gate:
-        return self
-
-    __getstate__ = ended_state
-
-    def end(self) -> None:
-        """Let go of the gates: from now on copies compute what they did without."""
-        self.open = False
-        del self.factor
 
     def values(self, hidden: Tensor) -> Tensor:
         """Gates [batch, heads], or [1, heads] for all examples, of what the output projection is given."""
@@ -169,13 +136,7 @@ def open_hooks(module: nn.Module, kind: type[Kind]) -> list[Kind]:
 
 
 def fit_batch(rows: Tensor, batch: int, what: str) -> Tensor:
-    """Repeat each of n rows batch / n times in place, as beam search does with its inputs.
-
-    Raises
-    ------
-    StudyError
-        If n does not divide the batch; `what` says of what.
-    """
+    """Repeat each of n rows batch / n times in place, as beam search does with its inputs; `what` says of what in an error."""
     if rows.shape[0] == 0 or batch % rows.shape[0]:
         raise StudyError(f"{what} are for {rows.shape[0]} examples, which do not fit a batch of {batch} rows.")
     return rows if rows.shape[0] == batch else rows.repeat_interleave(batch // rows.shape[0], 0)

@@ -34,7 +34,7 @@ from helpers.study import StudyError
 
 REMOVABLE = (  # model types: those of `sites`
     "bart", "bert", "gemma2", "gemma3_text", "gpt2", "gpt_neox", "llama", "marian", "mbart", "mistral", "opt", "pegasus",
-    "phi3", "qwen2", "qwen3", "roberta", "t5", "umt5",
+    "phi3", "qwen2", "qwen3", "roberta", "t5",
 )  # fmt: skip
 CONFIG, WEIGHTS, CODE = "config.json", "model.safetensors", Path(fewer_heads.__file__)
 

@@ -20,23 +20,15 @@ ANALYSES: dict[str, Analysis] = {}
 
 @dataclass(frozen=True)
 class Analysis:
-    """A named measurement.
+    """A named measurement: (subject, **options) -> a value that `helpers.study.values` can store.
 
-    Attributes
-    ----------
-    version : int
-        Raise it with whatever changes its numbers.
-    measure : callable
-        (subject, **options) -> a value that `helpers.study.values` can store; of several runs it is given a list of subjects.
-        Options are JSON-able.
-    sentences : bool
-        Whether its value holds sentences of the text: of others' text it is not published then.
+    Of several runs it is given a list of subjects. Options are JSON-able.
     """
 
     name: str
-    version: int
+    version: int  # raise it with whatever changes its numbers
     measure: Callable[..., Any]
-    sentences: bool = False
+    sentences: bool = False  # whether its value holds sentences of the text: of others' text it is not published then
 
     def __post_init__(self) -> None:
         ANALYSES[self.name] = self

@@ -12,8 +12,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from helpers import drawing, plots
-from helpers.drawing import COLOURS, WIDTH, left
-from helpers.measures.table import named
+from helpers.drawing import WIDTH
 
 
 def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()):
@@ -27,7 +26,7 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
         Whose colours, other ones, go from a hundredth of the largest head to it, on a logarithmic scale.
     """
     index = next(iter(columns.values())).index
-    kinds = drawing.kinds(index.unique("kind"))
+    kinds = list(index.unique("kind"))
     layers = [index[index.get_level_values("kind") == kind].unique("layer").size for kind in kinds]
     tall = 0.12 * max(sum(layers), 8) + 0.5 * len(kinds) + 0.7
     figure, axes = plt.subplots(
@@ -84,8 +83,7 @@ def attention(examples: Sequence[Mapping[str, Any]]):
     Parameters
     ----------
     examples : sequence of mappings
-        "title", "rows" and "columns" (words), "weights" [rows, columns]; optional: "arcs" (row, column) to be framed, "looks"
-        and "looked at" (what rows and columns are).
+        "title", "rows" and "columns" (words), "weights" [rows, columns].
     """
     figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
     for axis, example in zip(axes, examples, strict=True):
@@ -93,34 +91,8 @@ def attention(examples: Sequence[Mapping[str, Any]]):
         axis.grid(False, which="minor")
         axis.set_xticks(range(len(example["columns"])), example["columns"], rotation=90)
         axis.set_yticks(range(len(example["rows"])), example["rows"])
-        for row, column in example.get("arcs", ()):
-            axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=COLOURS["nsubj"], lw=1.4))
-        names = {"xlabel": example.get("looked at", "token attended to"), "ylabel": example.get("looks", "token")}
-        axis.set(title=example["title"], **names)
+        axis.set(title=example["title"], xlabel="token attended to", ylabel="token")
         axis.spines[["left", "bottom"]].set_visible(True)
     figure.set_figwidth(min(WIDTH, figure.get_figwidth() + 0.7))
     drawing.bar(figure, drawn, axes, "share of the row's weight", [0, 0.5, 1])
-    return figure
-
-
-def agreement(matrices: Mapping[str, pd.DataFrame]):
-    """Correlations between measures, each pair once, a panel a title.
-
-    Parameters
-    ----------
-    matrices : mapping of title -> square DataFrame, see `helpers.measures.ranks.rank_agreement`
-    """
-    size, across = max(map(len, matrices.values())), min(2, len(matrices))
-    room = 0.06 * max(len(named(name)) for matrix in matrices.values() for name in matrix.index)  # for the longest name
-    cell = min(0.42, (WIDTH - 0.6 - room - 0.1 * across) / (size * across))
-    wide, tall = cell * size + 0.1 + (room + 0.6) / across, min(0.34, cell) * size + room + 0.4
-    figure, axes = drawing.grid(len(matrices), across, wide, tall)
-    for axis, (title, matrix) in zip(axes, matrices.items(), strict=True):
-        half = matrix.where(np.tri(len(matrix), k=-1, dtype=bool)).iloc[1:, :-1]  # below the diagonal
-        text = half.map(drawing.short) if cell > 0.24 else None
-        drawn = drawing.heat(axis, half, text, "RdBu_r", (-1, 1))
-        axis.set_title(title)
-        axis.set_xticks(range(len(half)), map(named, half.columns), rotation=90)
-        axis.set_yticks(range(len(half)), map(named, half.index) if left(axis) else [""] * len(half))
-    drawing.bar(figure, drawn, axes, "rank correlation", [-1, -0.5, 0, 0.5, 1])
     return figure

@@ -114,22 +114,8 @@ def output_norm(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
     """Euclidean norm of what a head adds to the residual stream, mean over real query tokens (Kobayashi et al. 2020).
 
     That is its part of what the output projection gives, without the bias; a norm behind it (BERT, Gemma) is not counted. Open
-    `gate` and `inject` blocks are respected.
-
-    Parameters
-    ----------
-    batches : iterable of dict
-        `input_ids`, `attention_mask`, `labels`; real tokens are those of `confidence`.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head), float64, in the units of the residual stream; nan where there is no real token.
-
-    Raises
-    ------
-    StudyError
-        If there are no batches, or a batch is empty or lacks what the model reads; if the model computes no numbers.
+    `gate` and `inject` blocks are respected. Text is that of `confidence`; the column, float64, is in the units of the residual
+    stream, nan where there is no real token.
     """
     heads, places = index(model), sites(model)
     sums, counts = torch.zeros(len(heads), dtype=torch.float64), torch.zeros(len(heads), dtype=torch.float64)
@@ -222,38 +208,18 @@ def positional(model, batches: Iterable[Mapping[str, Any]], repeats: int = 1000)
 def to_words(weights: torch.Tensor, word_ids: torch.Tensor) -> torch.Tensor:
     """Word-level attention from subword attention.
 
-    Attention to a word is the sum over its subwords (keys), attention from a word the mean over its subwords (queries).
-
-    Parameters
-    ----------
-    weights : tensor [B, H, S, S]
-    word_ids : tensor [B, S]
-        The word of each position, -1 for none.
-
-    Returns
-    -------
-    tensor [B, H, W, W]
-        W = the largest number of words; rows and columns of absent words are 0.
+    Attention to a word is the sum over its subwords (keys), attention from a word the mean over its subwords (queries). From
+    weights [B, H, S, S] and the word of each position [B, S], -1 for none, to [B, H, W, W], W the largest number of words; rows
+    and columns of absent words are 0.
     """
     count = max(int(word_ids.max()) + 1, 1)
     return torch.stack([between_words(one, words, words, count, count) for one, words in zip(weights, word_ids, strict=True)])
 
 
 def between_words(weights: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, down: int, across: int) -> torch.Tensor:
-    """`to_words` of one sentence, whose queries and keys may be of different words.
+    """`to_words` of one sentence [H, Q, K], whose queries and keys may be of different words: [H, down, across].
 
-    Parameters
-    ----------
-    weights : tensor [H, Q, K]
-    rows, columns : tensors [Q], [K]
-        The word of each query and key; others than 0 to `down` - 1 or `across` - 1 belong to none.
-    down, across : int
-        Numbers of words.
-
-    Returns
-    -------
-    tensor [H, down, across]
-        A word without a query has a row of zeros.
+    `rows` [Q] and `columns` [K] say the word of each query and key; others than 0 to `down` - 1 or `across` - 1 belong to none.
     """
     queries, keys = (
         F.one_hot(part.clamp(0, count - 1), count).to(weights.dtype) * ((part >= 0) & (part < count))[:, None]
@@ -270,14 +236,8 @@ def reads(model) -> str:
 class Syntactic(Reducer):
     """Per sentence, head, relation and direction: arcs whose partner word gets the largest word-level weight.
 
-    A decoder sees no later word: of its arcs those count whose partner stands earlier, in either direction.
-
-    Parameters
-    ----------
-    arcs : sequence of lists of (dependent, head, relation)
-        For each sentence of the corpus, word positions.
-    kind : str
-        Of the attention by which the model reads the text (`reads`).
+    A decoder sees no later word: of its arcs those count whose partner stands earlier, in either direction. `arcs` are those of
+    each sentence of the corpus, (dependent, head, relation) by word positions; `kind` is what the model reads by (`reads`).
     """
 
     def __init__(self, arcs: Sequence[Sequence[Arc]], kind: str = "encoder") -> None:
@@ -322,17 +282,16 @@ class Syntactic(Reducer):
         return table
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """One row a head, relation and direction: score, low, high, n, baseline, offset, held_out, verdict."""
+        """One row a head, relation and direction: score, low, high, n, baseline, offset, verdict."""
         hits, totals, heads = self.per_sentence(), self.totals(), self.of_kinds(heads)
         score, low, high = ratio_interval(hits, totals[:, None, :], repeats)
-        even, odd = (ratio(hits[half::2], totals[half::2, None, :]) for half in (0, 1))
         base = offset_baseline([self.arcs[i] for i in sorted(self.order)], self.earlier)
         columns = pd.MultiIndex.from_product([RELATIONS, DIRECTIONS], names=["relation", "direction"])
 
         def long(values: np.ndarray) -> pd.Series:
             return pd.DataFrame(values, index=heads, columns=columns).stack(["relation", "direction"])
 
-        frame = pd.DataFrame({"score": long(score), "low": long(low), "high": long(high), "even": long(even), "odd": long(odd)})
+        frame = pd.DataFrame({"score": long(score), "low": long(low), "high": long(high)})
         frame = frame.join(base, on=["relation", "direction"])
         frame["verdict"] = frame.score - frame.baseline > MARGIN - 1e-9  # shares of equal value differ in their last digit
         return frame
@@ -371,15 +330,8 @@ class Syntactic(Reducer):
 def offset_baseline(arcs: Iterable[Sequence[Arc]], earlier: bool = False) -> pd.DataFrame:
     """Accuracy of always guessing a relation's most frequent relative offset, in words.
 
-    Parameters
-    ----------
-    earlier : bool
-        Only of arcs whose partner stands earlier, which are all that a decoder sees.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by (relation, direction): baseline, offset (partner minus word), n.
+    On (relation, direction): baseline, offset (partner minus word), n. With `earlier` only arcs count whose partner stands
+    earlier, which are all that a decoder sees.
     """
     rows = [(r, h - d) for sentence in arcs for d, h, r in sentence]
     table = pd.DataFrame(rows, columns=["relation", "offset"])
@@ -412,9 +364,8 @@ def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequen
     Returns
     -------
     pandas.DataFrame
-        Indexed by (kind, layer, head, relation, direction): score, low, high (bootstrap over sentences), even and odd (score
-        on every second sentence: choose a head on one half, report it on the other), baseline, offset, n, verdict. Arcs of
-        words that have no token of their own count as missed.
+        Indexed by (kind, layer, head, relation, direction): score, low, high (bootstrap over sentences), baseline, offset, n,
+        verdict. Arcs of words that have no token of their own count as missed.
     """
     reducer = Syntactic(arcs, reads(model))
     return reducer.frame(one_pass(model, batches, reducer), repeats)
@@ -424,11 +375,11 @@ def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequen
 
 
 class Rare(Reducer):
-    """Per sentence and head: query tokens whose largest weight lies on the rarest, or one of the two rarest, tokens.
+    """Per sentence and head: query tokens whose largest weight lies on one of the two rarest tokens.
 
     Of the tokens that a query sees: in an encoder the whole sentence, in a decoder itself and what stands before it; so is
     what chance gives. Only queries whose rarest token is outside the `frequent` most frequent ones count (section 5.3).
-    Frequencies are those of the training text's subword tokens; tokens as rare as the rarest count as it. EOS is left out.
+    Frequencies are those of the training text's subword tokens; tokens as rare as the second count as it. EOS is left out.
 
     Parameters
     ----------
@@ -459,52 +410,36 @@ class Rare(Reducer):
         eligible = (rank.masked_fill(~visible, -1).amax(-1) >= self.frequent) & visible.any(-1)
         second = sorted_counts[..., min(1, ids.shape[1] - 1), None]
         self._visible = visible
-        self._rarest = visible & (counts <= sorted_counts[..., :1])
         self._two = visible & (counts <= second)
         self._weight = real & eligible
-        length = visible.sum(-1).clamp(min=1)
-        share = torch.stack([self._rarest.sum(-1) / length, self._two.sum(-1) / length], -1)
-        chance = (share * self._weight.unsqueeze(-1)).sum(1)
-        self.chances.append(torch.cat([chance, self._weight.sum(-1, keepdim=True)], -1).cpu())
+        share = self._two.sum(-1) / visible.sum(-1).clamp(min=1)
+        self.chances.append(torch.stack([(share * self._weight).sum(1), self._weight.sum(-1)], -1).cpu())
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         best = weights.masked_fill(~self._visible.unsqueeze(1), -1).argmax(-1, keepdim=True)  # [B, H, Q, 1]
         count = self._weight[:, None, :].to(weights.dtype)
-        hit = [m.unsqueeze(1).expand_as(weights).gather(-1, best).squeeze(-1) * count for m in (self._rarest, self._two)]
-        return torch.stack([hit[0].sum(-1), hit[1].sum(-1), count.sum(-1).expand(-1, best.shape[1])], -1)
+        hit = self._two.unsqueeze(1).expand_as(weights).gather(-1, best).squeeze(-1) * count
+        return torch.stack([hit.sum(-1), count.sum(-1).expand(-1, best.shape[1])], -1)
 
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """rarest and two_rarest with intervals, their chance levels, the number of tokens and sentences that count."""
-        sums, heads = self.per_sentence(), self.of_kinds(heads)
-        one, low, high = ratio_interval(sums[..., 0], sums[..., 2], repeats)
-        two, low2, high2 = ratio_interval(sums[..., 1], sums[..., 2], repeats)
-        chances = torch.cat(self.chances).double()
-        guess = chances.sum(0)
-        tokens = float(guess[2])
-        chance = (guess[:2] / tokens).tolist() if tokens else [float("nan")] * 2
-        return pd.DataFrame(
-            {
-                "rarest": one, "rarest_low": low, "rarest_high": high,
-                "two_rarest": two, "two_rarest_low": low2, "two_rarest_high": high2,
-                "chance": chance[0], "chance_two": chance[1],
-                "tokens": int(tokens), "sentences": int((chances[:, 2] > 0).sum()), "verdict": two > RAREST,
-            },
-            index=heads,
-        )  # fmt: skip
+        """Columns two_rarest with its interval, chance_two, the number of tokens that count, verdict."""
+        chance, tokens = torch.cat(self.chances).double().sum(0).tolist()
+        frame = self.ratio(self.of_kinds(heads), "two_rarest", repeats)
+        frame = frame.rename(columns={"low": "two_rarest_low", "high": "two_rarest_high"})
+        chance = chance / tokens if tokens else float("nan")
+        return frame.assign(chance_two=chance, tokens=int(tokens), verdict=frame.two_rarest > RAREST)
 
 
-def rare(
-    model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000, frequent: int = 500
-) -> pd.DataFrame:
-    """Rare-token score of every head that reads the text (section 5.3); counts and frequent as of `Rare`.
+def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000) -> pd.DataFrame:
+    """Rare-token score of every head that reads the text (section 5.3); counts as of `Rare`.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by (kind, layer, head): rarest, two_rarest (shares, with intervals), chance, chance_two, tokens, sentences,
-        verdict (two_rarest > 0.5, the paper's figure for WMT).
+        Indexed by (kind, layer, head): two_rarest (share, with two_rarest_low and two_rarest_high), chance_two, tokens, verdict
+        (two_rarest > 0.5, the paper's figure for WMT).
     """
-    reducer = Rare(counts, reads(model), frequent)
+    reducer = Rare(counts, reads(model))
     return reducer.frame(one_pass(model, batches, reducer), repeats)
 
 
@@ -543,12 +478,8 @@ def roles(
 class Alignment(Reducer):
     """Per sentence and cross-attention head: target tokens whose largest weight lies on the source token aligned with them.
 
-    Row t of cross-attention predicts target token t, so it is held to that token's alignment.
-
-    Parameters
-    ----------
-    links : sequence of dict
-        For each sentence of the corpus: target position -> source position (`helpers.corpora.alignment.align`).
+    Row t of cross-attention predicts target token t, so it is held to that token's alignment. `links` hold for each sentence of
+    the corpus target position -> source position (`helpers.corpora.alignment.align`).
     """
 
     kinds = ("cross",)

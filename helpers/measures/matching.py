@@ -32,24 +32,9 @@ def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], 
     Attention to a word is the sum over its subwords, attention from a word the mean over them; a decoder position stands for
     the word that it predicts (as a query) and for the one that it was fed (as a key).
 
-    Parameters
-    ----------
-    subject : helpers.runs.subjects.Subject
-        A translation model with its vocabularies.
-    pairs : sequence of helpers.corpora.Pair
-        With words; any sentences, of this or another corpus.
-    model : optional
-        Another one than the subject's own that reads the same text.
-
-    Returns
-    -------
-    dict of (kind, layer) -> array [heads, features]
-        As many features for every model that reads the same sentences.
-
-    Raises
-    ------
-    StudyError
-        If there are no sentences, or one has no words or no translation.
+    The subject is a translation model with its vocabularies, `model` another one than its own that reads the same text; pairs
+    have words, and are of any corpus. By (kind, layer) arrays [heads, features], as many features for every model that reads
+    the same sentences.
     """
     if not pairs or not all(pair.words and pair.target.split() for pair in pairs):
         raise StudyError("Heads are matched on sentences that have words and a translation: give at least one, parsed.")
@@ -89,11 +74,6 @@ def match(one: Prints, other: Prints) -> pd.DataFrame:
     pandas.DataFrame
         On (kind, layer, head) of `one`: other (the head of the same layer that it is matched with), cosine, average (cosine
         with all heads of that layer on average, what any pairing would give).
-
-    Raises
-    ------
-    StudyError
-        If the two have other layers, numbers of heads or sentences.
     """
     rows = {}
     if {place: prints.shape for place, prints in one.items()} != {place: prints.shape for place, prints in other.items()}:
@@ -120,23 +100,9 @@ def carried(column: pd.Series, matched: pd.DataFrame) -> pd.Series:
 def matched(several: Sequence, sentences: int) -> list[pd.DataFrame]:
     """`match` of every training of a model but the last with the last, on dev sentences of the first, beside chance.
 
-    Parameters
-    ----------
-    several : sequence of helpers.runs.subjects.Subject
-        One a training.
-    sentences : int
-        How many to read, at most.
-
-    Returns
-    -------
-    list of pandas.DataFrame
-        With chance: cosine of a head of the one with that of a model of random weights which it would be matched with, for
-        the best of many assignments is above 0 between any two models.
-
-    Raises
-    ------
-    StudyError
-        As `fingerprints` and `match` do.
+    `several` are subjects, one a training; `sentences` of the text are read, at most. The column chance is the cosine of a head
+    of the one with that of a model of random weights which it would be matched with, for the best of many assignments is above
+    0 between any two models.
     """
     pairs = [pair for pair in several[0].sentences if pair.words][:sentences]
     *before, last = (fingerprints(subject, pairs) for subject in several)

@@ -29,14 +29,8 @@ FUNCTIONAL = ("positional", "syntactic", "rare")
 def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTIONAL, "alignment")) -> dict[str, pd.DataFrame]:
     """Confidence, positional, syntactic, rare-token or alignment scores of a model in one pass over the subject's dev set.
 
-    Parameters
-    ----------
-    subject : helpers.runs.subjects.Subject
-        Whose sentences, trees, frequencies and alignments are used.
-    model
-        The subject's own model, or another one (random weights) to compare with.
-    names : sequence of str
-        Of "confidence", "positional", "syntactic", "rare" and "alignment".
+    The model is the subject's own or another one (random weights); sentences, trees, frequencies and alignments are the
+    subject's. `names` are of "confidence", "positional", "syntactic", "rare" and "alignment".
     """
     made: dict[str, Callable[[], Reducer]] = {
         "confidence": Confidence, "positional": Positional, "syntactic": lambda: Syntactic(arcs_of(subject.sentences)),
@@ -47,46 +41,26 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTI
     return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
 
 
-def confidence_and_functions(subject, repeats: int = 1000) -> tuple[pd.DataFrame, pd.Series]:
-    """Confidence of every head with its interval, and the functions of every head (`roles`), in one pass over the dev set."""
-    scores = measure(subject, subject.model, repeats, ("confidence", *FUNCTIONAL))
-    return scores["confidence"], roles(*(scores[name] for name in FUNCTIONAL))
-
-
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
     """How many heads change the loss by their absence at all: what no measure can predict is not there.
 
-    Parameters
-    ----------
-    frames : mapping of (model, seed) -> `helpers.measures.worth.leave_one_out`
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (model, seed, kind): heads; differ (whose interval excludes zero); differ_holm (whose p-value corrected for all heads
-        of the kind is below .05); share (differ over heads); shown (whether that is half or more: correlations with fewer are
-        mostly with noise); over.
+    Of `helpers.measures.worth.leave_one_out` by (model, seed), on (model, seed, kind): heads; differ (whose interval excludes
+    zero); differ_holm (whose p-value corrected for all heads of the kind is below .05); share (differ over heads); shown
+    (whether that is half or more: correlations with fewer are mostly with noise); over.
     """
     rows = {}
     for (model, seed), frame in frames.items():
         for kind, part in frame.groupby(level="kind", sort=False):
             differ = int(((part.low > 0) | (part.high < 0)).sum())
-            sure = int(corrected(part).sum())
-            row = {"heads": len(part), "differ": differ, "differ_holm": sure, "share": differ / len(part)}
+            p = intervals.holm(intervals.p_value(part.loss, part.low, part.high))
+            row = {"heads": len(part), "differ": differ, "differ_holm": int((p < 0.05).sum()), "share": differ / len(part)}
             rows[model, seed, kind] = row | {"shown": 2 * differ >= len(part), "over": intervals.SENTENCES}
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "seed", "kind"]))
 
 
-def corrected(single: pd.DataFrame) -> pd.Series:
-    """Whether each head of `leave_one_out` changes the loss, its p-value corrected (Holm) for all heads of its kind."""
-    p = pd.Series(intervals.p_value(single.loss, single.low, single.high), single.index)
-    return p.groupby(level="kind").transform(lambda part: intervals.holm(part.to_numpy())) < 0.05
-
-
-def shown(differ: pd.DataFrame, kind: str, models: Sequence[str] | None = None) -> bool:
-    """Whether half of the heads of a kind, of some models or all, differ from zero (`effects_that_differ`)."""
+def shown(differ: pd.DataFrame, kind: str) -> bool:
+    """Whether half of the heads of a kind differ from zero (`effects_that_differ`)."""
     part = differ[differ.index.isin([kind], level="kind")]
-    part = part[part.index.isin(models, level="model")] if models is not None else part
     return bool(2 * part.differ.sum() >= part.heads.sum())
 
 
@@ -106,8 +80,8 @@ def _explained(subject, rule: str, first: int, untrained: bool = False) -> BySen
 
 
 def _functions(subject, repeats: int) -> dict[str, Any]:
-    table, functions = confidence_and_functions(subject, repeats)
-    return {"confidence": table, "functions": functions}
+    scores = measure(subject, subject.model, repeats, ("confidence", *FUNCTIONAL))
+    return {"confidence": scores["confidence"], "functions": roles(*(scores[name] for name in FUNCTIONAL))}
 
 
 def _diffuse(subject) -> pd.Series:
@@ -115,10 +89,10 @@ def _diffuse(subject) -> pd.Series:
 
 
 def _without(subject, first: int) -> pd.DataFrame:
-    return leave_one_out(subject.model, subject.batches(4096, first), label=f"without {subject.title}")
+    return leave_one_out(subject.model, subject.batches(4096, first))
 
 
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
-FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # `confidence_and_functions` by name
+FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # confidence with its interval, and `roles`
 DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
 WITHOUT = Analysis("leave one out", 1, _without)

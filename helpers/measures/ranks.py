@@ -34,7 +34,7 @@ def rank_agreement(columns: pd.DataFrame, kind: str = "encoder") -> pd.DataFrame
     return _of_kinds(columns, kind).apply(within_layer_ranks).corr(method="spearman")
 
 
-def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=False, repeats=2000, seed=0) -> dict[str, float]:
+def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=False, repeats=2000) -> dict[str, float]:
     """Spearman correlation over heads: rho, low and high (95 % percentile bootstrap over heads), heads (how many).
 
     Both are Series on (kind, layer, head); heads that are missing, or nan, in one of them are left out. With `within_layer`
@@ -48,7 +48,7 @@ def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=F
     """
     both = _of_kinds(pd.DataFrame({"truth": truth, "measure": measure}).dropna(), kinds)
     strata, values = _strata(both.index, LAYER if within_layer else []), both.to_numpy(dtype=float).T
-    drawn = values[:, _resampled(strata, repeats, np.random.default_rng(seed))]
+    drawn = values[:, _resampled(strata, repeats, np.random.default_rng(0))]
     low, high = pd.Series(_spearman(drawn[0], drawn[1], strata)).quantile(INTERVAL)
     heads = sum(len(places) for places in strata if len(places) > 1)
     return {"rho": float(_spearman(values[0], values[1], strata)), "low": low, "high": high, "heads": heads}
@@ -58,17 +58,8 @@ def over_passages(truth: pd.DataFrame, measure: pd.DataFrame) -> dict[str, float
     """`correlation` within layers of two columns that are means over passages, with its interval over passages.
 
     The interval is the jackknife's. Of passages drawn with replacement fewer are different, and both columns are noisier:
-    a bootstrap would put most correlations too low.
-
-    Parameters
-    ----------
-    truth, measure : pandas.DataFrame
-        A row for each passage, the same ones in both; a column for each head (kind, layer, head).
-
-    Returns
-    -------
-    dict
-        rho; low, high (95 %, by the correlations without each passage); heads; passages.
+    a bootstrap would put most correlations too low. Both have a row for each passage, a column
+    for each head.
     """
     count, strata = len(truth), _strata(truth.columns)
     weights = np.concatenate([np.ones((1, count)), 1 - np.eye(count)])

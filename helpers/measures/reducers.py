@@ -23,28 +23,17 @@ from helpers.study import StudyError
 
 @dataclass
 class View:
-    """What a reducer may need to know of a batch. B sentences, Q query and K key positions of one kind of attention.
+    """What a reducer may need to know of a batch, by kind of attention. B sentences, Q query and K key positions.
 
-    Attributes
-    ----------
-    ids : dict of kind -> tensor [B, K]
-        Token ids on the key side.
-    keys, queries : dict of kind -> bool tensors [B, K], [B, Q]
-        Real tokens: no padding, no end-of-sentence, no start symbol; of the source none of its `special_tokens_mask` either.
-    present : dict of kind -> bool tensor [B, K]
-        Key positions that are not padding.
-    word_ids : tensor [B, S] or None
-        Source word of each source token, -1 for none.
-    index : list of int
-        Each sentence's place in the corpus.
+    Real tokens are no padding, no end-of-sentence and no start symbol; of the source none of its `special_tokens_mask` either.
     """
 
-    ids: dict[str, torch.Tensor]
-    keys: dict[str, torch.Tensor]
-    queries: dict[str, torch.Tensor]
-    present: dict[str, torch.Tensor]
-    word_ids: torch.Tensor | None
-    index: list[int]
+    ids: dict[str, torch.Tensor]  # token ids on the key side [B, K]
+    keys: dict[str, torch.Tensor]  # which of them are real, bool [B, K]
+    queries: dict[str, torch.Tensor]  # real tokens on the query side, bool [B, Q]
+    present: dict[str, torch.Tensor]  # key positions that are not padding, bool [B, K]
+    word_ids: torch.Tensor | None  # source word of each source token [B, S], -1 for none
+    index: list[int]  # each sentence's place in the corpus
 
 
 _UNREAD: dict[str, Callable[[Mapping[str, torch.Tensor]], torch.Tensor]] = {  # where what a batch may hold would count
@@ -61,13 +50,7 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
 
     Which tokens of the source are special is said by the model's configuration (the end of a sentence, and its start) and by
     the batch, whose `special_tokens_mask` [B, S] is 1 there: a tokenizer gives it (``return_special_tokens_mask=True``), or
-    the caller. A BERT's configuration names neither [CLS] nor [SEP].
-
-    Raises
-    ------
-    StudyError
-        If the batch is empty, has images, second segments, positions or decoder masks of its own or lacks what the model
-        reads, or its decoder would be fed padding before a token.
+    the caller. A BERT's configuration names neither [CLS] nor [SEP]. What measures cannot read is refused.
     """
     config = model.config
     needed = ("input_ids", "labels") if config.is_encoder_decoder else ("input_ids",)
@@ -106,14 +89,7 @@ def view(model, batch: Mapping[str, torch.Tensor], first: int = 0) -> View:
 
 
 def check_batch(model, batch: Mapping[str, Any]) -> None:
-    """Refuse what a model cannot read, before it runs.
-
-    Raises
-    ------
-    StudyError
-        If ids, mask or labels are no tensors [batch, tokens] of one size, a token is none of the vocabulary, or the text is
-        longer than the model's positions reach.
-    """
+    """Refuse what a model cannot read, before it runs."""
     for name in ("input_ids", "attention_mask", "labels"):
         if name in batch and not (isinstance(batch[name], torch.Tensor) and batch[name].ndim == 2):
             raise StudyError(f"The {name} of a batch must be a tensor [batch, tokens]: let the tokenizer return tensors.")
@@ -147,13 +123,7 @@ def given(model, batch: Mapping[str, torch.Tensor], seen: View) -> dict[str, tor
 
 
 def check_finite(values: torch.Tensor) -> None:
-    """Refuse what a model computed for real tokens if anything in it is no number.
-
-    Raises
-    ------
-    StudyError
-        If so, as eager attention in float64 does with padding on the left.
-    """
+    """Refuse what a model computed for real tokens if anything in it is no number."""
     if not torch.isfinite(values).all():
         raise StudyError(
             "The model computes what is no number (nan or infinite): check its weights; with padding in float64 run SDPA"
@@ -231,34 +201,10 @@ def evaluating(model) -> Iterator[None]:
             module.training = training
 
 
-def check(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer) -> None:
-    """Show reducers every batch, so that what they refuse of it is refused before a model runs; they are used up.
-
-    Raises
-    ------
-    StudyError
-        As `one_pass`.
-    """
-    count = 0
-    for batch in batches:
-        seen = view(model, batch, count)
-        for reducer in reducers:
-            reducer.start(seen)
-        count += len(seen.index)
-
-
 def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, label: str = "measuring"):
     """Run a model once over batches, without gradients and dropout, and hand all attention to the reducers.
 
-    Returns
-    -------
-    pandas.MultiIndex
-        The head-table index of the kinds that the reducers saw.
-
-    Raises
-    ------
-    StudyError
-        If there are no batches, or a batch is empty or lacks what the model reads.
+    What it returns is the head-table index of the kinds that the reducers saw.
     """
     kinds = tuple(kind for kind in KINDS if any(kind in r.kinds for r in reducers))
     present = {site.kind for site in sites(model)}

@@ -36,20 +36,10 @@ def matched(index: pd.MultiIndex, closed: Iterable[Address], *seed: int) -> list
 def at_once(
     model, choices: Iterable[tuple[Mapping[str, Any], Iterable[Address]]], score: Callable[[Any], Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """What is left of a model without each choice of heads, with no further training.
+    """What is left of a model without each choice of heads, with no further training; the model itself stays as it is.
 
-    Parameters
-    ----------
-    model
-        Stays as it is.
-    choices : iterable of (what a choice is called, its heads)
-    score : callable
-        A model without heads -> what is said of it. Choices of the same heads are scored once.
-
-    Yields
-    ------
-    dict
-        What a choice is called, and its score.
+    Of choices (what each is called, its heads) and a score of a model without heads: what a choice is called, and its score.
+    Choices of the same heads are scored once.
     """
     known: dict[frozenset[Address], Mapping[str, Any]] = {}
     for labels, out in choices:
@@ -62,14 +52,7 @@ def at_once(
 def by_columns(
     columns: Iterable[tuple[str, int, pd.Series]], left: Iterable[int]
 ) -> Iterator[tuple[dict[str, Any], list[Address]]]:
-    """Choices of heads for `at_once`: those of least worth by each column, such that so many heads are left.
-
-    Parameters
-    ----------
-    columns : iterable of (criterion, draw, column)
-    left : iterable of int
-        Numbers of heads.
-    """
+    """Choices for `at_once`: heads of least worth by each column (criterion, draw, column), such that so many are left."""
     left = list(left)
     for criterion, draw, column in columns:
         for count in left:

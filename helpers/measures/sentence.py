@@ -56,14 +56,7 @@ def one_sentence(subject) -> dict[str, Any]:
 
 
 def flow(model, batch: Mapping[str, torch.Tensor]) -> tuple[list[int], np.ndarray]:
-    """Where relevance stands on its way down one sentence, by the rule `cp`.
-
-    Parameters
-    ----------
-    model : transformers.PreTrainedModel
-        An encoder-decoder whose parameters require gradients.
-    batch : mapping
-        input_ids, attention_mask and labels of one sentence, [1, n].
+    """Where relevance stands on its way down one sentence, by the rule `cp`, in an encoder-decoder with gradients.
 
     Returns
     -------

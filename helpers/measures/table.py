@@ -26,8 +26,8 @@ from helpers.measures.functions import (
     roles,
 )
 from helpers.measures.lrp import relevance, relp, rules
-from helpers.measures.reducers import Reducer, check, one_pass
-from helpers.measures.worth import importance, leave_one_out, patching
+from helpers.measures.reducers import Reducer, one_pass
+from helpers.measures.worth import by_layer, importance, leave_one_out, patching
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -39,46 +39,23 @@ GROUP = "key-value head"
 class Measure:
     """A line of the register: a measure of heads, and how it fills its column.
 
-    Attributes
-    ----------
-    name : str
-        Of the column.
-    title, about : str
-        What people call it, and what it is, in a line.
-    larger : str
-        What a larger value says of a head. Heads of least value are removed first.
-    find : callable
-        Gives a Series on (kind, layer, head): of what the measure `needs`, in that order; of the frame of its `reducer`; or of
-        the column that it is a form `of`.
-    needs : tuple of str
-        What must be given for there to be a column: such as "model", "batches", "explained", "arcs", "counts" or "links"
-        (`head_table`), "sweep". Of a reducer what it is made from, besides model and batches.
-    reducer : type, optional
-        A `helpers.measures.reducers.Reducer`: all of them share one pass over the batches.
-    of : str
-        The measure that this one is another form of, and whose cost it shares.
-    rule : str
-        The rule of relevance that it follows; models whose layers do not have it have no such column.
-    kinds : tuple of str
-        Of the attention that it is defined on; nan elsewhere.
-    compared : bool
-        False where it ranks heads within a layer much as another one does, so that comparisons leave it out.
-    asked : bool
-        True where it is a column only if its name is asked for.
+    `find` gives a Series on (kind, layer, head): of what the measure `needs`, in that order; of the frame of its `reducer`; or
+    of the column that it is a form `of`, whose cost it shares. It needs such as "model", "batches", "explained", "arcs",
+    "counts" or "links" (`head_table`), "sweep"; of a reducer what it is made from, besides model and batches.
     """
 
-    name: str
-    title: str
-    about: str
-    larger: str
+    name: str  # of the column
+    title: str  # what people call it
+    about: str  # what it is, in a line
+    larger: str  # what a larger value says of a head; heads of least value are removed first
     find: Callable[..., pd.Series]
     needs: tuple[str, ...] = ()
-    reducer: type[Reducer] | None = None
+    reducer: type[Reducer] | None = None  # all of them share one pass over the batches
     of: str = ""
-    rule: str = ""
-    kinds: tuple[str, ...] = KINDS
-    compared: bool = True
-    asked: bool = False
+    rule: str = ""  # of relevance, that it follows; models whose layers do not have it have no such column
+    kinds: tuple[str, ...] = KINDS  # of the attention that it is defined on; nan elsewhere
+    compared: bool = True  # False where it ranks heads within a layer much as another one does: comparisons leave it out
+    asked: bool = False  # True where it is a column only if its name is asked for
 
 
 MEASURES: dict[str, Measure] = {}
@@ -99,22 +76,9 @@ def register(measure: Measure) -> None:
     MEASURES[measure.name] = measure
 
 
-# in which a rule's relevance is divided by its layer's, behind the rule's name: at each target token, or summed over them
-WAYS = {"step": "per token", "ratio": "summed"}
-
-
 def named(measure: str) -> str:
-    """What people call a column of the head table, or a rule of relevance with a way to divide; other names as they are."""
-    name, _, way = measure.rpartition(" ")
-    if way in WAYS and name in MEASURES:
-        return f"{named(name)} ({WAYS[way]})"
+    """What people call a column of the head table; other names as they are."""
     return MEASURES[measure].title if measure in MEASURES else measure
-
-
-def by_layer(column: pd.Series) -> pd.Series:
-    """A column divided by its l2 norm over the heads of each layer (Michel et al. 2019, section 4.1); 0 where all are 0."""
-    size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-    return column / size.where(size > 0, 1.0)
 
 
 def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
@@ -223,7 +187,7 @@ def head_table(
         Fewer batches, for relevance, gradients and the loss without each head, which cost more; by default the same.
     arcs, counts, links
         For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing. What
-        does not fit the batches is refused before the model runs.
+        does not fit the batches is refused before what costs more is measured.
     names : iterable of str, optional
         These measures alone.
     **known
@@ -278,8 +242,6 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
-    if read := [m for m in chosen if m.reducer]:
-        check(given["model"], given["batches"], *_reducers(read, given).values())
     filled: dict[str, pd.Series] = {}
     seconds: dict[str, float] = {}
 
@@ -289,15 +251,15 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
         yield
         seconds.update(dict.fromkeys(names, float(f"{time.perf_counter() - started:.3g}")))
 
+    if read := [m for m in chosen if m.reducer]:  # before what costs more: it refuses what does not fit the batches
+        with timed(*(m.name for m in read)):
+            filled |= _in_one_pass(read, given)
     for m in chosen:
         if not (m.reducer or m.of):
             with timed(m.name):
                 filled[m.name] = m.find(*(given[name] for name in m.needs))
     for m in (m for m in chosen if m.of):
         filled[m.name], seconds[m.name] = m.find(filled[m.of]), seconds[m.of]
-    if read:
-        with timed(*(m.name for m in read)):
-            filled |= _in_one_pass(read, given)
     for m in chosen:
         filled[m.name] = filled[m.name][filled[m.name].index.isin(m.kinds, level="kind")]
     table = pd.DataFrame({m.name: filled.pop(m.name) for m in chosen} | filled)
@@ -316,13 +278,9 @@ def _all_needs(measure: Measure) -> set[str]:
     return needs | (_all_needs(MEASURES[measure.of]) if measure.of else set())
 
 
-def _reducers(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, Reducer]:
-    return {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
-
-
 def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str, pd.Series]:
     """The columns of measures that read attention, and what heads do in words."""
-    reducers = _reducers(read, given)
+    reducers = {m.name: m.reducer(*(given[name] for name in m.needs)) for m in read if m.reducer}
     heads = one_pass(given["model"], given["batches"], *reducers.values(), label="functions")
     frames = {name: reducer.frame(heads, 1) for name, reducer in reducers.items()}
     filled = {m.name: m.find(frames[m.name]) for m in read}

@@ -53,12 +53,7 @@ def nested(values: pd.Series) -> tuple[float, float, float, int]:
     """Mean over trainings and its t interval, of draws on seed: the wider of that over seeds' means and that over all draws.
 
     Means of few trainings may lie nearer to each other by chance than their draws allow; of one training nothing is known.
-
-    Returns
-    -------
-    mean, low, high : float
-    runs : int
-        How many values the interval is over.
+    Mean, low, high, and how many values the interval is over.
     """
     means = values.groupby(level="seed").mean()
     found, every = intervals.over_runs(means.to_numpy()), intervals.over_runs(values.to_numpy())

@@ -23,13 +23,7 @@ from helpers.study import StudyError
 Batches = Iterable[Mapping[str, Any]]
 
 
-def leave_one_out(
-    model,
-    batches: Batches,
-    kinds: str | tuple[str, ...] | None = None,
-    label: str = "leaving heads out",
-    repeats: int = 1000,
-) -> pd.DataFrame:
+def leave_one_out(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, repeats: int = 1000) -> pd.DataFrame:
     """How much the loss rises when one head's gate is 0 and all others are open (Michel et al. 2019, section 3.2).
 
     Parameters
@@ -52,16 +46,16 @@ def leave_one_out(
     StudyError
         If there are no batches, a batch is empty or lacks labels, or every label is ignored; or as `helpers.heads.index`.
     """
-    rises, tokens = rises_of_examples(model, batches, kinds, label)
+    rises, tokens = rises_of_examples(model, batches, kinds)
     loss, low, high = scoring.ratio_interval(rises.to_numpy(), tokens[:, None], repeats)
     return pd.DataFrame({"loss": loss, "low": low, "high": high}, index=rises.columns)
 
 
-def rises_of_examples(model, batches: Batches, kinds=None, label: str = "leaving heads out") -> tuple[pd.DataFrame, np.ndarray]:
+def rises_of_examples(model, batches: Batches, kinds=None) -> tuple[pd.DataFrame, np.ndarray]:
     """What `leave_one_out` averages: the rise (nats) of each example, a row, without each head; target tokens [examples]."""
     heads, held = index(model, kinds), prepared(model, batches)
     with evaluating(model), torch.no_grad():
-        rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, label)]
+        rises = [_rises(model, fed, labels, kinds) for fed, labels in study.progress(held, "leaving heads out")]
     return pd.DataFrame(torch.cat(rises).cpu().numpy(), columns=heads), _targets(held)
 
 
@@ -129,13 +123,7 @@ def _known(outputs: Mapping[tuple[nn.Module, str], Any]) -> Iterator[None]:
 
 
 def mean_loss(model, batches: Batches) -> float:
-    """Cross-entropy in nats, mean over all target tokens.
-
-    Raises
-    ------
-    StudyError
-        As `leave_one_out`.
-    """
+    """Cross-entropy in nats, mean over all target tokens; errors as of `leave_one_out`."""
     losses, tokens = losses_of_examples(model, batches)
     return float(losses.sum() / tokens.sum())
 
@@ -154,42 +142,12 @@ def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, 
     return pd.DataFrame(torch.cat(rows).cpu().numpy(), columns=heads)
 
 
-def kinds_off(model, batches: Batches, repeats: int = 1000) -> pd.DataFrame:
-    """How much the loss rises when all heads of a kind of attention are off at once, without any training.
-
-    Parameters
-    ----------
-    batches, repeats
-        As of `leave_one_out`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On kind: heads; whole (loss with all heads, nats a target token); loss (its rise), low and high (95 % interval).
-
-    Raises
-    ------
-    StudyError
-        As `leave_one_out`.
-    """
-    held, addresses, rows = list(batches), index(model), {}
-    plain, tokens = losses_of_examples(model, held)
-    for kind in addresses.unique("kind"):
-        chosen = [address for address in addresses if address[0] == kind]
-        with gate(model, dict.fromkeys(chosen, 0.0)):
-            rise = scoring.ratio_interval(losses_of_examples(model, held)[0] - plain, tokens, repeats)
-        ends = dict(zip(("loss", "low", "high"), map(float, rise), strict=True))
-        rows[kind] = {"heads": len(chosen), "whole": float(plain.sum() / tokens.sum()), **ends}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("kind")
-
-
 def importance(
     model,
     batches: Batches,
     kinds: str | tuple[str, ...] | None = None,
     per: str = "example",
     norm: str | None = "layer",
-    label: str = "gradient importance",
 ) -> pd.Series:
     """Gradient importance of every head: the mean of its ``|output . d loss / d output|`` (Michel et al. 2019, section 4.1).
 
@@ -211,10 +169,7 @@ def importance(
         positions of all examples and divided by their number; real are in the encoder those with attention mask 1, in decoder
         and cross-attention those that predict a label other than -100.
     norm : str or None
-        ``layer``: divided by the l2 norm over the heads of a layer (section 4.1, after Molchanov et al. 2017), 0 where all are
-        0; None: in nats.
-    label : str
-        Of the progress bar.
+        ``layer``: as `by_layer`; None: in nats.
 
     Returns
     -------
@@ -227,52 +182,38 @@ def importance(
     StudyError
         If `per` or `norm` is unknown; or as `leave_one_out`.
     """
-    ways = {"example": _sizes_of_examples, "token": _slopes_of_tokens}
-    if per not in ways:
+    if per not in ("example", "token"):
         raise StudyError(f"Importance is taken per 'example' or per 'token', not per {per!r}: choose one of the two.")
     if norm not in ("layer", None):
         raise StudyError(f"Importance is normalised by 'layer' or not at all (None), not by {norm!r}: choose one of the two.")
-    heads, held, places = index(model, kinds), prepared(model, batches, True), sites(model, kinds)
-    total = count = torch.zeros((), dtype=torch.float64)
-    with evaluating(model), torch.enable_grad():
-        for fed, labels in study.progress(held, label):
-            slopes, counted = ways[per](model, fed, labels, places)
-            total, count = total + slopes.cpu(), count + counted.cpu()
-    column = pd.Series((total / count).numpy(), index=heads, name="importance")
-    if norm == "layer":
-        size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-        column = column / size.where(size > 0, 1.0)
-    return column
+    if per == "example":
+        column = slopes(model, batches, kinds, "gradient importance").abs().mean()
+    else:
+        heads, held, places = index(model, kinds), prepared(model, batches, True), sites(model, kinds)
+        total = count = torch.zeros((), dtype=torch.float64)
+        with evaluating(model), torch.enable_grad():
+            for fed, labels in study.progress(held, "gradient importance"):
+                products, counted = _products_of_tokens(model, fed, labels, places)
+                total, count = total + products.cpu(), count + counted.cpu()
+        column = pd.Series((total / count).numpy(), index=heads)
+    return (by_layer(column) if norm == "layer" else column).rename("importance")
+
+
+def by_layer(column: pd.Series) -> pd.Series:
+    """A column divided by its l2 norm over the heads of each layer (Michel et al. 2019, section 4.1); 0 where all are 0."""
+    size = column.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
+    return column / size.where(size > 0, 1.0)
 
 
 def patching(model, batches: Batches) -> pd.Series:
     """First-order estimate of `leave_one_out`, with its sign: attribution patching towards zero (Syed et al. 2023).
 
     Minus the slope of the loss in a head's gate at 1: how much the loss would rise at a gate of 0 if it were a straight line.
-
-    Parameters
-    ----------
-    batches
-        As of `leave_one_out`.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head), float64: nats a target token. Open `gate` and `inject` blocks are respected, as by `importance`.
-
-    Raises
-    ------
-    StudyError
-        As `leave_one_out`.
+    On (kind, layer, head), float64: nats a target token. Open `gate` and `inject` blocks are respected, as by `importance`.
     """
     held = list(batches)
     tokens = sum(int((labels != -100).sum()) for _, labels in prepared(model, held))
     return (-slopes(model, held, label="patching").sum() / tokens).rename("patching")
-
-
-def _sizes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sum over the examples of a batch of ``|d loss / d gate|``, float64 [all heads], and how many they are, 0-dim."""
-    return _slopes_of_examples(model, fed, labels, places).abs().sum(0), (labels != -100).any(-1).sum()
 
 
 def _slopes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> torch.Tensor:
@@ -288,7 +229,7 @@ def _slopes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) ->
     return slopes.double()
 
 
-def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
+def _products_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> tuple[torch.Tensor, torch.Tensor]:
     """Sum over the real query positions of a batch of ``|output . d loss / d output|`` and how many they are, [all heads]."""
     predicting = labels != -100
     source = fed.get("attention_mask", torch.ones_like(fed["input_ids"])).bool() & predicting.any(-1, keepdim=True)
@@ -315,13 +256,7 @@ def _slopes_of_tokens(model, fed, labels: torch.Tensor, places: list[Site]) -> t
 
 
 def check_gradients(model) -> None:
-    """Refuse to derive where there is nothing to derive.
-
-    Raises
-    ------
-    StudyError
-        Inside ``torch.inference_mode``, or if the model is quantised for torch's own kernels, which have no gradient.
-    """
+    """Refuse to derive inside ``torch.inference_mode``, or where a model is quantised for kernels that have no gradient."""
     if torch.is_inference_mode_enabled():
         raise StudyError("Gradients cannot be had inside torch.inference_mode: leave it, or take torch.no_grad.")
     if compat.without_gradient(model):

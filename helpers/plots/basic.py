@@ -40,10 +40,6 @@ def curve(
         Whether x falls from left to right, as in the paper's figures of heads left.
     columns : int
         Panels side by side, at most.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]

@@ -54,10 +54,6 @@ def grouped(
         A share at which a dotted line is drawn across the panel, and named below.
     columns : int
         Panels side by side, at most.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles, names = list(dict.fromkeys(table[panel])) if panel else [""], list(dict.fromkeys(table[series]))

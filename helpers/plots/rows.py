@@ -17,7 +17,7 @@ PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "
 
 def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
-    level: float | None = 0.0, columns: int = 3, sharex: bool = True,
+    level: float | None = 0.0, sharex: bool = True,
 ):  # fmt: skip
     """A dot with its interval for each row of a table, from top to bottom in the table's order.
 
@@ -36,14 +36,8 @@ def dots(
         Of the axis.
     level : float, optional
         Where a dotted vertical line is drawn.
-    columns : int
-        Panels side by side, at most.
     sharex : bool
         Whether panels have one scale.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))
@@ -53,7 +47,7 @@ def dots(
     titles = list(dict.fromkeys(table.panel))
     places, labels = _places(table)
     room = 0.058 * max(len(line) for text in labels.values() for line in text.split("\n")) + 0.25
-    columns = min(columns, len(titles), max(1, int((WIDTH - room) / 0.98)))
+    columns = min(3, len(titles), max(1, int((WIDTH - room) / 0.98)))
     width = min(2.6 if len(titles) > 1 else 4.5, (WIDTH - room) / columns)
     printed = "printed" in table and table.printed.notna().any()
     inches = 0.08 + 0.12 * max(text.count("\n") + 1 for text in labels.values())  # of a row

@@ -26,22 +26,21 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
     block, layer, head = sentence["block"], sentence["layer"], sentence["head"]
     rows = range(len(flow) - 1, -1, -1)
-    tall = [0.22 * len(rows), *[0.26] * bool(block), 0.36]
-    figure, axes = plt.subplots(len(tall), 1, figsize=(WIDTH, sum(tall) + 1.2 + 0.6 * bool(block)), height_ratios=tall)
-    above, below, words = axes[0], axes[-1], axes[-2]
+    tall = [0.22 * len(rows), 0.26, 0.36]
+    figure, (above, words, below) = plt.subplots(3, 1, figsize=(WIDTH, sum(tall) + 1.8), height_ratios=tall)
     for axis, values in ((above, flow[::-1]), (below, heads.to_numpy())):
         most = float(np.abs(values).max()) or 1.0
         drawing.bar(figure, drawing.heat(axis, values, None, "RdBu_r", (-most, most)), [axis], "logits")
-    if block:  # what the most relevant head reads at the word through which most relevance goes down to its layer
-        word = int(np.abs(flow[layer + 1]).argmax())
-        weights = block["A"][head][word]
-        drawing.heat(words, weights[None], None, "Greys", (0, 1))
-        for place, weight in enumerate(weights):
-            ink = "white" if weight > 0.5 else "black"
-            words.text(place, 0, f"{weight:.2f}", ha="center", va="center", fontsize=7, color=ink)
-        words.set_yticks([0], [f"from {source[word]!r}"])
-        words.set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
-        above.set_xticks([])
+    # what the most relevant head reads at the word through which most relevance goes down to its layer
+    word = int(np.abs(flow[layer + 1]).argmax())
+    weights = block["A"][head][word]
+    drawing.heat(words, weights[None], None, "Greys", (0, 1))
+    for place, weight in enumerate(weights):
+        ink = "white" if weight > 0.5 else "black"
+        words.text(place, 0, f"{weight:.2f}", ha="center", va="center", fontsize=7, color=ink)
+    words.set_yticks([0], [f"from {source[word]!r}"])
+    words.set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
+    above.set_xticks([])
     words.set_xticks(range(len(source)), source)
     above.set_yticks(range(len(rows)), [f"after layer {row}" if row else "input words" for row in rows])
     above.set_title(f"relevance (conservative) at each source token, for {predicted[target]!r}")

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from helpers.records import Cluster, Span
@@ -18,7 +17,7 @@ from helpers.study import StudyError
 METRICS = ("MUC", "B-cubed", "CEAF-e")
 
 
-def coreference_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Sequence[Cluster]]) -> pd.DataFrame:
+def f1_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Sequence[Cluster]]) -> dict[str, float]:
     """Score clusters against gold clusters, mentions being the same if their first and last words are.
 
     Clusters of one mention count on neither side. Numerators and denominators are summed over documents before they are
@@ -31,9 +30,9 @@ def coreference_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Seque
 
     Returns
     -------
-    pandas.DataFrame
-        On "MUC" (Vilain et al. 1995: links), "B-cubed" (Bagga & Baldwin 1998: mentions) and "CEAF-e" (Luo 2005, similarity
-        phi 4: entities): precision, recall, f1 in percent; on "CoNLL": f1, their mean.
+    dict
+        F1 in percent by "MUC" (Vilain et al. 1995: links), "B-cubed" (Bagga & Baldwin 1998: mentions) and "CEAF-e" (Luo 2005,
+        similarity phi 4: entities).
 
     Raises
     ------
@@ -49,15 +48,12 @@ def coreference_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Seque
     if not sums[0, 3]:
         raise StudyError("There is no gold cluster to score against: give dialogues that carry their clusters.")
     precision, recall = (_ratio(sums[:, place], sums[:, place + 1]) for place in (0, 2))
-    f1 = _ratio(2 * precision * recall, precision + recall)
-    table = pd.DataFrame({"precision": precision, "recall": recall, "f1": f1}, index=pd.Index(METRICS, name="metric")) * 100
-    table.loc["CoNLL"] = [np.nan, np.nan, table["f1"].mean()]
-    return table
+    return dict(zip(METRICS, (100 * _ratio(2 * precision * recall, precision + recall)).tolist(), strict=True))
 
 
 def conll_f1(system: Sequence[Sequence[Cluster]], gold: Sequence[Sequence[Cluster]]) -> float:
-    """The CoNLL score of `coreference_scores`, in percent."""
-    return float(coreference_scores(system, gold).loc["CoNLL", "f1"])
+    """The CoNLL score, in percent: the mean of `f1_scores`."""
+    return float(np.mean([*f1_scores(system, gold).values()]))
 
 
 def _several(clusters: Sequence[Cluster], where: str) -> list[Cluster]:

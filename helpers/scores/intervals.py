@@ -26,8 +26,8 @@ SEEDS = "least and largest of pairs of trainings"
 ROUNDS = "quartiles of rounds"
 
 
-def over_runs(values, level: float = 0.95) -> tuple[float, float, float, int]:
-    """Mean over runs with its t interval, for any number of runs from two on.
+def over_runs(values) -> tuple[float, float, float, int]:
+    """Mean over runs with its 95 % t interval, for any number of runs from two on.
 
     Of several tasks it is the mean of their means; each task has a variance of its own, and the degrees of freedom are
     Welch's (Satterthwaite 1946). The interval supposes that runs are about normal: on skewed scores it is too narrow.
@@ -45,22 +45,22 @@ def over_runs(values, level: float = 0.95) -> tuple[float, float, float, int]:
     Raises
     ------
     StudyError
-        If there are no runs, a task has none, values are not [runs, tasks], or the level is not between 0 and 1.
+        If there are no runs, a task has none, or values are not [runs, tasks].
     """
-    values, tail = _scores(values), _tail(level)
+    values = _scores(values)
     counts, mean, half = _counts(values), float(np.nanmean(values, axis=0).mean()), np.nan
     if (counts > 1).all():
         parts = np.nanvar(values, axis=0, ddof=1) / counts / values.shape[1] ** 2
         freedom = parts.sum() ** 2 / (parts**2 / (counts - 1)).sum() if parts.any() else 1.0
-        half = float(stats.t.ppf(1 - tail, freedom) * np.sqrt(parts.sum()))
+        half = float(stats.t.ppf(0.975, freedom) * np.sqrt(parts.sum()))
     return mean, mean - half, mean + half, int(counts.sum())
 
 
 # --- p-values --------------------------------------------------------------------------------------------------------
 
 
-def p_value(estimate, low, high, null: float = 0, trainings=None, level: float = 0.95):
-    """Two-sided p-value of an estimate from its interval, which is taken to be symmetric: half its width gives the error.
+def p_value(estimate, low, high, null: float = 0, trainings=None):
+    """Two-sided p-value of an estimate from its 95 % interval, which is taken to be symmetric: half its width gives the error.
 
     Parameters
     ----------
@@ -70,8 +70,6 @@ def p_value(estimate, low, high, null: float = 0, trainings=None, level: float =
     trainings : array-like [...], optional
         Of a t interval over so many trainings (`over_runs`): t with one degree of freedom less. Without it, or where it is
         nan, the interval is a bootstrap's over sentences: normal.
-    level : float
-        Of the interval.
 
     Returns
     -------
@@ -81,16 +79,16 @@ def p_value(estimate, low, high, null: float = 0, trainings=None, level: float =
     Raises
     ------
     StudyError
-        If an interval over trainings is of fewer than two, or the level is not between 0 and 1.
+        If an interval over trainings is of fewer than two.
     """
     estimate, low, high = np.broadcast_arrays(*(np.asarray(part, float) for part in (estimate, low, high)))
-    tail, distance_to_null = _tail(level), np.abs(estimate - null)
+    distance_to_null = np.abs(estimate - null)
     freedom = np.asarray(np.inf if trainings is None else trainings, float) - 1
     freedom, known = np.where(np.isnan(freedom), np.inf, freedom), ~np.isnan(estimate + low + high)
     if (known & (freedom < 1)).any():
         raise StudyError("An interval over trainings needs two trainings or more: train another seed.")
     with np.errstate(invalid="ignore", divide="ignore"):
-        distance = np.where(distance_to_null == 0, 0.0, distance_to_null / ((high - low) / 2) * stats.t.ppf(1 - tail, freedom))
+        distance = np.where(distance_to_null == 0, 0.0, distance_to_null / ((high - low) / 2) * stats.t.ppf(0.975, freedom))
     return np.where(known, 2 * stats.t.sf(distance, freedom), np.nan)[()]
 
 
@@ -102,19 +100,7 @@ def fisher(rho):
 def holm(p) -> np.ndarray:
     """p-values corrected for their number by Holm's step-down method (1979, Scandinavian Journal of Statistics 6).
 
-    Parameters
-    ----------
-    p : array-like [comparisons]
-        nan for what is no comparison: it stays nan and does not count.
-
-    Returns
-    -------
-    float array [comparisons]
-
-    Raises
-    ------
-    StudyError
-        If a value is not between 0 and 1.
+    Float array [comparisons]: what is nan is no comparison, stays nan and does not count.
     """
     p = np.asarray(p, float)
     known = np.flatnonzero(~np.isnan(p))
@@ -128,21 +114,10 @@ def holm(p) -> np.ndarray:
 def corrected(
     table: pd.DataFrame, value: str = "change", ends: Sequence[str] = (), trainings=None, compared=True
 ) -> pd.DataFrame:
-    """A table of comparisons with p-values against zero and what is left of them after Holm's correction.
+    """A table of comparisons with p (against zero), p_holm and family (how many comparisons were corrected for).
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a comparison: `value` with the two columns `ends` of its interval, "VALUE_low" and "VALUE_high" if not given.
-    trainings : array-like [rows], optional
-        As in `p_value`.
-    compared : array-like of bool [rows]
-        Which rows are comparisons; one with itself is none.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table with p, p_holm and family (how many comparisons were corrected for).
+    A row is a comparison: `value` with the two columns `ends` of its interval, "VALUE_low" and "VALUE_high" if not given.
+    `trainings` are as in `p_value`; `compared` says which rows are comparisons: one with itself is none.
     """
     low, high = ends or (f"{value}_low", f"{value}_high")
     p = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)
@@ -165,10 +140,3 @@ def _scores(scores) -> np.ndarray:
 
 def _counts(scores: np.ndarray) -> np.ndarray:
     return (~np.isnan(scores)).sum(0)
-
-
-def _tail(level: float) -> float:
-    """What is left out at each end."""
-    if not 0 < level < 1:
-        raise StudyError(f"An interval cannot have the level {level}: give a number between 0 and 1, such as 0.95.")
-    return (1 - level) / 2

@@ -34,12 +34,9 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
 
 
 def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
-    """What corpus BLEU sums over sentences, so that sums over any of them can be scored by `bleu_of`.
+    """What corpus BLEU sums over sentences, so that sums over any of them can be scored by `bleu_of`: int [sentences, 10].
 
-    Returns
-    -------
-    int array [sentences, 10]
-        Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
+    Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
     return _bleu_statistics(tuple(hypotheses), tuple(references)).copy()
@@ -96,16 +93,7 @@ def rouge_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np
     By the library rouge-score, ``RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)``: words are runs of a-z and 0-9
     in lower case, without their English endings; other letters are lost, so that texts in other scripts score 0. ROUGE-L is
     that of the longest common subsequence of the whole texts: line ends are spaces (it is not "rougeLsum", which scores line by
-    line). The mean over examples with its interval is `mean_interval`.
-
-    Returns
-    -------
-    float array [examples, 3]
-
-    Raises
-    ------
-    StudyError
-        If there are no summaries, or not as many as references.
+    line). The mean over examples with its interval is `mean_interval`. Float array [examples, 3].
     """
     from rouge_score.rouge_scorer import RougeScorer
 
@@ -120,21 +108,8 @@ def mean_interval(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over examples, or how much it is above the mean of other values for the same examples.
 
-    Parameters
-    ----------
-    statistics, other : arrays [examples, k]
-        `rouge_statistics`, for instance.
-
-    Returns
-    -------
-    value, low, high : float arrays [k]
-        With the 95 % percentile bootstrap over examples (paired where there are two sides); nan without resamples or with
-        fewer than two examples.
-
-    Raises
-    ------
-    StudyError
-        If there are no examples, or the two sides differ in shape.
+    Of arrays [examples, k], `rouge_statistics` for instance, to value, low and high [k], the 95 % percentile bootstrap over
+    examples (paired where there are two sides); the ends are nan without resamples or with fewer than two examples.
     """
     sides = [np.asarray(side, np.float64) for side in (statistics, other) if side is not None]
     _check_sizes("A mean needs as many values on both sides", *(side.shape for side in sides))
@@ -155,18 +130,13 @@ def perplexity_interval(
     loss, other_loss : arrays [documents]
         Cross-entropy summed over the tokens of a document (or of a block of text), in nats.
     tokens : array [documents]
-        How many tokens that sum is over.
+        How many tokens that sum is over; at least one.
 
     Returns
     -------
     value, low, high : float
         exp of summed loss over summed tokens, with the 95 % percentile bootstrap over documents (paired where there are two
         losses); nan without resamples or with fewer than two documents.
-
-    Raises
-    ------
-    StudyError
-        If there are no documents, the arrays differ in shape, or a document has no token.
     """
     losses = [np.asarray(side, np.float64) for side in (loss, other_loss) if side is not None]
     tokens = np.asarray(tokens, np.float64)
@@ -184,9 +154,9 @@ def _check_sizes(needed: str, *sizes: int | tuple[int, ...]) -> None:
 
 
 @lru_cache(maxsize=4)  # to draw them takes longer than to use them
-def resamples(size: int, repeats: int, seed: int = 0) -> np.ndarray:
+def resamples(size: int, repeats: int) -> np.ndarray:
     """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]; not to be written to."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     weights = rng.multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
     weights.setflags(write=False)
     return weights
@@ -202,10 +172,8 @@ def _divide(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
         return np.where(totals == 0, np.nan, hits / totals)
 
 
-def ratio_interval(
-    hits: np.ndarray, totals: np.ndarray, repeats: int = 1000, level: float = 0.95, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ratio of sums over sentences with its percentile bootstrap interval.
+def ratio_interval(hits: np.ndarray, totals: np.ndarray, repeats: int = 1000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ratio of sums over sentences with its 95 % percentile bootstrap interval.
 
     Parameters
     ----------
@@ -218,11 +186,10 @@ def ratio_interval(
     """
     hits, totals = np.broadcast_arrays(hits, totals)
     size, shape = hits.shape[0], hits.shape[1:]
-    weights = resamples(size, repeats, seed)
+    weights = resamples(size, repeats)
     drawn = _divide(*(weights @ part.reshape(size, -1).astype(np.float32) for part in (hits, totals)))
-    tail = (1 - level) / 2
     valid = ~np.isnan(drawn).all(0)
     low, high = np.full(drawn.shape[1], np.nan), np.full(drawn.shape[1], np.nan)
     if valid.any():
-        low[valid], high[valid] = np.nanquantile(drawn[:, valid], [tail, 1 - tail], axis=0)
+        low[valid], high[valid] = np.nanquantile(drawn[:, valid], [0.025, 0.975], axis=0)
     return ratio(hits, totals), low.reshape(shape), high.reshape(shape)

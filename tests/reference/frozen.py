@@ -7,6 +7,7 @@ of a logit in its gate.
 
 import math
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from functools import partial
@@ -59,10 +60,10 @@ def patched(model, batches, rule: str) -> dict:
 
 def _passed(model, batches, rule: str) -> list[tuple]:
     """Each sentence with its logits, and {head: slopes of all logits in its gate}."""
-    return [(one, *_Frozen(model, rule).slopes(one)) for one in read(model, batches)]
+    return [(one, *Frozen(model, rule).slopes(one)) for one in read(model, batches)]
 
 
-class _Frozen:
+class Frozen:
     """A copy of a model with hooks that store in the first pass and hold to that in later ones."""
 
     def __init__(self, model, rule: str):
@@ -83,16 +84,16 @@ class _Frozen:
         """Logits [position, word], and {head: slope of each in the head's gate}; four points, exact for straight lines."""
         heads = [(site, head) for site in sites(self.model) for head in range(site.heads)]
         step = 0.5 if self.rule == "cp" else 2e-3
-        plain, gates = self._logits(sentence, []), [1 + k * step for k in (2, 1, -1, -2)]
-        ends = self._logits(sentence, [(*one, gate) for one in heads for gate in gates]).unflatten(0, (len(heads), 4))
-        same = self._logits(sentence, [])
+        plain, gates = self.logits(sentence, []), [1 + k * step for k in (2, 1, -1, -2)]
+        ends = self.logits(sentence, [(*one, gate) for one in heads for gate in gates]).unflatten(0, (len(heads), 4))
+        same = self.logits(sentence, [])
         assert (same - plain).abs().max() < 1e-9, "another model"
         if self.rule == "cp":
             assert (ends[:, 0] + ends[:, 3] - 2 * plain).abs().max() < 1e-9 * plain.abs().max(), "no straight line"
         moved = (8 * (ends[:, 1] - ends[:, 2]) - (ends[:, 0] - ends[:, 3])) / (12 * step)
         return plain[0], {(site.kind, site.layer, head): one for (site, head), one in zip(heads, moved, strict=True)}
 
-    def _logits(self, sentence: Sentence, changes: list[tuple]) -> torch.Tensor:
+    def logits(self, sentence: Sentence, changes: Sequence[tuple] = ()) -> torch.Tensor:
         """Logits [changes, position, word], each with another gate of one head; as they are where there is no change."""
         hooks = []
         for site in sites(self.model):
@@ -128,7 +129,8 @@ class _Frozen:
 
     def _layer_norm(self, module, args, out):
         x = args[0] - args[0].mean(-1, keepdim=True)
-        scaled = x / self.keep(module, (x.square().mean(-1, keepdim=True) + module.eps).sqrt()) * module.weight
+        scaled = x / self.keep(module, (x.square().mean(-1, keepdim=True) + module.eps).sqrt())
+        scaled = scaled if module.weight is None else scaled * module.weight
         return scaled if module.bias is None else scaled + module.bias
 
     def _gated(self, name, module, args, out):

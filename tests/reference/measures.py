@@ -86,26 +86,19 @@ def _largest(row: list[float], among) -> int:
     return best
 
 
-def confidence(sentences: list[Sentence]) -> dict[tuple, float]:
-    """Mean over query tokens of the largest weight on a key other than the end of the sentence."""
+def confidence(sentences: list[Sentence], beyond_first: bool = False) -> dict[tuple, float]:
+    """Mean over query tokens of the largest weight on a key other than the end of the sentence.
+
+    Or of keys behind the first; a decoder's first query, which sees none of them, is left out then.
+    """
     values = defaultdict(list)
     for sentence in sentences:
         for address, rows in sentence.maps.items():
             kind = address[0]
             for query in sentence.queries[kind]:
-                values[address].append(max((rows[query][key] for key in sentence.keys[kind]), default=0.0))
-    return {address: sum(found) / len(found) for address, found in values.items()}
-
-
-def confidence_beyond_first(sentences: list[Sentence]) -> dict[tuple, float]:
-    """The same on keys behind the first; a decoder's first query, which sees none of them, is left out."""
-    values = defaultdict(list)
-    for sentence in sentences:
-        for address, rows in sentence.maps.items():
-            kind = address[0]
-            for query in sentence.queries[kind]:
-                if kind != "decoder" or query:
-                    values[address].append(max((rows[query][key] for key in sentence.keys[kind] if key), default=0.0))
+                if kind != "decoder" or query or not beyond_first:
+                    keys = [key for key in sentence.keys[kind] if key or not beyond_first]
+                    values[address].append(max((rows[query][key] for key in keys), default=0.0))
     return {address: sum(found) / len(found) for address, found in values.items()}
 
 
@@ -218,29 +211,25 @@ def baseline(arcs: list[list[tuple]], earlier: bool = False) -> dict[tuple, floa
     return found
 
 
-def rare(
-    sentences: list[Sentence], counts: list[int], frequent: int, kind: str = "encoder"
-) -> dict[tuple, tuple[float, float, int, float, float]]:
-    """For each head: tokens looking at the rarest token, at one of the two rarest, and tokens, over all sentences; by chance.
+def rare(sentences: list[Sentence], counts: list[int], frequent: int, kind: str) -> dict[tuple, tuple[float, int, float]]:
+    """For each head: tokens looking at one of the two rarest tokens, and tokens, over all sentences; and what chance gives.
 
     Of tokens that a query sees, in a decoder none behind it. Only queries whose rarest token is outside the `frequent` most
-    frequent; a token as rare as the rarest counts as it.
+    frequent; a token as rare as the second counts.
     """
     common = set(sorted(range(len(counts)), key=lambda token: (-counts[token], token))[:frequent])
-    found = defaultdict(lambda: (0, 0, 0, 0.0, 0.0))
+    found = defaultdict(lambda: (0, 0, 0.0))
     for sentence in sentences:
         for query in sentence.queries[kind]:
             real = [place for place in sentence.keys[kind] if kind == "encoder" or place <= query]
             by_rarity = sorted(real, key=lambda place: counts[sentence.source[place]])
             if not any(sentence.source[place] not in common for place in real):
                 continue
-            rarest = [p for p in real if counts[sentence.source[p]] == counts[sentence.source[by_rarity[0]]]]
             border = counts[sentence.source[by_rarity[min(1, len(real) - 1)]]]
             two = [p for p in real if counts[sentence.source[p]] <= border]
             for address, rows in sentence.maps.items():
                 if address[0] == kind:
-                    looked_at = _largest(rows[query], real)
-                    more = looked_at in rarest, looked_at in two, 1, len(rarest) / len(real), len(two) / len(real)
+                    more = _largest(rows[query], real) in two, 1, len(two) / len(real)
                     found[address] = tuple(sum(pair) for pair in zip(found[address], more, strict=True))
     return dict(found)
 
@@ -301,7 +290,7 @@ def align(sources, targets, rounds=5) -> list[dict[int, int]]:
     return [{t: s for t, s in enumerate(one) if s >= 0 and other[s] == t} for one, other in zip(forward, backward, strict=True)]
 
 
-def bootstrap(hits: list[float], totals: list[float], draws: list[list[int]], level: float = 0.95) -> tuple[float, float]:
+def bootstrap(hits: list[float], totals: list[float], draws: list[list[int]]) -> tuple[float, float]:
     """Percentile interval of sum(hits) / sum(totals) when sentence i is drawn draws[k][i] times; draws without a total do
     not count. Percentiles interpolate linearly between the two nearest draws."""
     values = []
@@ -317,5 +306,4 @@ def bootstrap(hits: list[float], totals: list[float], draws: list[list[int]], le
         high = min(low + 1, len(values) - 1)
         return values[low] + (place - low) * (values[high] - values[low])
 
-    tail = (1 - level) / 2
-    return percentile(tail), percentile(1 - tail)
+    return percentile(0.025), percentile(0.975)

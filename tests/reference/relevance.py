@@ -1,8 +1,7 @@
-"""Head relevance by layer-wise relevance propagation, by definition: one unpadded sentence, one target position at a time.
+"""The rule `alpha_beta` (Voita et al. 2021) by definition: one unpadded sentence, one target position at a time.
 
 The forward pass is written out from the weights and remembered step by step; relevance starts at the largest logit of a
-position and goes down those steps. Rule sets: `cp` (attention weights, gates of the feed-forward layer and standard deviations
-are constants), `attnlrp` (relevance also goes through the softmax into queries and keys) and `alpha_beta` (Voita et al. 2021).
+position and goes down those steps.
 """
 
 from collections.abc import Mapping
@@ -16,9 +15,8 @@ from torch.autograd.functional import jacobian
 from helpers.heads.families import Site, sites
 from tests.reference.importance import read
 
-RULES = ("cp", "attnlrp", "alpha_beta")
-EPS = 1e-5  # of alpha_beta: in the generic rule and in rescaling
-NORM_FIRST = ("mbart", "pegasus", "t5", "umt5")
+EPS = 1e-5  # in the generic rule and in rescaling
+NORM_FIRST = ("mbart", "pegasus", "t5")
 
 
 Heads = dict  # {(kind, layer, head): raw relevance, read at the input of the output projection, after the gate}
@@ -29,7 +27,6 @@ def explain(
     model,
     batch,
     row: int,
-    rule: str,
     gates: Mapping[tuple, float] | None = None,
     injected: Mapping[tuple, Tensor] | None = None,
 ) -> list[Heads]:
@@ -43,15 +40,12 @@ def explain(
         input_ids, perhaps attention_mask, labels; padding at any place.
     row : int
         Which of the sentences that have something to predict.
-    rule : str
-        ``cp``, ``attnlrp`` or ``alpha_beta``.
     gates : mapping, optional
         {(kind, layer, head): factor of the head's output}.
     injected : mapping, optional
         {(kind, layer, head): matrix [query, key]} to stand for the head's attention weights; of a larger matrix (one for a
         batch padded on the right) the first rows and columns.
     """
-    assert rule in RULES, rule
     model = deepcopy(model).eval()
     model.set_attn_implementation("sdpa")  # eager attention of some families has its softmax in float32
     sentence = read(model, [batch])[row]
@@ -60,7 +54,7 @@ def explain(
     if not gates and not injected:
         limit = 1e-8 if expected.dtype == torch.float64 else 1e-3
         assert (passed.logits - expected).abs().max() <= limit * max(1.0, expected.abs().max()), "another forward pass"
-    return [passed.explain(t, rule) for t in sorted(sentence.predicts)]
+    return [passed.explain(t) for t in sorted(sentence.predicts)]
 
 
 def _own_pass(model, inputs) -> tuple[Tensor, dict[str, Tensor]]:
@@ -88,8 +82,6 @@ class _Head:
 
     def __init__(self, q, k, v, scale, position, seen, given):
         self.q, self.k, self.v, self.scale, self.position, self.seen, self.given = q, k, v, scale, position, seen, given
-        self.product = scale * q @ k.T
-        self.scores = self.product + position
         self.weights = self.attend(q, k)
         self.out = self.weights @ v
 
@@ -127,38 +119,34 @@ class _Attention:
     def cut(self, head: int) -> slice:
         return slice(head * self.site.head_dim, (head + 1) * self.site.head_dim)
 
-    def back(self, rules, R, found):
+    def back(self, R, found):
         """Relevance of x, and of the memory (None without one); that of the heads goes into `found`."""
         alive = torch.tensor([gate != 0 for gate in self.gates], dtype=torch.bool).repeat_interleave(self.site.head_dim)
-        R = rules.linear(self.mixed, *_map(self.site.projection("out")), R, alive)
+        R = _linear(self.mixed, *_map(self.site.projection("out")), R, alive)
         R_q, R_k, R_v = (R.new_zeros(len(stream), R.shape[1]) for stream in (self.x, self.keys, self.keys))
         for number, head in enumerate(self.heads):
             cut = self.cut(number)
             found[self.site.kind, self.site.layer, number] = float(R[:, cut].sum())
             # the gate is a constant factor, through which relevance passes unchanged
-            R_q[:, cut], R_k[:, cut], R_v[:, cut] = rules.core(head, R[:, cut])
-        R_q, R_k, R_v = rules.settle((R_q, R_k, R_v), R)
+            R_q[:, cut], R_k[:, cut], R_v[:, cut] = _core(head, R[:, cut])
+        R_q, R_k, R_v = _rescale(R, R_q, R_k, R_v)
         q, k, v = (self.site.projection(name) for name in "qkv")
         if self.memory is None:
-            return rules.linear(self.x, *_map(q, k, v), torch.cat([R_q, R_k, R_v], -1)), None
-        R_x = rules.linear(self.x, *_map(q), R_q)
-        return R_x, rules.linear(self.memory, *_map(k, v), torch.cat([R_k, R_v], -1))
+            return _linear(self.x, *_map(q, k, v), torch.cat([R_q, R_k, R_v], -1)), None
+        R_x = _linear(self.x, *_map(q), R_q)
+        return R_x, _linear(self.memory, *_map(k, v), torch.cat([R_k, R_v], -1))
 
 
 class _FeedForward:
-    """outer(act(inner x)), or outer(act(inner x) * other x) where it is gated."""
+    """outer(act(inner x))."""
 
-    def __init__(self, inner, other, act, outer, x):
-        self.x, self.inner, self.other, self.outer = x, inner, other, outer
-        self.mixed = act(inner(x)) if other is None else act(inner(x)) * other(x)
+    def __init__(self, inner, act, outer, x):
+        self.x, self.inner, self.outer, self.mixed = x, inner, outer, act(inner(x))
         self.out = outer(self.mixed)
 
-    def back(self, rules, R, found):
-        R = rules.linear(self.mixed, *_map(self.outer), R)
-        if self.other is None:
-            return rules.linear(self.x, *_map(self.inner), R), None
-        R_act, R_other = rules.product(R)
-        return rules.linear(self.x, *_map(self.inner), R_act) + rules.linear(self.x, *_map(self.other), R_other), None
+    def back(self, R, found):
+        R = _linear(self.mixed, *_map(self.outer), R)
+        return _linear(self.x, *_map(self.inner), R), None
 
 
 @dataclass
@@ -175,16 +163,16 @@ class _Block:
         total = self.x + self.part.out
         return total if self.first else _normed(self.norm, total)
 
-    def back(self, rules, R, found):
+    def back(self, R, found):
         entered = R
         if not self.first:
-            R = rules.norm(self.norm, self.x + self.part.out, R)
-        R_x, R_part = rules.add(self.x, self.part.out, R)
-        R_through, R_memory = self.part.back(rules, R_part, found)
+            R = _norm(self.norm, self.x + self.part.out, R)
+        R_x, R_part = _add(self.x, self.part.out, R)
+        R_through, R_memory = self.part.back(R_part, found)
         if self.first:
-            R_through = rules.norm(self.norm, self.x, R_through)
+            R_through = _norm(self.norm, self.x, R_through)
         R_x = R_x + R_through
-        return (R_x, None) if R_memory is None else rules.balance((R_x, R_memory), entered)
+        return (R_x, None) if R_memory is None else _balance((R_x, R_memory), entered)
 
 
 class _Pass:
@@ -221,12 +209,11 @@ class _Pass:
             if hasattr(layer, "layer"):  # T5
                 norms = [part.layer_norm for part in layer.layer]
                 dense = layer.layer[-1].DenseReluDense
-                inner, other = (dense.wi_0, dense.wi_1) if hasattr(dense, "wi_0") else (dense.wi, None)
-                feed = inner, other, dense.act, dense.wo
+                feed = dense.wi, dense.act, dense.wo
             else:
                 names = ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm")
                 norms = [getattr(layer, name) for name in names if hasattr(layer, name)]
-                feed = layer.fc1, None, layer.activation_fn, layer.fc2
+                feed = layer.fc1, layer.activation_fn, layer.fc2
             for site, norm in zip((kind, "cross"), norms[:-1], strict=False):
                 site = self.sites[site, number]
                 bias = None
@@ -247,35 +234,30 @@ class _Pass:
         stack = getattr(self.model.base_model, kind)
         return getattr(stack, "final_layer_norm", getattr(stack, "layer_norm", None))
 
-    def explain(self, t: int, rule: str) -> Heads:
-        rules, found = _AlphaBeta() if rule == "alpha_beta" else _Signed(rule), {}
-        top = int(self.logits[t].argmax())
-        start = 1.0 if rule == "alpha_beta" else float(self.logits[t, top])
-        one = slice(t, t + 1)
-        R_t = self.logits.new_tensor([[start]])
-        R_t = rules.linear(self.hidden[one], self.words[top : top + 1], self.words_bias[top : top + 1], R_t)
+    def explain(self, t: int) -> Heads:
+        found, top, one = {}, int(self.logits[t].argmax()), slice(t, t + 1)
+        R_t = self.logits.new_tensor([[1.0]])
+        R_t = _linear(self.hidden[one], self.words[top : top + 1], self.words_bias[top : top + 1], R_t)
         # the scale of T5's decoder output is a constant factor, through which relevance passes unchanged
         if self.project is not None:
-            R_t = rules.linear(self.normed[one], *_map(self.project), R_t)
+            R_t = _linear(self.normed[one], *_map(self.project), R_t)
         R = torch.zeros_like(self.normed)
         R[t] = R_t[0]
-        _, R_memory = self._down(rules, self.target, self.target_end, R, found)
+        R_memory = self._down(self.target, self.target_end, R, found)
         if self.memory is not None:
-            steps, _ = self._down(rules, self.source, self.source_end, R_memory, found)
-            found["flow"] = torch.stack(steps[::2]).flip(0)  # at source positions below the first layer and behind each
+            self._down(self.source, self.source_end, R_memory, found)
         return found
 
-    def _down(self, rules, blocks, end, R, found):
-        """From the output of a stack down: what stands at each position between blocks; the memory's relevance."""
+    def _down(self, blocks, end, R, found):
+        """From the output of a stack down; the memory's relevance."""
         x, norm = end
         if norm is not None:
-            R = rules.norm(norm, x, R)
-        steps, memory = [R.sum(-1)], 0.0
+            R = _norm(norm, x, R)
+        memory = 0.0
         for block in reversed(blocks):
-            R, R_memory = block.back(rules, R, found)
-            steps.append(R.sum(-1))
+            R, R_memory = block.back(R, found)
             memory = memory if R_memory is None else memory + R_memory
-        return steps, memory
+        return memory
 
 
 def _map(*modules) -> tuple[Tensor, Tensor | None]:
@@ -305,58 +287,12 @@ def _normed(norm, x):
     return gain * (x - x.mean(-1, keepdim=True) if centred else x) * inverse + bias
 
 
-def _norm_matrix(norm, token, full: bool) -> tuple[Tensor, Tensor]:
-    """The norm at one token as a matrix [output, input] and a bias: with a constant deviation, or the full Jacobian."""
+def _jacobian(norm, token) -> tuple[Tensor, Tensor]:
+    """The norm at one token as a matrix [output, input] and a bias."""
     gain, bias, inverse, centred = _statistics(norm, token)
-    size = len(token)
-    inside = torch.eye(size).to(token)
-    if centred:
-        inside = inside - 1 / size
-    if full:
-        scaled = (token - token.mean() if centred else token) * inverse
-        inside = inside - torch.outer(scaled, scaled) / size
-    return gain[:, None] * inverse * inside, bias
-
-
-def _over(R, y):
-    """R / y, the relevance per unit; 0 where y is exactly 0, since R is 0 there, too."""
-    return torch.where(y == 0, torch.zeros_like(R), R / torch.where(y == 0, torch.ones_like(y), y))
-
-
-class _Signed:
-    """R_i = sum_j z_ij / y_j R_j at every step."""
-
-    def __init__(self, rule: str):
-        self.rule = rule
-
-    def linear(self, x, weight, bias, R, alive=None):
-        return x * (_over(R, x @ weight.T + bias) @ weight)
-
-    def norm(self, norm, x, R):
-        return torch.stack([self.linear(token, *_norm_matrix(norm, token, False), r) for token, r in zip(x, R, strict=True)])
-
-    def add(self, a, b, R):
-        share = _over(R, a + b)
-        return a * share, b * share
-
-    def product(self, R):
-        """Of the two factors of a gated feed-forward layer: the activated one, the other."""
-        return (torch.zeros_like(R), R) if self.rule == "cp" else (R / 2, R / 2)
-
-    def core(self, head: _Head, R):
-        R_v = head.v * (head.weights.T @ _over(R, head.out))
-        if self.rule == "cp" or head.given is not None:
-            return torch.zeros_like(head.q), torch.zeros_like(head.k), R_v
-        R_weights = 0.5 * head.weights * (_over(R, head.out) @ head.v.T)
-        R_scores = head.scores * (R_weights - head.weights * R_weights.sum(-1, keepdim=True))  # 0 where masked
-        share = _over(R_scores, head.scores)
-        share = 0.5 * _over(head.product * share, head.product)
-        return head.q * (head.scale * share @ head.k), head.k * (head.scale * share.T @ head.q), 0.5 * R_v
-
-    def settle(self, parts, R):
-        return parts
-
-    balance = settle
+    scaled = (token - token.mean() if centred else token) * inverse
+    inside = torch.eye(len(token)).to(token) - torch.outer(scaled, scaled) / len(token)
+    return gain[:, None] * inverse * (inside - 1 / len(token) if centred else inside), bias
 
 
 def _ratios(z):
@@ -371,45 +307,41 @@ def _rescale(R, *parts):
     return tuple(part * factor for part in parts)
 
 
-class _AlphaBeta:
-    """The generic rule at every step, with the rescaling of the public code of 2021."""
+def _linear(x, weight, bias, R, alive=None):
+    """`alive` says which inputs count."""
+    return _tokens(x, [(weight, bias)] * len(x), R, alive)
 
-    def linear(self, x, weight, bias, R, alive=None):
-        """`alive` says which inputs count."""
-        return self._tokens(x, [(weight, bias)] * len(x), R, alive)
 
-    def norm(self, norm, x, R):
-        return self._tokens(x, [_norm_matrix(norm, token, True) for token in x], R)
+def _norm(norm, x, R):
+    return _tokens(x, [_jacobian(norm, token) for token in x], R)
 
-    def _tokens(self, x, maps, R, alive=None):
-        """One linear map for each token."""
-        alive = torch.ones(x.shape[1], dtype=torch.bool) if alive is None else alive
-        found = torch.zeros_like(x)
-        for number, (weight, bias) in enumerate(maps):
-            z = (weight * x[number] + bias[:, None] / max(int(alive.sum()), 1)) * alive
-            (found[number],) = _rescale(R[number], R[number] @ _ratios(z))
-        return _rescale(R, found)[0]
 
-    def add(self, a, b, R):
-        """The generic rule for each element, whose two inputs are the addends."""
-        found = R[..., None] * _ratios(torch.stack([a, b], -1))
-        tokens = [_rescale(R[number], found[number, :, 0], found[number, :, 1]) for number in range(len(R))]
-        return tuple(torch.stack(part) for part in zip(*tokens, strict=True))
+def _tokens(x, maps, R, alive=None):
+    """One linear map for each token."""
+    alive = torch.ones(x.shape[1], dtype=torch.bool) if alive is None else alive
+    found = torch.zeros_like(x)
+    for number, (weight, bias) in enumerate(maps):
+        z = (weight * x[number] + bias[:, None] / max(int(alive.sum()), 1)) * alive
+        (found[number],) = _rescale(R[number], R[number] @ _ratios(z))
+    return _rescale(R, found)[0]
 
-    def product(self, R):
-        raise NotImplementedError("alpha_beta has no rule for gated feed-forward layers")
 
-    def core(self, head: _Head, R):
-        """One rule over q, k and v of all positions; a head with given weights has no slope in q and k."""
-        inputs = head.q, head.k, head.v
-        slopes = jacobian(head.run, inputs, vectorize=True)
-        z = torch.cat([(slope * x).flatten(2) for slope, x in zip(slopes, inputs, strict=True)], -1).flatten(0, 1)
-        parts = (R.flatten() @ _ratios(z)).split([x.numel() for x in inputs])
-        return _rescale(R, *(part.view_as(x) for part, x in zip(parts, inputs, strict=True)))
+def _add(a, b, R):
+    """The generic rule for each element, whose two inputs are the addends."""
+    found = R[..., None] * _ratios(torch.stack([a, b], -1))
+    tokens = [_rescale(R[number], found[number, :, 0], found[number, :, 1]) for number in range(len(R))]
+    return tuple(torch.stack(part) for part in zip(*tokens, strict=True))
 
-    def settle(self, parts, R):
-        return _rescale(R, *parts)
 
-    def balance(self, parts, R):
-        """The two outputs of a decoder block: here the public code divides without eps."""
-        return tuple(part * (R.sum() / sum(part.sum() for part in parts)) for part in parts)
+def _core(head: _Head, R):
+    """One rule over q, k and v of all positions; a head with given weights has no slope in q and k."""
+    inputs = head.q, head.k, head.v
+    slopes = jacobian(head.run, inputs, vectorize=True)
+    z = torch.cat([(slope * x).flatten(2) for slope, x in zip(slopes, inputs, strict=True)], -1).flatten(0, 1)
+    parts = (R.flatten() @ _ratios(z)).split([x.numel() for x in inputs])
+    return _rescale(R, *(part.view_as(x) for part, x in zip(parts, inputs, strict=True)))
+
+
+def _balance(parts, R):
+    """The two outputs of a decoder block: here the public code divides without eps."""
+    return tuple(part * (R.sum() / sum(part.sum() for part in parts)) for part in parts)

@@ -8,66 +8,13 @@ import torch
 import transformers as hf
 
 from helpers import measures
-from helpers.heads import gate, index, inject, record, sites
+from helpers.heads import inject
 from helpers.measures import lrp
 from helpers.measures.lrp import explain
-from helpers.measures.worth import importance, kinds_off, leave_one_out, patching
+from helpers.measures.worth import importance, leave_one_out, patching
 from helpers.study import StudyError
 from tests.matrix import MEASURES
-from tests.reference.importance import columns
-from tests.unit.tiny_models import TODAY, generate, left, logits, tiny_batch, tiny_model
-
-families = pytest.mark.parametrize("family", TODAY)
-cases = pytest.mark.parametrize(
-    ("family", "attention"),
-    [(family, attention) for family in TODAY for attention in ("sdpa", "eager") if (family, attention) != ("gemma2", "sdpa")],
-)
-ENCODERS = ("bert", "roberta")
-
-
-@families
-def test_heads_are_query_heads_that_know_their_key_value_head(family):
-    model = tiny_model(family, attention="eager")
-    grouped = getattr(model.config, "num_key_value_heads", None) or 4
-    kind = "encoder" if family in ENCODERS else "decoder"
-    for place, site in enumerate(sites(model)):
-        assert (site.kind, site.layer, site.heads, site.head_dim) == (kind, place, 4, 8)
-        assert site.groups == ((0, 0, 1, 1) if grouped == 2 else (0, 1, 2, 3))
-        assert model.get_submodule(site.out_name) is site.projection("out")
-    assert index(model).tolist() == [(kind, layer, head) for layer in (0, 1) for head in range(4)]
-
-
-@pytest.mark.parametrize("side", ["right", "left"])
-@cases
-def test_gates_records_and_injections(family, attention, side):
-    """A gate of 0 is a head whose numbers are not read; records are eager's weights; a head's own weights change nothing."""
-    model, batch = tiny_model(family, attention=attention), tiny_batch(family, labels=False)
-    batch = left(batch) if side == "left" else batch
-    real = batch["attention_mask"].bool()
-    rows, queries = real.nonzero(as_tuple=True)
-    plain, seen = logits(model, batch), {}
-    with record(model, lambda site, weights: seen.update({(site.kind, site.layer): weights})):
-        assert torch.equal(logits(model, batch), plain)
-    twin = tiny_model(family, attention="eager")
-    with torch.no_grad():
-        shown = twin(**batch, output_attentions=True).attentions
-    for (_, layer), weights in seen.items():
-        torch.testing.assert_close(weights[rows, :, queries], shown[layer][rows, :, queries], atol=1e-5, rtol=0)
-    for address in index(model):
-        with gate(model, {address: 0.0}):
-            gated = logits(model, batch)
-        read = columns(model, address)
-        kept = read.clone()
-        with torch.no_grad():
-            read.zero_()
-            assert torch.equal(logits(model, batch), gated)
-            read.copy_(kept)
-        assert (gated - plain)[real].abs().max() > 0.05
-        own = seen[address[:2]][:, address[2]]
-        with inject(model, {address: own}, ahead=True):  # rows of padding on the left look everywhere
-            torch.testing.assert_close(logits(model, batch)[real], plain[real], atol=1e-4, rtol=0)
-        with inject(model, {address: own.flip(0)}, ahead=True):
-            assert (logits(model, batch) - plain)[real].abs().max() > 0.01
+from tests.unit.tiny_models import generate, left, tiny_batch, tiny_model
 
 
 @pytest.mark.parametrize("cache", ["dynamic", "static"])
@@ -120,7 +67,7 @@ def test_rules_that_do_not_cover_a_family_say_so():
 def test_a_model_without_an_output_layer_has_attention_alone(made):
     model, batch = made(), tiny_batch("llama")
     assert measures.confidence(model, [batch]).notna().all()
-    for measure in (leave_one_out, importance, patching, kinds_off, lrp.relp, partial(explain, rule="cp")):
+    for measure in (leave_one_out, importance, patching, lrp.relp, partial(explain, rule="cp")):
         with pytest.raises(StudyError, match=r"no output layer over a vocabulary.*\.$"):
             measure(model, [batch])
 

@@ -50,7 +50,6 @@ def test_tables_that_cannot_be_drawn_are_refused():
         (lambda: drawing.need(frame, "a", "c"), "no column 'c': it needs a, c"),
         (lambda: drawing.need(frame[:0], "a"), "no rows"),
         (lambda: drawing.need(frame, "a", once=["a"]), "more than one row for a 1"),
-        (lambda: drawing.kinds(["cross", "all"]), "kind of attention 'all': choose from encoder"),
     ):
         with pytest.raises(StudyError, match=said):
             call()

@@ -175,6 +175,8 @@ def test_a_decoder_has_functions_and_what_does_not_fit_is_refused_before_it_runs
 
 MODEL = tiny_model("marian")
 BAD = {
+    "needs a model": lambda: head_table(None, batches()),
+    "'syntactic' needs arcs": lambda: head_table(MODEL, batches(), names=["syntactic"]),
     "no batches to measure": lambda: head_table(MODEL, iter([])), "no batches": lambda: head_table(MODEL, batches(), []),
     "'arc'": lambda: head_table(MODEL, batches(), arc=[]), "'magic'": lambda: head_table(MODEL, batches(), names=["magic"]),
     "'confidence'": lambda: register(MEASURES["confidence"]),

@@ -22,9 +22,9 @@ def test_t_intervals():
     mean, low, high, number = intervals.over_runs([*runs, NAN])
     assert (mean, number) == (5, 3) and (low, high) == pytest.approx((5 - 6.5725, 5 + 6.5725), abs=1e-3)
     assert intervals.over_runs(runs) == intervals.over_runs(np.transpose([runs]))  # a list is one task
-    mean, low, high, number = intervals.over_runs(RAGGED, 0.9)
+    mean, low, high, number = intervals.over_runs(RAGGED)
     assert number == 8 and mean == pytest.approx(slow.mean(listed(RAGGED)))
-    assert (low, high) == pytest.approx(slow.t_interval(listed(RAGGED), lambda freedom: stats.t.ppf(0.95, freedom)))
+    assert (low, high) == pytest.approx(slow.t_interval(listed(RAGGED), lambda freedom: stats.t.ppf(0.975, freedom)))
     assert intervals.over_runs([2.0, 2.0]) == (2, 2, 2, 2)
     found = intervals.over_runs([[1.0, 2.0], [3.0, NAN]])  # one run of the second task
     assert found[0] == 2 and np.isnan(found[1:3]).all()
@@ -32,7 +32,7 @@ def test_t_intervals():
 
 @pytest.mark.parametrize("call, said", [
     (lambda: intervals.over_runs([]), "no runs"), (lambda: intervals.over_runs([[1.0, NAN], [2.0, NAN]]), "Task 1"),
-    (lambda: intervals.over_runs([1.0], level=95), "95"), (lambda: intervals.p_value(1, 0, 2, trainings=1), "two"),
+    (lambda: intervals.p_value(1, 0, 2, trainings=1), "two"),
     (lambda: intervals.holm([1.2]), "between"),
 ])  # fmt: skip
 def test_refusals(call, said):

@@ -110,21 +110,19 @@ def assert_same(series, expected, tolerance):
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "bert", "llama"])
-def test_confidence_beyond_the_first_token_is_the_slow_loop(family):
-    model, batch = tiny_model(family).double(), one_batch(family)
-    tolerance = 1e-6 if family in ("opt", "llama") else 1e-12
-    name = "confidence, later tokens"
-    for one in (batch, marked(batch)):
-        found = measures.head_table(model, [one], names=[name])[name]
-        assert_same(found, slow.confidence_beyond_first(slow.read(model, [one])), tolerance)
+def test_confidence_is_the_slow_loop(family):
+    model, tolerance = tiny_model(family).double(), 1e-6 if family in ("opt", "llama") else 1e-12  # softmaxes in float32
+    for batches in ([one_batch(family)], [marked(one_batch(family))], corpus(family)):
+        sentences = slow.read(model, batches)
+        for name, beyond in (("confidence", False), ("confidence, later tokens", True)):
+            found = measures.head_table(model, batches, names=[name])[name]
+            assert_same(found, slow.confidence(sentences, beyond), tolerance)
+    assert found.index.equals(heads.index(model)) and found.between(0, 1).all() and found.std() > 0.01
     if family == "llama":  # padding is no first token
         moved = {n: torch.stack([row.roll(-1 - length) for row, length in zip(part, LENGTHS, strict=True)])
-                 for n, part in batch.items()}  # fmt: skip
-        assert_same(
-            measures.head_table(model, [moved], names=[name])[name],
-            slow.confidence_beyond_first(slow.read(model, [batch])),
-            tolerance,
-        )
+                 for n, part in one_batch(family).items()}  # fmt: skip
+        again = measures.head_table(model, [moved], names=[name])[name]
+        assert_same(again, slow.confidence(slow.read(model, [one_batch(family)]), True), tolerance)
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "marian"])
@@ -148,16 +146,6 @@ def test_a_tokenizer_says_its_special_tokens(tmp_path):
     assert view(model, batch).keys["encoder"].tolist() == [[False, True, True, True, False], [False, True, True, False, False]]
     del batch["special_tokens_mask"]
     assert view(model, batch).keys["encoder"][0].all()
-
-
-@families
-def test_confidence_is_the_slow_loop(family):
-    model, batches = tiny_model(family).double(), corpus(family)
-    found = measures.confidence(model, batches)
-    assert found.index.equals(heads.index(model)) and found.name == "confidence"
-    # OPT's eager attention takes the softmax in float32, whatever the model's own type
-    assert_same(found, slow.confidence(slow.read(model, batches)), 1e-6 if family == "opt" else 1e-12)
-    assert found.between(0, 1).all() and found.std() > 0.01
 
 
 BATCH = one_batch("marian")
@@ -220,9 +208,6 @@ def test_syntactic_accuracy_is_the_slow_loop(family):
     base = slow.baseline(arcs, kind == "decoder")
     assert len(frame) == 8 * 8 and frame.index.names == ["kind", "layer", "head", "relation", "direction"]
     assert_same(frame.score, {address: slow.share(pairs) for address, pairs in found.items()}, 1e-12)
-    # every second sentence of the corpus, whatever the batches' order
-    assert_same(frame.even, {address: slow.share(pairs[::2]) for address, pairs in found.items()}, 1e-12)
-    assert_same(frame.odd, {address: slow.share(pairs[1::2]) for address, pairs in found.items()}, 1e-12)
     for address, row in frame.iterrows():
         assert row.baseline == pytest.approx(base[address[3:]], nan_ok=True)
         assert row.n == sum(total for _, total in found[address])
@@ -318,12 +303,11 @@ def test_rare_is_the_slow_loop(family):
         frame = reducer.frame(one_pass(model, batches, reducer), 100)
         found = slow.rare(slow.read(model, batches), counts, frequent, kind)
         if not found:
-            assert frame[["rarest", "two_rarest", "chance", "chance_two"]].isna().all(axis=None)
+            assert frame[["two_rarest", "chance_two"]].isna().all(axis=None)
             assert not frame.verdict.any() and (frame.tokens == 0).all()
-        for address, (one, two, total, chance, chance_two) in found.items():
+        for address, (two, total, chance) in found.items():
             row = frame.loc[address]
-            assert (row.rarest, row.two_rarest, row.tokens) == pytest.approx((one / total, two / total, total))
-            assert (row.chance, row.chance_two) == pytest.approx((chance / total, chance_two / total))
+            assert (row.two_rarest, row.tokens, row.chance_two) == pytest.approx((two / total, total, chance / total))
             assert row.verdict == (row.two_rarest > 0.5)
 
 
@@ -349,15 +333,14 @@ def test_rare_ties_and_short_sentences():
     counts = torch.full((VOCABULARY,), 100)
     counts[50:] = 2
     counts[40:50] = 3
-    # two tokens as rare as the rarest: both are it, and nothing else is among the two rarest
+    # two tokens as rare as the rarest: nothing else is among the two rarest
     row = rare_frame([[5, 50, 51, 40], [5, 50, 51, 40], [5, 50, 51, 40]], [1, 2, 3], counts, 30)
-    assert (row.rarest, row.two_rarest) == pytest.approx((2 / 3, 2 / 3))
-    assert (row.chance, row.chance_two) == pytest.approx((0.5, 0.5))
+    assert (row.two_rarest, row.chance_two) == pytest.approx((2 / 3, 0.5))
     # a tie in the second place: all of them are one of the two rarest
     row = rare_frame([[5, 50, 40, 41], [5, 50, 40, 41]], [2, 3], counts, 30)
-    assert (row.rarest, row.two_rarest, row.chance_two) == pytest.approx((0, 1, 3 / 4))
+    assert (row.two_rarest, row.chance_two) == pytest.approx((1, 3 / 4))
     row = rare_frame([[50], [5, 51, 6]], [0, 0], counts, 30)  # one token, beside a longer sentence
-    assert row.tokens == 4 and row.rarest == pytest.approx(1 / 4)
+    assert row.tokens == 4
 
 
 @seq2seq
@@ -374,23 +357,15 @@ def test_alignment_is_the_slow_loop(family):
     assert_same(frame.predicted, found, 1e-6)
 
 
-def syntactic_frame(scores, even=None, odd=None):
-    """A frame as `syntactic` returns it from scores {(layer, head): {(relation, direction): score}}, 0 where absent."""
-    names = ["kind", "layer", "head", "relation", "direction"]
-    index = pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1], functions.RELATIONS, functions.DIRECTIONS], names=names)
-    given = {"score": scores, "even": even or scores, "odd": odd or scores}
-    columns = {name: [part.get(row[1:3], {}).get(row[3:], 0.0) for row in index] for name, part in given.items()}
-    frame = pd.DataFrame(columns, index).assign(baseline=0.4, offset=1, n=20)
-    return frame.assign(low=frame.score - 0.1, high=frame.score + 0.1, verdict=frame.score >= 0.5)
-
-
 def test_roles_of_heads():
     index = pd.MultiIndex.from_product([["encoder", "decoder"], [0, 1], [0, 1]], names=["kind", "layer", "head"])
     offsets = pd.Series(2, index)
     offsets["encoder", 0, 0], offsets["decoder", 1, 1] = -1, 1
     positional = pd.DataFrame({"offset": offsets, "score": 0.95, "low": 0.9, "high": 1.0, "verdict": offsets < 2})
     rare = pd.DataFrame({"two_rarest": [0.2, 0.6, math.nan, 0.5], "verdict": [False, True, False, False]}, index[:4])
-    syntactic = syntactic_frame({(0, 0): {("nsubj", DOWN): 0.5}, (1, 0): {("dobj", DOWN): 0.8, ("dobj", UP): 0.7}})
+    labels = pd.MultiIndex.from_product([index[:4], functions.RELATIONS, functions.DIRECTIONS])
+    follows = [(("encoder", 0, 0), "nsubj", DOWN), (("encoder", 1, 0), "dobj", DOWN), (("encoder", 1, 0), "dobj", UP)]
+    syntactic = pd.DataFrame({"verdict": labels.isin(follows)}, pd.MultiIndex.from_tuples([(*a, r, d) for a, r, d in labels]))
     found = functions.roles(positional, syntactic, rare)
     assert found.index.equals(positional.index)
     assert {address: cell for address, cell in found.items() if cell} == {
@@ -442,4 +417,4 @@ def test_effects_that_differ_from_zero():
     row = found.loc[("a", 1, "encoder")]
     assert (row.heads, row.differ, row.differ_holm, row.share, row.shown) == (4, 3, 2, 0.75, True)
     assert found.loc[("b", 1, "encoder"), ["differ", "shown"]].tolist() == [0, False]
-    assert measured.shown(found, "encoder", ["a"]) and not measured.shown(found, "encoder")
+    assert measured.shown(found.loc[["a"]], "encoder") and not measured.shown(found, "encoder")

@@ -136,7 +136,6 @@ def test_relevance_through_a_sentence_is_drawn_top_down():
     above, looks, below = plots.through_a_sentence(sentence, 1).axes[:3]
     assert looks.get_yticklabels()[0].get_text() == "from 'b'"  # most relevance leaves the layer there
     np.testing.assert_array_equal(looks.images[0].get_array(), attention[1, 2][None])
-    assert len(plots.through_a_sentence(sentence | {"block": {}}, 1).axes) == 4  # two panels with their bars
     np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
     np.testing.assert_array_equal(below.images[0].get_array(), heads[1:])
     assert [label.get_text() for label in above.get_yticklabels()] == ["after layer 1", "input words"]

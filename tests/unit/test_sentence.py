@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import models, study
+from helpers import heads, models, study
 from helpers.measures import sentence
 from helpers.measures.lrp import explain
-from tests.reference import relevance as slow
+from tests.reference import frozen, importance
 from tests.unit.test_relevance import batch_for, small
 
 
@@ -19,12 +19,26 @@ def one(name):
 
 
 @pytest.mark.parametrize("name", ["marian", "pegasus"])
-def test_what_stands_between_layers_is_that_of_the_slow_relprop(name):
+def test_what_stands_between_layers_is_how_far_it_moves_the_logit(name):
+    """In a model that is held to a straight line what a position writes is doubled: a logit moves by its relevance."""
     model, batch = small(name), one(name)
     top, found = sentence.flow(model, batch)
-    wanted = torch.stack([row["flow"] for row in slow.explain(model, batch, 0, "cp")]).numpy()
-    assert found.shape[1] == model.config.encoder_layers + 1 and len(top) == len(wanted)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
+    twin, (read,) = frozen.Frozen(model, "cp"), importance.read(model, [batch])
+    plain, layers = twin.logits(read)[0], heads.layers(twin.model, "encoder")
+    assert top == plain.argmax(-1).tolist() and found.shape == (len(top), len(layers) + 1, read.inputs["input_ids"].shape[1])
+    for place in range(found.shape[2]):
+        for layer in range(len(layers)):
+
+            def double(module, args, place=place):
+                return (
+                    args[0].index_put((torch.tensor(0), torch.tensor(place)), args[0][0, place], accumulate=True),
+                    *args[1:],
+                )
+
+            hook = layers[layer].register_forward_pre_hook(double)
+            moved = (twin.logits(read)[0] - plain)[range(len(top)), top]
+            hook.remove()
+            np.testing.assert_allclose(found[:, layer, place], moved, rtol=0, atol=1e-9 * np.abs(found).max())
 
 
 def test_a_sentence_is_found_again_by_its_tokens():

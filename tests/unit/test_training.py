@@ -76,10 +76,16 @@ def gated(seed=0):
 
 
 def test_gates_alone_learn_on_a_frozen_model_and_go_on_where_they_were_saved(tmp_path):
-    def train(work, look=None):
-        model = gated()
-        priced = lambda model, batch: l0.objective(model, batch, 0.0, 0.05)  # noqa: E731
-        return model, training.fit(model, epochs, DEV, plan(average=2), work, seed=3, objective=priced, look=look)
+    def train(work, stop=0):
+        model, steps = gated(), []
+
+        def priced(model, batch):
+            steps.append(1)
+            if len(steps) == stop:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return l0.objective(model, batch, 0.0, 0.05)
+
+        return model, training.fit(model, epochs, DEV, plan(average=2), work, seed=3, objective=priced)
 
     model, history = train(tmp_path / "one")
     start = gated()
@@ -87,7 +93,7 @@ def test_gates_alone_learn_on_a_frozen_model_and_go_on_where_they_were_saved(tmp
     assert (model.gates.log_alpha - start.gates.log_alpha).abs().min() > 0.1 and len(history) == 4
     assert all(weight.grad is None for weight in model.model.parameters())
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "two", lambda step: os.kill(os.getpid(), signal.SIGTERM) if step == 7 else None)
+        train(tmp_path / "two", stop=7)
     saved = torch.load(tmp_path / "two" / "checkpoint.pt")
     assert set(saved["model"]) == {"scaled", "taken", "kept"} == set(saved["state"]["kept"][0])
     assert_same(train(tmp_path / "two"), (model, history))

@@ -48,26 +48,13 @@ PART = 0.5  # of the memory that a GPU has free
 
 @dataclass(frozen=True)
 class BySentence:
-    """Relevance of every head in every sentence, summed over the sentence's targets.
+    """Relevance of every head in every sentence, summed over the sentence's targets."""
 
-    Attributes
-    ----------
-    heads : pandas.MultiIndex
-        Rows of the head table, (kind, layer, head).
-    raw : array [sentences, heads]
-        Sums of relevance as it is.
-    targets : array [sentences]
-        How many targets a sentence has.
-    rule : str
-    step : array [sentences, heads], optional
-        Sums of relevance divided by the layer's sum; None where single targets were not looked at (`summed`).
-    """
-
-    heads: pd.MultiIndex
-    raw: np.ndarray
-    targets: np.ndarray
+    heads: pd.MultiIndex  # rows of the head table, (kind, layer, head)
+    raw: np.ndarray  # sums of relevance as it is [sentences, heads]
+    targets: np.ndarray  # how many targets a sentence has [sentences]
     rule: str
-    step: np.ndarray | None = None
+    step: np.ndarray | None = None  # sums of what is divided by the layer's; None where targets were not looked at (`summed`)
 
     def per_sentence(self, normalise: str | None = "step") -> tuple[np.ndarray, np.ndarray]:
         """Sums per sentence whose ratio is the column: numerators and denominators [sentences, heads]."""
@@ -91,22 +78,11 @@ class BySentence:
 
 @dataclass(frozen=True)
 class Explained:
-    """Relevance of every head for every explained target token.
+    """Relevance of every head for every explained target token."""
 
-    Attributes
-    ----------
-    heads : pandas.MultiIndex
-        Rows of the head table, (kind, layer, head).
-    values : array [targets, heads]
-        Raw relevance, in logits for the signed rules, in shares of a start of 1 for ``alpha_beta``.
-    sentence : array [targets]
-        The sentence of each target: the batch's `index` where it has one, otherwise a running number.
-    rule : str
-    """
-
-    heads: pd.MultiIndex
-    values: np.ndarray
-    sentence: np.ndarray
+    heads: pd.MultiIndex  # rows of the head table, (kind, layer, head)
+    values: np.ndarray  # [targets, heads], in logits for the signed rules, in shares of a start of 1 for ``alpha_beta``
+    sentence: np.ndarray  # of each target [targets]: the batch's `index` where it has one, otherwise a running number
     rule: str
 
     def by_sentence(self) -> BySentence:
@@ -140,7 +116,6 @@ def relevance(
     rule: str = "alpha_beta",
     normalise: str | None = "step",
     kinds: str | tuple[str, ...] | None = None,
-    memory: float | None = None,
 ) -> pd.Series:
     """LRP relevance of every head (section 4, appendix A), indexed by (kind, layer, head).
 
@@ -165,8 +140,6 @@ def relevance(
         `summed`.
     kinds : str or sequence of str, optional
         Only attention of these kinds.
-    memory : float, optional
-        As of `explain`.
 
     Raises
     ------
@@ -176,7 +149,7 @@ def relevance(
     """
     _check(normalise, NORMALISE, "normalisation")
     way = summed if rule in SIGNED and normalise != "step" else explain
-    return way(model, batches, rule, kinds, memory).series(normalise)
+    return way(model, batches, rule, kinds).series(normalise)
 
 
 def explain(
@@ -184,54 +157,38 @@ def explain(
     batches: Iterable[Mapping[str, Any]],
     rule: str = "alpha_beta",
     kinds: str | tuple[str, ...] | None = None,
-    memory: float | None = None,
     label: str = "relevance",
 ) -> Explained:
     """Relevance of every head for every target token, see `relevance`.
 
-    Parameters
-    ----------
-    memory : float, optional
-        GiB that may be used beyond the model: batches are split, and targets explained in chunks, to stay below it; by default
-        `MEMORY`, or half of what a GPU has free. Buffers of ``alpha_beta`` whose size does not depend on the text, some 0.2 GiB
-        in single precision at most, are not in it.
+    Batches are split, and targets explained in chunks, to stay below `MEMORY`, or half of what a GPU has free. Buffers of
+    ``alpha_beta`` whose size does not depend on the text, some 0.2 GiB in single precision at most, are not in it.
     """
-    heads, values, sentence, _ = _collected(model, batches, rule, kinds, memory, label, False)
+    heads, values, sentence, _ = _collected(model, batches, rule, kinds, label, False)
     return Explained(heads, values, sentence, rule)
 
 
 def summed(
-    model,
-    batches: Iterable[Mapping[str, Any]],
-    rule: str = "attnlrp",
-    kinds: str | tuple[str, ...] | None = None,
-    memory: float | None = None,
+    model, batches: Iterable[Mapping[str, Any]], rule: str = "attnlrp", kinds: str | tuple[str, ...] | None = None
 ) -> BySentence:
     """Relevance of every head by a signed rule, summed over the target tokens of each sentence: one backward pass a batch.
 
     The sums of what `explain` finds target by target, to rounding, in about the time of gradient importance and in the memory
-    of one backward pass (`helpers.measures.lrp.graph`).
-
-    Parameters
-    ----------
-    rule : str
-        ``attnlrp`` or ``cp``. Relevance by ``alpha_beta`` is not linear in what it starts from, so it has no such short way.
-    memory : float, optional
-        As of `explain`.
+    of one backward pass (`helpers.measures.lrp.graph`). Relevance by ``alpha_beta`` is not linear in what it starts from, so it
+    has no such short way.
     """
     _check(rule, SIGNED, "signed rule of relevance")
-    heads, values, sentence, targets = _collected(model, batches, rule, kinds, memory, "relevance, summed", True)
+    heads, values, sentence, targets = _collected(model, batches, rule, kinds, "relevance, summed", True)
     return BySentence(heads, _added(sentence, values), _added(sentence, targets), rule)
 
 
 @torch.no_grad()
-def _collected(model, batches: Iterable, rule: str, kinds, memory: float | None, label: str, summed: bool) -> tuple:
+def _collected(model, batches: Iterable, rule: str, kinds, label: str, summed: bool) -> tuple:
     """Heads, their relevance [rows, heads], the sentence and the number of targets of each row: a target, or a sentence."""
     heads = index(model, kinds)
     kinds = tuple(kind for kind in KINDS if kind in heads.unique("kind"))
     _check(rule, RULES, "rule")
-    if memory is None:  # on a GPU much, as many small parts leave it idle
-        memory = max(MEMORY, PART * gpu.free_memory(model.device))
+    memory = max(MEMORY, PART * gpu.free_memory(model.device))  # on a GPU much, as many small parts leave it idle
     allowed = memory * 2**30 / _precision(model).itemsize  # numbers
     way: AlphaBeta | Graph
     if rule == "alpha_beta":
@@ -270,7 +227,7 @@ def _parts(model, batches: Iterable, way: AlphaBeta | Graph, allowed: float) -> 
             size = 2**30 / _precision(model).itemsize
             raise StudyError(
                 f"A sentence of {source} source and {target} target tokens needs about {needed / size:.1f} GiB to explain, more"
-                f" than the {allowed / size:g} GiB allowed: leave it out, cut it, or pass explain(..., memory=...)."
+                f" than the {allowed / size:g} GiB allowed: leave it out or cut it."
             )
         rows = int(allowed / needed)
         for first in range(0, len(batch["input_ids"]), rows):
@@ -287,41 +244,18 @@ def _added(sentence: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 @torch.no_grad()
-def relp(
-    model,
-    batches: Iterable[Mapping[str, Any]],
-    rule: str = "attnlrp",
-    kinds: str | tuple[str, ...] | None = None,
-    label: str = "relevance patching",
-) -> pd.Series:
+def relp(model, batches: Iterable[Mapping[str, Any]], rule: str = "attnlrp") -> pd.Series:
     """Estimate of `helpers.measures.worth.leave_one_out` by a signed rule in place of gradients (RelP, Jafari et al. 2025).
 
     `helpers.measures.worth.patching` in the graph of `helpers.measures.lrp.graph`: the loss's slopes at the logits go down by
-    the rule's coefficients, and a head's output is multiplied by what arrives there.
-
-    Parameters
-    ----------
-    batches, kinds
-        As of `helpers.measures.worth.leave_one_out`.
-    rule : str
-        ``attnlrp`` or ``cp``.
-
-    Returns
-    -------
-    pandas.Series
-        On (kind, layer, head), float64: nats a target token, as `helpers.measures.worth.patching`.
-
-    Raises
-    ------
-    StudyError
-        For another rule; a model or part that it does not cover; half precision; or as `helpers.measures.worth.leave_one_out`.
+    the rule's coefficients, and a head's output is multiplied by what arrives there. Text and columns are those of it.
     """
     _check(rule, SIGNED, "rule of relevance patching")
     _precision(model)
-    heads, held = index(model, kinds), prepared(model, batches, slopes=True)
+    heads, held = index(model), prepared(model, batches, slopes=True)
     graph, total = Graph(model, rule, tuple(heads.unique("kind"))), torch.zeros(len(heads), dtype=torch.float64)
     with evaluating(model):
-        for fed, labels in study.progress(held, label):
+        for fed, labels in study.progress(held, "relevance patching"):
             total -= graph.slopes(fed, labels)
     return pd.Series((total / sum(int((labels != -100).sum()) for _, labels in held)).numpy(), heads, name="relp")
 

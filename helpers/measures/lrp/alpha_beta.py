@@ -215,19 +215,7 @@ def _mass(relevance: Tensor) -> Tensor:
 
 
 class AlphaBeta:
-    """The rule on one model.
-
-    Parameters
-    ----------
-    model : transformers.PreTrainedModel
-    kinds : collection of str
-        Kinds of attention that are asked for; without ``encoder`` nothing goes below the encoder's output.
-
-    Raises
-    ------
-    StudyError
-        As `helpers.measures.lrp.layout.layout`.
-    """
+    """The rule on one model; where ``encoder`` is none of the kinds nothing goes below the encoder's output."""
 
     def __init__(self, model, kinds: tuple[str, ...]) -> None:
         self.model, self.kinds, self.plan = model, kinds, layout(model)
@@ -249,16 +237,10 @@ class AlphaBeta:
         return once + joint, each
 
     def explain(self, fed: dict[str, Tensor], live: Tensor, carries: dict[str, Tensor], size: float) -> Found:
-        """Relevance of all heads for the targets of a batch: {(kind, layer): [B, n, heads]}.
+        """Relevance of all heads for the live targets [B, n] of a batch: {(kind, layer): [B, n, heads]}.
 
-        Parameters
-        ----------
-        live : bool tensor [B, n]
-            The targets that are asked for.
-        carries : dict of side -> bool tensor [B, n]
-            Positions of the encoder and the decoder that can have relevance.
-        size : float
-            Numbers that may be held: targets are explained in chunks to stay below it.
+        `carries` are positions of the encoder and the decoder that can have relevance, bool [B, n]. Targets are explained in
+        chunks so that no more than `size` numbers are held.
         """
         bias, plain = compat.logits_bias(self.model), self.plan.head.bias
         bias = self.plan.head.weight.new_zeros(self.plan.head.out_features) if bias is None else bias
@@ -356,7 +338,7 @@ class _Replay:
         if not site.heads:  # removed for good
             return [relevance.new_zeros(batch, size, targets, 0) for size in (queries, keys, keys)]
         q, k, v = (part.flatten(0, 1) for part in self.tape.heads(block, site))
-        given = (q * compat.scaling(site.module), k, v, weights, self.tape.constant(site))
+        given = (q * site.module.scaling, k, v, weights, self.tape.constant(site))  # type: ignore[operator]
         r = relevance.permute(0, 3, 1, 2, 4).flatten(0, 1)  # [B * heads, n, C, head_dim]
         step = max(1, 8 * CELLS // max(1, queries * keys * site.head_dim))
         pieces = [joint(*(part[i : i + step] for part in (*given, r))) for i in range(0, len(r), step)]

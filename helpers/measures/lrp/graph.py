@@ -40,20 +40,7 @@ def proportional(x: Tensor, out: Tensor) -> Tensor:
 
 
 class Graph:
-    """A model whose gradients are relevance by one of the two signed rules.
-
-    Parameters
-    ----------
-    rule : str
-        ``cp`` or ``attnlrp``.
-    kinds : collection of str
-        Kinds of attention that are asked for.
-
-    Raises
-    ------
-    StudyError
-        If the model has no output layer over a vocabulary, or a part that no rule covers; or as `helpers.heads.families`.
-    """
+    """A model whose gradients are relevance by ``cp`` or ``attnlrp``; a part that no rule covers is refused by its name."""
 
     def __init__(self, model, rule: str, kinds: tuple[str, ...]) -> None:
         self.model, self.half, self.head = model, rule == "attnlrp", model.get_output_embeddings()

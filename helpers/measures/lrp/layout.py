@@ -93,13 +93,7 @@ def known(model) -> bool:
 
 
 def layout(model) -> Layout:
-    """Describe a model for relevance propagation.
-
-    Raises
-    ------
-    StudyError
-        For a family, layer or activation that the rule does not cover, by the module's name; or as `helpers.heads.families`.
-    """
+    """Describe a model; a family, layer or activation that the rule does not cover is refused by its name."""
     attention = {site.module: site for site in sites(model)}
     kind, names = model.config.model_type, {module: name for name, module in model.named_modules()}
     if kind not in _FAMILIES:
@@ -188,26 +182,14 @@ Found = dict[tuple[str, int], Tensor]  # relevance [B, targets, heads], or summe
 
 @dataclass
 class Tape:
-    """What one forward pass over B sentences computed. n query and m key positions, d numbers a position.
+    """What one forward pass over B sentences computed, by module or by (kind, layer). n query and m key positions."""
 
-    Attributes
-    ----------
-    given, made : dict of module -> tensor [B, n, d]
-        Its input and its output.
-    weights : dict of (kind, layer) -> tensor [B, heads, n, m]
-        Attention after the softmax; the injected matrix where a head has one.
-    gates : dict of (kind, layer) -> tensor [B or 1, heads] or None
-    injected : dict of (kind, layer) -> list of heads
-    top : tensor [B, n]
-        The token with the largest logit at every position.
-    """
-
-    given: dict[nn.Module, Tensor] = field(default_factory=dict)
-    made: dict[nn.Module, Tensor] = field(default_factory=dict)
-    weights: dict[tuple[str, int], Tensor] = field(default_factory=dict)
-    gates: dict[tuple[str, int], Tensor | None] = field(default_factory=dict)
-    injected: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    top: Tensor = field(init=False)
+    given: dict[nn.Module, Tensor] = field(default_factory=dict)  # a module's input [B, n, d]
+    made: dict[nn.Module, Tensor] = field(default_factory=dict)  # its output
+    weights: dict[tuple[str, int], Tensor] = field(default_factory=dict)  # [B, heads, n, m], injected ones among them
+    gates: dict[tuple[str, int], Tensor | None] = field(default_factory=dict)  # [B or 1, heads]
+    injected: dict[tuple[str, int], list[int]] = field(default_factory=dict)  # heads
+    top: Tensor = field(init=False)  # the token with the largest logit at every position [B, n]
 
     def heads(self, block: Block, site: Site) -> list[Tensor]:
         """Queries, keys and values of a block, head by head: [B, heads, positions, head_dim] each."""
