@@ -263,7 +263,7 @@ PARAMETERS: dict[str, Any] = {
 SHARED = {"profile", "corpus", "data_root", "output"}  # runs that differ in no other parameter share a folder
 OWN: dict[str, dict[str, Any]] = {  # of one notebook
     "00_your_own_model": {
-        "pretrained": "smollm2", "text": "", "most": 100, "fraction": 0.25, "save_to": "",
+        "pretrained": "smollm2", "text": "", "most": 100, "fraction": 0.25, "device": "cpu", "save_to": "",
         "sentence": "The old doctor who lives next door sold her car to a student because she wanted a bicycle.",
     },
     "06_do_measures_agree": {"entries": ""},
