@@ -2,7 +2,7 @@
 
 Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); tables
 writes what is made of these to figures/regimes, where docs/results.md has its numbers from. pretrained makes all of
-helpers.experiments.pretrained, and writes its tables to figures/pretrained. publish puts what is made of main and matched into
+helpers.experiments.pretrained, and writes its tables to figures/pretrained. publish puts what is made of all these into
 data/published, without weights.
 """
 
@@ -80,9 +80,9 @@ def write_tables(seeds: int) -> None:
 
 
 def publish(seeds: int) -> None:
-    """Publish what is made of main and matched, as if it were handed over: no notebook reads it."""
+    """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    needs = [study.Need(recipe) for part in ("main", "matched") for recipe in recipes(part, seeds)]
+    needs = [study.Need(recipe) for part in ("main", "matched", "pretrained") for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
     published.write_index(index | entries)
