@@ -645,7 +645,7 @@ def _subordinate(t: _Text, subordinate: tuple, above: Clause) -> None:
 
 # ------------------------------------------------------------------------------------------------------------ sentences
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a plan into French, see `helpers.world.translate`.
+    """Put a plan into French.
 
     News asks by inversion; subtitles by "est-ce que", and they say the future at times by "aller".
     """

@@ -489,5 +489,5 @@ class _Clause:
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a plan into German, see `helpers.world.translate`. News: past in the Präteritum; subtitles: in the Perfekt."""
+    """Put a plan into German. News: past in the Präteritum; subtitles: in the Perfekt."""
     return [*closed(_Run(register, rng).clause(clause)), "?" if clause.question else "."]

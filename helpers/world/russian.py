@@ -633,6 +633,6 @@ def _aspect(c: Clause, verb: words.Verb, tense: str, frequent: bool, sudden: boo
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a plan into Russian, see `helpers.world.translate`. Both registers are alike."""
+    """Put a plan into Russian. Both registers are alike."""
     out = closed(_Run(rng).full(clause, "main").split())
     return [*out, "?" if clause.question else "."]

@@ -891,29 +891,3 @@ def _inside(np: NP) -> Iterator[NP]:
             yield from _inside(inner)
     if np.relative is not None:
         yield from mentions(np.relative)
-
-
-@cache
-def _world(register: str, surnames: int) -> World:
-    return World(register, surnames)
-
-
-def sample(register: str, rng: random.Random, surnames: int = 0) -> Clause:
-    """Draw one sentence plan.
-
-    Parameters
-    ----------
-    register : str
-        "news" or "subtitles".
-    rng : random.Random
-        The dice; the same state gives the same plan.
-    surnames : int
-        Further ones (`helpers.world.lexicon.further_surnames`).
-
-    Returns
-    -------
-    Clause
-    """
-    world = _world(register, surnames)
-    world.random = rng.random
-    return world.sentence()

@@ -159,9 +159,7 @@ def test_it_and_they_can_mean_one_noun_of_the_clause_before(drawn):
 @pytest.mark.parametrize("language", world.LANGUAGES)
 def test_every_plan_is_said_in_every_language(drawn, language):
     for number, (plan, _) in enumerate(drawn[1][:800]):
-        said = world.translate(plan, language, drawn[0], random.Random(number))
-        check(said, plan)
-        assert number > 99 or said == world.translate(plan, language, drawn[0], random.Random(number))
+        check(world.LANGUAGES[language].realise(plan, drawn[0], random.Random(number)), plan)
 
 
 def test_every_key_has_a_word_in_every_language():
