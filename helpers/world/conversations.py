@@ -29,7 +29,7 @@ from itertools import pairwise
 import numpy as np
 
 from helpers.records import TURN, Cluster, Dialogue, Event, Span
-from helpers.world.lexicon import verbs
+from helpers.world.lexicon import VERBS
 from helpers.world.sampler import World
 from helpers.world.word_tables import read
 
@@ -206,12 +206,12 @@ class _Talk:
         return key, _Thing(self.fresh(DEEDS[key][1]))
 
     def fact(self, key: str, agent: _Person, thing: _Thing, receiver: _Person | None, time: str) -> None:
-        self.events.append(Event(verbs()[key].lemma, agent.name, thing.noun, receiver.name if receiver else "", time))
+        self.events.append(Event(VERBS[key].lemma, agent.name, thing.noun, receiver.name if receiver else "", time))
 
     def plan(self) -> Iterator[_Thing | None]:
         """Settle who will do something."""
         key, thing = self.deed(PLANNED)
-        do, preposition = verbs()[key].lemma, DEEDS[key][0]
+        do, preposition = VERBS[key].lemma, DEEDS[key][0]
         asker, agent, receiver, expected = self.one(self.speakers), self.one(self.people), None, None
         if preposition == "to" or self.random() < 0.6:
             receiver = asker if asker is not agent and self.random() < 0.4 else self.other(self.people, agent)
@@ -277,7 +277,7 @@ class _Talk:
     def report(self) -> Iterator[_Thing | None]:
         """Tell what somebody has done."""
         key, thing = self.deed(tuple(DEEDS))
-        verb, preposition, agent = verbs()[key], DEEDS[key][0], self.one(self.people)
+        verb, preposition, agent = VERBS[key], DEEDS[key][0], self.one(self.people)
         mine = agent in self.speakers and (len(self.speakers) == 2 or self.random() < 0.75)
         teller = agent if mine else self.other(self.speakers, agent)
         asker, receiver = self.other(self.speakers, teller, agent), None
@@ -334,7 +334,7 @@ class _Talk:
         key, thing = self.deed([key for key in PLANNED if key in BARE])
         asker, roles = self.one(self.speakers), {"T": thing, "C": self.one(self.thirds)}
         answerer, wish = self.other(self.speakers, asker), self.one(LINES["wish"])
-        self.say(asker, wish.format(f"{verbs()[key].lemma} the:T"), roles, answerer if "you" in wish else None)
+        self.say(asker, wish.format(f"{VERBS[key].lemma} the:T"), roles, answerer if "you" in wish else None)
         yield thing
         self.say(answerer, self.one(LINES["never"]), roles)
         if self.random() < 0.5:
@@ -447,7 +447,7 @@ def conversations(seed: int) -> Iterator[Dialogue]:
 @cache
 def _verbs() -> dict[str, tuple[str, ...]]:
     """Lemma, past, participle and preposition of each verb, by lemma."""
-    entries = {key: verbs()[key] for key in DEEDS}
+    entries = {key: VERBS[key] for key in DEEDS}
     return {entry.lemma: (entry.lemma, entry.past, entry.participle, DEEDS[key][0]) for key, entry in entries.items()}
 
 

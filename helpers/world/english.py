@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from helpers.world.lexicon import PREPOSITIONS, adjectives, adverbs, female, names, nouns, sense, verbs
+from helpers.world import lexicon
+from helpers.world.lexicon import FEMALE, KINDS, NAMES, NOUNS, VERBS
 from helpers.world.meanings import NP, PP, Clause
 
 RELATIONS = frozenset(
@@ -44,10 +45,8 @@ class English:
         return len(words) - 1
 
 
-_NOUNS, _VERBS, _FEMALE = nouns(), verbs(), female()
-_WORDS = {key: sense(key) for key in (*adjectives(), *adverbs(), *_VERBS)}
-_KINDS = {key: entry.kind for key, entry in adverbs().items()}
-_PREPOSITIONS = {key: entry[0].split() for key, entry in PREPOSITIONS.items()}
+_WORDS = {key: lexicon.sense(key) for key in (*lexicon.ADJECTIVES, *lexicon.ADVERBS)}
+_PREPOSITIONS = {key: entry.preposition.split() for key, entry in lexicon.PREPOSITIONS.items()}
 _PRONOUNS = {  # subject and object form
     (1, "sg"): ("I", "me"), (1, "pl"): ("we", "us"), (2, "sg"): ("you", "you"), (2, "pl"): ("you", "you"),
     (3, "pl"): ("they", "them"),
@@ -63,9 +62,9 @@ _CONTRACTED = {"can": "ca", "will": "wo"}
 def _pronoun(np: NP, form: int) -> str:
     if np.person != 3 or np.number == "pl":
         return _PRONOUNS[np.person, np.number][form]
-    noun = _NOUNS.get(np.noun)
+    noun = NOUNS.get(np.noun)
     if noun is None or noun.cls == "person":
-        return (("he", "him"), ("she", "her"))[np.noun in _FEMALE][form]
+        return (("he", "him"), ("she", "her"))[np.noun in FEMALE][form]
     return "it"
 
 
@@ -107,7 +106,7 @@ def _group(c: Clause, entry, person: int, plural: bool, inverted: bool) -> tuple
     return do, (), lemma
 
 
-_WANT, _BE = SimpleNamespace(lemma="want", third="wants", past="wanted"), _VERBS["be"]
+_WANT, _BE = SimpleNamespace(lemma="want", third="wants", past="wanted"), VERBS["be"]
 
 
 class _Speaker:
@@ -124,7 +123,7 @@ class _Speaker:
         add = self.add
         if np.pronoun:
             return add(_pronoun(np, form), relation, head)
-        if np.noun in _NOUNS:
+        if np.noun in NOUNS:
             top = self.common(np, relation, head)
         elif np.surname:
             first = add(np.noun, "compound")
@@ -142,7 +141,7 @@ class _Speaker:
 
     def common(self, np: NP, relation: str, head: int) -> int:
         """Add a common noun with possessor or determiner, degree and adjectives; return its position."""
-        add, words, heads, noun = self.add, self.words, self.heads, _NOUNS[np.noun]
+        add, words, heads, noun = self.add, self.words, self.heads, NOUNS[np.noun]
         start, article, loose, saxon = len(words), -1, [], False
         if np.genitive is not None and self.saxon(np.genitive):
             saxon, owner = True, self.noun_phrase(np.genitive, "poss")
@@ -170,9 +169,9 @@ class _Speaker:
 
     def saxon(self, possessor: NP) -> bool:
         """Whether to say "the teacher 's brother" rather than "the brother of the teacher"."""
-        noun = _NOUNS.get(possessor.noun)
+        noun = NOUNS.get(possessor.noun)
         if noun is None:
-            return names()[possessor.noun].kind != "town"
+            return NAMES[possessor.noun].kind != "town"
         return noun.cls == "person" and self.register == "subtitles"
 
     def prepositional(self, pp: PP, head: int) -> None:
@@ -186,7 +185,7 @@ class _Speaker:
 
     def relative(self, np: NP, head: int) -> None:
         """Add a relative clause to the noun at `head`."""
-        clause, noun = np.relative, _NOUNS.get(np.noun)
+        clause, noun = np.relative, NOUNS.get(np.noun)
         person = noun is None or noun.cls == "person"
         word = "which" if clause.gap == "subject" and self.register == "news" else "that"
         pronoun = self.add("who" if person and clause.gap == "subject" else word, "dobj")
@@ -205,7 +204,7 @@ class _Speaker:
         agreement : tuple of (int, bool) or None
             Of a relative pronoun: person, and whether plural.
         """
-        add, heads, entry = self.add, self.heads, _VERBS[c.verb]
+        add, heads, entry = self.add, self.heads, VERBS[c.verb]
         to_verb, to_lexical = self.opening(c)
         subject, role = (c.object, "nsubjpass") if c.passive else (c.subject, "nsubj")
         if fronted >= 0 and c.gap == "subject":
@@ -255,8 +254,8 @@ class _Speaker:
         early = between = late = ()
         if c.adverbs:
             medial = [a.adverb for a in c.adverbs if a.position == "medial"]
-            early = [a for a in medial if negated and _KINDS[a] == "sentence" and a != "really"]
-            late = [a for a in medial if _KINDS[a] == "manner"]
+            early = [a for a in medial if negated and KINDS[a] == "sentence" and a != "really"]
+            late = [a for a in medial if KINDS[a] == "manner"]
             between = [a for a in medial if a not in early and a not in late]
         contracted = negated and self.register == "subtitles" and "am" not in (finite, form)
         for adverb in early:
@@ -314,7 +313,7 @@ class _Speaker:
         """Add what follows the verb: objects, attribute, agent, adverbs, places."""
         add, passive = self.add, c.passive
         obj, recipient = (None if passive else c.object), c.recipient
-        if obj is not None and not entry.at:
+        if obj is not None and not entry.preposition:
             if recipient is not None and not obj.pronoun and (recipient.pronoun or _short(recipient)):
                 self.noun_phrase(recipient, "dative", verb)
                 recipient = None
@@ -334,12 +333,12 @@ class _Speaker:
             self.noun_phrase(c.subject, "pobj", add("by", "agent", verb))
         times = None
         for item in c.adverbs:
-            if item.position == "final" and _KINDS[item.adverb] in ("manner", "place"):
+            if item.position == "final" and KINDS[item.adverb] in ("manner", "place"):
                 add(_WORDS[item.adverb], "advmod", verb)
             elif item.position == "final":
                 times = item.adverb
-        if entry.at and obj is not None:
-            self.noun_phrase(obj, "pobj", add(entry.at, "prep", verb))
+        if entry.preposition and obj is not None:
+            self.noun_phrase(obj, "pobj", add(entry.preposition, "prep", verb))
         for pp in c.places:
             self.prepositional(pp, verb)
         if times is not None:

@@ -16,10 +16,9 @@ from helpers.world.meanings import NP, PP, Clause
 from helpers.world.word_tables import groups, single
 
 _NOUNS, _ADJECTIVES, _VERBS = french.noun_table(), french.adjective_table(), french.verb_table()
-_KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}
-_TOWNS = frozenset(key for key, word in lexicon.names().items() if word.kind == "town")
+_TOWNS = frozenset(key for key, word in lexicon.NAMES.items() if word.kind == "town")
 _CLASSES = {key: noun.cls for key, noun in _NOUNS.items()} | {
-    key: "place" if key in _TOWNS else "person" for key in lexicon.names()
+    key: "place" if key in _TOWNS else "person" for key in lexicon.NAMES
 }
 _USUAL = 0.66  # chance of the usual translation where there are two
 _ELIDED, _ASKING = single(french.GRAMMAR["elided"]), single(french.GRAMMAR["question"])
@@ -262,7 +261,7 @@ def _tense(c: Clause, role: str, main: str, subjunctive: bool) -> tuple[str, boo
     if c.modal == "should":
         tense = "present" if subjunctive else "conditional"
     elif c.tense == "past":
-        habit = any(_KINDS[a] == "frequency" for a in adverbs)
+        habit = any(lexicon.KINDS[a] == "frequency" for a in adverbs)
         state = c.verb in _GROUPS["state"] or role == "while" or (role == "when" and c.verb in _GROUPS["activity"])
         lasting = c.modal or c.progressive or (role != "after" and not onset and (habit or state))
         tense, compound = ("imperfect", False) if lasting else ("present", True)
@@ -395,7 +394,7 @@ class _Clause:
         self.start, self.medial, self.inner, self.late, self.final = [], [], [], [], []
         for item in self.c.adverbs:
             key, position = item.adverb, item.position
-            kind, text = _KINDS[key], self.t.pick(french.ADVERBS[key])
+            kind, text = lexicon.KINDS[key], self.t.pick(french.ADVERBS[key])
             if kind == "place":
                 self.late.append((key, text))
             elif position == "initial":
@@ -573,7 +572,7 @@ class _Clause:
             return
         heavy = (obj.relative or obj.place or obj.genitive or obj.coordinate) is not None
         if heavy or obj.adjectives:  # an adverb does not wait for a long object
-            early = [item for item in self.late if heavy or _KINDS[item[0]] == "manner"]
+            early = [item for item in self.late if heavy or lexicon.KINDS[item[0]] == "manner"]
             self.adverbs(early)
             self.late = [item for item in self.late if item not in early]
         mode = ""

@@ -7,10 +7,10 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.lexicon import adjectives, names, nouns, tail, verbs
+from helpers.world.lexicon import NAMES, NOUNS, TAIL
 from helpers.world.word_tables import forms, grammar, grouped, read, single
 
-ADVERBS = grouped(read("french_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
+ADVERBS = grouped(read("french_adverbs", "key adverb", "", lexicon.ADVERBS), itemgetter("adverb"))
 GRAMMAR = grammar("french_grammar")
 PREPOSITIONS, SUBORDINATORS, COORDINATORS, MODALS = (
     single(GRAMMAR[name]) for name in ("preposition", "subordinator", "coordinator", "modal")
@@ -46,7 +46,7 @@ def spell(word) -> str:
 @cache
 def name(key: str) -> str:
     """A forename, surname or town in French."""
-    return spell(names()[key])
+    return spell(NAMES[key])
 
 
 def surname(key: str) -> str:
@@ -69,10 +69,10 @@ def noun_table() -> dict[str, Noun]:
     """Nouns by key, those of the tail too."""
     table: dict[str, Noun] = {}
     known = {"gender": "m f", "plural_only": "yes"}
-    for row in read("french_nouns", "key noun gender plural", "plural_only", nouns(), same="gender", **known):
-        usual = table.get(row["key"], Noun((), row["gender"], nouns()[row["key"]].cls, row["plural_only"] != ""))
+    for row in read("french_nouns", "key noun gender plural", "plural_only", NOUNS, same="gender", **known):
+        usual = table.get(row["key"], Noun((), row["gender"], NOUNS[row["key"]].cls, row["plural_only"] != ""))
         table[row["key"]] = usual._replace(variants=(*usual.variants, (row["noun"], row["plural"])))
-    for key, noun in nouns().items():
+    for key, noun in NOUNS.items():
         if noun.tail:
             lemma = spell(noun.tail)
             table[key] = Noun(((lemma, lemma + "s"),), "f" if noun.tail.kind in _FEMININE_TAIL else "m", noun.cls)
@@ -85,7 +85,7 @@ def gender(key: str) -> str:
     noun = noun_table().get(key)
     if noun:
         return noun.gender
-    return "f" if key in tail() and tail()[key].kind in _FEMININE_TAIL else "m"
+    return "f" if key in TAIL and TAIL[key].kind in _FEMININE_TAIL else "m"
 
 
 def _used(row: dict[str, str]) -> dict[str, str]:
@@ -107,7 +107,7 @@ def adjective_table() -> dict[str, tuple[Adjective, ...]]:
     """Translations of adjectives by key, or "key:use" where something asks for another word."""
     rows = read(
         "french_adjectives", "key masculine feminine masculine_plural feminine_plural", "use before before_vowel",
-        adjectives(), before="yes", use="thing garment tower noun unused recent",
+        lexicon.ADJECTIVES, before="yes", use="thing garment tower noun unused recent",
     )  # fmt: skip
     shapes = itemgetter("masculine", "feminine", "masculine_plural", "feminine_plural")
     return grouped(map(_used, rows), lambda row: Adjective(shapes(row), row["before"] != "", row["before_vowel"]))
@@ -127,7 +127,7 @@ class Verb(NamedTuple):
 def verb_table() -> dict[str, tuple[Verb, ...]]:
     """Translations of verbs by key, or "key:use" where the object or the construction asks for another word."""
     rows = read(
-        "french_verbs", "key verb", "use reflexive fixed preposition", verbs(),
+        "french_verbs", "key verb", "use reflexive fixed preposition", lexicon.VERBS,
         use="place person event promise passive", reflexive="yes", preposition="à de",
     )  # fmt: skip
     return grouped(map(_used, rows), lambda row: Verb(

@@ -23,10 +23,8 @@ INDEFINITE = frozenset(("a", "", "two", "three", "many", "every"))
 MAN = NP("man", pronoun=True)  # "man", the subject where German has no passive
 
 GROUPS, QUESTIONS = groups(german.GRAMMAR["group"]), single(german.GRAMMAR["question"])
-ADVERB_KIND = {key: entry.kind for key, entry in lexicon.adverbs().items()}
-PLACE_KIND = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
 EARLY = dict.fromkeys(("yesterday", "today", "now", "tomorrow", "recently"), 0)  # order among early adverbials
-EARLY |= {"immediately": 4, "soon": 4} | {key: 1 for key, kind in ADVERB_KIND.items() if kind == "sentence"}
+EARLY |= {"immediately": 4, "soon": 4} | {key: 1 for key, kind in lexicon.KINDS.items() if kind == "sentence"}
 
 # the middle field from left to right: its start, its core (by what is in the clause), its end
 MIDDLE = (
@@ -300,7 +298,7 @@ class _Clause:
         if c.progressive and idle and c.verb not in GROUPS["lasting"]:
             self.early.append((3, len(self.early), (["gerade"], None)))
         for pp in c.places:
-            kind, part = PLACE_KIND[pp.preposition], run.pp(pp)
+            kind, part = lexicon.PREPOSITIONS[pp.preposition].kind, run.pp(pp)
             if kind == "time" and part[1] is None:
                 if self.may_front and self.front is None and run.random() < FRONTED:
                     self.front = part[0]
@@ -318,7 +316,7 @@ class _Clause:
         if may_front and (a.position == "initial" or (key in GROUPS["fronting"] and not c.negated and run.random() < FRONTED)):
             self.front = word.split()
             return
-        kind, part = ADVERB_KIND[key], (word.split(), None)
+        kind, part = lexicon.KINDS[key], (word.split(), None)
         if c.negated and key in GROUPS["nicht before"]:
             self.negative.append(word)
             self.denied = True
@@ -357,9 +355,7 @@ class _Clause:
     def write(self, filled: bool) -> None:
         """Fill the fields and put them in order."""
         obj, c = self.obj, self.c
-        self.indefinite = (
-            obj is not None and not obj.pronoun and obj.determiner in INDEFINITE and obj.noun not in lexicon.names()
-        )
+        self.indefinite = obj is not None and not obj.pronoun and obj.determiner in INDEFINITE and obj.noun not in lexicon.NAMES
         self.bare, self.negative = self.is_bare(), ["nicht"] if c.negated else []
         self.adverbials(filled)
         kein = self.takes_kein()

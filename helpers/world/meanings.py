@@ -17,7 +17,7 @@ class NP:
     pronoun: bool = False
     person: int = 3  # "I" and "you" are a man's words; "you" is familiar
     number: str = "sg"  # or "pl"
-    determiner: str = ""  # one of `lexicon.DETERMINERS`; "a" is nothing in the plural, "every" is singular
+    determiner: str = ""  # "a" is nothing in the plural, "every" is singular
     adjectives: tuple[str, ...] = ()  # at most two, in English order
     degree: str = ""  # an adverb ("very") before the first adjective
     surname: str = ""  # after a forename
@@ -37,7 +37,7 @@ class PP:
 
 @dataclass(slots=True)
 class Adverb:
-    """An adverb of the clause (key of `lexicon.adverbs()`) and its English place: "initial", "medial" or "final"."""
+    """An adverb of the clause (key of `lexicon.ADVERBS`) and its English place: "initial", "medial" or "final"."""
 
     adverb: str
     position: str

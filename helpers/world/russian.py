@@ -26,14 +26,12 @@ _AFTER = {  # and after a preposition
 _WHICH = words.adjective_forms("который")
 _WHAT, _SHORT = GRAMMAR["what"]["что"], GRAMMAR["short"]
 _NOUNS, _ADJECTIVES, _VERBS = words.nouns(), words.adjectives(), words.verbs()
-_CLASS = {key: noun.cls for key, noun in lexicon.nouns().items()}
-_KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}
+_CLASS = {key: noun.cls for key, noun in lexicon.NOUNS.items()}
 _CAN, _WANT, _BE, _NEED_SOON = (_VERBS[k].usual for k in ("go.can", "go.want", "be", "need.soon"))
 _PLACES, _INSTEAD = (  # preposition and case; place, goal and source follow the noun
     {key: (word, words.CASES[case]) for key, (word, case) in GRAMMAR[name].items()}
     for name in ("preposition", "other preposition")
 )
-_KIND_OF = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
 _CONJUNCTIONS, _WHY = GRAMMAR["conjunction"], single(GRAMMAR["question"])
 
 
@@ -187,7 +185,7 @@ class _Run:
     def place(self, pp: PP, possessor: str, verb: str) -> tuple[str, str]:
         """A prepositional phrase and its kind; with verbs of arriving a place is a goal."""
         key, arg = pp.preposition, self.phrase(pp.np, possessor)
-        kind = _KIND_OF[key]
+        kind = lexicon.PREPOSITIONS[key].kind
         preposition, case = self.choose((_PLACES[key], _INSTEAD[key])) if key in _INSTEAD else _PLACES[key]
         if arg.na:
             preposition = {"в": "на", "из": "с"}.get(preposition, preposition)
@@ -232,7 +230,7 @@ class _Run:
         if key in ("go", "come") and _CLASS.get(subject, "person") != "animal":
             for pp in c.places:
                 if pp.np.noun in _GROUPS["far"] or (
-                    pp.np.noun not in _CLASS and _KIND_OF[pp.preposition] in ("goal", "source")
+                    pp.np.noun not in _CLASS and lexicon.PREPOSITIONS[pp.preposition].kind in ("goal", "source")
                 ):
                     key += ".far"
                     break
@@ -303,7 +301,7 @@ class _Clause:
 
     def adverb(self, item: Adverb) -> None:
         """Put an adverb at the start, before the verb, next to it, or at the end."""
-        name, kind, c = item.adverb, _KINDS[item.adverb], self.c
+        name, kind, c = item.adverb, lexicon.KINDS[item.adverb], self.c
         word = self.run.choose(ADVERBS[name])
         if name == "badly.much" and c.verb != "need":
             word = "сильно"
@@ -340,7 +338,7 @@ class _Clause:
     def choose_aspect(self) -> None:
         """The aspect and the way of going; a passive by participle, where there is one and the event is single."""
         c, verb = self.c, self.verb
-        kinds = {_KIND_OF[pp.preposition] for pp in c.places}
+        kinds = {lexicon.PREPOSITIONS[pp.preposition].kind for pp in c.places}
         toward = c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"])
         arriving = c.verb in _GROUPS["arriving"] and "place" in kinds
         self.goal = toward or arriving or not kinds.isdisjoint(("goal", "source"))

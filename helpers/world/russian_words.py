@@ -15,7 +15,7 @@ from typing import NamedTuple
 from helpers.world import lexicon
 from helpers.world.word_tables import forms, grammar, grouped, read
 
-ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
+ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.ADVERBS), itemgetter("adverb"))
 
 GRAMMAR = grammar("russian_grammar")
 VOWELS = frozenset("аеиоуыэюя")
@@ -57,7 +57,7 @@ def nouns() -> dict[str, Noun]:
     """Nouns of the core by key; synonyms hang on the first."""
     table: dict[str, Noun] = {}
     for row in read(
-        "russian_nouns", "key gender singular plural", "animate counted locative na", {*lexicon.nouns(), "potato.mass"},
+        "russian_nouns", "key gender singular plural", "animate counted locative na", {*lexicon.NOUNS, "potato.mass"},
         same="gender", gender="m f n pl", animate="yes", na="yes",
     ):  # fmt: skip
         noun = Noun(row, tuple(row["singular"].split("|")), tuple(row["plural"].split("|")))
@@ -69,7 +69,7 @@ def nouns() -> dict[str, Noun]:
 
 def tail_noun(key: str) -> Noun:
     """A rare word, by its syllables and kind."""
-    return _of_tail(lexicon.tail()[key])
+    return _of_tail(lexicon.TAIL[key])
 
 
 def surname(key: str) -> Noun:
@@ -103,7 +103,7 @@ class Adjective:
 def adjectives() -> dict[str, Adjective]:
     """Adjectives by key."""
     table: dict[str, Adjective] = {}
-    for row in read("russian_adjectives", "key adjective", "short_masculine short_feminine nouns", lexicon.adjectives()):
+    for row in read("russian_adjectives", "key adjective", "short_masculine short_feminine nouns", lexicon.ADJECTIVES):
         word = Adjective(row)
         usual = table.setdefault(row["key"], word)
         if row["nouns"]:
@@ -153,7 +153,7 @@ class VerbEntry:
 def verbs() -> dict[str, VerbEntry]:
     """Verbs by key."""
     table: dict[str, VerbEntry] = {}
-    known = {*lexicon.verbs(), "go.far", "come.far", "go.can", "go.want", "need.soon"}
+    known = {*lexicon.VERBS, "go.far", "come.far", "go.can", "go.want", "need.soon"}
     options = "perfective indeterminate objects subjects preposition imperfective_event fixed"
     for row in read(
         "russian_verbs", "key imperfective case", options, known, case=" ".join(CASES), imperfective_event="always past"

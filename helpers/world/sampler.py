@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from itertools import accumulate
 from types import SimpleNamespace
 
@@ -51,9 +50,9 @@ GROUPS["timeless"] |= GROUPS["mental"] - {"see", "hear"}
 UNREPEATED = GROUPS["once"] | GROUPS["lasting"]
 OF_ONE = GROUPS["unique"] | GROUPS["kin"]
 COPULAR = frozenset(("be",))
-EVENTS = frozenset(lexicon.verbs()) - GROUPS["mental"] - GROUPS["not events"]
-RELATIVE = frozenset(lexicon.verbs()) - GROUPS["not relative"]
-CAPABLE = frozenset(lexicon.verbs()) - GROUPS["no modal"]
+EVENTS = frozenset(lexicon.VERBS) - GROUPS["mental"] - GROUPS["not events"]
+RELATIVE = frozenset(lexicon.VERBS) - GROUPS["not relative"]
+CAPABLE = frozenset(lexicon.VERBS) - GROUPS["no modal"]
 DETERMINERS = _weights(read("determiners", "kind number weight", "determiner"), "kind", "determiner", "number")
 WEIGHTS = _weights(read("weights", "table item weight"), "table", "item")
 WHERE, WHEN, MODIFIER, JOINS = (_table(WEIGHTS[name]) for name in ("where", "when", "modifier", "join"))
@@ -61,26 +60,19 @@ STAGE = {"on": "island mountain ship bridge bank.river", "under": "bridge"}  # w
 AMBIGUOUS_BOOST = 2.0
 
 
-@cache
-def senses(part: str) -> dict[str, tuple[str, ...]]:
-    """Words of a part of speech ("noun", "verb", "adjective", "adverb") with two senses or more, and their keys."""
-    keys = {"noun": lexicon.nouns, "verb": lexicon.verbs, "adjective": lexicon.adjectives, "adverb": lexicon.adverbs}[part]()
-    groups: dict[str, list[str]] = {}
-    for key in keys:
-        groups.setdefault(lexicon.sense(key), []).append(key)
-    return {word: tuple(group) for word, group in groups.items() if len(group) > 1}
-
-
 def _ranked(keys: Iterable[str], shift: float) -> dict[str, float]:
     """Weights by rank after Zipf (and Mandelbrot)."""
     return {key: 1 / (rank + shift) for rank, key in enumerate(keys)}
 
 
-def _sensed(keys: Iterable[str], part: str) -> dict[str, float]:
+def _sensed(keys: Iterable[str]) -> dict[str, float]:
     """Weights by rank; the senses of an ambiguous word share theirs evenly and have more of it."""
-    weights = _ranked(keys, 4)
-    for group in senses(part).values():
-        weights.update(dict.fromkeys(group, AMBIGUOUS_BOOST * sum(map(weights.get, group)) / len(group)))
+    weights, senses = _ranked(keys, 4), {}
+    for key in weights:
+        senses.setdefault(lexicon.sense(key), []).append(key)
+    for group in senses.values():
+        if len(group) > 1:
+            weights.update(dict.fromkeys(group, AMBIGUOUS_BOOST * sum(map(weights.get, group)) / len(group)))
     return {key: weight * WEIGHTS["balance"].get(key, 1) for key, weight in weights.items()}
 
 
@@ -117,28 +109,28 @@ class World:
         self.reg = reg = REGISTERS[register]
         self.random = random.random
         self.clauses = 0  # beyond the main one, in the sentence being drawn
-        self.nouns, self.verbs, self.adverbs = lexicon.nouns(), lexicon.verbs(), lexicon.adverbs()
+        self.nouns, self.verbs, self.adverbs = lexicon.NOUNS, lexicon.VERBS, lexicon.ADVERBS
         self.people = frozenset(lexicon.select("person"))
         self.tables: dict = {}  # made when first needed
         self.noun_weights = self._noun_weights()
         self.rank = {key: rank for rank, key in enumerate(self.noun_weights)}
         self.subjects = {verb: frozenset(entry.subjects) for verb, entry in self.verbs.items()}
-        self.verb_weights = _sensed(self.verbs, "verb")
-        weights = _sensed(lexicon.adjectives(), "adjective")
+        self.verb_weights = _sensed(self.verbs)
+        weights = _sensed(lexicon.ADJECTIVES)
         self.adjective_weights: dict[str, dict[str, float]] = {key: {} for key in self.nouns}
-        for key, takes in lexicon.adjectives().items():
+        for key, takes in lexicon.ADJECTIVES.items():
             for noun in takes:
                 self.adjective_weights[noun][key] = weights[key]
         rows = {kind: _table(row) for kind, row in DETERMINERS.items()}
         self.determiners = {key: rows[_kind(noun)] for key, noun in self.nouns.items()}
         listed: dict[str, list[str]] = {}
-        for key, word in lexicon.names().items():
+        for key, word in lexicon.NAMES.items():
             listed.setdefault(word.kind, []).append(key)
         turns = zip(listed["forename_m"], listed["forename_f"], strict=True)
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
         self.surnames = _table(_ranked((*listed["surname"], *lexicon.further_surnames(surnames)), 2))
         self.towns = _table(_ranked(listed["town"], 2))
-        self.female = lexicon.female()
+        self.female = lexicon.FEMALE
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)
         self.lasting = _table({t: w for t, w in reg.tenses.items() if t in ("past", "present")})
         self.questions, self.possessors = _table(WEIGHTS["question"]), _table(reg.possessors)
@@ -188,9 +180,9 @@ class World:
     def verb_table(self, subject: str, that: bool, among: frozenset | None = None) -> Table:
         """Verbs that a subject ("" for any) can have."""
         return self.table((subject, that, among), lambda: {
-            verb: self.verb_weights[verb] * (self.reg.that if entry.that else 1)
+            verb: self.verb_weights[verb] * (self.reg.that if entry.clause else 1)
             for verb, entry in self.verbs.items()
-            if (not subject or subject in self.subjects[verb]) and (that or not entry.that)
+            if (not subject or subject in self.subjects[verb]) and (that or not entry.clause)
             and (among is None or verb in among)
         })  # fmt: skip
 
@@ -198,7 +190,7 @@ class World:
         """Verbs of which a person is the subject and this noun can be the object, in a relative clause."""
         return self.table(("taking", noun), lambda: {
             verb: self.verb_weights[verb] for verb, entry in self.verbs.items()
-            if noun in self.noun_table(verb, "object")[0] and not entry.at and "teacher" in entry.subjects
+            if noun in self.noun_table(verb, "object")[0] and not entry.preposition and "teacher" in entry.subjects
         })  # fmt: skip
 
     def of_class(self, np: NP) -> str:
@@ -306,7 +298,7 @@ class World:
         if preposition in ("in", "to", "from", "near") and self.random() < self.reg.town:
             return NP(self.pick(self.towns))
         classes = STAGE.get(preposition) if acting else None
-        key = self.pick(self.nouns_of(classes or lexicon.PREPOSITIONS[preposition][2]))
+        key = self.pick(self.nouns_of(classes or lexicon.PREPOSITIONS[preposition].nouns))
         if key == "bank.river" or self.random() < 0.3:
             return self.noun_phrase(key)
         return NP(key, determiner="the")
@@ -356,7 +348,7 @@ class World:
         actor = NP("", True, 2) if clause.imperative else clause.subject
         if entry.objects and clause.object is None:
             clause.object = self.object_for(verb, actor)
-        if entry.to and random() < (0.9 if verb in GROUPS["handed"] else 0.25):
+        if entry.recipient and random() < (0.9 if verb in GROUPS["handed"] else 0.25):
             if not clause.passive or random() < 0.5:
                 clause.recipient = self.person(actor)
         elif entry.goals and (verb in GROUPS["bound"] or random() < 0.55):
@@ -365,7 +357,7 @@ class World:
             clause.places = (PP(preposition, self.place(preposition)),)
         if kind == "question":
             self.ask(clause)
-        if entry.that:
+        if entry.clause:
             share = 3 + (left - 6.5) * (0.15 + 0.3 * random())
             self.clauses += 1
             self.spend(clause, share, role)
@@ -519,7 +511,7 @@ class World:
         if np.determiner == "" and self.nouns[np.noun].cls == "game":
             return 0
         predicate = (clause.attribute,) if np is clause.subject and clause.attribute.__class__ is str else ()
-        rank = lexicon.order()
+        rank = lexicon.ORDER
         key = (np.noun, *[rank[k] for k in (*np.adjectives, *predicate)])
         weights = self.adjective_weights[np.noun]
         table = self.table(key, lambda: {k: w for k, w in weights.items() if rank[k] not in key})
@@ -610,9 +602,9 @@ class World:
         """Where, when, with whom, for whom."""
         verb, places, random = clause.verb, clause.places, self.random
         actor = NP("", True, 2) if clause.imperative else clause.subject
-        if left < 1.5 or len(places) > 1 or _heavy(clause) or self.verbs[verb].that:
+        if left < 1.5 or len(places) > 1 or _heavy(clause) or self.verbs[verb].clause:
             return 0
-        kinds = [lexicon.PREPOSITIONS[pp.preposition][1] for pp in places]
+        kinds = [lexicon.PREPOSITIONS[pp.preposition].kind for pp in places]
         adverb_kinds = [self.adverbs[a.adverb].kind for a in clause.adverbs]
         r = random()
         if r < 0.5:
@@ -628,7 +620,7 @@ class World:
             ):  # fmt: skip
                 return 0
             preposition = self.pick(WHEN)
-            key = self.pick(self.nouns_of(lexicon.PREPOSITIONS[preposition][2]))
+            key = self.pick(self.nouns_of(lexicon.PREPOSITIONS[preposition].nouns))
             np = NP(key, determiner="the" if preposition == "in_time" or random() < 0.85 else "this")
         elif r < 0.86:
             if verb not in GROUPS["companion"] or "companion" in kinds or clause.passive or (clause.imperative and r > 0.83):
@@ -675,7 +667,7 @@ class World:
         cls, subject = self.nouns[np.noun].cls, np is (clause.object if clause.passive else clause.subject)
         if cls == "text" and np.noun not in ("map", "list", "contract"):
             preposition = "about"
-            inner = self.choose(self.nouns_of(lexicon.PREPOSITIONS["about"][2]))
+            inner = self.choose(self.nouns_of(lexicon.PREPOSITIONS["about"].nouns))
         elif cls == "person" and clause.verb not in GROUPS["bound"] and (not subject or self.random() < 0.6):
             preposition = "from"
             inner = NP(("village", "city", "island")[int(self.random() * 3)], determiner="the")
@@ -752,7 +744,7 @@ class World:
         while inner.subject.noun == noun:
             inner.subject = self.subject_for(verb)
         self.time(inner, tense, "statement", "relative")
-        if self.verbs[verb].to and random() < (0.85 if verb in GROUPS["handed"] else 0.25):
+        if self.verbs[verb].recipient and random() < (0.85 if verb in GROUPS["handed"] else 0.25):
             inner.recipient = self.person(inner.subject)
         self.spend(inner, left, "relative")
         return inner
@@ -836,7 +828,7 @@ class World:
     def take_up(self, first: Clause, clause: Clause) -> None:
         """ "... and sold it": make the second clause's object a pronoun for a thing of the first where it can be one."""
         np, entry = clause.object, self.verbs[clause.verb]
-        if np is None or clause.passive or np.relative or entry.at or self.random() > 0.6:
+        if np is None or clause.passive or np.relative or entry.preposition or self.random() > 0.6:
             return
         for other in (first.object, first.subject):
             if (
