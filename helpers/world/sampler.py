@@ -94,6 +94,10 @@ def _heavy(clause: Clause) -> bool:
     return any(np.__class__ is NP and np.relative is not None for np in (*phrases, *(pp.np for pp in clause.places)))
 
 
+class Spent(Exception):
+    """A text asks for more words of a small class than there are: it is given up."""
+
+
 class World:
     """The small world as one register tells it: every table of chances, and the dice.
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from helpers.records import Pair, Text
 from helpers.world.english import realise
 from helpers.world.meanings import NP, PP, Adverb, Clause
-from helpers.world.sampler import WHEN, World
+from helpers.world.sampler import WHEN, Spent, World
 from helpers.world.word_tables import read
 
 SENTENCES = {"report": (4, 8), "story": (5, 10)}  # fewest and most
@@ -131,10 +131,6 @@ class _Text:
         return " ".join(word for words in self.sentences for word in words)
 
 
-class _Spent(Exception):
-    """A text asks for more of a small class, such as officers, than there is: it is given up."""
-
-
 class _Cast:
     """Draws the people, things, places and times of one text, none twice."""
 
@@ -147,7 +143,7 @@ class _Cast:
             if drawn not in self.used:
                 self.used.add(drawn)
                 return drawn
-        raise _Spent
+        raise Spent
 
     def noun(self, classes: str) -> str:
         return self.fresh(lambda: self.world.pick(self.world.nouns_of(classes)))
@@ -342,7 +338,7 @@ def reports(seed: int) -> Iterator[Pair]:
     while True:
         try:
             sentences, summary = _report(world)
-        except _Spent:
+        except Spent:
             continue
         words = [word for sentence in sentences for word in sentence]
         fits = fewest <= len(sentences) <= most and shortest <= len(words) <= longest
@@ -583,6 +579,6 @@ def stories(seed: int) -> Iterator[Text]:
             length = fewest + int(max(world.random(), world.random()) * (most - fewest + 1))
             while len(story.text.sentences) < length:
                 story.beat()
-        except _Spent:
+        except Spent:
             continue
         yield Text(story.text.text(), "controlled-stories")

@@ -65,5 +65,5 @@ def test_a_summary_says_who_did_what_followed(reports):
 def test_a_class_of_which_all_are_used_ends_the_text_and_not_the_generator():
     cast = tales._Cast(tales.World("news"))
     cast.noun("officer")
-    with pytest.raises(tales._Spent):  # there is one word for officers; drawing for another would never end
+    with pytest.raises(tales.Spent):  # there is one word for officers; drawing for another would never end
         cast.noun("officer")
