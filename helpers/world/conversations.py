@@ -417,8 +417,8 @@ def conversations(seed: int) -> Iterator[Dialogue]:
 
     They have 2 to 4 speakers, 6 to 14 turns and 60 to 150 words, all lower case, with 2 to 4 `events` that the summary tells,
     each in one sentence, in the order in which the dialogue comes to them. `clusters` hold all mentions of each person and
-    thing mentioned more than once: labels of turns, names, pronouns, "the" with its noun. Mentions do not overlap: of "my sister
-    mira" "my" and "mira" are mentions. `origin` is "controlled-dialogues".
+    thing mentioned more than once: labels of turns, names, pronouns, "the" with its noun. Mentions do not overlap: of "my
+    sister mira" "my" and "mira" are mentions. `origin` is "controlled-dialogues".
     """
     dice = random.Random(f"conversations {seed}")
     while True:

@@ -15,9 +15,8 @@ from helpers.world import lexicon
 from helpers.world.meanings import NP, PP, Clause
 from helpers.world.word_tables import groups, single
 
-_NOUNS, _ADJECTIVES, _VERBS = french.noun_table(), french.adjective_table(), french.verb_table()
 _TOWNS = frozenset(key for key, word in lexicon.NAMES.items() if word.kind == "town")
-_CLASSES = {key: noun.cls for key, noun in _NOUNS.items()} | {
+_CLASSES = {key: noun.cls for key, noun in french.NOUNS.items()} | {
     key: "place" if key in _TOWNS else "person" for key in lexicon.NAMES
 }
 _USUAL = 0.66  # chance of the usual translation where there are two
@@ -124,17 +123,17 @@ def _adjective(key: str, noun: str, attributive: bool, degree: bool) -> tuple[fr
         key = "new:recent"
     elif key == "new" and not attributive and cls in ("thing", "vehicle", "garment", "instrument"):
         key = "new:unused"
-    return _ADJECTIVES[key]
+    return french.ADJECTIVES[key]
 
 
 def _features(np: NP) -> tuple[int, bool]:
     """Person and number as one of six, and whether feminine."""
     if np.coordinate is not None:
         person, feminine = _features(np.coordinate)
-        return min(np.person - 1, person % 3) + 3, feminine and french.gender(np.noun) == "f"
-    noun = _NOUNS.get(np.noun)
+        return min(np.person - 1, person % 3) + 3, feminine and np.noun in french.FEMININE
+    noun = french.NOUNS.get(np.noun)
     plural = np.number == "pl" or (noun is not None and noun.plural_only)
-    return np.person - 1 + 3 * plural, np.person == 3 and french.gender(np.noun) == "f"
+    return np.person - 1 + 3 * plural, np.person == 3 and np.noun in french.FEMININE
 
 
 def _outside(head: NP) -> NP:
@@ -157,7 +156,7 @@ def _noun_phrase(t: _Text, np: NP, preposition: str = "", mode: str = "") -> Non
             lead = last
         else:
             words.append(last)
-    noun = _NOUNS.get(np.noun)
+    noun = french.NOUNS.get(np.noun)
     if noun is not None and not np.pronoun:
         _common_noun(t, np, noun, lead, mode)
     else:
@@ -166,8 +165,8 @@ def _noun_phrase(t: _Text, np: NP, preposition: str = "", mode: str = "") -> Non
             index, feminine = _features(np)
             words.append(_STRONG[feminine][index])
         else:
-            words.append(french.name(np.noun))
-            words += (french.surname(np.surname),) if np.surname else ()
+            words.append(french.spell(lexicon.NAMES[np.noun]))
+            words += (french.spell(lexicon.surname(np.surname)),) if np.surname else ()
     if np.genitive is not None:
         _noun_phrase(t, np.genitive, "de")
     if np.place is not None:
@@ -322,7 +321,7 @@ class _Clause:
         self.t, self.c, self.role, self.head, self.subjunctive = t, c, role, head, subjunctive
         key = _verb_key(c, _key_of(c.object) or (_key_of(head) if c.gap == "object" else ""))
         # "apercevoir" is to see at a glance
-        self.verb: french.Verb = t.pick(_VERBS[key]) if key != "see" or not c.adverbs else _VERBS[key][0]
+        self.verb: french.Verb = t.pick(french.VERBS[key]) if key != "see" or not c.adverbs else french.VERBS[key][0]
         self.take_roles()
         self.index, self.feminine = self.features()
         self.form = _form(self.index, self.feminine)

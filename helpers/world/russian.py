@@ -25,9 +25,8 @@ _AFTER = {  # and after a preposition
 }
 _WHICH = words.adjective_forms("который")
 _WHAT, _SHORT = GRAMMAR["what"]["что"], GRAMMAR["short"]
-_NOUNS, _ADJECTIVES, _VERBS = words.nouns(), words.adjectives(), words.verbs()
 _CLASS = {key: noun.cls for key, noun in lexicon.NOUNS.items()}
-_CAN, _WANT, _BE, _NEED_SOON = (_VERBS[k].usual for k in ("go.can", "go.want", "be", "need.soon"))
+_CAN, _WANT, _BE, _NEED_SOON = (words.VERBS[k].usual[0] for k in ("go.can", "go.want", "be", "need.soon"))
 _PLACES, _INSTEAD = (  # preposition and case; place, goal and source follow the noun
     {key: (word, words.CASES[case]) for key, (word, case) in GRAMMAR[name].items()}
     for name in ("preposition", "other preposition")
@@ -75,7 +74,7 @@ def _counted(forms: tuple[str, ...], nominative: str, column: int) -> tuple[str,
 
 
 def _noun(key: str) -> words.Noun:
-    return _NOUNS.get(key) or words.tail_noun(key)
+    return words.NOUNS.get(key) or words.rare(lexicon.TAIL[key])
 
 
 class _Run:
@@ -123,7 +122,7 @@ class _Run:
         noun = _noun(arg.np.noun)
         arg.column, arg.agree, arg.plural, arg.forms = noun.column, AGREES[noun.column], False, noun.sg
         if arg.np.surname:
-            last = words.surname(arg.np.surname)
+            last = words.rare(lexicon.surname(arg.np.surname))
             # a woman's surname that ends in a consonant does not decline
             forms = last.sg if noun.column == 0 else (last.sg[0],) * 6
             arg.forms = tuple([f"{x} {y}" for x, y in zip(noun.sg, forms, strict=True)])
@@ -134,7 +133,7 @@ class _Run:
         counted, noun = _COUNTED.get(det), _noun(key)
         plural = np.number == "pl" or counted is not None or det == "many"
         if key == "potato" and plural and counted is None and det not in ("many", "every"):
-            noun, plural = _NOUNS["potato.mass"], False
+            noun, plural = words.NOUNS["potato.mass"], False
         if noun.synonyms:
             noun = self.choose((noun, *noun.synonyms))
         tantum = noun.column == 5
@@ -166,7 +165,7 @@ class _Run:
         return parts
 
     def adjective(self, key: str, noun: str) -> words.Adjective:
-        adjective = _ADJECTIVES[key]
+        adjective = words.ADJECTIVES[key]
         if noun in adjective.at:
             return adjective.at[noun]
         return self.choose((adjective, *adjective.synonyms)) if adjective.synonyms else adjective
@@ -234,13 +233,10 @@ class _Run:
                 ):
                     key += ".far"
                     break
-        entry = _VERBS[key]
-        verb = entry.usual
+        entry = words.VERBS[key]
         if subject in entry.subjects and object_ != "soup":
-            verb = entry.subjects[subject]
-        elif object_ in entry.objects:
-            verb = entry.objects[object_]
-        return self.choose((verb, *verb.synonyms)) if verb.synonyms else verb
+            return entry.subjects[subject]
+        return entry.objects.get(object_) or self.choose(entry.usual)
 
 
 def _modal(modal: str, tense: str, person: int, agree: int) -> str:
