@@ -70,9 +70,7 @@ def _pronoun(np: NP, form: int) -> str:
 
 def _agreement(np: NP | None) -> tuple[int, bool]:
     """Person and whether plural; what is missing (who, what) is third person singular."""
-    if np is None:
-        return 3, False
-    return np.person, np.number == "pl" or np.coordinate is not None
+    return (3, False) if np is None else (np.person, np.many)
 
 
 def _finite(entry, tense: str, person: int, plural: bool) -> str:
@@ -176,7 +174,6 @@ class _Speaker:
 
     def prepositional(self, pp: PP, head: int) -> None:
         """Add a prepositional phrase; "in front of" is a chain of three."""
-        place = head
         first, *rest = _PREPOSITIONS[pp.preposition]
         place = self.add(first, "prep", head)
         if rest:
@@ -221,7 +218,7 @@ class _Speaker:
             to_verb.append(self.noun_phrase(subject, role, -1, 0))
         group = _group(c, entry, *agreement, inverted)
         verb = self.verbs(c, group, (subject if inverted else None, role), (relation, head), to_verb)
-        lexical = self.wanted(c, entry, verb) if c.modal == "want" else verb
+        lexical = self.wanted(entry, verb) if c.modal == "want" else verb
         for place in to_verb:
             heads[place] = verb
         for place in to_lexical:
@@ -281,12 +278,10 @@ class _Speaker:
             to_verb.append(add(_WORDS[adverb], "advmod"))
         return add(form, *verb) if place < 0 else place
 
-    def wanted(self, c: Clause, entry, verb: int) -> int:
+    def wanted(self, entry, verb: int) -> int:
         """Add what is wanted, "to read"; return the position of the lexical verb."""
         to = self.add("to", "aux")
-        be = self.add("be", "auxpass") if c.passive else to
-        lexical = self.add(entry.participle if c.passive else entry.lemma, "xcomp", verb)
-        self.heads[to] = self.heads[be] = lexical
+        lexical = self.heads[to] = self.add(entry.lemma, "xcomp", verb)
         return lexical
 
     def join(self, c: Clause, verb: int, lexical: int) -> None:
@@ -314,7 +309,7 @@ class _Speaker:
         add, passive = self.add, c.passive
         obj, recipient = (None if passive else c.object), c.recipient
         if obj is not None and not entry.preposition:
-            if recipient is not None and not obj.pronoun and (recipient.pronoun or _short(recipient)):
+            if recipient is not None and not obj.pronoun and not (recipient.adjectives or recipient.followed):
                 self.noun_phrase(recipient, "dative", verb)
                 recipient = None
             self.noun_phrase(obj, "dobj", verb)
@@ -343,10 +338,6 @@ class _Speaker:
             self.prepositional(pp, verb)
         if times is not None:
             add(_WORDS[times], "advmod", verb)
-
-
-def _short(np: NP) -> bool:
-    return not (np.genitive or np.place or np.relative or np.coordinate or np.adjectives)
 
 
 def realise(clause: Clause, register: str) -> English:

@@ -569,9 +569,8 @@ class _Clause:
         t, c, obj = self.t, self.c, self.obj
         if obj is None or obj.pronoun:
             return
-        heavy = (obj.relative or obj.place or obj.genitive or obj.coordinate) is not None
-        if heavy or obj.adjectives:  # an adverb does not wait for a long object
-            early = [item for item in self.late if heavy or lexicon.KINDS[item[0]] == "manner"]
+        if obj.followed or obj.adjectives:  # an adverb does not wait for a long object
+            early = [item for item in self.late if obj.followed or lexicon.KINDS[item[0]] == "manner"]
             self.adverbs(early)
             self.late = [item for item in self.late if item not in early]
         mode = ""

@@ -38,15 +38,6 @@ CORE = {
 END = ("indefinite object", "skill", "prepositional object", "goal", "bare object", "predicate")
 
 
-def _plural(np: NP) -> bool:
-    return np.number == "pl" or np.coordinate is not None
-
-
-def _bare(np: NP) -> bool:
-    """Whether nothing belongs to the noun but its determiner."""
-    return not (np.adjectives or np.genitive or np.place or np.relative)
-
-
 def _closed(part: Part) -> list[str]:
     """Words of a phrase with its relative clause between commas."""
     words, relative = part
@@ -257,7 +248,7 @@ class _Clause:
         elif c.imperative:
             self.index = 1
         else:
-            self.index = 2 if self.impersonal else self.subject.person - 1 + 3 * _plural(self.subject)
+            self.index = 2 if self.impersonal else self.subject.person - 1 + 3 * self.subject.many
 
     def conjugate(self, after: bool) -> None:
         """The finite verb and the words of the right bracket (`tail`)."""
@@ -338,7 +329,7 @@ class _Clause:
             return False
         if c.verb == "play.game":
             return obj.determiner == ""
-        return c.verb == "play.music" and obj.determiner == "the" and _bare(obj)
+        return c.verb == "play.music" and obj.determiner == "the" and not (obj.adjectives or obj.followed)
 
     def takes_kein(self) -> str:
         """What "kein" stands with instead of "nicht": "object", "predicate" or ""."""
@@ -478,7 +469,7 @@ class _Clause:
             word = run.pick(german.ADJECTIVE_OF.get((attribute, who)) or german.ADJECTIVES[attribute])
             return ([run.pick(german.ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
         determiner = "no" if kein else None
-        bare = attribute.determiner == "a" and not kein and _bare(attribute)
+        bare = attribute.determiner == "a" and not (kein or attribute.adjectives or attribute.followed)
         if bare and german.noun(attribute.noun).profession:
             determiner = ""
         return run.np(attribute, german.NOM, "", determiner)

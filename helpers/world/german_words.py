@@ -149,9 +149,7 @@ def noun_class(key: str) -> str:
 
 @cache
 def gender(key: str) -> int:
-    """Gender of the pronoun for a noun or name: the noun's own, a girl's natural one."""
-    if key == "girl":
-        return 1
+    """Gender of the pronoun for a noun or name."""
     kind = noun_class(key)
     if kind == "town":
         return 2

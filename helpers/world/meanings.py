@@ -26,6 +26,16 @@ class NP:
     relative: Clause | None = None  # whose `gap` says which role the noun plays in it
     coordinate: NP | None = None  # "the doctor and the nurse": the second member; the whole is plural
 
+    @property
+    def many(self) -> bool:
+        """Whether it is more than one, by number or with a second member."""
+        return self.number == "pl" or self.coordinate is not None
+
+    @property
+    def followed(self) -> bool:
+        """Whether something stands behind the noun: a possessor, a place, a relative clause or a second member."""
+        return (self.genitive or self.place or self.relative or self.coordinate) is not None
+
 
 @dataclass(slots=True)
 class PP:

@@ -54,7 +54,7 @@ class _Arg:
         self.np, self.person = np, np.person
         self.after = self.second = None  # forms after a preposition; the second member
         self.rest = self.loc = self.direct = ""  # what follows; locative; accusative of "many"
-        self.indefinite, self.short, self.na = False, True, False
+        self.indefinite, self.short, self.na = False, not np.followed, False
 
     def put(self, case: int, preposition: str = "") -> str:
         """The words in a case, with what follows them."""
@@ -103,7 +103,7 @@ class _Run:
             self.name(arg)
         if np.coordinate is not None:
             arg.second = self.phrase(np.coordinate, possessor)
-            arg.agree, arg.plural, arg.short = 3, True, False
+            arg.agree, arg.plural = 3, True
             arg.person = min(arg.person, arg.second.person)
         return arg
 
@@ -173,7 +173,6 @@ class _Run:
     def modifiers(self, arg: _Arg, possessor: str) -> None:
         """What follows a common noun: possessor, place, relative clause."""
         np = arg.np
-        arg.short = not (np.genitive or np.place or np.relative)
         if np.genitive is not None:
             arg.rest = " " + self.phrase(np.genitive, possessor).put(GEN, "от" if np.noun == "key" else "")
         if np.place is not None:
@@ -601,10 +600,10 @@ class _Clause:
 def _pointing(np: NP) -> str:
     """The possessive determiner that points back to a subject."""
     if np.person == 1:
-        return "my" if np.number == "sg" and np.coordinate is None else "our"
+        return "our" if np.many else "my"
     if np.person == 2:
         return "your"
-    if np.number == "pl" or np.coordinate is not None or np.determiner in ("two", "three", "many"):
+    if np.many:
         return "their"
     cls = _CLASS.get(np.noun)
     if cls is not None and cls != "person":

@@ -218,7 +218,7 @@ class World:
             return "your"
         if self.of_class(subject) != "person":
             return "the"
-        if subject.number == "pl" or subject.coordinate is not None:
+        if subject.many:
             return "their"
         return "her" if subject.noun in self.female else "his"
 
@@ -242,7 +242,7 @@ class World:
         """The pronoun that takes up a noun phrase."""
         if np.pronoun:
             return NP(np.noun, True, np.person, np.number)
-        number = "pl" if np.coordinate is not None else np.number
+        number = "pl" if np.many else "sg"
         if self.of_class(np) == "person":
             return NP("woman" if np.noun in self.female and number == "sg" else "man", True, 3, number)
         return NP(np.noun, True, 3, number)
@@ -377,7 +377,7 @@ class World:
             subject = self.subject_for("be", kind)
         clause.subject = subject
         noun = self.common(subject)
-        many = subject.number == "pl" or subject.coordinate is not None
+        many = subject.many
         if noun in self.people and not many and random() < 0.22:
             gender = "f" if noun in self.female else "m"
             kin = random() < 0.4
@@ -648,7 +648,7 @@ class World:
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
         of = self.nouns[np.noun].of if np is not None and np.noun in self.nouns else ""
         if (
-            not of or left < 2 or np.genitive or np.place or np.relative or np.coordinate
+            not of or left < 2 or np.followed
             or np.determiner in ("every", "many", "this", "two", "three")
         ):  # fmt: skip
             return 0
@@ -664,7 +664,7 @@ class World:
         """A prepositional phrase at a noun: any at the subject, "about" at texts, "from" at persons."""
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
         if (
-            np is None or left < 2 or np.noun not in self.nouns or np.genitive or np.place or np.relative or np.coordinate
+            np is None or left < 2 or np.noun not in self.nouns or np.followed
             or np.noun in OF_ONE or np.determiner in ("my", "your", "his", "her", "our", "their")
         ):  # fmt: skip
             return 0
@@ -691,7 +691,7 @@ class World:
         """ "the doctor and the nurse"."""
         np = self.one_of(spots[:2])
         if (
-            np is None or left < 2 or np.genitive or np.place or np.relative or np.coordinate or np.surname
+            np is None or left < 2 or np.followed or np.surname
             or clause.verb == "be" or (np is not clause.subject and np is not clause.object)
         ):  # fmt: skip
             return 0
@@ -720,7 +720,7 @@ class World:
         np = self.one_of([clause.subject, clause.subject, last])
         front = np is (clause.object if clause.passive else clause.subject)
         if (
-            np is None or np.pronoun or np.noun not in self.nouns or np.genitive or np.place or np.relative or np.coordinate
+            np is None or np.pronoun or np.noun not in self.nouns or np.followed
             or np.determiner not in ("the", "a", "this", "two", "three", "many") or np.noun in OF_ONE
             or self.nouns[np.noun].cls == "time" or (front and clause.question)
             or (not front and any(a.position == "final" for a in clause.adverbs))
@@ -847,9 +847,7 @@ class World:
 
     def clear(self, np: NP, clause: Clause) -> bool:
         """Whether "they" cannot mean things: none is plural (of "he" and "she" there is no doubt)."""
-        if np.number == "sg" and np.coordinate is None:
-            return True
-        return not any(self.is_thing(m) and (m.number == "pl" or m.coordinate is not None) for m in mentions(clause))
+        return not np.many or not any(self.is_thing(m) and m.many for m in mentions(clause))
 
     def alone(self, np: NP, clause: Clause) -> bool:
         """Whether "it" or "they" can only mean this noun: nothing else of its number is in the clause."""
@@ -859,7 +857,7 @@ class World:
         for other in mentions(clause):
             if other is np:
                 continue
-            if many and (other.number == "pl" or other.coordinate is not None) and other.person == 3:
+            if many and other.many and other.person == 3:
                 return False
             if not many and other.number == "sg" and self.is_thing(other):
                 return False
