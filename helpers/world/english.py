@@ -21,20 +21,11 @@ RELATIONS = frozenset(
 
 @dataclass(slots=True)
 class English:
-    """A realised English sentence.
-
-    Attributes
-    ----------
-    words : list of str
-    heads : list of int
-        Position of each word's head, -1 for the root.
-    relations : list of str
-        Each word's relation to its head, one of `RELATIONS`.
-    """
+    """A realised English sentence."""
 
     words: list[str] = field(default_factory=list)
-    heads: list[int] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)  # position of each word's head, -1 for the root
+    relations: list[str] = field(default_factory=list)  # of each word to its head, one of `RELATIONS`
 
     def add(self, word: str, relation: str, head: int = -1) -> int:
         """Append a word and return its position; a head not known yet is set later."""
@@ -341,18 +332,7 @@ class _Speaker:
 
 
 def realise(clause: Clause, register: str) -> English:
-    """Say a plan in English.
-
-    Parameters
-    ----------
-    clause : Clause
-    register : str
-        "subtitles" contracts "not" ("do n't") and says "the teacher 's brother"; "news" does neither.
-
-    Returns
-    -------
-    English
-    """
+    """Say a plan in English; "subtitles" contract "not" ("do n't") and say "the teacher 's brother", "news" does neither."""
     speaker = _Speaker(register)
     root = speaker.clause(clause, "root")
     speaker.add("?" if clause.question else ".", "punct", root)

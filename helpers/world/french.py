@@ -303,16 +303,8 @@ def _clitics(c: Clause, verb: french.Verb, obj: NP | None, index: int) -> tuple[
 class _Clause:
     """One clause on its way: its verb and tense, the features of its subject, its adverbs by place, its clitics.
 
-    Parameters
-    ----------
-    role : str
-        "main", "second" (after a coordinator), "that", "relative", or the conjunction before it.
-    main : str
-        Tense of the clause above.
-    subjunctive : bool
-        Whether the conjunction or the verb above asks for it.
-    head : NP or None
-        What a relative clause is about.
+    `role` is "main", "second" (after a coordinator), "that", "relative", or the conjunction before it, `main` the tense of the
+    clause above, which may ask for the subjunctive, and `head` what a relative clause is about.
     """
 
     def __init__(

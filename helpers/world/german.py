@@ -160,18 +160,9 @@ class _Run:
     def clause(
         self, c: Clause, final: bool = False, filled: bool = False, gap: Gap | None = None, after: bool = False
     ) -> list[str]:  # fmt: skip
-        """Words of a clause.
+        """Words of a clause; the verb is `final` in a subordinate one, and `gap` is what a relative clause is about.
 
-        Parameters
-        ----------
-        final : bool
-            Verb at the end (subordinate).
-        filled : bool
-            Something stands before it that takes the first field.
-        gap : tuple or None
-            Of a relative clause: gender, plural and key of the noun outside.
-        after : bool
-            Under "nachdem", which asks for the tense before.
+        `filled`: something before it takes the first field; `after`: under "nachdem", which asks for the tense before.
         """
         clause = _Clause(self, c, final, gap)
         if c.subordinate is not None and c.subordinate[2]:

@@ -131,8 +131,8 @@ class _Run:
         """Determiner, adjectives and common noun."""
         np, det, key = arg.np, arg.np.determiner, arg.np.noun
         counted, noun = _COUNTED.get(det), _noun(key)
-        plural = np.number == "pl" or counted is not None or det == "many"
-        if key == "potato" and plural and counted is None and det not in ("many", "every"):
+        plural = np.number == "pl"
+        if key == "potato" and plural and counted is None and det != "many":
             noun, plural = words.NOUNS["potato.mass"], False
         if noun.synonyms:
             noun = self.choose((noun, *noun.synonyms))

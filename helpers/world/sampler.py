@@ -99,14 +99,9 @@ class Spent(Exception):
 
 
 class World:
-    """The small world as one register tells it: every table of chances, and the dice.
+    """The small world as one of `REGISTERS` tells it: every table of chances, and the dice, `random`.
 
-    Parameters
-    ----------
-    register : str
-        Key of `REGISTERS`.
-    surnames : int
-        Further ones (`helpers.world.lexicon.further_surnames`).
+    `surnames` further ones (`lexicon.further_surnames`) stand beside the usual.
     """
 
     def __init__(self, register: str, surnames: int = 0):
@@ -312,20 +307,10 @@ class World:
         self, left: float, tense: str = "", subject: NP | None = None, role: str = "main", among: frozenset | None = None,
         kind: str = "statement",
     ) -> Clause:  # fmt: skip
-        """A clause of about `left` words.
+        """A clause of about `left` words, with the tense and subject that it must have and the verbs to choose from, if any.
 
-        Parameters
-        ----------
-        tense : str
-            The tense it must have, "" for any.
-        subject : NP or None
-            The subject it must have.
-        role : str
-            "main", "reason" (beside another clause), "time" (after "when", "if" ...), "complement" or "relative".
-        among : frozenset or None
-            The verbs to choose from.
-        kind : str
-            "statement", "question" or "imperative".
+        `role` is "main", "reason" (beside another clause), "time" (after "when", "if" ...), "complement" or "relative"; `kind`
+        is "statement", "question" or "imperative".
         """
         random, reg = self.random, self.reg
         statement = kind == "statement"
