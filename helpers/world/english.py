@@ -185,12 +185,7 @@ class _Speaker:
     ) -> int:
         """Add a clause and return the position of its verb.
 
-        Parameters
-        ----------
-        fronted : int
-            Position of the relative pronoun, -1 if there is none.
-        agreement : tuple of (int, bool) or None
-            Of a relative pronoun: person, and whether plural.
+        `fronted` is the position of the relative pronoun, -1 if there is none, `agreement` its person and whether it is plural.
         """
         add, heads, entry = self.add, self.heads, VERBS[c.verb]
         to_verb, to_lexical = self.opening(c)

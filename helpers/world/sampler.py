@@ -362,8 +362,7 @@ class World:
             subject = self.subject_for("be", kind)
         clause.subject = subject
         noun = self.common(subject)
-        many = subject.many
-        if noun in self.people and not many and random() < 0.22:
+        if noun in self.people and not subject.many and random() < 0.22:
             gender = "f" if noun in self.female else "m"
             kin = random() < 0.4
             key = self.pick(self.attributes("kin" if kin else "trade", gender))
@@ -632,10 +631,7 @@ class World:
     def add_genitive(self, clause: Clause, spots: list[NP], left: float, role: str) -> int:
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
         of = self.nouns[np.noun].of if np is not None and np.noun in self.nouns else ""
-        if (
-            not of or left < 2 or np.followed
-            or np.determiner in ("every", "many", "this", "two", "three")
-        ):  # fmt: skip
+        if not of or left < 2 or np.followed or np.determiner in ("every", "many", "this", "two", "three"):
             return 0
         inner = NP(self.pick(self.towns)) if of == "town" else self.choose(self.nouns_of(of))
         if inner.noun in self.nouns and inner.determiner in ("", "many", "every"):
@@ -650,7 +646,7 @@ class World:
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
         if (
             np is None or left < 2 or np.noun not in self.nouns or np.followed
-            or np.noun in OF_ONE or np.determiner in ("my", "your", "his", "her", "our", "their")
+            or np.noun in OF_ONE or np.determiner in self.reg.possessors
         ):  # fmt: skip
             return 0
         cls, subject = self.nouns[np.noun].cls, np is (clause.object if clause.passive else clause.subject)
