@@ -35,16 +35,14 @@ _CONJUNCTIONS, _WHY = GRAMMAR["conjunction"], single(GRAMMAR["question"])
 
 
 def sound(preposition: str, word: str) -> str:
-    """The shape of a preposition before a word: "в" or "во", "с" or "со", "о", "об" or "обо"."""
+    """The shape of a preposition before a word: "с" or "со", "о", "об" or "обо"."""
     first, second = word[0].lower(), word[1:2]
-    if preposition == "в":
-        return "во" if (first in "вф" and second not in VOWELS) or word == "мне" or word[:4] == "мног" else "в"
     if preposition == "с":
         cluster = (first in "сзшж" and second not in VOWELS and second != "ь") or first == "щ"
         return "со" if cluster or word[:3] == "мно" else "с"
     if preposition == "о":
         return "обо" if word == "мне" else "об" if first in "аэиоу" else "о"
-    return preposition + "о" if word == "мной" and preposition in ("под", "перед") else preposition
+    return preposition
 
 
 class _Arg:
