@@ -235,7 +235,7 @@ def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame
     table["clusters"] = table.row.map(by).map(runs.links_name)
     table["conll"] = table.row.map({name: conll_f1(clusters, best) for name, clusters in given.items()})
     if board.known_events:
-        shares = {name: conversations.pronouns(board.dialogues, one)["people"] for name, one in given.items()}
+        shares = {name: conversations.pronouns(board.dialogues, one) for name, one in given.items()}
         table["people"] = table.row.map(shares)
     return table
 

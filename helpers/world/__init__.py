@@ -11,9 +11,9 @@ from helpers.study import StudyError
 from helpers.world import french, german, russian
 from helpers.world.english import English, realise
 from helpers.world.meanings import Clause
-from helpers.world.sampler import REGISTERS, sample
+from helpers.world.sampler import REGISTERS, World
 
-LANGUAGES = {"de": german, "fr": french, "ru": russian}
+LANGUAGES = {"de": german, "fr": french, "ru": russian}  # `realise` says a plan: words, elided ones too, chosen by dice
 VERSIONS = dict.fromkeys(LANGUAGES, 1)  # of the text in each language: raise it when a sentence or its translation changes
 BLOCK = 256  # sentences drawn from one seed
 LENGTHS = {"news": (5, 32), "subtitles": (2, 20)}  # words of a sentence, shortest and longest
@@ -22,71 +22,31 @@ LENGTHS = {"news": (5, 32), "subtitles": (2, 20)}  # words of a sentence, shorte
 def plans(register: str, seed: int, surnames: int = 0) -> Iterator[tuple[Clause, English]]:
     """Endless plans with their English, the same for every target language.
 
-    Parameters
-    ----------
-    register : str
-        "news" or "subtitles".
-    seed : int
-    surnames : int
-        Further ones, invented and rare, beside the usual.
-
-    Yields
-    ------
-    tuple of (Clause, English)
-
-    Raises
-    ------
-    StudyError
-        If there is no such register.
+    `surnames` further ones, invented and rare, stand beside the usual. Raises StudyError if there is no such register.
     """
     if register not in REGISTERS:
         raise StudyError(f"No register {register!r}: the controlled corpus has {' and '.join(REGISTERS)}.")
-    shortest, longest = LENGTHS[register]
-    block = 0
+    (shortest, longest), world, block = LENGTHS[register], World(register, surnames), 0
     while True:
-        rng = random.Random(f"controlled {register} {seed} {block}")
+        world.random = random.Random(f"controlled {register} {seed} {block}").random
         for _ in range(BLOCK):
-            plan = sample(register, rng, surnames)
+            plan = world.sentence()
             english = realise(plan, register)
             if shortest <= len(english.words) <= longest:
                 yield plan, english
         block += 1
 
 
-def translate(plan: Clause, language: str, register: str, rng: random.Random) -> list[str]:
-    """Put a sentence plan into another language.
-
-    Parameters
-    ----------
-    plan : Clause
-    language : str
-        "de", "fr" or "ru".
-    register : str
-        "news" or "subtitles".
-    rng : random.Random
-        Dice for the choice between translations.
-
-    Returns
-    -------
-    list of str
-        Words and punctuation; elided clitics are words.
-    """
-    return LANGUAGES[language].realise(plan, register, rng)
-
-
 def pairs(register: str, language: str, seed: int, surnames: int = 0) -> Iterator[Pair]:
     """Endless sentence pairs: English words with gold heads and relations, the same in every language, and the translation.
 
-    Raises
-    ------
-    StudyError
-        If the register or language is unknown.
+    Raises StudyError if the register or language is unknown.
     """
     if language not in LANGUAGES:
         raise StudyError(f"No language {language!r}: the controlled corpus is translated into {', '.join(LANGUAGES)}.")
     origin, rng = f"controlled-{register}", random.Random(f"{language} {register} {seed}")
     for plan, english in plans(register, seed, surnames):
-        target = translate(plan, language, register, rng)
+        target = LANGUAGES[language].realise(plan, register, rng)
         words = english.words
         trees = tuple(english.heads), tuple(english.relations)
         yield Pair(" ".join(words), " ".join(target), tuple(words), *trees, origin=origin)
@@ -98,16 +58,6 @@ def splits(
     """Make training, development and test pairs in which no English sentence occurs twice.
 
     Test and development pairs are drawn first, so that they stay the same when more training pairs are asked for.
-
-    Returns
-    -------
-    dict of list of Pair
-        Keys "train", "dev", "test".
-
-    Raises
-    ------
-    StudyError
-        As `pairs`.
     """
     seen: set[str] = set()
     fresh = (p for p in pairs(register, language, seed, surnames) if not (p.source in seen or seen.add(p.source)))

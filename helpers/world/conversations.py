@@ -23,19 +23,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 from helpers.records import TURN, Cluster, Dialogue, Event, Span
-from helpers.world.lexicon import verbs
-from helpers.world.sampler import World
+from helpers.world.lexicon import FEMALE, VERBS
+from helpers.world.sampler import Spent, World
 from helpers.world.word_tables import read
 
 WORDS, TURNS, SPEAKERS = (60, 150), (6, 14), (2, 4)  # fewest and most
-PRONOUNS = {"people": {*"he she him her his".split()}, "speakers": {*"i me my you your".split()}}
-NAMES = 32  # forenames in use: the world's most frequent, half of them women's
+PRONOUNS = {*"he she him her his".split()}  # of people who are spoken of
+FORENAMES = tuple(  # the world's 32 most frequent, of men and of women
+    tuple(name.lower() for name in World("news").forenames[0][:32] if (name in FEMALE) == female) for female in (False, True)
+)
+NAMES = frozenset(name for names in FORENAMES for name in names)
 DEEDS = {  # verb: the preposition of its receiver, and what may be its thing
     row["verb"]: (row["preposition"], tuple(row["things"].split()))
     for row in read("deeds", "verb things", "preposition", unique=True)
@@ -74,10 +76,6 @@ class _Thing:
     noun: str
 
 
-class _Spent(Exception):
-    """A dialogue asks for more things that a verb takes than there are: it is given up."""
-
-
 class _Talk:
     """The words of a dialogue as they are said, who and what they mention, and whom a pronoun would mean next."""
 
@@ -104,7 +102,7 @@ class _Talk:
     def fresh(self, options: Sequence[str]) -> str:
         left = [option for option in options if option not in self.used]
         if not left:
-            raise _Spent
+            raise Spent
         chosen = self.one(left)
         self.used.add(chosen)
         return chosen
@@ -206,12 +204,12 @@ class _Talk:
         return key, _Thing(self.fresh(DEEDS[key][1]))
 
     def fact(self, key: str, agent: _Person, thing: _Thing, receiver: _Person | None, time: str) -> None:
-        self.events.append(Event(verbs()[key].lemma, agent.name, thing.noun, receiver.name if receiver else "", time))
+        self.events.append(Event(VERBS[key].lemma, agent.name, thing.noun, receiver.name if receiver else "", time))
 
     def plan(self) -> Iterator[_Thing | None]:
         """Settle who will do something."""
         key, thing = self.deed(PLANNED)
-        do, preposition = verbs()[key].lemma, DEEDS[key][0]
+        do, preposition = VERBS[key].lemma, DEEDS[key][0]
         asker, agent, receiver, expected = self.one(self.speakers), self.one(self.people), None, None
         if preposition == "to" or self.random() < 0.6:
             receiver = asker if asker is not agent and self.random() < 0.4 else self.other(self.people, agent)
@@ -277,7 +275,7 @@ class _Talk:
     def report(self) -> Iterator[_Thing | None]:
         """Tell what somebody has done."""
         key, thing = self.deed(tuple(DEEDS))
-        verb, preposition, agent = verbs()[key], DEEDS[key][0], self.one(self.people)
+        verb, preposition, agent = VERBS[key], DEEDS[key][0], self.one(self.people)
         mine = agent in self.speakers and (len(self.speakers) == 2 or self.random() < 0.75)
         teller = agent if mine else self.other(self.speakers, agent)
         asker, receiver = self.other(self.speakers, teller, agent), None
@@ -334,7 +332,7 @@ class _Talk:
         key, thing = self.deed([key for key in PLANNED if key in BARE])
         asker, roles = self.one(self.speakers), {"T": thing, "C": self.one(self.thirds)}
         answerer, wish = self.other(self.speakers, asker), self.one(LINES["wish"])
-        self.say(asker, wish.format(f"{verbs()[key].lemma} the:T"), roles, answerer if "you" in wish else None)
+        self.say(asker, wish.format(f"{VERBS[key].lemma} the:T"), roles, answerer if "you" in wish else None)
         yield thing
         self.say(answerer, self.one(LINES["never"]), roles)
         if self.random() < 0.5:
@@ -373,21 +371,13 @@ class _Talk:
                 begun.append((last, about))
 
 
-@cache
-def _names() -> tuple[tuple[str, ...], ...]:
-    """The names in use, of men and of women."""
-    world = World("news")
-    names = world.forenames[0][:NAMES]
-    return tuple(tuple(name.lower() for name in names if (name in world.female) == female) for female in (False, True))
-
-
 def _people(dice: random.Random) -> tuple[list[_Person], list[_Person]]:
     """Who speaks, and who is spoken of; mostly of one gender."""
     speakers, count = dice.choice((2, 2, 3, 3, 4)), dice.choice((1, 2, 2, 3))
-    gender, people, names = dice.random() < 0.5, [], _names()
+    gender, people = dice.random() < 0.5, []
     while len(people) < speakers + count:
         female = gender if dice.random() < 0.7 else not gender
-        name = dice.choice(names[female])
+        name = dice.choice(FORENAMES[female])
         if all(name != who.name for who in people):
             people.append(_Person(name, female))
     for place in range(speakers, len(people)):
@@ -404,7 +394,7 @@ def _dialogue(dice: random.Random) -> Dialogue | None:
     dice.shuffle(threads)
     try:
         talk.run(threads)
-    except _Spent:
+    except Spent:
         return None
     words, spoken = talk.words, {who for _, who in talk.turns}
     sizes = ((len(words), WORDS), (len(talk.turns), TURNS), (len(spoken), SPEAKERS))
@@ -425,17 +415,10 @@ def _dialogue(dice: random.Random) -> Dialogue | None:
 def conversations(seed: int) -> Iterator[Dialogue]:
     """Endless dialogues with their summaries and gold coreference, the same in every process.
 
-    Parameters
-    ----------
-    seed : int
-
-    Yields
-    ------
-    Dialogue
-        Of 2 to 4 speakers, 6 to 14 turns and 60 to 150 words, all lower case, with 2 to 4 `events` that the summary tells, each
-        in one sentence, in the order in which the dialogue comes to them. `clusters` hold all mentions of each person and thing
-        mentioned more than once: labels of turns, names, pronouns, "the" with its noun. Mentions do not overlap: of "my sister
-        mira" "my" and "mira" are mentions. `origin` is "controlled-dialogues".
+    They have 2 to 4 speakers, 6 to 14 turns and 60 to 150 words, all lower case, with 2 to 4 `events` that the summary tells,
+    each in one sentence, in the order in which the dialogue comes to them. `clusters` hold all mentions of each person and
+    thing mentioned more than once: labels of turns, names, pronouns, "the" with its noun. Mentions do not overlap: of "my
+    sister mira" "my" and "mira" are mentions. `origin` is "controlled-dialogues".
     """
     dice = random.Random(f"conversations {seed}")
     while True:
@@ -444,22 +427,15 @@ def conversations(seed: int) -> Iterator[Dialogue]:
             yield dialogue
 
 
-@cache
-def _verbs() -> dict[str, tuple[str, ...]]:
-    """Lemma, past, participle and preposition of each verb, by lemma."""
-    entries = {key: verbs()[key] for key in DEEDS}
-    return {entry.lemma: (entry.lemma, entry.past, entry.participle, DEEDS[key][0]) for key, entry in entries.items()}
-
-
-@cache
-def _sentence() -> re.Pattern:
-    """What the grammar takes for a sentence, without its full stop."""
-    name = "|".join(name for names in _names() for name in names)
-    future, past, perfect = ("|".join(forms[which] for forms in _verbs().values()) for which in range(3))
-    return re.compile(
-        rf"({name}) (?:will ({future})|({past})|has ({perfect})) the ({'|'.join(THINGS)})"
-        rf"(?: (for|to) ({name}))?(?: ({'|'.join((*AHEAD, *BEFORE))}))?"
-    )
+_VERBS = {  # lemma, past, participle and preposition of each verb, by lemma
+    VERBS[key].lemma: (VERBS[key].lemma, VERBS[key].past, VERBS[key].participle, DEEDS[key][0]) for key in DEEDS
+}
+_NAME = "|".join(NAMES)
+_FUTURE, _PAST, _PERFECT = ("|".join(forms[which] for forms in _VERBS.values()) for which in range(3))
+_SENTENCE = re.compile(  # what the grammar takes for a sentence, without its full stop
+    rf"({_NAME}) (?:will ({_FUTURE})|({_PAST})|has ({_PERFECT})) the ({'|'.join(THINGS)})"
+    rf"(?: (for|to) ({_NAME}))?(?: ({'|'.join((*AHEAD, *BEFORE))}))?"
+)
 
 
 def render_summary(events: Sequence[Event]) -> str:
@@ -469,7 +445,7 @@ def render_summary(events: Sequence[Event]) -> str:
     """
     sentences = []
     for event in events:
-        lemma, past, participle, preposition = _verbs()[event.verb]
+        lemma, past, participle, preposition = _VERBS[event.verb]
         done = f"will {lemma}" if event.time in AHEAD else past if event.time else f"has {participle}"
         whom = f"{preposition} {event.receiver} " if event.receiver else ""
         sentences.append(f"{event.agent} {done} the {event.thing} {whom}{event.time} .")
@@ -488,12 +464,12 @@ def facts(summary: str) -> list[Event]:
     """
     events = []
     for sentence in " ".join(summary.lower().split()).split("."):
-        match = _sentence().fullmatch(sentence.strip())
+        match = _SENTENCE.fullmatch(sentence.strip())
         if match is None:
             continue
         agent, future, past, perfect, thing, preposition, receiver, time = (part or "" for part in match.groups())
         form = future or past or perfect
-        verb, forms = next((verb, forms) for verb, forms in _verbs().items() if form in forms[:3])
+        verb, forms = next((verb, forms) for verb, forms in _VERBS.items() if form in forms[:3])
         if preposition in ("", forms[3]):
             fits = time in AHEAD if future else time in BEFORE if past else not time
             events.append(Event(verb, agent, thing, receiver, time if fits else UNCLEAR))
@@ -547,12 +523,12 @@ def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
     seed : int
         Of the random people.
     """
-    dice, known, summaries = random.Random(f"guesses {seed}"), {name for names in _names() for name in names}, []
+    dice, summaries = random.Random(f"guesses {seed}"), []
     for dialogue in dialogues:
         words, events = dialogue.words, []
-        names = [(place, word) for place, word in enumerate(words) if word in known]
+        names = [(place, word) for place, word in enumerate(words) if word in NAMES]
         for event in dialogue.events:
-            forms = _verbs()[event.verb][:3]
+            forms = _VERBS[event.verb][:3]
             spot = next((place for place, word in enumerate(words) if word in forms), len(words))
             people = [word for place, word in reversed(names) if place < spot] + [word for place, word in names if place > spot]
             if way == "speaker":
@@ -565,8 +541,8 @@ def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
     return summaries
 
 
-def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> dict[str, float]:
-    """Of the pronouns of people in gold clusters, the share that clusters put with the right name, percent, by `PRONOUNS`.
+def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> float:
+    """Of the `PRONOUNS` in gold clusters, the share that other clusters put with the right name, percent; nan of none.
 
     A cluster is of the person whose name stands most often in it; one without a name is of nobody.
 
@@ -576,18 +552,14 @@ def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]
         With their gold `clusters` and `events`.
     clusters : for each dialogue a sequence of Cluster
     """
-    right, count = dict.fromkeys(PRONOUNS, 0), dict.fromkeys(PRONOUNS, 0)
+    right = []
     for row, given in zip(dialogues, clusters, strict=True):
         names = {word for speaker in row.speakers for word in speaker}
         names |= {name for event in row.events for name in (event.agent, event.receiver)} - {""}
         gold, meant = ({start: who for cluster in rows if (who := _person_of(row, cluster, names)) for start, _ in cluster}
                       for rows in (row.clusters, given))  # fmt: skip
-        for start, who in gold.items():
-            for kind, words in PRONOUNS.items():
-                if row.words[start] in words:
-                    count[kind] += 1
-                    right[kind] += meant.get(start) == who
-    return {kind: 100 * right[kind] / count[kind] if count[kind] else np.nan for kind in PRONOUNS}
+        right += [meant.get(start) == who for start, who in gold.items() if row.words[start] in PRONOUNS]
+    return 100 * sum(right) / len(right) if right else np.nan
 
 
 def _person_of(row: Dialogue, cluster: Cluster, names: set[str]) -> str:

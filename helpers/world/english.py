@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from helpers.world.lexicon import PREPOSITIONS, adjectives, adverbs, female, names, nouns, sense, verbs
+from helpers.world import lexicon
+from helpers.world.lexicon import FEMALE, KINDS, NAMES, NOUNS, VERBS
 from helpers.world.meanings import NP, PP, Clause
 
 RELATIONS = frozenset(
@@ -20,20 +21,11 @@ RELATIONS = frozenset(
 
 @dataclass(slots=True)
 class English:
-    """A realised English sentence.
-
-    Attributes
-    ----------
-    words : list of str
-    heads : list of int
-        Position of each word's head, -1 for the root.
-    relations : list of str
-        Each word's relation to its head, one of `RELATIONS`.
-    """
+    """A realised English sentence."""
 
     words: list[str] = field(default_factory=list)
-    heads: list[int] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)  # position of each word's head, -1 for the root
+    relations: list[str] = field(default_factory=list)  # of each word to its head, one of `RELATIONS`
 
     def add(self, word: str, relation: str, head: int = -1) -> int:
         """Append a word and return its position; a head not known yet is set later."""
@@ -44,10 +36,8 @@ class English:
         return len(words) - 1
 
 
-_NOUNS, _VERBS, _FEMALE = nouns(), verbs(), female()
-_WORDS = {key: sense(key) for key in (*adjectives(), *adverbs(), *_VERBS)}
-_KINDS = {key: entry.kind for key, entry in adverbs().items()}
-_PREPOSITIONS = {key: entry[0].split() for key, entry in PREPOSITIONS.items()}
+_WORDS = {key: lexicon.sense(key) for key in (*lexicon.ADJECTIVES, *lexicon.ADVERBS)}
+_PREPOSITIONS = {key: entry.preposition.split() for key, entry in lexicon.PREPOSITIONS.items()}
 _PRONOUNS = {  # subject and object form
     (1, "sg"): ("I", "me"), (1, "pl"): ("we", "us"), (2, "sg"): ("you", "you"), (2, "pl"): ("you", "you"),
     (3, "pl"): ("they", "them"),
@@ -63,17 +53,15 @@ _CONTRACTED = {"can": "ca", "will": "wo"}
 def _pronoun(np: NP, form: int) -> str:
     if np.person != 3 or np.number == "pl":
         return _PRONOUNS[np.person, np.number][form]
-    noun = _NOUNS.get(np.noun)
+    noun = NOUNS.get(np.noun)
     if noun is None or noun.cls == "person":
-        return (("he", "him"), ("she", "her"))[np.noun in _FEMALE][form]
+        return (("he", "him"), ("she", "her"))[np.noun in FEMALE][form]
     return "it"
 
 
 def _agreement(np: NP | None) -> tuple[int, bool]:
     """Person and whether plural; what is missing (who, what) is third person singular."""
-    if np is None:
-        return 3, False
-    return np.person, np.number == "pl" or np.coordinate is not None
+    return (3, False) if np is None else (np.person, np.many)
 
 
 def _finite(entry, tense: str, person: int, plural: bool) -> str:
@@ -107,7 +95,7 @@ def _group(c: Clause, entry, person: int, plural: bool, inverted: bool) -> tuple
     return do, (), lemma
 
 
-_WANT, _BE = SimpleNamespace(lemma="want", third="wants", past="wanted"), _VERBS["be"]
+_WANT, _BE = SimpleNamespace(lemma="want", third="wants", past="wanted"), VERBS["be"]
 
 
 class _Speaker:
@@ -124,7 +112,7 @@ class _Speaker:
         add = self.add
         if np.pronoun:
             return add(_pronoun(np, form), relation, head)
-        if np.noun in _NOUNS:
+        if np.noun in NOUNS:
             top = self.common(np, relation, head)
         elif np.surname:
             first = add(np.noun, "compound")
@@ -142,7 +130,7 @@ class _Speaker:
 
     def common(self, np: NP, relation: str, head: int) -> int:
         """Add a common noun with possessor or determiner, degree and adjectives; return its position."""
-        add, words, heads, noun = self.add, self.words, self.heads, _NOUNS[np.noun]
+        add, words, heads, noun = self.add, self.words, self.heads, NOUNS[np.noun]
         start, article, loose, saxon = len(words), -1, [], False
         if np.genitive is not None and self.saxon(np.genitive):
             saxon, owner = True, self.noun_phrase(np.genitive, "poss")
@@ -170,14 +158,13 @@ class _Speaker:
 
     def saxon(self, possessor: NP) -> bool:
         """Whether to say "the teacher 's brother" rather than "the brother of the teacher"."""
-        noun = _NOUNS.get(possessor.noun)
+        noun = NOUNS.get(possessor.noun)
         if noun is None:
-            return names()[possessor.noun].kind != "town"
+            return NAMES[possessor.noun].kind != "town"
         return noun.cls == "person" and self.register == "subtitles"
 
     def prepositional(self, pp: PP, head: int) -> None:
         """Add a prepositional phrase; "in front of" is a chain of three."""
-        place = head
         first, *rest = _PREPOSITIONS[pp.preposition]
         place = self.add(first, "prep", head)
         if rest:
@@ -186,7 +173,7 @@ class _Speaker:
 
     def relative(self, np: NP, head: int) -> None:
         """Add a relative clause to the noun at `head`."""
-        clause, noun = np.relative, _NOUNS.get(np.noun)
+        clause, noun = np.relative, NOUNS.get(np.noun)
         person = noun is None or noun.cls == "person"
         word = "which" if clause.gap == "subject" and self.register == "news" else "that"
         pronoun = self.add("who" if person and clause.gap == "subject" else word, "dobj")
@@ -198,14 +185,9 @@ class _Speaker:
     ) -> int:
         """Add a clause and return the position of its verb.
 
-        Parameters
-        ----------
-        fronted : int
-            Position of the relative pronoun, -1 if there is none.
-        agreement : tuple of (int, bool) or None
-            Of a relative pronoun: person, and whether plural.
+        `fronted` is the position of the relative pronoun, -1 if there is none, `agreement` its person and whether it is plural.
         """
-        add, heads, entry = self.add, self.heads, _VERBS[c.verb]
+        add, heads, entry = self.add, self.heads, VERBS[c.verb]
         to_verb, to_lexical = self.opening(c)
         subject, role = (c.object, "nsubjpass") if c.passive else (c.subject, "nsubj")
         if fronted >= 0 and c.gap == "subject":
@@ -222,7 +204,7 @@ class _Speaker:
             to_verb.append(self.noun_phrase(subject, role, -1, 0))
         group = _group(c, entry, *agreement, inverted)
         verb = self.verbs(c, group, (subject if inverted else None, role), (relation, head), to_verb)
-        lexical = self.wanted(c, entry, verb) if c.modal == "want" else verb
+        lexical = self.wanted(entry, verb) if c.modal == "want" else verb
         for place in to_verb:
             heads[place] = verb
         for place in to_lexical:
@@ -255,8 +237,8 @@ class _Speaker:
         early = between = late = ()
         if c.adverbs:
             medial = [a.adverb for a in c.adverbs if a.position == "medial"]
-            early = [a for a in medial if negated and _KINDS[a] == "sentence" and a != "really"]
-            late = [a for a in medial if _KINDS[a] == "manner"]
+            early = [a for a in medial if negated and KINDS[a] == "sentence" and a != "really"]
+            late = [a for a in medial if KINDS[a] == "manner"]
             between = [a for a in medial if a not in early and a not in late]
         contracted = negated and self.register == "subtitles" and "am" not in (finite, form)
         for adverb in early:
@@ -282,12 +264,10 @@ class _Speaker:
             to_verb.append(add(_WORDS[adverb], "advmod"))
         return add(form, *verb) if place < 0 else place
 
-    def wanted(self, c: Clause, entry, verb: int) -> int:
+    def wanted(self, entry, verb: int) -> int:
         """Add what is wanted, "to read"; return the position of the lexical verb."""
         to = self.add("to", "aux")
-        be = self.add("be", "auxpass") if c.passive else to
-        lexical = self.add(entry.participle if c.passive else entry.lemma, "xcomp", verb)
-        self.heads[to] = self.heads[be] = lexical
+        lexical = self.heads[to] = self.add(entry.lemma, "xcomp", verb)
         return lexical
 
     def join(self, c: Clause, verb: int, lexical: int) -> None:
@@ -314,8 +294,8 @@ class _Speaker:
         """Add what follows the verb: objects, attribute, agent, adverbs, places."""
         add, passive = self.add, c.passive
         obj, recipient = (None if passive else c.object), c.recipient
-        if obj is not None and not entry.at:
-            if recipient is not None and not obj.pronoun and (recipient.pronoun or _short(recipient)):
+        if obj is not None and not entry.preposition:
+            if recipient is not None and not obj.pronoun and not (recipient.adjectives or recipient.followed):
                 self.noun_phrase(recipient, "dative", verb)
                 recipient = None
             self.noun_phrase(obj, "dobj", verb)
@@ -334,35 +314,20 @@ class _Speaker:
             self.noun_phrase(c.subject, "pobj", add("by", "agent", verb))
         times = None
         for item in c.adverbs:
-            if item.position == "final" and _KINDS[item.adverb] in ("manner", "place"):
+            if item.position == "final" and KINDS[item.adverb] in ("manner", "place"):
                 add(_WORDS[item.adverb], "advmod", verb)
             elif item.position == "final":
                 times = item.adverb
-        if entry.at and obj is not None:
-            self.noun_phrase(obj, "pobj", add(entry.at, "prep", verb))
+        if entry.preposition and obj is not None:
+            self.noun_phrase(obj, "pobj", add(entry.preposition, "prep", verb))
         for pp in c.places:
             self.prepositional(pp, verb)
         if times is not None:
             add(_WORDS[times], "advmod", verb)
 
 
-def _short(np: NP) -> bool:
-    return not (np.genitive or np.place or np.relative or np.coordinate or np.adjectives)
-
-
 def realise(clause: Clause, register: str) -> English:
-    """Say a plan in English.
-
-    Parameters
-    ----------
-    clause : Clause
-    register : str
-        "subtitles" contracts "not" ("do n't") and says "the teacher 's brother"; "news" does neither.
-
-    Returns
-    -------
-    English
-    """
+    """Say a plan in English; "subtitles" contract "not" ("do n't") and say "the teacher 's brother", "news" does neither."""
     speaker = _Speaker(register)
     root = speaker.clause(clause, "root")
     speaker.add("?" if clause.question else ".", "punct", root)

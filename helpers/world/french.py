@@ -15,11 +15,9 @@ from helpers.world import lexicon
 from helpers.world.meanings import NP, PP, Clause
 from helpers.world.word_tables import groups, single
 
-_NOUNS, _ADJECTIVES, _VERBS = french.noun_table(), french.adjective_table(), french.verb_table()
-_KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}
-_TOWNS = frozenset(key for key, word in lexicon.names().items() if word.kind == "town")
-_CLASSES = {key: noun.cls for key, noun in _NOUNS.items()} | {
-    key: "place" if key in _TOWNS else "person" for key in lexicon.names()
+_TOWNS = frozenset(key for key, word in lexicon.NAMES.items() if word.kind == "town")
+_CLASSES = {key: noun.cls for key, noun in french.NOUNS.items()} | {
+    key: "place" if key in _TOWNS else "person" for key in lexicon.NAMES
 }
 _USUAL = 0.66  # chance of the usual translation where there are two
 _ELIDED, _ASKING = single(french.GRAMMAR["elided"]), single(french.GRAMMAR["question"])
@@ -125,17 +123,17 @@ def _adjective(key: str, noun: str, attributive: bool, degree: bool) -> tuple[fr
         key = "new:recent"
     elif key == "new" and not attributive and cls in ("thing", "vehicle", "garment", "instrument"):
         key = "new:unused"
-    return _ADJECTIVES[key]
+    return french.ADJECTIVES[key]
 
 
 def _features(np: NP) -> tuple[int, bool]:
     """Person and number as one of six, and whether feminine."""
     if np.coordinate is not None:
         person, feminine = _features(np.coordinate)
-        return min(np.person - 1, person % 3) + 3, feminine and french.gender(np.noun) == "f"
-    noun = _NOUNS.get(np.noun)
+        return min(np.person - 1, person % 3) + 3, feminine and np.noun in french.FEMININE
+    noun = french.NOUNS.get(np.noun)
     plural = np.number == "pl" or (noun is not None and noun.plural_only)
-    return np.person - 1 + 3 * plural, np.person == 3 and french.gender(np.noun) == "f"
+    return np.person - 1 + 3 * plural, np.person == 3 and np.noun in french.FEMININE
 
 
 def _outside(head: NP) -> NP:
@@ -158,7 +156,7 @@ def _noun_phrase(t: _Text, np: NP, preposition: str = "", mode: str = "") -> Non
             lead = last
         else:
             words.append(last)
-    noun = _NOUNS.get(np.noun)
+    noun = french.NOUNS.get(np.noun)
     if noun is not None and not np.pronoun:
         _common_noun(t, np, noun, lead, mode)
     else:
@@ -167,8 +165,8 @@ def _noun_phrase(t: _Text, np: NP, preposition: str = "", mode: str = "") -> Non
             index, feminine = _features(np)
             words.append(_STRONG[feminine][index])
         else:
-            words.append(french.name(np.noun))
-            words += (french.surname(np.surname),) if np.surname else ()
+            words.append(french.spell(lexicon.NAMES[np.noun]))
+            words += (french.spell(lexicon.surname(np.surname)),) if np.surname else ()
     if np.genitive is not None:
         _noun_phrase(t, np.genitive, "de")
     if np.place is not None:
@@ -262,7 +260,7 @@ def _tense(c: Clause, role: str, main: str, subjunctive: bool) -> tuple[str, boo
     if c.modal == "should":
         tense = "present" if subjunctive else "conditional"
     elif c.tense == "past":
-        habit = any(_KINDS[a] == "frequency" for a in adverbs)
+        habit = any(lexicon.KINDS[a] == "frequency" for a in adverbs)
         state = c.verb in _GROUPS["state"] or role == "while" or (role == "when" and c.verb in _GROUPS["activity"])
         lasting = c.modal or c.progressive or (role != "after" and not onset and (habit or state))
         tense, compound = ("imperfect", False) if lasting else ("present", True)
@@ -305,16 +303,8 @@ def _clitics(c: Clause, verb: french.Verb, obj: NP | None, index: int) -> tuple[
 class _Clause:
     """One clause on its way: its verb and tense, the features of its subject, its adverbs by place, its clitics.
 
-    Parameters
-    ----------
-    role : str
-        "main", "second" (after a coordinator), "that", "relative", or the conjunction before it.
-    main : str
-        Tense of the clause above.
-    subjunctive : bool
-        Whether the conjunction or the verb above asks for it.
-    head : NP or None
-        What a relative clause is about.
+    `role` is "main", "second" (after a coordinator), "that", "relative", or the conjunction before it, `main` the tense of the
+    clause above, which may ask for the subjunctive, and `head` what a relative clause is about.
     """
 
     def __init__(
@@ -323,7 +313,7 @@ class _Clause:
         self.t, self.c, self.role, self.head, self.subjunctive = t, c, role, head, subjunctive
         key = _verb_key(c, _key_of(c.object) or (_key_of(head) if c.gap == "object" else ""))
         # "apercevoir" is to see at a glance
-        self.verb: french.Verb = t.pick(_VERBS[key]) if key != "see" or not c.adverbs else _VERBS[key][0]
+        self.verb: french.Verb = t.pick(french.VERBS[key]) if key != "see" or not c.adverbs else french.VERBS[key][0]
         self.take_roles()
         self.index, self.feminine = self.features()
         self.form = _form(self.index, self.feminine)
@@ -395,7 +385,7 @@ class _Clause:
         self.start, self.medial, self.inner, self.late, self.final = [], [], [], [], []
         for item in self.c.adverbs:
             key, position = item.adverb, item.position
-            kind, text = _KINDS[key], self.t.pick(french.ADVERBS[key])
+            kind, text = lexicon.KINDS[key], self.t.pick(french.ADVERBS[key])
             if kind == "place":
                 self.late.append((key, text))
             elif position == "initial":
@@ -571,9 +561,8 @@ class _Clause:
         t, c, obj = self.t, self.c, self.obj
         if obj is None or obj.pronoun:
             return
-        heavy = (obj.relative or obj.place or obj.genitive or obj.coordinate) is not None
-        if heavy or obj.adjectives:  # an adverb does not wait for a long object
-            early = [item for item in self.late if heavy or _KINDS[item[0]] == "manner"]
+        if obj.followed or obj.adjectives:  # an adverb does not wait for a long object
+            early = [item for item in self.late if obj.followed or lexicon.KINDS[item[0]] == "manner"]
             self.adverbs(early)
             self.late = [item for item in self.late if item not in early]
         mode = ""
@@ -645,7 +634,7 @@ def _subordinate(t: _Text, subordinate: tuple, above: Clause) -> None:
 
 # ------------------------------------------------------------------------------------------------------------ sentences
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a plan into French, see `helpers.world.translate`.
+    """Put a plan into French.
 
     News asks by inversion; subtitles by "est-ce que", and they say the future at times by "aller".
     """

@@ -7,10 +7,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from helpers.world import lexicon
-from helpers.world.lexicon import adjectives, names, nouns, tail, verbs
 from helpers.world.word_tables import forms, grammar, grouped, read, single
 
-ADVERBS = grouped(read("french_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
+ADVERBS = grouped(read("french_adverbs", "key adverb", "", lexicon.ADVERBS), itemgetter("adverb"))
 GRAMMAR = grammar("french_grammar")
 PREPOSITIONS, SUBORDINATORS, COORDINATORS, MODALS = (
     single(GRAMMAR[name]) for name in ("preposition", "subordinator", "coordinator", "modal")
@@ -34,24 +33,14 @@ def _syllable(syllable: str, column: str = "french") -> str:
     return spelled or (syllable if column == "french" else "")
 
 
-def spell(word) -> str:
+@cache
+def spell(word: lexicon.TailWord) -> str:
     """French spelling of a rare word, singular."""
     *first, last = word.syllables
     ending = _ENDINGS.get(word.kind, "")
     opened = _syllable(last, "french_before_vowel") if ending and word.kind != "town" else ""
     text = "".join(_syllable(s) for s in first) + (opened or _syllable(last)) + ending
-    return text.capitalize() if word.kind in ("forename_m", "forename_f", "surname", "town") else text
-
-
-@cache
-def name(key: str) -> str:
-    """A forename, surname or town in French."""
-    return spell(names()[key])
-
-
-def surname(key: str) -> str:
-    """A surname in French."""
-    return spell(lexicon.surname(key))
+    return text.capitalize() if word.kind in lexicon.NAMED else text
 
 
 # ---------------------------------------------------------------------------------------------------------------- nouns
@@ -64,28 +53,20 @@ class Noun(NamedTuple):
     plural_only: bool = False
 
 
-@cache
-def noun_table() -> dict[str, Noun]:
-    """Nouns by key, those of the tail too."""
-    table: dict[str, Noun] = {}
-    known = {"gender": "m f", "plural_only": "yes"}
-    for row in read("french_nouns", "key noun gender plural", "plural_only", nouns(), same="gender", **known):
-        usual = table.get(row["key"], Noun((), row["gender"], nouns()[row["key"]].cls, row["plural_only"] != ""))
-        table[row["key"]] = usual._replace(variants=(*usual.variants, (row["noun"], row["plural"])))
-    for key, noun in nouns().items():
-        if noun.tail:
-            lemma = spell(noun.tail)
-            table[key] = Noun(((lemma, lemma + "s"),), "f" if noun.tail.kind in _FEMININE_TAIL else "m", noun.cls)
-    return table
-
-
-@cache
-def gender(key: str) -> str:
-    """Gender ("m", "f") of a noun or name; of none, the masculine."""
-    noun = noun_table().get(key)
-    if noun:
-        return noun.gender
-    return "f" if key in tail() and tail()[key].kind in _FEMININE_TAIL else "m"
+NOUNS: dict[str, Noun] = {}
+for _row in read(
+    "french_nouns", "key noun gender plural", "plural_only", lexicon.NOUNS, same="gender", gender="m f", plural_only="yes"
+):
+    _usual = NOUNS.get(_row["key"], Noun((), _row["gender"], lexicon.NOUNS[_row["key"]].cls, _row["plural_only"] != ""))
+    NOUNS[_row["key"]] = _usual._replace(variants=(*_usual.variants, (_row["noun"], _row["plural"])))
+for _key, _noun in lexicon.NOUNS.items():
+    if _noun.tail:
+        _lemma = spell(_noun.tail)
+        NOUNS[_key] = Noun(((_lemma, _lemma + "s"),), "f" if _noun.tail.kind in _FEMININE_TAIL else "m", _noun.cls)
+FEMININE = frozenset(  # nouns and names; of none the pronoun is masculine
+    [key for key, noun in NOUNS.items() if noun.gender == "f"]
+    + [key for key, word in lexicon.NAMES.items() if word.kind in _FEMININE_TAIL]
+)
 
 
 def _used(row: dict[str, str]) -> dict[str, str]:
@@ -102,15 +83,11 @@ class Adjective(NamedTuple):
     before_vowel: str
 
 
-@cache
-def adjective_table() -> dict[str, tuple[Adjective, ...]]:
-    """Translations of adjectives by key, or "key:use" where something asks for another word."""
-    rows = read(
-        "french_adjectives", "key masculine feminine masculine_plural feminine_plural", "use before before_vowel",
-        adjectives(), before="yes", use="thing garment tower noun unused recent",
-    )  # fmt: skip
-    shapes = itemgetter("masculine", "feminine", "masculine_plural", "feminine_plural")
-    return grouped(map(_used, rows), lambda row: Adjective(shapes(row), row["before"] != "", row["before_vowel"]))
+_SHAPES = itemgetter("masculine", "feminine", "masculine_plural", "feminine_plural")
+ADJECTIVES = grouped(map(_used, read(  # by key, or "key:use" where something asks for another word
+    "french_adjectives", "key masculine feminine masculine_plural feminine_plural", "use before before_vowel",
+    lexicon.ADJECTIVES, before="yes", use="thing garment tower noun unused recent",
+)), lambda row: Adjective(_SHAPES(row), row["before"] != "", row["before_vowel"]))  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------------- verbs
@@ -123,17 +100,9 @@ class Verb(NamedTuple):
     reflexive: bool
 
 
-@cache
-def verb_table() -> dict[str, tuple[Verb, ...]]:
-    """Translations of verbs by key, or "key:use" where the object or the construction asks for another word."""
-    rows = read(
-        "french_verbs", "key verb", "use reflexive fixed preposition", verbs(),
-        use="place person event promise passive", reflexive="yes", preposition="à de",
-    )  # fmt: skip
-    return grouped(map(_used, rows), lambda row: Verb(
-        row["verb"], tuple(row["fixed"].split()), row["preposition"], row["reflexive"] != ""
-    ))  # fmt: skip
-
-
+VERBS = grouped(map(_used, read(  # by key, or "key:use" where the object or the construction asks for another word
+    "french_verbs", "key verb", "use reflexive fixed preposition", lexicon.VERBS,
+    use="place person event promise passive", reflexive="yes", preposition="à de",
+)), lambda row: Verb(row["verb"], tuple(row["fixed"].split()), row["preposition"], row["reflexive"] != ""))  # fmt: skip
 WITH_BE = frozenset(("aller", "venir", "arriver", "partir", "mourir", "décéder"))
 FORMS = forms("french_verb_forms", "present imperfect future conditional subjunctive participle imperative")

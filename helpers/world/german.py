@@ -23,10 +23,8 @@ INDEFINITE = frozenset(("a", "", "two", "three", "many", "every"))
 MAN = NP("man", pronoun=True)  # "man", the subject where German has no passive
 
 GROUPS, QUESTIONS = groups(german.GRAMMAR["group"]), single(german.GRAMMAR["question"])
-ADVERB_KIND = {key: entry.kind for key, entry in lexicon.adverbs().items()}
-PLACE_KIND = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
 EARLY = dict.fromkeys(("yesterday", "today", "now", "tomorrow", "recently"), 0)  # order among early adverbials
-EARLY |= {"immediately": 4, "soon": 4} | {key: 1 for key, kind in ADVERB_KIND.items() if kind == "sentence"}
+EARLY |= {"immediately": 4, "soon": 4} | {key: 1 for key, kind in lexicon.KINDS.items() if kind == "sentence"}
 
 # the middle field from left to right: its start, its core (by what is in the clause), its end
 MIDDLE = (
@@ -38,15 +36,6 @@ CORE = {
     "intransitive": ("negation", "here", "place"),
 }
 END = ("indefinite object", "skill", "prepositional object", "goal", "bare object", "predicate")
-
-
-def _plural(np: NP) -> bool:
-    return np.number == "pl" or np.coordinate is not None
-
-
-def _bare(np: NP) -> bool:
-    """Whether nothing belongs to the noun but its determiner."""
-    return not (np.adjectives or np.genitive or np.place or np.relative)
 
 
 def _closed(part: Part) -> list[str]:
@@ -171,18 +160,9 @@ class _Run:
     def clause(
         self, c: Clause, final: bool = False, filled: bool = False, gap: Gap | None = None, after: bool = False
     ) -> list[str]:  # fmt: skip
-        """Words of a clause.
+        """Words of a clause; the verb is `final` in a subordinate one, and `gap` is what a relative clause is about.
 
-        Parameters
-        ----------
-        final : bool
-            Verb at the end (subordinate).
-        filled : bool
-            Something stands before it that takes the first field.
-        gap : tuple or None
-            Of a relative clause: gender, plural and key of the noun outside.
-        after : bool
-            Under "nachdem", which asks for the tense before.
+        `filled`: something before it takes the first field; `after`: under "nachdem", which asks for the tense before.
         """
         clause = _Clause(self, c, final, gap)
         if c.subordinate is not None and c.subordinate[2]:
@@ -259,7 +239,7 @@ class _Clause:
         elif c.imperative:
             self.index = 1
         else:
-            self.index = 2 if self.impersonal else self.subject.person - 1 + 3 * _plural(self.subject)
+            self.index = 2 if self.impersonal else self.subject.person - 1 + 3 * self.subject.many
 
     def conjugate(self, after: bool) -> None:
         """The finite verb and the words of the right bracket (`tail`)."""
@@ -300,7 +280,7 @@ class _Clause:
         if c.progressive and idle and c.verb not in GROUPS["lasting"]:
             self.early.append((3, len(self.early), (["gerade"], None)))
         for pp in c.places:
-            kind, part = PLACE_KIND[pp.preposition], run.pp(pp)
+            kind, part = lexicon.PREPOSITIONS[pp.preposition].kind, run.pp(pp)
             if kind == "time" and part[1] is None:
                 if self.may_front and self.front is None and run.random() < FRONTED:
                     self.front = part[0]
@@ -318,7 +298,7 @@ class _Clause:
         if may_front and (a.position == "initial" or (key in GROUPS["fronting"] and not c.negated and run.random() < FRONTED)):
             self.front = word.split()
             return
-        kind, part = ADVERB_KIND[key], (word.split(), None)
+        kind, part = lexicon.KINDS[key], (word.split(), None)
         if c.negated and key in GROUPS["nicht before"]:
             self.negative.append(word)
             self.denied = True
@@ -340,7 +320,7 @@ class _Clause:
             return False
         if c.verb == "play.game":
             return obj.determiner == ""
-        return c.verb == "play.music" and obj.determiner == "the" and _bare(obj)
+        return c.verb == "play.music" and obj.determiner == "the" and not (obj.adjectives or obj.followed)
 
     def takes_kein(self) -> str:
         """What "kein" stands with instead of "nicht": "object", "predicate" or ""."""
@@ -357,9 +337,7 @@ class _Clause:
     def write(self, filled: bool) -> None:
         """Fill the fields and put them in order."""
         obj, c = self.obj, self.c
-        self.indefinite = (
-            obj is not None and not obj.pronoun and obj.determiner in INDEFINITE and obj.noun not in lexicon.names()
-        )
+        self.indefinite = obj is not None and not obj.pronoun and obj.determiner in INDEFINITE and obj.noun not in lexicon.NAMES
         self.bare, self.negative = self.is_bare(), ["nicht"] if c.negated else []
         self.adverbials(filled)
         kein = self.takes_kein()
@@ -482,12 +460,12 @@ class _Clause:
             word = run.pick(german.ADJECTIVE_OF.get((attribute, who)) or german.ADJECTIVES[attribute])
             return ([run.pick(german.ADVERBS[self.c.degree]), word] if self.c.degree else [word]), None
         determiner = "no" if kein else None
-        bare = attribute.determiner == "a" and not kein and _bare(attribute)
+        bare = attribute.determiner == "a" and not (kein or attribute.adjectives or attribute.followed)
         if bare and german.noun(attribute.noun).profession:
             determiner = ""
         return run.np(attribute, german.NOM, "", determiner)
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a plan into German, see `helpers.world.translate`. News: past in the Präteritum; subtitles: in the Perfekt."""
+    """Put a plan into German. News: past in the Präteritum; subtitles: in the Perfekt."""
     return [*closed(_Run(register, rng).clause(clause)), "?" if clause.question else "."]

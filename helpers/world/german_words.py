@@ -69,7 +69,7 @@ def _verbs() -> tuple[dict[str, tuple[tuple[Verb, ...], ...]], dict[str, dict[st
     special: dict[str, dict[str, Verb]] = {}
     options = "objects register auxiliary reflexive preposition case"
     allowed = {"register": "news subtitles", "auxiliary": "sein", "reflexive": "yes", "case": "acc dat"}
-    for row in read("german_verbs", "key verb", options, lexicon.verbs(), **allowed):
+    for row in read("german_verbs", "key verb", options, lexicon.VERBS, **allowed):
         key, one = row["key"], verb(*(row[column] for column in "verb auxiliary reflexive preposition case".split()))
         news, subtitles = usual.setdefault(key, ([], []))
         if row["objects"]:
@@ -112,7 +112,7 @@ def _declined(row: dict[str, str]) -> Noun:
 
 
 NOUNS = grouped(read(
-    "german_nouns", "key noun gender plural", "genitive weak profession", lexicon.nouns(),
+    "german_nouns", "key noun gender plural", "genitive weak profession", lexicon.NOUNS,
     same="gender", gender="m f n", weak="yes", profession="yes",
 ), _declined)  # fmt: skip
 TAIL = GRAMMAR["rare"]  # ending, gender, and the plural's
@@ -121,7 +121,7 @@ TAIL = GRAMMAR["rare"]  # ending, gender, and the plural's
 @cache
 def _rare(key: str) -> Noun:
     """A word of the tail; its persons are professions and weak."""
-    word = lexicon.nouns()[key].tail
+    word = lexicon.NOUNS[key].tail
     ending, gender, plural = TAIL[word.kind]
     stem = "".join(word.syllables).capitalize()
     person = word.kind == "ist"
@@ -140,34 +140,32 @@ def noun(key: str, which: int = 0) -> Noun:
 @cache
 def noun_class(key: str) -> str:
     """Class of a noun, "town" or "name" of a name, "" of none."""
-    entry = lexicon.nouns().get(key)
+    entry = lexicon.NOUNS.get(key)
     if entry is not None:
         return entry.cls
-    name = lexicon.names().get(key)
+    name = lexicon.NAMES.get(key)
     return "" if name is None else "town" if name.kind == "town" else "name"
 
 
 @cache
 def gender(key: str) -> int:
-    """Gender of the pronoun for a noun or name: the noun's own, a girl's natural one."""
-    if key == "girl":
-        return 1
+    """Gender of the pronoun for a noun or name."""
     kind = noun_class(key)
     if kind == "town":
         return 2
     if kind == "name":
-        return 1 if lexicon.names()[key].kind == "forename_f" else 0
+        return 1 if lexicon.NAMES[key].kind == "forename_f" else 0
     return noun(key).gender if key else 0
 
 
 # ------------------------------------------------------------------------------------------------------------- the others
-_ADJECTIVE_ROWS = read("german_adjectives", "key adjective", "stem nouns", lexicon.adjectives())
+_ADJECTIVE_ROWS = read("german_adjectives", "key adjective", "stem nouns", lexicon.ADJECTIVES)
 ADJECTIVES = grouped((row for row in _ADJECTIVE_ROWS if not row["nouns"]), itemgetter("adjective"))
 ADJECTIVE_OF = {
     (row["key"], noun): (row["adjective"],) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"], row["where"])
 }
 _STEMS = {row["adjective"]: row["stem"] for row in _ADJECTIVE_ROWS if row["stem"]}
-_ADVERB_ROWS = read("german_adverbs", "key adverb", "verbs", lexicon.adverbs())
+_ADVERB_ROWS = read("german_adverbs", "key adverb", "verbs", lexicon.ADVERBS)
 ADVERBS = grouped((row for row in _ADVERB_ROWS if not row["verbs"]), itemgetter("adverb"))
 ADVERB_OF = {(row["key"], verb): row["adverb"] for row in _ADVERB_ROWS for verb in row["verbs"].split()}
 PREPOSITIONS: dict[str, dict[str, tuple[str, int]]] = {}  # word and case, by key and noun or class of nouns ("" for any)

@@ -17,7 +17,7 @@ class NP:
     pronoun: bool = False
     person: int = 3  # "I" and "you" are a man's words; "you" is familiar
     number: str = "sg"  # or "pl"
-    determiner: str = ""  # one of `lexicon.DETERMINERS`; "a" is nothing in the plural, "every" is singular
+    determiner: str = ""  # "a" is nothing in the plural, "every" is singular
     adjectives: tuple[str, ...] = ()  # at most two, in English order
     degree: str = ""  # an adverb ("very") before the first adjective
     surname: str = ""  # after a forename
@@ -25,6 +25,16 @@ class NP:
     place: PP | None = None  # "the book on the table"
     relative: Clause | None = None  # whose `gap` says which role the noun plays in it
     coordinate: NP | None = None  # "the doctor and the nurse": the second member; the whole is plural
+
+    @property
+    def many(self) -> bool:
+        """Whether it is more than one, by number or with a second member."""
+        return self.number == "pl" or self.coordinate is not None
+
+    @property
+    def followed(self) -> bool:
+        """Whether something stands behind the noun: a possessor, a place, a relative clause or a second member."""
+        return (self.genitive or self.place or self.relative or self.coordinate) is not None
 
 
 @dataclass(slots=True)
@@ -37,7 +47,7 @@ class PP:
 
 @dataclass(slots=True)
 class Adverb:
-    """An adverb of the clause (key of `lexicon.adverbs()`) and its English place: "initial", "medial" or "final"."""
+    """An adverb of the clause (key of `lexicon.ADVERBS`) and its English place: "initial", "medial" or "final"."""
 
     adverb: str
     position: str

@@ -25,29 +25,24 @@ _AFTER = {  # and after a preposition
 }
 _WHICH = words.adjective_forms("который")
 _WHAT, _SHORT = GRAMMAR["what"]["что"], GRAMMAR["short"]
-_NOUNS, _ADJECTIVES, _VERBS = words.nouns(), words.adjectives(), words.verbs()
-_CLASS = {key: noun.cls for key, noun in lexicon.nouns().items()}
-_KINDS = {key: entry.kind for key, entry in lexicon.adverbs().items()}
-_CAN, _WANT, _BE, _NEED_SOON = (_VERBS[k].usual for k in ("go.can", "go.want", "be", "need.soon"))
+_CLASS = {key: noun.cls for key, noun in lexicon.NOUNS.items()}
+_CAN, _WANT, _BE, _NEED_SOON = (words.VERBS[k].usual[0] for k in ("go.can", "go.want", "be", "need.soon"))
 _PLACES, _INSTEAD = (  # preposition and case; place, goal and source follow the noun
     {key: (word, words.CASES[case]) for key, (word, case) in GRAMMAR[name].items()}
     for name in ("preposition", "other preposition")
 )
-_KIND_OF = {key: entry[1] for key, entry in lexicon.PREPOSITIONS.items()}
 _CONJUNCTIONS, _WHY = GRAMMAR["conjunction"], single(GRAMMAR["question"])
 
 
 def sound(preposition: str, word: str) -> str:
-    """The shape of a preposition before a word: "в" or "во", "с" or "со", "о", "об" or "обо"."""
+    """The shape of a preposition before a word: "с" or "со", "о", "об" or "обо"."""
     first, second = word[0].lower(), word[1:2]
-    if preposition == "в":
-        return "во" if (first in "вф" and second not in VOWELS) or word == "мне" or word[:4] == "мног" else "в"
     if preposition == "с":
         cluster = (first in "сзшж" and second not in VOWELS and second != "ь") or first == "щ"
         return "со" if cluster or word[:3] == "мно" else "с"
     if preposition == "о":
         return "обо" if word == "мне" else "об" if first in "аэиоу" else "о"
-    return preposition + "о" if word == "мной" and preposition in ("под", "перед") else preposition
+    return preposition
 
 
 class _Arg:
@@ -57,7 +52,7 @@ class _Arg:
         self.np, self.person = np, np.person
         self.after = self.second = None  # forms after a preposition; the second member
         self.rest = self.loc = self.direct = ""  # what follows; locative; accusative of "many"
-        self.indefinite, self.short, self.na = False, True, False
+        self.indefinite, self.short, self.na = False, not np.followed, False
 
     def put(self, case: int, preposition: str = "") -> str:
         """The words in a case, with what follows them."""
@@ -77,7 +72,7 @@ def _counted(forms: tuple[str, ...], nominative: str, column: int) -> tuple[str,
 
 
 def _noun(key: str) -> words.Noun:
-    return _NOUNS.get(key) or words.tail_noun(key)
+    return words.NOUNS.get(key) or words.rare(lexicon.TAIL[key])
 
 
 class _Run:
@@ -106,7 +101,7 @@ class _Run:
             self.name(arg)
         if np.coordinate is not None:
             arg.second = self.phrase(np.coordinate, possessor)
-            arg.agree, arg.plural, arg.short = 3, True, False
+            arg.agree, arg.plural = 3, True
             arg.person = min(arg.person, arg.second.person)
         return arg
 
@@ -125,7 +120,7 @@ class _Run:
         noun = _noun(arg.np.noun)
         arg.column, arg.agree, arg.plural, arg.forms = noun.column, AGREES[noun.column], False, noun.sg
         if arg.np.surname:
-            last = words.surname(arg.np.surname)
+            last = words.rare(lexicon.surname(arg.np.surname))
             # a woman's surname that ends in a consonant does not decline
             forms = last.sg if noun.column == 0 else (last.sg[0],) * 6
             arg.forms = tuple([f"{x} {y}" for x, y in zip(noun.sg, forms, strict=True)])
@@ -134,9 +129,9 @@ class _Run:
         """Determiner, adjectives and common noun."""
         np, det, key = arg.np, arg.np.determiner, arg.np.noun
         counted, noun = _COUNTED.get(det), _noun(key)
-        plural = np.number == "pl" or counted is not None or det == "many"
-        if key == "potato" and plural and counted is None and det not in ("many", "every"):
-            noun, plural = _NOUNS["potato.mass"], False
+        plural = np.number == "pl"
+        if key == "potato" and plural and counted is None and det != "many":
+            noun, plural = words.NOUNS["potato.mass"], False
         if noun.synonyms:
             noun = self.choose((noun, *noun.synonyms))
         tantum = noun.column == 5
@@ -168,7 +163,7 @@ class _Run:
         return parts
 
     def adjective(self, key: str, noun: str) -> words.Adjective:
-        adjective = _ADJECTIVES[key]
+        adjective = words.ADJECTIVES[key]
         if noun in adjective.at:
             return adjective.at[noun]
         return self.choose((adjective, *adjective.synonyms)) if adjective.synonyms else adjective
@@ -176,7 +171,6 @@ class _Run:
     def modifiers(self, arg: _Arg, possessor: str) -> None:
         """What follows a common noun: possessor, place, relative clause."""
         np = arg.np
-        arg.short = not (np.genitive or np.place or np.relative)
         if np.genitive is not None:
             arg.rest = " " + self.phrase(np.genitive, possessor).put(GEN, "от" if np.noun == "key" else "")
         if np.place is not None:
@@ -187,7 +181,7 @@ class _Run:
     def place(self, pp: PP, possessor: str, verb: str) -> tuple[str, str]:
         """A prepositional phrase and its kind; with verbs of arriving a place is a goal."""
         key, arg = pp.preposition, self.phrase(pp.np, possessor)
-        kind = _KIND_OF[key]
+        kind = lexicon.PREPOSITIONS[key].kind
         preposition, case = self.choose((_PLACES[key], _INSTEAD[key])) if key in _INSTEAD else _PLACES[key]
         if arg.na:
             preposition = {"в": "на", "из": "с"}.get(preposition, preposition)
@@ -232,17 +226,14 @@ class _Run:
         if key in ("go", "come") and _CLASS.get(subject, "person") != "animal":
             for pp in c.places:
                 if pp.np.noun in _GROUPS["far"] or (
-                    pp.np.noun not in _CLASS and _KIND_OF[pp.preposition] in ("goal", "source")
+                    pp.np.noun not in _CLASS and lexicon.PREPOSITIONS[pp.preposition].kind in ("goal", "source")
                 ):
                     key += ".far"
                     break
-        entry = _VERBS[key]
-        verb = entry.usual
+        entry = words.VERBS[key]
         if subject in entry.subjects and object_ != "soup":
-            verb = entry.subjects[subject]
-        elif object_ in entry.objects:
-            verb = entry.objects[object_]
-        return self.choose((verb, *verb.synonyms)) if verb.synonyms else verb
+            return entry.subjects[subject]
+        return entry.objects.get(object_) or self.choose(entry.usual)
 
 
 def _modal(modal: str, tense: str, person: int, agree: int) -> str:
@@ -303,7 +294,7 @@ class _Clause:
 
     def adverb(self, item: Adverb) -> None:
         """Put an adverb at the start, before the verb, next to it, or at the end."""
-        name, kind, c = item.adverb, _KINDS[item.adverb], self.c
+        name, kind, c = item.adverb, lexicon.KINDS[item.adverb], self.c
         word = self.run.choose(ADVERBS[name])
         if name == "badly.much" and c.verb != "need":
             word = "сильно"
@@ -340,7 +331,7 @@ class _Clause:
     def choose_aspect(self) -> None:
         """The aspect and the way of going; a passive by participle, where there is one and the event is single."""
         c, verb = self.c, self.verb
-        kinds = {_KIND_OF[pp.preposition] for pp in c.places}
+        kinds = {lexicon.PREPOSITIONS[pp.preposition].kind for pp in c.places}
         toward = c.question == "where" and (c.verb in _GROUPS["arriving"] or c.verb in _GROUPS["moving"])
         arriving = c.verb in _GROUPS["arriving"] and "place" in kinds
         self.goal = toward or arriving or not kinds.isdisjoint(("goal", "source"))
@@ -607,10 +598,10 @@ class _Clause:
 def _pointing(np: NP) -> str:
     """The possessive determiner that points back to a subject."""
     if np.person == 1:
-        return "my" if np.number == "sg" and np.coordinate is None else "our"
+        return "our" if np.many else "my"
     if np.person == 2:
         return "your"
-    if np.number == "pl" or np.coordinate is not None or np.determiner in ("two", "three", "many"):
+    if np.many:
         return "their"
     cls = _CLASS.get(np.noun)
     if cls is not None and cls != "person":
@@ -633,6 +624,6 @@ def _aspect(c: Clause, verb: words.Verb, tense: str, frequent: bool, sudden: boo
 
 
 def realise(clause: Clause, register: str, rng: random.Random) -> list[str]:
-    """Put a plan into Russian, see `helpers.world.translate`. Both registers are alike."""
+    """Put a plan into Russian. Both registers are alike."""
     out = closed(_Run(rng).full(clause, "main").split())
     return [*out, "?" if clause.question else "."]

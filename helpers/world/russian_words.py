@@ -15,7 +15,7 @@ from typing import NamedTuple
 from helpers.world import lexicon
 from helpers.world.word_tables import forms, grammar, grouped, read
 
-ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.adverbs()), itemgetter("adverb"))
+ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.ADVERBS), itemgetter("adverb"))
 
 GRAMMAR = grammar("russian_grammar")
 VOWELS = frozenset("аеиоуыэюя")
@@ -52,35 +52,22 @@ def adjective_forms(lemma: str) -> tuple[tuple[str, ...], ...]:
     return m, (*m[:3], lemma, *m[4:]), f, n, p, (*p[:3], p[0], *p[4:])
 
 
-@cache
-def nouns() -> dict[str, Noun]:
-    """Nouns of the core by key; synonyms hang on the first."""
-    table: dict[str, Noun] = {}
-    for row in read(
-        "russian_nouns", "key gender singular plural", "animate counted locative na", {*lexicon.nouns(), "potato.mass"},
-        same="gender", gender="m f n pl", animate="yes", na="yes",
-    ):  # fmt: skip
-        noun = Noun(row, tuple(row["singular"].split("|")), tuple(row["plural"].split("|")))
-        usual = table.setdefault(row["key"], noun)
-        if usual is not noun:
-            usual.synonyms = (*usual.synonyms, noun)
-    return table
-
-
-def tail_noun(key: str) -> Noun:
-    """A rare word, by its syllables and kind."""
-    return _of_tail(lexicon.tail()[key])
-
-
-def surname(key: str) -> Noun:
-    """A surname."""
-    return _of_tail(lexicon.surname(key))
+NOUNS: dict[str, Noun] = {}  # of the core; synonyms hang on the first
+for _row in read(
+    "russian_nouns", "key gender singular plural", "animate counted locative na", {*lexicon.NOUNS, "potato.mass"},
+    same="gender", gender="m f n pl", animate="yes", na="yes",
+):  # fmt: skip
+    _noun = Noun(_row, tuple(_row["singular"].split("|")), tuple(_row["plural"].split("|")))
+    _usual = NOUNS.setdefault(_row["key"], _noun)
+    if _usual is not _noun:
+        _usual.synonyms = (*_usual.synonyms, _noun)
 
 
 @cache
-def _of_tail(word: lexicon.TailWord) -> Noun:
+def rare(word: lexicon.TailWord) -> Noun:
+    """A rare word or a name, by its syllables and kind."""
     stem = "".join(map(lexicon.cyrillic, word.syllables))
-    if word.kind in ("forename_m", "forename_f", "surname", "town"):
+    if word.kind in lexicon.NAMED:
         stem = stem.capitalize()
     gender, animate, *endings = GRAMMAR["rare"][word.kind]
     forms = tuple([stem + ("и" if end == "ы" and stem[-1] in HUSH else end) for end in endings])
@@ -99,18 +86,14 @@ class Adjective:
         self.at, self.synonyms = {}, ()
 
 
-@cache
-def adjectives() -> dict[str, Adjective]:
-    """Adjectives by key."""
-    table: dict[str, Adjective] = {}
-    for row in read("russian_adjectives", "key adjective", "short_masculine short_feminine nouns", lexicon.adjectives()):
-        word = Adjective(row)
-        usual = table.setdefault(row["key"], word)
-        if row["nouns"]:
-            usual.at.update(dict.fromkeys(lexicon.select(row["nouns"], row["where"]), word))
-        elif usual is not word:
-            usual.synonyms = (*usual.synonyms, word)
-    return table
+ADJECTIVES: dict[str, Adjective] = {}
+for _row in read("russian_adjectives", "key adjective", "short_masculine short_feminine nouns", lexicon.ADJECTIVES):
+    _word = Adjective(_row)
+    _first = ADJECTIVES.setdefault(_row["key"], _word)
+    if _row["nouns"]:
+        _first.at.update(dict.fromkeys(lexicon.select(_row["nouns"], _row["where"]), _word))
+    elif _first is not _word:
+        _first.synonyms = (*_first.synonyms, _word)
 
 
 class Conjugation(NamedTuple):
@@ -137,34 +120,26 @@ class Verb:
         self.i, self.p, self.fro = map(FORMS.get, pair)
         self.preposition, self.case = row["preposition"], CASES[row["case"]]
         self.stative, self.senses = row["imperfective_event"] == "always", row["imperfective_event"] == "past"
-        self.extra, self.synonyms = row["fixed"], ()
+        self.extra = row["fixed"]
 
 
 @dataclass(slots=True)
 class VerbEntry:
-    """The verbs of a key: the usual one, and those for certain objects or subjects."""
+    """The verbs of a key: the usual one and its synonyms, and those for certain objects or subjects."""
 
-    usual: Verb | None = None
+    usual: list[Verb] = field(default_factory=list)
     objects: dict[str, Verb] = field(default_factory=dict)
     subjects: dict[str, Verb] = field(default_factory=dict)
 
 
-@cache
-def verbs() -> dict[str, VerbEntry]:
-    """Verbs by key."""
-    table: dict[str, VerbEntry] = {}
-    known = {*lexicon.verbs(), "go.far", "come.far", "go.can", "go.want", "need.soon"}
-    options = "perfective indeterminate objects subjects preposition imperfective_event fixed"
-    for row in read(
-        "russian_verbs", "key imperfective case", options, known, case=" ".join(CASES), imperfective_event="always past"
-    ):  # fmt: skip
-        verb, entry = Verb(row), table.setdefault(row["key"], VerbEntry())
-        entry.objects.update(dict.fromkeys(lexicon.select(row["objects"], row["where"]), verb))
-        entry.subjects.update(dict.fromkeys(lexicon.select(row["subjects"], row["where"]), verb))
-        if row["objects"] or row["subjects"]:
-            continue
-        if entry.usual is None:
-            entry.usual = verb
-        else:
-            entry.usual.synonyms = (*entry.usual.synonyms, verb)
-    return table
+VERBS: dict[str, VerbEntry] = {}
+for _row in read(
+    "russian_verbs", "key imperfective case", "perfective indeterminate objects subjects preposition imperfective_event fixed",
+    {*lexicon.VERBS, "go.far", "come.far", "go.can", "go.want", "need.soon"}, case=" ".join(CASES),
+    imperfective_event="always past",
+):  # fmt: skip
+    _verb, _entry = Verb(_row), VERBS.setdefault(_row["key"], VerbEntry())
+    _entry.objects.update(dict.fromkeys(lexicon.select(_row["objects"], _row["where"]), _verb))
+    _entry.subjects.update(dict.fromkeys(lexicon.select(_row["subjects"], _row["where"]), _verb))
+    if not (_row["objects"] or _row["subjects"]):
+        _entry.usual.append(_verb)

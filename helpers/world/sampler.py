@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from itertools import accumulate
 from types import SimpleNamespace
 
@@ -51,9 +50,9 @@ GROUPS["timeless"] |= GROUPS["mental"] - {"see", "hear"}
 UNREPEATED = GROUPS["once"] | GROUPS["lasting"]
 OF_ONE = GROUPS["unique"] | GROUPS["kin"]
 COPULAR = frozenset(("be",))
-EVENTS = frozenset(lexicon.verbs()) - GROUPS["mental"] - GROUPS["not events"]
-RELATIVE = frozenset(lexicon.verbs()) - GROUPS["not relative"]
-CAPABLE = frozenset(lexicon.verbs()) - GROUPS["no modal"]
+EVENTS = frozenset(lexicon.VERBS) - GROUPS["mental"] - GROUPS["not events"]
+RELATIVE = frozenset(lexicon.VERBS) - GROUPS["not relative"]
+CAPABLE = frozenset(lexicon.VERBS) - GROUPS["no modal"]
 DETERMINERS = _weights(read("determiners", "kind number weight", "determiner"), "kind", "determiner", "number")
 WEIGHTS = _weights(read("weights", "table item weight"), "table", "item")
 WHERE, WHEN, MODIFIER, JOINS = (_table(WEIGHTS[name]) for name in ("where", "when", "modifier", "join"))
@@ -61,26 +60,19 @@ STAGE = {"on": "island mountain ship bridge bank.river", "under": "bridge"}  # w
 AMBIGUOUS_BOOST = 2.0
 
 
-@cache
-def senses(part: str) -> dict[str, tuple[str, ...]]:
-    """Words of a part of speech ("noun", "verb", "adjective", "adverb") with two senses or more, and their keys."""
-    keys = {"noun": lexicon.nouns, "verb": lexicon.verbs, "adjective": lexicon.adjectives, "adverb": lexicon.adverbs}[part]()
-    groups: dict[str, list[str]] = {}
-    for key in keys:
-        groups.setdefault(lexicon.sense(key), []).append(key)
-    return {word: tuple(group) for word, group in groups.items() if len(group) > 1}
-
-
 def _ranked(keys: Iterable[str], shift: float) -> dict[str, float]:
     """Weights by rank after Zipf (and Mandelbrot)."""
     return {key: 1 / (rank + shift) for rank, key in enumerate(keys)}
 
 
-def _sensed(keys: Iterable[str], part: str) -> dict[str, float]:
+def _sensed(keys: Iterable[str]) -> dict[str, float]:
     """Weights by rank; the senses of an ambiguous word share theirs evenly and have more of it."""
-    weights = _ranked(keys, 4)
-    for group in senses(part).values():
-        weights.update(dict.fromkeys(group, AMBIGUOUS_BOOST * sum(map(weights.get, group)) / len(group)))
+    weights, senses = _ranked(keys, 4), {}
+    for key in weights:
+        senses.setdefault(lexicon.sense(key), []).append(key)
+    for group in senses.values():
+        if len(group) > 1:
+            weights.update(dict.fromkeys(group, AMBIGUOUS_BOOST * sum(map(weights.get, group)) / len(group)))
     return {key: weight * WEIGHTS["balance"].get(key, 1) for key, weight in weights.items()}
 
 
@@ -102,43 +94,42 @@ def _heavy(clause: Clause) -> bool:
     return any(np.__class__ is NP and np.relative is not None for np in (*phrases, *(pp.np for pp in clause.places)))
 
 
-class World:
-    """The small world as one register tells it: every table of chances, and the dice.
+class Spent(Exception):
+    """A text asks for more words of a small class than there are: it is given up."""
 
-    Parameters
-    ----------
-    register : str
-        Key of `REGISTERS`.
-    surnames : int
-        Further ones (`helpers.world.lexicon.further_surnames`).
+
+class World:
+    """The small world as one of `REGISTERS` tells it: every table of chances, and the dice, `random`.
+
+    `surnames` further ones (`lexicon.further_surnames`) stand beside the usual.
     """
 
     def __init__(self, register: str, surnames: int = 0):
         self.reg = reg = REGISTERS[register]
         self.random = random.random
         self.clauses = 0  # beyond the main one, in the sentence being drawn
-        self.nouns, self.verbs, self.adverbs = lexicon.nouns(), lexicon.verbs(), lexicon.adverbs()
+        self.nouns, self.verbs, self.adverbs = lexicon.NOUNS, lexicon.VERBS, lexicon.ADVERBS
         self.people = frozenset(lexicon.select("person"))
         self.tables: dict = {}  # made when first needed
         self.noun_weights = self._noun_weights()
         self.rank = {key: rank for rank, key in enumerate(self.noun_weights)}
         self.subjects = {verb: frozenset(entry.subjects) for verb, entry in self.verbs.items()}
-        self.verb_weights = _sensed(self.verbs, "verb")
-        weights = _sensed(lexicon.adjectives(), "adjective")
+        self.verb_weights = _sensed(self.verbs)
+        weights = _sensed(lexicon.ADJECTIVES)
         self.adjective_weights: dict[str, dict[str, float]] = {key: {} for key in self.nouns}
-        for key, takes in lexicon.adjectives().items():
+        for key, takes in lexicon.ADJECTIVES.items():
             for noun in takes:
                 self.adjective_weights[noun][key] = weights[key]
         rows = {kind: _table(row) for kind, row in DETERMINERS.items()}
         self.determiners = {key: rows[_kind(noun)] for key, noun in self.nouns.items()}
         listed: dict[str, list[str]] = {}
-        for key, word in lexicon.names().items():
+        for key, word in lexicon.NAMES.items():
             listed.setdefault(word.kind, []).append(key)
         turns = zip(listed["forename_m"], listed["forename_f"], strict=True)
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
         self.surnames = _table(_ranked((*listed["surname"], *lexicon.further_surnames(surnames)), 2))
         self.towns = _table(_ranked(listed["town"], 2))
-        self.female = lexicon.female()
+        self.female = lexicon.FEMALE
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)
         self.lasting = _table({t: w for t, w in reg.tenses.items() if t in ("past", "present")})
         self.questions, self.possessors = _table(WEIGHTS["question"]), _table(reg.possessors)
@@ -188,9 +179,9 @@ class World:
     def verb_table(self, subject: str, that: bool, among: frozenset | None = None) -> Table:
         """Verbs that a subject ("" for any) can have."""
         return self.table((subject, that, among), lambda: {
-            verb: self.verb_weights[verb] * (self.reg.that if entry.that else 1)
+            verb: self.verb_weights[verb] * (self.reg.that if entry.clause else 1)
             for verb, entry in self.verbs.items()
-            if (not subject or subject in self.subjects[verb]) and (that or not entry.that)
+            if (not subject or subject in self.subjects[verb]) and (that or not entry.clause)
             and (among is None or verb in among)
         })  # fmt: skip
 
@@ -198,7 +189,7 @@ class World:
         """Verbs of which a person is the subject and this noun can be the object, in a relative clause."""
         return self.table(("taking", noun), lambda: {
             verb: self.verb_weights[verb] for verb, entry in self.verbs.items()
-            if noun in self.noun_table(verb, "object")[0] and not entry.at and "teacher" in entry.subjects
+            if noun in self.noun_table(verb, "object")[0] and not entry.preposition and "teacher" in entry.subjects
         })  # fmt: skip
 
     def of_class(self, np: NP) -> str:
@@ -222,7 +213,7 @@ class World:
             return "your"
         if self.of_class(subject) != "person":
             return "the"
-        if subject.number == "pl" or subject.coordinate is not None:
+        if subject.many:
             return "their"
         return "her" if subject.noun in self.female else "his"
 
@@ -246,7 +237,7 @@ class World:
         """The pronoun that takes up a noun phrase."""
         if np.pronoun:
             return NP(np.noun, True, np.person, np.number)
-        number = "pl" if np.coordinate is not None else np.number
+        number = "pl" if np.many else "sg"
         if self.of_class(np) == "person":
             return NP("woman" if np.noun in self.female and number == "sg" else "man", True, 3, number)
         return NP(np.noun, True, 3, number)
@@ -306,7 +297,7 @@ class World:
         if preposition in ("in", "to", "from", "near") and self.random() < self.reg.town:
             return NP(self.pick(self.towns))
         classes = STAGE.get(preposition) if acting else None
-        key = self.pick(self.nouns_of(classes or lexicon.PREPOSITIONS[preposition][2]))
+        key = self.pick(self.nouns_of(classes or lexicon.PREPOSITIONS[preposition].nouns))
         if key == "bank.river" or self.random() < 0.3:
             return self.noun_phrase(key)
         return NP(key, determiner="the")
@@ -316,20 +307,10 @@ class World:
         self, left: float, tense: str = "", subject: NP | None = None, role: str = "main", among: frozenset | None = None,
         kind: str = "statement",
     ) -> Clause:  # fmt: skip
-        """A clause of about `left` words.
+        """A clause of about `left` words, with the tense and subject that it must have and the verbs to choose from, if any.
 
-        Parameters
-        ----------
-        tense : str
-            The tense it must have, "" for any.
-        subject : NP or None
-            The subject it must have.
-        role : str
-            "main", "reason" (beside another clause), "time" (after "when", "if" ...), "complement" or "relative".
-        among : frozenset or None
-            The verbs to choose from.
-        kind : str
-            "statement", "question" or "imperative".
+        `role` is "main", "reason" (beside another clause), "time" (after "when", "if" ...), "complement" or "relative"; `kind`
+        is "statement", "question" or "imperative".
         """
         random, reg = self.random, self.reg
         statement = kind == "statement"
@@ -356,7 +337,7 @@ class World:
         actor = NP("", True, 2) if clause.imperative else clause.subject
         if entry.objects and clause.object is None:
             clause.object = self.object_for(verb, actor)
-        if entry.to and random() < (0.9 if verb in GROUPS["handed"] else 0.25):
+        if entry.recipient and random() < (0.9 if verb in GROUPS["handed"] else 0.25):
             if not clause.passive or random() < 0.5:
                 clause.recipient = self.person(actor)
         elif entry.goals and (verb in GROUPS["bound"] or random() < 0.55):
@@ -365,7 +346,7 @@ class World:
             clause.places = (PP(preposition, self.place(preposition)),)
         if kind == "question":
             self.ask(clause)
-        if entry.that:
+        if entry.clause:
             share = 3 + (left - 6.5) * (0.15 + 0.3 * random())
             self.clauses += 1
             self.spend(clause, share, role)
@@ -381,8 +362,7 @@ class World:
             subject = self.subject_for("be", kind)
         clause.subject = subject
         noun = self.common(subject)
-        many = subject.number == "pl" or subject.coordinate is not None
-        if noun in self.people and not many and random() < 0.22:
+        if noun in self.people and not subject.many and random() < 0.22:
             gender = "f" if noun in self.female else "m"
             kin = random() < 0.4
             key = self.pick(self.attributes("kin" if kin else "trade", gender))
@@ -519,7 +499,7 @@ class World:
         if np.determiner == "" and self.nouns[np.noun].cls == "game":
             return 0
         predicate = (clause.attribute,) if np is clause.subject and clause.attribute.__class__ is str else ()
-        rank = lexicon.order()
+        rank = lexicon.ORDER
         key = (np.noun, *[rank[k] for k in (*np.adjectives, *predicate)])
         weights = self.adjective_weights[np.noun]
         table = self.table(key, lambda: {k: w for k, w in weights.items() if rank[k] not in key})
@@ -610,9 +590,9 @@ class World:
         """Where, when, with whom, for whom."""
         verb, places, random = clause.verb, clause.places, self.random
         actor = NP("", True, 2) if clause.imperative else clause.subject
-        if left < 1.5 or len(places) > 1 or _heavy(clause) or self.verbs[verb].that:
+        if left < 1.5 or len(places) > 1 or _heavy(clause) or self.verbs[verb].clause:
             return 0
-        kinds = [lexicon.PREPOSITIONS[pp.preposition][1] for pp in places]
+        kinds = [lexicon.PREPOSITIONS[pp.preposition].kind for pp in places]
         adverb_kinds = [self.adverbs[a.adverb].kind for a in clause.adverbs]
         r = random()
         if r < 0.5:
@@ -628,7 +608,7 @@ class World:
             ):  # fmt: skip
                 return 0
             preposition = self.pick(WHEN)
-            key = self.pick(self.nouns_of(lexicon.PREPOSITIONS[preposition][2]))
+            key = self.pick(self.nouns_of(lexicon.PREPOSITIONS[preposition].nouns))
             np = NP(key, determiner="the" if preposition == "in_time" or random() < 0.85 else "this")
         elif r < 0.86:
             if verb not in GROUPS["companion"] or "companion" in kinds or clause.passive or (clause.imperative and r > 0.83):
@@ -651,10 +631,7 @@ class World:
     def add_genitive(self, clause: Clause, spots: list[NP], left: float, role: str) -> int:
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
         of = self.nouns[np.noun].of if np is not None and np.noun in self.nouns else ""
-        if (
-            not of or left < 2 or np.genitive or np.place or np.relative or np.coordinate
-            or np.determiner in ("every", "many", "this", "two", "three")
-        ):  # fmt: skip
+        if not of or left < 2 or np.followed or np.determiner in ("every", "many", "this", "two", "three"):
             return 0
         inner = NP(self.pick(self.towns)) if of == "town" else self.choose(self.nouns_of(of))
         if inner.noun in self.nouns and inner.determiner in ("", "many", "every"):
@@ -668,14 +645,14 @@ class World:
         """A prepositional phrase at a noun: any at the subject, "about" at texts, "from" at persons."""
         np = spots[0] if spots and self.random() < 0.6 else self.one_of(spots)
         if (
-            np is None or left < 2 or np.noun not in self.nouns or np.genitive or np.place or np.relative or np.coordinate
-            or np.noun in OF_ONE or np.determiner in ("my", "your", "his", "her", "our", "their")
+            np is None or left < 2 or np.noun not in self.nouns or np.followed
+            or np.noun in OF_ONE or np.determiner in self.reg.possessors
         ):  # fmt: skip
             return 0
         cls, subject = self.nouns[np.noun].cls, np is (clause.object if clause.passive else clause.subject)
         if cls == "text" and np.noun not in ("map", "list", "contract"):
             preposition = "about"
-            inner = self.choose(self.nouns_of(lexicon.PREPOSITIONS["about"][2]))
+            inner = self.choose(self.nouns_of(lexicon.PREPOSITIONS["about"].nouns))
         elif cls == "person" and clause.verb not in GROUPS["bound"] and (not subject or self.random() < 0.6):
             preposition = "from"
             inner = NP(("village", "city", "island")[int(self.random() * 3)], determiner="the")
@@ -695,7 +672,7 @@ class World:
         """ "the doctor and the nurse"."""
         np = self.one_of(spots[:2])
         if (
-            np is None or left < 2 or np.genitive or np.place or np.relative or np.coordinate or np.surname
+            np is None or left < 2 or np.followed or np.surname
             or clause.verb == "be" or (np is not clause.subject and np is not clause.object)
         ):  # fmt: skip
             return 0
@@ -724,7 +701,7 @@ class World:
         np = self.one_of([clause.subject, clause.subject, last])
         front = np is (clause.object if clause.passive else clause.subject)
         if (
-            np is None or np.pronoun or np.noun not in self.nouns or np.genitive or np.place or np.relative or np.coordinate
+            np is None or np.pronoun or np.noun not in self.nouns or np.followed
             or np.determiner not in ("the", "a", "this", "two", "three", "many") or np.noun in OF_ONE
             or self.nouns[np.noun].cls == "time" or (front and clause.question)
             or (not front and any(a.position == "final" for a in clause.adverbs))
@@ -752,7 +729,7 @@ class World:
         while inner.subject.noun == noun:
             inner.subject = self.subject_for(verb)
         self.time(inner, tense, "statement", "relative")
-        if self.verbs[verb].to and random() < (0.85 if verb in GROUPS["handed"] else 0.25):
+        if self.verbs[verb].recipient and random() < (0.85 if verb in GROUPS["handed"] else 0.25):
             inner.recipient = self.person(inner.subject)
         self.spend(inner, left, "relative")
         return inner
@@ -836,7 +813,7 @@ class World:
     def take_up(self, first: Clause, clause: Clause) -> None:
         """ "... and sold it": make the second clause's object a pronoun for a thing of the first where it can be one."""
         np, entry = clause.object, self.verbs[clause.verb]
-        if np is None or clause.passive or np.relative or entry.at or self.random() > 0.6:
+        if np is None or clause.passive or np.relative or entry.preposition or self.random() > 0.6:
             return
         for other in (first.object, first.subject):
             if (
@@ -851,9 +828,7 @@ class World:
 
     def clear(self, np: NP, clause: Clause) -> bool:
         """Whether "they" cannot mean things: none is plural (of "he" and "she" there is no doubt)."""
-        if np.number == "sg" and np.coordinate is None:
-            return True
-        return not any(self.is_thing(m) and (m.number == "pl" or m.coordinate is not None) for m in mentions(clause))
+        return not np.many or not any(self.is_thing(m) and m.many for m in mentions(clause))
 
     def alone(self, np: NP, clause: Clause) -> bool:
         """Whether "it" or "they" can only mean this noun: nothing else of its number is in the clause."""
@@ -863,7 +838,7 @@ class World:
         for other in mentions(clause):
             if other is np:
                 continue
-            if many and (other.number == "pl" or other.coordinate is not None) and other.person == 3:
+            if many and other.many and other.person == 3:
                 return False
             if not many and other.number == "sg" and self.is_thing(other):
                 return False
@@ -891,29 +866,3 @@ def _inside(np: NP) -> Iterator[NP]:
             yield from _inside(inner)
     if np.relative is not None:
         yield from mentions(np.relative)
-
-
-@cache
-def _world(register: str, surnames: int) -> World:
-    return World(register, surnames)
-
-
-def sample(register: str, rng: random.Random, surnames: int = 0) -> Clause:
-    """Draw one sentence plan.
-
-    Parameters
-    ----------
-    register : str
-        "news" or "subtitles".
-    rng : random.Random
-        The dice; the same state gives the same plan.
-    surnames : int
-        Further ones (`helpers.world.lexicon.further_surnames`).
-
-    Returns
-    -------
-    Clause
-    """
-    world = _world(register, surnames)
-    world.random = rng.random
-    return world.sentence()

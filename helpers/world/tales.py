@@ -18,30 +18,18 @@ from dataclasses import dataclass
 from helpers.records import Pair, Text
 from helpers.world.english import realise
 from helpers.world.meanings import NP, PP, Adverb, Clause
-from helpers.world.sampler import WHEN, World
-from helpers.world.word_tables import read
+from helpers.world.sampler import WHEN, Spent, World
+from helpers.world.word_tables import grammar, read, single
 
 SENTENCES = {"report": (4, 8), "story": (5, 10)}  # fewest and most
 WORDS = {"report": (35, 80), "summary": (9, 22)}
 
-TRADES = (  # of men and of women
-    "doctor teacher student worker soldier driver farmer lawyer judge writer singer painter cook baker hunter sailor pilot "
-    "engineer manager minister tourist scientist musician player gardener butcher ist"
-)
 PLOTS = {row["verb"]: row for row in read("plots", "verb objects sequels", "trades", unique=True)}  # see `_Plot.sequel`
+TABLES = grammar("tales")
+REACHED, GROUPS = single(TABLES["place"]), TABLES["group"]
+TRADES = " ".join(GROUPS["trade"])
+GOODS = f"{PLOTS['find']['objects']} list apple cake egg potato"
 DRAWS = 100  # from one class before it counts as spent
-TOWNS = ("city", "village", "island")
-OUTDOORS = frozenset(("build", "repair", "paint", "open.place"))  # done in a town, a village, on an island
-SEQUELS = dict.fromkeys(("give", "sell", "show", "send"), ("actor", "object", "other")) | {  # who does what follows, to what
-    "help": ("actor", "object"), "follow": ("actor", "object"), "thank": ("object", "actor"),
-    "catch.thief": ("other", "actor"),
-}  # fmt: skip
-REACHED = {  # places where things happen, and the preposition they take
-    "city": "in", "village": "in", "school": "in", "hospital": "in", "church": "in", "museum": "in", "park": "in",
-    "castle": "in", "theatre": "in", "library": "in", "hotel": "in", "harbour": "in", "station": "at", "market": "at",
-    "island": "on",
-}  # fmt: skip
-MOODS = ("happy", "sad", "tired", "sick")
 
 
 @dataclass(slots=True, eq=False)
@@ -131,10 +119,6 @@ class _Text:
         return " ".join(word for words in self.sentences for word in words)
 
 
-class _Spent(Exception):
-    """A text asks for more of a small class, such as officers, than there is: it is given up."""
-
-
 class _Cast:
     """Draws the people, things, places and times of one text, none twice."""
 
@@ -147,7 +131,7 @@ class _Cast:
             if drawn not in self.used:
                 self.used.add(drawn)
                 return drawn
-        raise _Spent
+        raise Spent
 
     def noun(self, classes: str) -> str:
         return self.fresh(lambda: self.world.pick(self.world.nouns_of(classes)))
@@ -190,11 +174,11 @@ class _Plot:
         plot = PLOTS[self.verb]
         self.actor = cast.person(plot["trades"] or TRADES)
         self.object = cast.person() if plot["objects"] == "person" else cast.thing(plot["objects"])
-        self.place = cast.place(0.7, TOWNS) if self.verb in OUTDOORS else cast.place()
+        self.place = cast.place(0.7, GROUPS["towns"]) if self.verb in GROUPS["outdoors"] else cast.place()
         self.time = cast.time() if world.random() < 0.8 else None
         options = plot["sequels"].split()
         self.follows = options[int(world.random() * len(options))]
-        self.roles = SEQUELS.get(self.follows, ("other", "object"))
+        self.roles = TABLES["sequel"].get(self.follows, ("other", "object"))
         self.other = None  # who comes in with what follows
         if self.follows == "catch.thief":
             self.other = cast.person("officer")
@@ -280,7 +264,7 @@ def _colour(text: _Text, plot: _Plot) -> None:
         spare = [key for key in weights if key not in what.adjectives]
         text.say(Clause("be", text.thing(what), attribute=spare[int(text.random() * len(spare))]))
         return
-    text.say(Clause("be", text.person(plot.actor), attribute=MOODS[int(text.random() * len(MOODS))]))
+    text.say(Clause("be", text.person(plot.actor), attribute=GROUPS["mood"][int(text.random() * len(GROUPS["mood"]))]))
 
 
 def _report(world: World) -> tuple[list[list[str]], list[str]]:
@@ -326,15 +310,8 @@ def _report(world: World) -> tuple[list[list[str]], list[str]]:
 def reports(seed: int) -> Iterator[Pair]:
     """Endless reports with their summaries, the same in every process.
 
-    Parameters
-    ----------
-    seed : int
-
-    Yields
-    ------
-    Pair
-        `source` is a report of 4 to 8 sentences and 35 to 80 words, `target` its summary of 9 to 22 words; words and
-        punctuation stand apart. `origin` is "controlled-reports".
+    `source` is a report of 4 to 8 sentences and 35 to 80 words, `target` its summary of 9 to 22 words; words and punctuation
+    stand apart. `origin` is "controlled-reports".
     """
     world = World("news")
     world.random = random.Random(f"reports {seed}").random
@@ -342,7 +319,7 @@ def reports(seed: int) -> Iterator[Pair]:
     while True:
         try:
             sentences, summary = _report(world)
-        except _Spent:
+        except Spent:
             continue
         words = [word for sentence in sentences for word in sentence]
         fits = fewest <= len(sentences) <= most and shortest <= len(words) <= longest
@@ -351,15 +328,6 @@ def reports(seed: int) -> Iterator[Pair]:
 
 
 # -------------------------------------------------------------------------------------------------- stories
-
-GOODS = f"{PLOTS['find']['objects']} list apple cake egg potato"
-SHOPS = frozenset(("city", "village", "station", "market", "harbour"))  # and towns
-DONE = {  # what one does with what one has, by class or noun
-    "text": ("read",), "food": ("eat.person",), "box": ("open.thing",), "bag": ("open.thing",), "bottle": ("open.thing",),
-    "clock": ("repair",), "lamp": ("repair",), "phone": ("repair", "use"), "camera": ("repair", "use"), "garment": ("wash",),
-    "cup": ("wash",), "knife": ("wash", "use"), "rope": ("use",), "hammer": ("use",), "computer": ("use",),
-}  # fmt: skip
-READ = frozenset("letter.mail book newspaper article story poem report list contract".split())
 
 
 @dataclass(slots=True, eq=False)
@@ -381,7 +349,7 @@ class _Story:
         self.cast, self.text = _Cast(world), _Text(world.random)
         count = 2 + (world.random() < 0.3)
         self.people = [self.cast.person(TRADES if world.random() < 0.5 else "", 0.0) for _ in range(count)]
-        self.places = [self.cast.place(0.7, TOWNS), self.cast.place(0.3), self.cast.place(0.0)]
+        self.places = [self.cast.place(0.7, GROUPS["towns"]), self.cast.place(0.3), self.cast.place(0.0)]
         self.at = dict.fromkeys(self.people, self.places[0])
         self.items: list[_Item] = []
         self.hero, self.moves = self.people[0], dict.fromkeys(self.people, 0)
@@ -462,7 +430,7 @@ class _Story:
     def gain(self, who: _Person) -> None:
         """Find or buy something new."""
         thing, place = self.cast.thing(GOODS), self.at[who]
-        sold = place.town or place.noun in SHOPS
+        sold = place.town or place.noun in GROUPS["shops"]
         verb = "buy" if self.world.nouns[thing.noun].cls == "food" or (sold and self.random() < 0.7) else "find"
         self.items.append(_Item(thing, who))
         clause = Clause(verb, self.text.person(who), self.text.thing(thing))
@@ -518,11 +486,8 @@ class _Story:
         self.happen(verb, who, item.thing)
 
     def uses(self, item: _Item) -> tuple[str, ...]:
-        noun = item.thing.noun
-        cls = self.world.nouns[noun].cls
-        if cls == "text":
-            return DONE["text"] if noun in READ else ()
-        return DONE.get(noun, DONE.get(cls, ()))
+        noun, done = item.thing.noun, TABLES["done"]
+        return done.get(noun, done.get(self.world.nouns[noun].cls, ()))
 
     def show(self, who: _Person) -> None:
         item, other = self.one(self.held(who)), self.one(self.fellows(who))
@@ -562,16 +527,9 @@ class _Story:
 
 
 def stories(seed: int) -> Iterator[Text]:
-    """Endless stories, the same in every process.
+    """Endless stories of 5 to 10 sentences, words and punctuation apart, the same in every process.
 
-    Parameters
-    ----------
-    seed : int
-
-    Yields
-    ------
-    Text
-        5 to 10 sentences, words and punctuation apart. `origin` is "controlled-stories".
+    `origin` is "controlled-stories".
     """
     world = World("news")
     world.random = random.Random(f"stories {seed}").random
@@ -583,6 +541,6 @@ def stories(seed: int) -> Iterator[Text]:
             length = fewest + int(max(world.random(), world.random()) * (most - fewest + 1))
             while len(story.text.sentences) < length:
                 story.beat()
-        except _Spent:
+        except Spent:
             continue
         yield Text(story.text.text(), "controlled-stories")

@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from helpers.world import tales
-from helpers.world.lexicon import verbs
+from helpers.world.lexicon import VERBS
 
 ABOUT = r"(?:is|report|story|article) about "
 
@@ -50,7 +50,7 @@ def test_the_summary_tells_of_the_person_that_the_report_is_said_to_be_about(rep
 
 def test_a_summary_says_who_did_what_followed(reports):
     """What the actor hands on is said of the actor, and thanks and arrests befall the actor."""
-    past = {verb.past for verb in verbs().values()}
+    past = {verb.past for verb in VERBS.values()}
     for pair in reports:
         actor, after = pair.target.split()[0], pair.target.split(" , and ")[1]
         verb = next(word for word in after.split() if word in past)
@@ -65,5 +65,5 @@ def test_a_summary_says_who_did_what_followed(reports):
 def test_a_class_of_which_all_are_used_ends_the_text_and_not_the_generator():
     cast = tales._Cast(tales.World("news"))
     cast.noun("officer")
-    with pytest.raises(tales._Spent):  # there is one word for officers; drawing for another would never end
+    with pytest.raises(tales.Spent):  # there is one word for officers; drawing for another would never end
         cast.noun("officer")

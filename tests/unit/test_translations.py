@@ -138,7 +138,7 @@ def test_sentence(module, register, throw, plan, wanted):
 
 
 def test_names_and_rare_words_decline():
-    forms = {kind: russian_words.tail_noun(first(kind)) for kind in lexicon.TAIL_COUNTS}
+    forms = {kind: russian_words.rare(lexicon.TAIL[first(kind)]) for kind in lexicon.TAIL_COUNTS}
     assert forms["ist"].sg[3] == forms["ist"].sg[1] and forms["ite"].sg[3] == forms["ite"].sg[0]  # a living thing, and none
     man, woman, surname = (forms[kind].sg for kind in ("forename_m", "forename_f", "surname"))
     he, she = (np(first(kind), surname=first("surname")) for kind in ("forename_m", "forename_f"))

@@ -5,6 +5,7 @@ import random
 from helpers.world import lexicon
 from helpers.world.meanings import NP, PP, Adverb, Clause
 
+DETERMINERS = "the a some this my your his her our their two three many every".split()
 PRONOUNS = {
     "i": NP(pronoun=True, person=1), "we": NP(pronoun=True, person=1, number="pl"),
     "you": NP(pronoun=True, person=2),
@@ -33,7 +34,7 @@ def np(said: NP | str | None, **more) -> NP | None:
         word, _, noun = said.partition(":")
         return NP(noun, True, number="sg" if word == "it" else "pl")
     *before, noun = said.split()
-    determiner = before.pop(0) if before and before[0] in (*lexicon.DETERMINERS, "some") else ""
+    determiner = before.pop(0) if before and before[0] in DETERMINERS else ""
     many = noun.endswith("+") or determiner in ("two", "three", "many")
     for inner in ("genitive", "coordinate"):
         if inner in more:
@@ -64,7 +65,7 @@ def does(verb: str, *roles, **more) -> Clause:
 
 def first(kind: str) -> str:
     """The most frequent name or rare noun of a kind."""
-    return next(key for key, word in lexicon.tail().items() if word.kind == kind)
+    return next(key for key, word in lexicon.TAIL.items() if word.kind == kind)
 
 
 def check(words: list[str], plan: Clause) -> None:
