@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -277,12 +277,7 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
         yield scored(spec["start"], method["few"])
 
 
-@contextmanager
-def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
-    yield opened(spec)
-
-
-PRUNED = study.Kind("pruned", 1, _prune, _needs, opened=_opened)
+PRUNED = study.Kind("pruned", 1, _prune, _needs, opened=lambda spec, splits, control: nullcontext(opened(spec)))
 
 
 # --- other ways to choose heads --------------------------------------------------------------------------------------

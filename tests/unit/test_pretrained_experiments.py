@@ -13,7 +13,6 @@ from helpers.experiments import pretrained_functions as functions
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
-from helpers.experiments import pretrained_trained as trained
 from helpers.measures import ranks, removal, worth
 from helpers.methods import coreference
 from helpers.study import StudyError
@@ -228,10 +227,10 @@ def test_one_head_a_group_and_k_of_every_layer(settings):
 
 def test_models_without_heads_are_trained_on(settings):
     """The same heads are off as before; training moves the loss, and rows are held against the whole model trained alike."""
-    made = trained.trained_recipes(settings)
+    made = removed.trained_recipes(settings)
     assert len(made) == 1 + 3 + 6 and measured.read(made[0])["closed"] == []
     for one in made[1:]:
-        before, after = trained.without_training(one.spec), measured.read(one)
+        before, after = removed.without_training(one.spec), measured.read(one)
         assert before["closed"] == after["closed"] and before["losses"] != after["losses"]
     table, plain = pretrained.trained_on(settings), np.array(measured.read(made[0])["losses"])
     losses = np.array([measured.read(one)["losses"] for one in made])

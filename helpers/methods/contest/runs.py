@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -158,21 +158,13 @@ def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> tu
     return table, study.read_json(folder / "seconds.json")
 
 
-def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
-    _keep(_table(*_opened(described), STORED), place)
-
-
-def _tabulate_first(described: Mapping[str, Any], place: study.Place) -> None:
-    table = _table(*_opened(described), (UNIT, *FIRST))
+def _tabulate(described: Mapping[str, Any], place: study.Place, names: Sequence[str] = STORED) -> None:
+    table = _table(*_opened(described), names)
     seconds = table.attrs["seconds"]
-    table = table.dropna(axis=1, how="all")  # key-value heads, where none are shared
-    table.attrs["seconds"] = {name: spent for name, spent in seconds.items() if name in table}
-    _keep(table, place)
-
-
-def _keep(table: pd.DataFrame, place: study.Place) -> None:
+    if GROUP in table and table[GROUP].isna().all():  # no head shares its keys
+        table = table.drop(columns=GROUP)
     table.to_csv(place.results / "heads.csv", na_rep="nan")
-    study.write_json(place.results / "seconds.json", table.attrs["seconds"])
+    study.write_json(place.results / "seconds.json", {name: spent for name, spent in seconds.items() if name in table})
 
 
 def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
@@ -207,7 +199,7 @@ def _model_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.
 
 
 TABLE = study.Kind("head table", 1, _tabulate, _table_needs)
-FIRST_ORDER = study.Kind("first-order head table", 1, _tabulate_first, _table_needs, job="shared")
+FIRST_ORDER = study.Kind("first-order head table", 1, partial(_tabulate, names=(UNIT, *FIRST)), _table_needs, job="shared")
 
 
 def _translator(described: Mapping[str, Any]):
