@@ -19,13 +19,14 @@ from helpers import gpu, models, study, training
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments.pretrained_functions import function_recipes, roles
 from helpers.experiments.pretrained_measured import Settings, Spec, column, column_recipes, part, read, recipe
-from helpers.experiments.pretrained_text import batches, passages, pretrained
+from helpers.experiments.pretrained_text import passages, pretrained
 from helpers.heads import gate, index, remove, sites
 from helpers.measures import worth
 from helpers.measures.reducers import evaluating
 from helpers.measures.removal import RANDOM, Address, least, matched, shuffled
 from helpers.methods.grouping import ballot, clusters, watch
 from helpers.methods.l0 import Gated
+from helpers.runs.passages import batches
 from helpers.scores import scoring
 
 SAME, ANY = "same number a layer", "any"  # how heads are drawn at random
@@ -318,6 +319,12 @@ def without_training(spec: Spec) -> Mapping[str, Any]:
     return {"closed": []}
 
 
+def training_loss(model: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """The cross-entropy that is trained for, computed in bfloat16 where that is faster."""
+    with gpu.in_bfloat16(model.device):
+        return models.cross_entropy(model, batch, 0.0)
+
+
 @part(version=1, needs=source)
 def trained(spec: Spec) -> dict[str, Any]:
     """Losses of each passage of test text after all weights were trained on without some heads, which are cut out.
@@ -329,15 +336,10 @@ def trained(spec: Spec) -> dict[str, Any]:
     model = remove(copy.deepcopy(whole), closed).requires_grad_(True)
     ids = passages(spec["model"], "valid", spec["steps"] * ROWS + HELD_OUT, spec["window"])
     order = torch.randperm(len(ids) - HELD_OUT, generator=torch.Generator().manual_seed(spec["seed"]))
-
-    def loss(model: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        with gpu.in_bfloat16(model.device):
-            return models.cross_entropy(model, batch, 0.0)
-
     plan = PLAN | {"steps": spec["steps"], "evaluate_every": min(PLAN["evaluate_every"], spec["steps"])}
     label = "trained on: " + ", ".join(f"{value}" for value in spec["row"].values() if value != "")
     history = training.fit(
-        model, lambda epoch: batches(ids[order], ROWS), batches(ids[-HELD_OUT:]), plan, None, spec["seed"], loss, label
+        model, lambda epoch: batches(ids[order], ROWS), batches(ids[-HELD_OUT:]), plan, None, spec["seed"], training_loss, label
     )
     return {"closed": row["closed"], "losses": losses_of(model, spec), "dev_loss": history.dev_loss.tolist()}
 

@@ -15,6 +15,7 @@ from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
 from helpers.measures import ranks, removal, worth
 from helpers.methods import coreference
+from helpers.runs.passages import batches
 from helpers.study import StudyError
 from tests.unit import tiny_pretrained
 
@@ -107,18 +108,18 @@ def test_leave_one_out_is_the_loss_without_a_head_minus_the_loss(settings):
     ids = text.passages(spec["model"], "valid", 4, 12)[:, :6]
     lost, plain = (
         pretrained.head_table(settings).set_index(["layer", "head"])["leave-one-out"],
-        worth.mean_loss(model, text.batches(ids)),
+        worth.mean_loss(model, batches(ids)),
     )
     for _, layer, head in heads.index(model):
         with heads.gate(model, {("decoder", layer, head): 0.0}):
-            rise = worth.mean_loss(model, text.batches(ids)) - plain
+            rise = worth.mean_loss(model, batches(ids)) - plain
         assert lost[layer + 1, head + 1] == pytest.approx(rise, abs=1e-5)
 
 
 def test_columns_are_those_of_the_measures_on_all_pieces(settings):
     spec = measured.text_spec(settings)
     model, _ = text.pretrained(spec["model"])
-    rows = text.batches(text.passages(spec["model"], "valid", 4, 12).unflatten(1, (2, 6)).flatten(0, 1))
+    rows = batches(text.passages(spec["model"], "valid", 4, 12).unflatten(1, (2, 6)).flatten(0, 1))
     table = pretrained.head_table(settings)
     for per in ("example", "token"):
         expected = worth.importance(model, rows, per=per, norm=None)
