@@ -26,7 +26,6 @@ from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import measured, removal
 from helpers.measures.removal import RANDOM
 from helpers.methods import l0
-from helpers.methods.l0 import HardConcrete
 from helpers.runs import outputs, subjects
 from helpers.runs import training as translators
 from helpers.scores import intervals, scoring
@@ -611,11 +610,11 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
 # --- gates -----------------------------------------------------------------------------------------------------------
 
 
-def gates(run: Mapping[str, Any]) -> tuple[HardConcrete, pd.DataFrame]:
+def gates(run: Mapping[str, Any]) -> tuple[l0.HardConcrete, pd.DataFrame]:
     """The gates of an L0 run after every step, from step 0; log alpha as a frame, rows steps, columns (kind, layer, head)."""
     trace = pd.read_csv(pruned(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
     trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
-    return HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
+    return l0.HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
 
 
 def closing(run: Mapping[str, Any]) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from helpers.experiments import pretrained_functions as functions
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
-from helpers.measures import ranks, removal, worth
+from helpers.measures import ranks, worth
 from helpers.methods import coreference
 from helpers.runs.passages import batches
 from helpers.study import StudyError
@@ -172,16 +172,6 @@ def test_heads_with_a_function_are_counted(settings):
 
 
 # --- what is removed -------------------------------------------------------------------------------------------------
-
-
-def test_random_heads_are_as_many_of_each_layer():
-    index = pd.MultiIndex.from_product([["decoder"], range(4), range(9)], names=["kind", "layer", "head"])
-    closed = [index[place] for place in (0, 1, 2, 9, 30, 31)]
-    drawn = [removal.matched(index, closed, draw) for draw in range(100)]
-    for one in drawn:
-        assert [sum(layer == place for _, layer, _ in one) for place in range(4)] == [3, 1, 0, 2]
-    assert len(set(map(tuple, drawn))) > 50 and removal.matched(index, [], 0) == []
-    assert {head for one in drawn for head in one if head[1] != 2} == {head for head in index if head[1] != 2}
 
 
 def test_rows_of_every_choice(settings):
