@@ -22,6 +22,8 @@ TEXTS = "trainings, each with its own text (t)"
 BLOCKS = "blocks of text of one training"
 HEADS = "heads, drawn anew within layers"
 MODELS = "models (t)"
+SEEDS = "least and largest of pairs of trainings"
+ROUNDS = "quartiles of rounds"
 
 
 def over_runs(values) -> tuple[float, float, float, int]:

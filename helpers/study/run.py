@@ -50,7 +50,7 @@ def _described(folder: Path) -> dict[str, Any]:
     return described | ({"spec": portable(spec), "files": files} if recipe.kind(manifest["kind"]).text else {})
 
 
-def _save_figure(figure, folder: Path, name: str) -> Path:
+def save_figure(figure, folder: Path, name: str) -> Path:
     """Save a matplotlib figure as NAME.png and NAME.pdf, the same as the same bytes, and close it; returns the bitmap."""
     bitmap = folder / f"{name}.png"
     with whole(folder / f"{name}.pdf") as scratch:
@@ -164,7 +164,7 @@ class Run:
             More for the sidecar, such as what in a paper it answers.
         """
         name = layout.tidy(name)
-        bitmap = _save_figure(figure, self.chapter.folder, name)
+        bitmap = save_figure(figure, self.chapter.folder, name)
         texts = {"caption": caption, "table": layout.tidy(table) if table else ""}
         described = {"figure": name, **{key: value for key, value in texts.items() if value}, **self.facts(**facts)}
         write_json(self.chapter.sidecar(name), described)
