@@ -33,7 +33,7 @@ export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
 
-.PHONY: study gpu plan test bench report numbers lint reference publish verify clean help
+.PHONY: study gpu plan test bench report numbers lint reference figures publish verify clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -88,6 +88,10 @@ lint: $(VENV)/ready
 reference: $(VENV)/ready
 	[ ! -d $(STORE)/benchmarks/laptop ] || (mkdir -p benchmarks/results && cp -r $(STORE)/benchmarks/laptop benchmarks/results)
 	$(BIN)/python -m helpers.publish.reference $(STORE)/$(RUN) $(if $(filter-out laptop-controlled,$(RUN)),--figures)
+
+## make figures    draw the notebooks' figures again that follow from committed tables alone, in their places
+figures: $(VENV)/ready
+	$(BIN)/python -m helpers.publish.figures
 
 ASKED = --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" $(if $(SEEDS),--seeds $(SEEDS))
 PUBLISHED ?= laptop europarl natural

@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from helpers import study
+from helpers import drawing, study
+from helpers.publish import figures
 from helpers.study import StudyError, layout
 
 FIGURES = study.ROOT / "figures"
@@ -47,3 +48,18 @@ def test_tables_that_name_chosen_heads_count_them_from_one(track):
     found = {table: pd.read_csv(table) for table in layout.tables(track)}
     named = {table: part for table, part in found.items() if {"layer", "head"} <= set(part) and "kind" not in part}
     assert named and [table.stem for table, part in named.items() if part[["layer", "head"]].min().min() < 1] == []
+
+
+@pytest.mark.parametrize("name", ["01/agreement_by_rule", "02/fig4_syntactic_heads", "03/fig7_bleu_by_heads"])
+def test_figures_are_drawn_again_byte_for_byte(tmp_path, name):
+    (picture,) = FIGURES.glob(f"controlled/{name.replace('/', '_*/')}.png")
+    told = study.read_json(layout.Chapter(picture.parent).sidecar(picture.stem))["libraries"]
+    if any(told[library] != study.provenance()["libraries"][library] for library in ("matplotlib", "numpy", "pandas")):
+        pytest.skip("drawn by other libraries")
+    drawing.style()
+    assert figures.draw(name, tmp_path).read_bytes() == picture.read_bytes()
+
+
+def test_figures_that_are_drawn_again_are_figures_of_notebooks():
+    known = {f"{chapter.name[:2]}/{name}" for chapter, name in committed(TRACKS[0])}
+    assert set(figures.DRAWN) <= known

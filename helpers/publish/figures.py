@@ -1,0 +1,125 @@
+"""Draw figures of the notebooks again from the committed tables, without a model: after a change of style, in a minute.
+
+`python -m helpers.publish.figures` draws each figure of `DRAWN` in its place in `figures/controlled` and says which others only
+their notebooks draw. What stands here is what the notebook's own cell says, with its table read from the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from helpers import drawing, papers, plots, study
+from helpers.study import layout
+
+FIGURES = study.ROOT / "figures" / "controlled"
+
+
+def table(name: str) -> pd.DataFrame:
+    """The committed table CHAPTER/NAME of generated text; CHAPTER is its number."""
+    chapter, _, title = name.partition("/")
+    (path,) = FIGURES.glob(f"{chapter}_*/tables/{title}.csv")
+    frame = pd.read_csv(path)
+    return frame.fillna({"functions": ""}) if "functions" in frame else frame
+
+
+def _by_relevance(first: bool):
+    heads = table("01/heads_by_relevance")
+    return plots.by_relevance(heads[(heads.model == "EN-RU subtitles") == first])
+
+
+def _agreement():
+    rows = table("01/agreement_by_rule")
+    return plots.dots(rows, row="model", value="rho", series="weights", panel="rule", label="rank correlation")
+
+
+def _gains_over_guesses(name: str):
+    rows = table(name)
+    return plots.gains(pd.concat([papers.TABLE_1, rows[rows.trees == "ewt"] if "trees" in rows else rows]))
+
+
+def _positions():
+    rows, axes = table("02/pretrained_positional"), ("place of the largest weight, 0 the word itself", "% of tokens")
+    return plots.grouped(rows[rows.trees == "ewt"], "offset", "score", labels=axes, level=0.9)
+
+
+def _offsets():
+    axes = ("place of the dependent, from its governor", "% of pairs")
+    return plots.grouped(table("02/fig3_offsets"), "offset", "share", panel="relation", labels=axes, columns=2)
+
+
+def _pruned():
+    axes = ("% of encoder heads left", "BLEU minus the unpruned model")
+    curve = table("03/fig7_curve")
+    return plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
+
+
+def _heads_that_stay():
+    heads = table("03/fig8_heads_that_stay")
+    part = heads[heads.model == heads.model.unique()[1]]
+    return plots.head_map(part, panel="left", titles={left: f"{left} heads" for left in part.left})
+
+
+def _kinds():
+    both, axes = pd.concat([table("03/fig9_shares"), papers.FIGURE_9]), ("% of all heads left", "% of the kind left")
+    return plots.curve(both, "kept", "share", "kind", panel="model", columns=2, labels=axes, level=None)
+
+
+def _layers():
+    rows = table("03/fig10_heads_by_layer")
+    rows = rows[rows.model == rows.model.iloc[0]].assign(layer=rows.layer + 1)
+    axes = ("heads of all kinds left", "heads left")
+    return plots.bars(rows, "total_kept", "kept", stack="layer", panel="kind", labels=axes)
+
+
+def _scratch():
+    rows = table("03/trained_minus_scratch").rename(columns={"change": "gain"})
+    axes = ("% of all heads left", "BLEU, pruned minus scratch")
+    return plots.curve(rows, "kept", "gain", printed=papers.TABLE_2.dropna(), labels=axes)
+
+
+def _gains():
+    rows = table("04/gains")
+    label = "gain over training without the constraint, % (diamonds: the paper's)"
+    return plots.dots(rows[~rows.task.str.contains("ROUGE-[2L]")], "method", "gain", series="method", group="task", label=label)
+
+
+DRAWN: dict[str, Callable[[], object]] = {
+    "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
+    "01/fig2_other_translators": lambda: _by_relevance(False),
+    "01/agreement_by_rule": _agreement,
+    "02/hits_and_misses": lambda: plots.looking(table("02/where_heads_look")),
+    "02/table1_pretrained": lambda: _gains_over_guesses("02/pretrained_syntactic"),
+    "02/pretrained_positional": _positions,
+    "02/fig3_offsets": _offsets,
+    "02/fig4_syntactic_heads": lambda: _gains_over_guesses("02/syntactic_relations"),
+    "03/fig7_bleu_by_heads": _pruned,
+    "03/fig8_heads_that_stay": _heads_that_stay,
+    "03/fig9_heads_by_kind": _kinds,
+    "03/fig10_heads_by_layer": _layers,
+    "03/pruned_minus_scratch": _scratch,
+    "04/gains": _gains,
+}
+
+
+def draw(name: str, output: Path = FIGURES) -> Path:
+    """Draw a figure of `DRAWN` into its chapter in a folder; returns the bitmap."""
+    chapter, _, title = name.partition("/")
+    (folder,) = FIGURES.glob(f"{chapter}_*")
+    return study.save_figure(DRAWN[name](), output / folder.name, title)
+
+
+def main() -> None:
+    """Draw all of them."""
+    drawing.style()
+    for name in DRAWN:
+        print(draw(name).relative_to(study.ROOT))
+    known = [f"{chapter.name[:2]}/{name}" for chapter in layout.chapters(FIGURES) for name in chapter.figures()]
+    others = ", ".join(name for name in known if name not in DRAWN)
+    print(f"drawn by their notebooks alone (make study): {others}")
+
+
+if __name__ == "__main__":
+    main()
