@@ -335,8 +335,8 @@ def trained_on(job: Job, subject: subjects.Subject, repeats: int) -> pd.DataFram
     held_against = {split: {names: counted(spec, split) for names, spec in others.items()} for split in subject.tests}
     rows = []
     for number, (spec, split) in enumerate(product([*chosen, *runs.contest(job).values()], subject.tests)):
-        criterion = named_by.get(spec["method"]["name"]) or pruning.runs.called(spec["method"]["by"])
-        kept = {at: len(stay) for (kind, at), stay in sorted(pruning.runs.retained(spec).items()) if kind == "encoder"}
+        criterion = named_by.get(spec["method"]["name"]) or pruning.called(spec["method"]["by"])
+        kept = {at: len(stay) for (kind, at), stay in sorted(pruning.retained(spec).items()) if kind == "encoder"}
         mine, draw = counted(spec, split), number if criterion == RANDOM else 0
         row = {"criterion": criterion, "draw": draw, "test set": split, "heads": sum(kept.values())}
         row["bleu"] = scoring.bleu_interval(mine, None, 1)[0]

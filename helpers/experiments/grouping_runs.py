@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -383,12 +383,7 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
         yield study.Need(run(spec["start"]), weights=True)
 
 
-@contextmanager
-def _opened(spec: Mapping[str, Any], splits: tuple[str, ...], control: Mapping[str, Any] | None) -> Iterator[Any]:
-    yield opened(spec)
-
-
-GROUPED = study.Kind("grouped", 1, _train, _needs, opened=_opened)
+GROUPED = study.Kind("grouped", 1, _train, _needs, opened=lambda spec, splits, control: nullcontext(opened(spec)))
 
 
 def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, folder: Path) -> set[tuple[str, int, int]]:

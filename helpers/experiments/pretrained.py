@@ -25,8 +25,9 @@ from helpers.experiments.pretrained_removed import (
     idle,
     removal_recipes,
     removed_at_once,
+    trained_on,
+    trained_recipes,
 )
-from helpers.experiments.pretrained_trained import trained_on, trained_recipes
 
 TABLES = {
     table.__name__: table

@@ -18,18 +18,20 @@ import pandas as pd
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from helpers import gpu, heads, models, study, training
-from helpers.corpora import clusters, resolvers, turns
+from helpers import gpu, heads, study, training
+from helpers.corpora import clusters, resolvers, sources, turns
 from helpers.corpora.files import numbered_lines
 from helpers.corpora.tokens import Subwords
 from helpers.experiments.pretrained_measured import Settings, Spec, part, read, recipe
-from helpers.experiments.pretrained_text import Batch, data_root, pretrained
+from helpers.experiments.pretrained_removed import PLAN, training_loss
+from helpers.experiments.pretrained_text import pretrained
 from helpers.measures import worth
 from helpers.measures.removal import Address
 from helpers.methods import coreference
 from helpers.methods.coreference.matrices import Links, Sparse, sparse, tokens_of
 from helpers.records import Cluster, Dialogue
 from helpers.runs import training as translators
+from helpers.runs.passages import Batch
 from helpers.scores import intervals, scoring
 
 ENDING = "\nSummary:"
@@ -56,7 +58,7 @@ class Example(NamedTuple):
 @cache
 def dialogues(split: str) -> list[Dialogue]:
     """Dialogues of SAMSum in the order of the file ("train", "val" or "test")."""
-    rows = [json.loads(line) for _, line in numbered_lines(data_root() / "samsum" / f"{split}.jsonl.xz")]
+    rows = [json.loads(line) for _, line in numbered_lines(sources.root() / "samsum" / f"{split}.jsonl.xz")]
     return [turns.from_text(row["dialogue"], " ".join(row["summary"].split()), f"samsum {split}") for row in rows]
 
 
@@ -178,17 +180,9 @@ def fitted(model: Any, rows: Sequence[Example], spec: Spec, rate: float, seed: i
     """Train all weights on dialogues, once each; the last weights stay."""
     text = batches(rows, model.device)
     order = torch.randperm(len(text), generator=torch.Generator().manual_seed(seed)).tolist()
-    plan = {
-        "steps": len(text), "learning_rate": rate, "warmup": 10, "cooldown": 1.0, "betas": [0.9, 0.98], "clip": 1.0,
-        "evaluate_every": len(text), "label_smoothing": 0.0, "patience": 0, "average": 0,
-    }  # fmt: skip
-
-    def loss(model: Any, batch: Batch) -> torch.Tensor:
-        with gpu.in_bfloat16(model.device):
-            return models.cross_entropy(model, batch, 0.0)
-
+    plan = PLAN | {"steps": len(text), "learning_rate": rate, "evaluate_every": len(text)}
     held_out = batches(examples(spec["model"], "val", 2 * ROWS, spec["longest"]), model.device)
-    return training.fit(model, lambda epoch: [text[place] for place in order], held_out, plan, None, seed, loss, label)
+    return training.fit(model, lambda epoch: [text[place] for place in order], held_out, plan, None, seed, training_loss, label)
 
 
 def _build(spec: Spec, place: study.Place) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from helpers import study
-from helpers.experiments.pretrained_text import batches, passages, pretrained
+from helpers.experiments.pretrained_text import passages, pretrained
 from helpers.measures import ranks, worth
 from helpers.measures.functions import Confidence, ConfidenceBeyondFirst, First, output_norm
 from helpers.measures.lrp import SIGNED, summed
@@ -17,6 +17,7 @@ from helpers.measures.measured import from_one
 from helpers.measures.reducers import one_pass
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import groups
+from helpers.runs.passages import batches
 from helpers.study import values
 
 FILE, LEFT_OUT = "value.json.gz", "leave-one-out"

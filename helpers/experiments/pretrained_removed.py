@@ -1,7 +1,11 @@
-"""Heads of a pretrained model taken away: at once, by gates, one a group, the idle ones of each layer (parts c, d and e)."""
+"""Heads of a pretrained model taken away: at once, by gates, one a group, the idle ones of each layer (parts c, d and e).
+
+The last section trains models on without the heads of a choice, for a short while.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,17 +15,18 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 from torch.nn import functional as F
 
-from helpers import gpu, study
+from helpers import gpu, models, study, training
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments.pretrained_functions import function_recipes, roles
 from helpers.experiments.pretrained_measured import Settings, Spec, column, column_recipes, part, read, recipe
-from helpers.experiments.pretrained_text import batches, passages, pretrained
-from helpers.heads import gate, index, sites
+from helpers.experiments.pretrained_text import passages, pretrained
+from helpers.heads import gate, index, remove, sites
 from helpers.measures import worth
 from helpers.measures.reducers import evaluating
 from helpers.measures.removal import RANDOM, Address, least, matched, shuffled
 from helpers.methods.grouping import ballot, clusters, watch
 from helpers.methods.l0 import Gated
+from helpers.runs.passages import batches
 from helpers.scores import scoring
 
 SAME, ANY = "same number a layer", "any"  # how heads are drawn at random
@@ -30,6 +35,11 @@ MAPS = ("V", "A", "A, no first token", "O")  # feature maps
 PAIRS, UNITS, STARTS = "key-value heads", "hidden units of O", 10  # groups, and starts of K-means
 BY = "gradient, example"  # what gates, groups and idle heads are held against
 HELD, DRAWS = (BY, "leave-one-out"), 3  # choices that are held against several random draws, as many in each layer
+ROWS, HELD_OUT = 2, 24  # passages of a step of training on, and those, the last, on which the best weights are chosen
+PLAN = {
+    "learning_rate": 1e-4, "warmup": 10, "cooldown": 1.0, "betas": [0.9, 0.98], "clip": 1.0, "evaluate_every": 30,
+    "label_smoothing": 0.0, "patience": 0, "average": 0,
+}  # fmt: skip
 
 
 # --- losses without heads --------------------------------------------------------------------------------------------
@@ -269,3 +279,78 @@ def idle(settings: Settings) -> pd.DataFrame:
     Columns k, random, draw, and those of `table_of`.
     """
     return table_of(settings, read(removal_recipes(settings)["masked"][0]))
+
+
+# --- trained on without heads ----------------------------------------------------------------------------------------
+
+
+def choices(settings: Settings) -> list[dict[str, Any]]:
+    """What is trained on: all heads; without those that gates close at two prices, or as many others; one head a group."""
+    prices, groups = settings["pretrained"]["trained"], (PAIRS, UNITS)
+    gated = [("gates", ""), ("gates", SAME), (BY, "")]
+    return [
+        {"choice": "none", "random": ""},
+        *({"price": price, "choice": choice, "random": random} for price in prices for choice, random in gated),
+        *({"groups": name, "by": by, "random": ""} for name in groups for by in ("votes", BY, RANDOM)),
+    ]
+
+
+def trained_recipes(settings: Settings) -> list[study.Recipe]:
+    """A recipe a choice of heads."""
+    return [
+        recipe("trained", by(settings, BY), row=row, steps=settings["pretrained"]["steps"], seed=0) for row in choices(settings)
+    ]
+
+
+def source(spec: Spec) -> list[study.Recipe]:
+    """The recipe, if any, whose rows say which heads are off."""
+    text = {name: value for name, value in spec.items() if name not in ("part", "row", "steps", "seed")}
+    if "price" in spec["row"]:
+        return [recipe("gated", text, steps=spec["steps"], seed=0, price=spec["row"]["price"])]
+    return [recipe("kept", text)] if "groups" in spec["row"] else []
+
+
+def without_training(spec: Spec) -> Mapping[str, Any]:
+    """The row of a choice before it is trained on: which heads are off (places in the head table), and its losses."""
+    for made in source(spec):
+        value = read(made)
+        rows = value["rows"] if isinstance(value, dict) else value
+        return next(row for row in rows if all(row.get(name, wanted) == wanted for name, wanted in spec["row"].items()))
+    return {"closed": []}
+
+
+def training_loss(model: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    """The cross-entropy that is trained for, computed in bfloat16 where that is faster."""
+    with gpu.in_bfloat16(model.device):
+        return models.cross_entropy(model, batch, 0.0)
+
+
+@part(version=1, needs=source)
+def trained(spec: Spec) -> dict[str, Any]:
+    """Losses of each passage of test text after all weights were trained on without some heads, which are cut out.
+
+    Text is that on which gates learn. The weights of least loss on held-out passages of it are kept.
+    """
+    whole, row = pretrained(spec["model"])[0], without_training(spec)
+    closed: list[Address] = list(index(whole)[row["closed"]])
+    model = remove(copy.deepcopy(whole), closed).requires_grad_(True)
+    ids = passages(spec["model"], "valid", spec["steps"] * ROWS + HELD_OUT, spec["window"])
+    order = torch.randperm(len(ids) - HELD_OUT, generator=torch.Generator().manual_seed(spec["seed"]))
+    plan = PLAN | {"steps": spec["steps"], "evaluate_every": min(PLAN["evaluate_every"], spec["steps"])}
+    label = "trained on: " + ", ".join(f"{value}" for value in spec["row"].values() if value != "")
+    history = training.fit(
+        model, lambda epoch: batches(ids[order], ROWS), batches(ids[-HELD_OUT:]), plan, None, spec["seed"], training_loss, label
+    )
+    return {"closed": row["closed"], "losses": losses_of(model, spec), "dev_loss": history.dev_loss.tolist()}
+
+
+def trained_on(settings: Settings) -> pd.DataFrame:
+    """Heads cut out and the rest trained on for a short while, held against the whole model trained alike, which is first.
+
+    Columns choice, price, groups, by, random; untrained (perplexity without training); and those of `table_of`.
+    """
+    made = trained_recipes(settings)
+    rows = [one.spec["row"] | {"draw": 0} | {name: read(one)[name] for name in ("closed", "losses")} for one in made]
+    table = table_of(settings, rows, read(made[0])["losses"]).iloc[1:]
+    before = table_of(settings, [without_training(one.spec) for one in made[1:]])
+    return table.drop(columns="draw").assign(untrained=before.perplexity.to_numpy()).reset_index(drop=True)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from helpers import gpu, models, study
-from helpers.corpora import parsing, texts
+from helpers import gpu, models
+from helpers.corpora import parsing, sources, texts
 from helpers.corpora.describe import Arc, arcs_of
 from helpers.corpora.files import numbered_lines
 from helpers.corpora.parsing import Parse, read_conllu
 from helpers.corpora.tokens import Subwords, counts
 from helpers.heads import causal
+from helpers.runs.passages import Batch
 from helpers.study import StudyError
 
-Batch = dict[str, torch.Tensor]
 TREES = ("ewt", "gum")
 WORDS = (5, 40)  # least and most words of a sentence
-ROWS, SENTENCES = 4, 16  # passages and sentences of a batch
+SENTENCES = 16  # of a batch
 PADDING = {"input_ids": 0, "attention_mask": 0, "special_tokens_mask": 1, "word_ids": -1}
 SPACED = {  # WikiText's spaces around marks, and the text without them
     r" ([.,;:!?%)\]])": r"\1", r"([(\[$£€]) ": r"\1", r" ('s|'re|'ve|'ll|'d|'m|n't|')\b": r"\1", r'" ([^"]*) "': r'"\1"',
@@ -66,8 +65,8 @@ def passages(name: str, split: str, count: int, length: int) -> torch.Tensor:
 @cache
 def articles(split: str) -> list[str]:
     """Articles of WikiText as plain text: no headings, spaces as people write them, no sentence with an unknown word."""
-    found = []
-    for _, paragraphs in texts.articles(line for _, line in numbered_lines(data_root() / "wikitext" / f"wiki.{split}.txt.xz")):
+    found, file = [], sources.root() / "wikitext" / f"wiki.{split}.txt.xz"
+    for _, paragraphs in texts.articles(line for _, line in numbered_lines(file)):
         sentences = [one for part in paragraphs if part[0] != "=" for one in re.split(r"(?<= [.!?]) ", part)]
         found.append(" ".join(joined(one) for one in sentences if "<unk>" not in one))
     return list(filter(None, found))
@@ -78,18 +77,6 @@ def joined(text: str) -> str:
     for spaced, plain in SPACED.items():
         text = re.sub(spaced, plain, text)
     return text
-
-
-def batches(ids: torch.Tensor, rows: int = ROWS) -> list[Batch]:
-    """Passages as batches for measures and losses: `input_ids`, `attention_mask`, `labels`."""
-    return [{"input_ids": part, "attention_mask": torch.ones_like(part), "labels": part.clone()} for part in ids.split(rows)]
-
-
-def data_root() -> Path:
-    """The folder of natural texts."""
-    if not study.data_root():
-        raise StudyError("The texts of the pretrained models are in no folder yet: set HEADS_DATA_ROOT, see data/README.md.")
-    return Path(study.data_root())
 
 
 # --- sentences -------------------------------------------------------------------------------------------------------
@@ -138,7 +125,7 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
 def treebank(trees: str, part: str = "dev") -> list[Parse]:
     """Gold trees: of EWT a part, or all of GUM."""
     return (
-        parsing.gum(data_root() / "gum" / "gum.tar.xz")
+        parsing.gum(sources.root() / "gum" / "gum.tar.xz")
         if trees == "gum"
-        else read_conllu(data_root() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.xz")
+        else read_conllu(sources.root() / "ud_ewt" / f"en_ewt-ud-{part}.conllu.xz")
     )

@@ -1,13 +1,19 @@
-"""Pruning by L0 gates (Voita et al. 2019, section 6): what is run, and the tables that come of it.
+"""Pruning by L0 gates (Voita et al. 2019, section 6): what is trained once heads are gated or gone, and the tables of it.
 
-A sweep (`helpers.experiments.pruning_runs.sweep`) is everything that starts from one trained model: gates at several prices,
-further training with all heads (the unpruned model), all heads removed (the floor), and head maps trained from scratch. Layers
-and heads count from 0 in tables.
+A *run* is described by a spec: a converged model (the spec of its training), the attention kinds in question, a method, a
+training plan. It leaves a model whose heads are removed for good. A *sweep* is all runs that start from one model: gates at
+several prices, further training with all heads (the unpruned model), all heads removed (the floor), head maps trained from
+scratch, heads chosen in other ways. Layers and heads count from 0 in tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import copy
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,35 +21,326 @@ import pandas as pd
 import torch
 from scipy.stats import hypergeom
 
-from helpers import study
-from helpers.experiments import pruning_runs as runs
+from helpers import corpora, gpu, heads, measures, models, study, training
 from helpers.heads.families import ADDRESS, KINDS
-from helpers.measures import measured
-from helpers.methods.l0 import HardConcrete
-from helpers.runs import outputs, subjects, training
+from helpers.measures import measured, removal
+from helpers.measures.removal import RANDOM
+from helpers.methods import l0
+from helpers.runs import outputs, subjects
+from helpers.runs import training as translators
 from helpers.scores import intervals, scoring
+from helpers.study import StudyError
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 CHANGE = ("change", "change_low", "change_high")
 # methods of the paper's section; notebook 06 compares all of them
 NAMES = {"none": "further training", "floor": "no encoder attention", "l0": "L0", "scratch": "from scratch"}
+CRITERIA = (
+    "confidence", "relevance", "gradient, example", "gradient, token", "gradient, example, by layer",
+    "gradient, token, by layer", "leave-one-out",
+)  # fmt: skip
+CALLED = {"relevance": "alpha_beta"}  # settings, specs and stored tables have another name -> the measure
 
 
-# --- what is run -----------------------------------------------------------------------------------------------------
+def called(criterion: str) -> str:
+    """The measure that a criterion of settings and specs is, or "random"."""
+    return CALLED.get(criterion, criterion)
+
+
+# --- what there is to do ---------------------------------------------------------------------------------------------
+
+
+def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Sequence[str], method: dict, seed: int) -> dict:
+    """Everything that a pruning run depends on.
+
+    Parameters
+    ----------
+    start : mapping
+        Spec of the converged model (`helpers.runs.subjects.spec` or `pretrained`).
+    kinds : sequence of str
+        Attention kinds whose heads are in question. With the encoder alone its layers are trained and all else is frozen
+        (section 6.2); otherwise everything is trained.
+    method : dict
+        ``{"name": "l0", "penalty", "start", "rate", "temperature"}``: gates and their price (section 6.1);
+        ``{"name": "none"}``: further training with all heads, the control;
+        ``{"name": "floor"}``: all heads removed, then training;
+        ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, those of
+        least worth by a criterion, then training; with "table" (spec of a recipe "head table") in place of "draw"
+        and "few" the criterion is a column of that table;
+        ``{"name": "map", "like": SPEC}``: the very heads that that run removed, removed first, then training;
+        ``{"name": "matched", "like": SPEC, "draw"}``: as many heads of each layer as that run removed, drawn at random, first;
+        ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as the
+        converged model was and then as every run is (Table 2).
+    """
+    chosen = settings["pruning"]
+    names = ("steps", "learning_rate", "warmup", "cooldown", "evaluate_every")
+    plan = settings["training"] | {name: chosen[name] for name in names}
+    plan |= {"clip": 0.0, "patience": 0, "average": 1}  # the last weights, whose gates have settled
+    return {
+        "start": dict(start), "kinds": list(kinds), "method": method, "training": plan, "dev": chosen["dev"], "seed": seed,
+    }  # fmt: skip
+
+
+def sweep(settings: Mapping[str, Any], name: str, start: Mapping[str, Any], kinds: Sequence[str], seed: int) -> dict[str, Any]:
+    """All runs from one model, whose name figures and progress bars show."""
+    sweep = {"name": name, "kinds": list(kinds), "seed": seed, "settings": dict(settings), "start": dict(start)}
+    return sweep | {"runs": specs(sweep)}
+
+
+def of_training(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """The sweeps of a study: encoder heads alone, then all kinds; or those of a pretrained checkpoint on the first name's text.
+
+    The settings "pruning" say which: the first models of each register ("languages"), of the first also "siblings"; with all
+    kinds as many as "all_kinds", of each its sibling "all_kinds_on". Only as many as "rivals" have runs that choose heads in
+    other ways or start from random weights.
+    """
+    if checkpoint:
+        start, name = subjects.pretrained(settings, checkpoint, names[0], seed), Path(checkpoint).name
+        return [sweep(settings, name, start, kinds, seed) for kinds in (("encoder",), KINDS)]
+    by_register: dict[str, list[str]] = {}
+    for name in names:
+        by_register.setdefault(name.partition("-")[2], []).append(name)
+    chosen = [name for same in by_register.values() for name in same[: settings["pruning"]["languages"]]]
+    every = [subjects.all_kinds(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
+    wanted = settings["pruning"]["siblings"]
+    chosen += [name for name in subjects.siblings(settings, chosen[0]) if name.partition("+")[2] in wanted]
+    alone = {**settings, "pruning": settings["pruning"] | {"compared": [], "scratch": []}}
+    few = settings["pruning"]["rivals"] or len(chosen)
+    return [
+        sweep(settings if number < few else alone, name, subjects.spec(settings, name, seed), kinds, seed)
+        for kinds, names in ((("encoder",), chosen), (KINDS, every))
+        for number, name in enumerate(names)
+    ]
+
+
+def every_sweep(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
+    """The sweeps of the first training of all models, then those of further ones, seed after seed.
+
+    Of these there are no variants, nothing is trained from scratch, and one model has rivals.
+    """
+    plain = {**settings, "pruning": settings["pruning"] | {"variants": False, "scratch": [], "rivals": 1}}
+    more = [one for more in range(1, settings["seeds"]) for one in of_training(plain, names, seed + more, checkpoint)]
+    wanted = [one for one in more if one["seed"] - seed < subjects.trainings(settings, one["name"])]
+    return of_training(settings, names, seed, checkpoint) + wanted
 
 
 def sweeps(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
     """Sweeps of encoder heads alone, of every training of every model or of a checkpoint; the first seed of all comes first."""
-    every = [*runs.sweeps(settings, names, seed, checkpoint), *runs.further(settings, names, seed, checkpoint)]
-    return [sweep for sweep in every if sweep["kinds"] == ["encoder"]]
+    return [sweep for sweep in every_sweep(settings, names, seed, checkpoint) if sweep["kinds"] == ["encoder"]]
 
 
 def all_kinds_sweeps(
     settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = ""
 ) -> list[dict[str, Any]]:
     """Sweeps in which heads of all three kinds have gates, with head maps trained from scratch: of the first training."""
-    return [sweep for sweep in runs.sweeps(settings, names, seed, checkpoint) if sweep["kinds"] != ["encoder"]]
+    return [sweep for sweep in of_training(settings, names, seed, checkpoint) if sweep["kinds"] != ["encoder"]]
+
+
+def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The specs of a sweep by name: "METHOD" or "METHOD PENALTY", with "#NUMBER" where there are several."""
+    settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])
+    chosen, encoder = settings["pruning"], kinds == ("encoder",)
+
+    def spec(name: str, **method: Any) -> dict[str, Any]:
+        return run_spec(settings, start, kinds, {"name": name, **method}, sweep["seed"])
+
+    def gated(penalty: float, **other: Any) -> dict[str, Any]:
+        usual = {"start": chosen["start"], "rate": chosen["gate_rate"], "temperature": chosen["temperature"]}
+        return spec("l0", penalty=penalty, **usual | other)
+
+    imitated = chosen["compared"] if encoder else chosen["scratch"] if "training" in start else []
+    penalties = dict.fromkeys([*(chosen["penalties"] if encoder else chosen["penalties_all"]), *imitated])
+    rows = {"control": spec("none")} | ({"floor": spec("floor")} if encoder else {})
+    rows |= {_label("L0", penalty): gated(penalty) for penalty in penalties}
+    for penalty in imitated:
+        like = gated(penalty)
+        if not encoder:
+            rows[_label("scratch", penalty)] = spec("scratch", like=like)
+            continue
+        rows[_label("L0's heads", penalty)] = spec("map", like=like)
+        for by in chosen["criteria"]:
+            for draw in range(chosen["draws"] if by == RANDOM else 1):
+                cut = {"like": like, "by": by, "draw": draw, "few": settings["relevance"]}
+                rows[_label(by, penalty, draw)] = spec("cut", **cut)
+    if encoder and chosen["variants"] and imitated:
+        middle = imitated[0]
+        rows[_label("L0, half-open start,", middle)] = gated(middle, start=list(l0.HALF_OPEN))
+        rows[_label("L0, temperature 0.5,", middle)] = gated(middle, temperature=0.5)
+    return rows
+
+
+def _label(method: str, penalty: float, number: int = 0) -> str:
+    return f"{method} {penalty:g} #{number + 1}" if number else f"{method} {penalty:g}"
+
+
+def title(sweep: Mapping[str, Any]) -> str:
+    """A sweep in words."""
+    which = "encoder heads" if list(sweep["kinds"]) == ["encoder"] else "all kinds"
+    return f"{sweep['name']}, seed {sweep['seed']}, {which}"
+
+
+# --- making a run ----------------------------------------------------------------------------------------------------
+
+
+def pruned(spec: Mapping[str, Any], label: str = "pruning") -> study.Recipe:
+    """The recipe of a run: heads.json, losses.json (dev loss), history.csv; of gates trace.csv."""
+    return PRUNED.of(spec, label)
+
+
+def opened(spec: Mapping[str, Any]):
+    """The model that a run left, in evaluation mode, its heads removed."""
+    return translators.stored(pruned(spec))
+
+
+def retained(spec: Mapping[str, Any]) -> dict[tuple[str, int], list[int]]:
+    """Heads that a run kept, in the numbering of the model that it started from: (kind, layer) -> heads."""
+    return translators.kept(pruned(spec))
+
+
+def start_of(start: Mapping[str, Any]) -> subjects.Subject:
+    """The model that runs start from, with its text."""
+    return _subject(json.dumps(start, sort_keys=True))
+
+
+@lru_cache(maxsize=1)
+def _subject(start: str) -> subjects.Subject:
+    return subjects.of_spec(json.loads(start), "")
+
+
+def _prune(spec: Mapping[str, Any], place: study.Place) -> None:
+    method, plan, kinds = spec["method"], dict(spec["training"]), tuple(spec["kinds"])
+    subject = start_of(spec["start"])
+    torch.manual_seed(spec["seed"])
+    model, objective = _start(spec, subject), None
+    trainee = model
+    if method["name"] == "l0":
+        first = tuple(method["start"]) if isinstance(method["start"], list) else method["start"]
+        rate = method["rate"] / plan["learning_rate"]
+        trainee = l0.Gated(model, kinds, first, rate, method["temperature"], steps=plan["steps"])
+        objective = lambda gated, batch: l0.objective(gated, batch, plan["label_smoothing"], method["penalty"])  # noqa: E731
+    _train_only(model, kinds if method["name"] != "scratch" else KINDS)
+
+    epoch = subject.epoch(plan["batch_tokens"], spec["seed"], model.device)
+    dev, before = subject.batches(training.held_out(plan), spec["dev"]), []
+    if method["name"] == "scratch":  # first as the whole model was
+        work, first = place.work / "first", spec["start"]
+        work.mkdir(parents=True, exist_ok=True)
+        before.append(training.fit(model, epoch, dev, first["training"], work, first["seed"], None, place.label))
+    history = training.fit(trainee, epoch, dev, plan, place.work, spec["seed"], objective, place.label)
+    history = pd.concat([*before, history], ignore_index=True)
+    if method["name"] == "l0":
+        trainee.trace().round(4).to_csv(place.results / "trace.csv")
+        heads.remove(model, trainee.closed())
+    history.to_csv(place.results / "history.csv", index=False)
+    translators.keep(model.requires_grad_(True), place)
+    study.write_json(place.results / "losses.json", {"dev_loss": training.dev_loss(model, dev)})
+
+
+def _start(spec: Mapping[str, Any], subject: subjects.Subject):
+    """The model that a run trains, without the heads that its method removes beforehand."""
+    method, start = spec["method"], spec["start"]
+    if method["name"] == "scratch":
+        model = models.build(start["model"], subject.source.size, subject.target.size, start["seed"]).to(gpu.device())
+        return heads.remove(model, _removed(model, method["like"]))
+    model = copy.deepcopy(subject.model)
+    if method["name"] == "map":
+        return heads.remove(model, _removed(model, method["like"]))
+    if method["name"] == "matched":
+        gone, seeds = _removed(model, method["like"]), (start.get("seed", 0), method["draw"])
+        return heads.remove(model, removal.matched(heads.index(model, tuple(spec["kinds"])), gone, *seeds))
+    if method["name"] == "floor":
+        return heads.remove(model, heads.index(model, tuple(spec["kinds"])))
+    if method["name"] == "cut":
+        kinds, by = tuple(spec["kinds"]), method["by"]
+        if "table" in method:
+            worths = column(study.kind("head table").of(method["table"]), kinds, by)
+        elif by == RANDOM:
+            worths = drawn(start, heads.index(model, kinds), method["draw"])
+        else:
+            worths = column(scored(start, method["few"]), kinds, by)
+        return heads.remove(model, removal.least(worths, len(_removed(model, method["like"]))))
+    return model
+
+
+def _removed(model, like: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """The heads of a whole model that another run removed."""
+    kept = retained(like)
+    return [(kind, layer, head) for kind, layer, head in heads.index(model) if head not in kept[kind, layer]]
+
+
+def _train_only(model, kinds: tuple[str, ...]) -> None:
+    """With encoder heads alone in question train the encoder's layers and freeze the rest (section 6.2).
+
+    The embeddings stay frozen too (the paper trains the source's): the output layer is tied to their table.
+    """
+    if kinds == ("encoder",):
+        model.requires_grad_(False)
+        for name, parameter in model.get_encoder().named_parameters():
+            parameter.requires_grad_("embed" not in name)
+
+
+def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
+    method = spec["method"]
+    scratch = method["name"] == "scratch"  # from random weights: only the shape of the start counts
+    yield study.Need(corpora.recipe(spec["start"]["corpus"]), weights=True)
+    yield from (need.recipe if scratch and isinstance(need, study.Need) else need for need in subjects.needs(spec["start"]))
+    if "like" in method:
+        yield pruned(method["like"])
+    if "table" in method:
+        yield study.kind("head table").of(method["table"])
+    elif method["name"] == "cut" and method["by"] != RANDOM:
+        yield scored(spec["start"], method["few"])
+
+
+PRUNED = study.Kind("pruned", 1, _prune, _needs, opened=lambda spec, splits, control: nullcontext(opened(spec)))
+
+
+# --- other ways to choose heads --------------------------------------------------------------------------------------
+
+
+def scored(start: Mapping[str, Any], few: int) -> study.Recipe:
+    """The recipe of the head table with the measures of `CRITERIA`: of the `few` first dev sentences, confidence of all."""
+    return SCORES.of({"start": dict(start), "few": few}, "scores of heads")
+
+
+def _score(spec: Mapping[str, Any], place: study.Place) -> None:
+    subject = start_of(spec["start"])
+    given = {"model": subject.model, "batches": subject.batches(), "explained": subject.batches(4096, spec["few"])}
+    columns = measures.table.columns(given, map(called, CRITERIA))
+    stored = {called(name): name for name in CRITERIA}
+    columns.rename(columns=stored)[list(CRITERIA)].to_csv(place.results / "heads.csv")
+
+
+SCORES = study.Kind("scores", 1, _score, lambda spec: subjects.needs(spec["start"]))
+
+
+def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
+    """What heads are worth by a column of a head table (`helpers.methods.contest.runs`).
+
+    Raises
+    ------
+    StudyError
+        If the table has no such column.
+    """
+    worths = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan", ""])
+    worths = worths[worths.index.isin(kinds, level="kind")]
+    if by not in worths:
+        raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(worths)}.")
+    return worths[by].astype(float)
+
+
+def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Series:
+    """Random numbers on the heads of a model, the same for the same draw."""
+    return removal.shuffled(index, start.get("seed", 0), draw)
+
+
+def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
+    """How many heads of some kinds runs kept, each number one time."""
+    return sorted({_counts(retained(run), kinds)["heads"] for run in runs})
+
+
+# --- what is read ----------------------------------------------------------------------------------------------------
 
 
 def described(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -64,23 +361,28 @@ def subject_of(sweep: Mapping[str, Any], parser: str = "spacy") -> subjects.Subj
     return subjects.of_spec(sweep["start"], sweep["name"], parser)
 
 
-def recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
-    """What the tables below read of a sweep."""
-    return runs.recipes({**sweep, "runs": _of_section(sweep)})
+def recipes(sweep: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[study.Recipe]:
+    """Runs of a sweep, and what their models and the one that they start from put out: those that the tables below read."""
+    beam = sweep["settings"]["pruning"]["beam"]
+    if "pretrained" not in sweep["start"]:
+        yield outputs.recipe(translators.trained(sweep["start"], f"{sweep['name']}, seed {sweep['seed']}"), beam)
+    for name, spec in (runs or _of_section(sweep)).items():
+        made = pruned(spec, f"{title(sweep)}: {name}")
+        yield from (made, outputs.recipe(made, beam))
 
 
 def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """What `functions_left` reads of a sweep of encoder heads."""
-    yield measured.FUNCTIONS.recipe(training.trained(sweep["start"], sweep["name"]), repeats=1)
+    yield measured.FUNCTIONS.recipe(translators.trained(sweep["start"], sweep["name"]), repeats=1)
     for run in l0_runs(sweep):
-        made = runs.run(run, f"{runs.title(sweep)}: lambda {run['method']['penalty']:g}")
+        made = pruned(run, f"{title(sweep)}: lambda {run['method']['penalty']:g}")
         yield measured.FUNCTIONS.recipe(made, repeats=1)
 
 
 def floors(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, study.Recipe]:
     """A model trained further with all its heads, and without those of its encoder, whose worth lies between the two."""
-    first = runs.sweeps(settings, [name], seed)[0]["runs"]
-    return {"trained on": runs.run(first["control"]), "encoder heads removed, trained on": runs.run(first["floor"])}
+    first = of_training(settings, [name], seed)[0]["runs"]
+    return {"trained on": pruned(first["control"]), "encoder heads removed, trained on": pruned(first["floor"])}
 
 
 def floor_recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe]:
@@ -91,10 +393,10 @@ def floor_recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) 
 
 def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
     """What notebook 03 reads: the models that are pruned, every run of their sweeps, and the functions of their heads."""
-    every, encoder = runs.sweeps(settings, names, seed), sweeps(settings, names, seed)
+    encoder, every = sweeps(settings, names, seed), of_training(settings, names, seed)
     yield from outputs.of_models(settings, subjects.without_encoder(settings, names[0]), seed, beam=settings["pruning"]["beam"])
     for sweep in every:
-        yield study.Need(training.trained(sweep["start"], f"{sweep['name']}, seed {seed}"), sweep is every[0])
+        yield study.Need(translators.trained(sweep["start"], f"{sweep['name']}, seed {seed}"), sweep is every[0])
     for sweep in (*encoder, *every):
         yield from recipes(sweep)
     for sweep in encoder:
@@ -152,8 +454,8 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
     total, rows = _counts(subject.kept, sweep["kinds"])["heads"], {}
     for name in dict.fromkeys(name for name, _ in drawn):
         run = sweep["runs"][name]
-        row = _counts(runs.retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
-        row |= {"penalty": penalty(run), "dev_loss": study.read_json(runs.run(run).results / "losses.json")["dev_loss"]}
+        row = _counts(retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
+        row |= {"penalty": penalty(run), "dev_loss": study.read_json(pruned(run).results / "losses.json")["dev_loss"]}
         gated = run["method"]["name"] == "l0"
         row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum()) if gated else np.nan
         for split in subject.tests:
@@ -290,7 +592,7 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
     for name, run in sweep["runs"].items():
         if run["method"]["name"] != "scratch":
             continue
-        left, pair = _counts(runs.retained(run), KINDS), (run["method"]["like"], run, sweep["runs"]["control"])
+        left, pair = _counts(retained(run), KINDS), (run["method"]["like"], run, sweep["runs"]["control"])
         plans = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in (sweep["start"]["training"], run["training"])]
         steps = {"steps_scratch": ", then ".join(plans), "steps_pruned": plans[-1]}
         for split in subject.tests:
@@ -308,11 +610,11 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
 # --- gates -----------------------------------------------------------------------------------------------------------
 
 
-def gates(run: Mapping[str, Any]) -> tuple[HardConcrete, pd.DataFrame]:
+def gates(run: Mapping[str, Any]) -> tuple[l0.HardConcrete, pd.DataFrame]:
     """The gates of an L0 run after every step, from step 0; log alpha as a frame, rows steps, columns (kind, layer, head)."""
-    trace = pd.read_csv(runs.run(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
+    trace = pd.read_csv(pruned(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
     trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
-    return HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
+    return l0.HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
 
 
 def closing(run: Mapping[str, Any]) -> pd.DataFrame:
@@ -341,7 +643,7 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
     every, rows = _counts(subject.kept, KINDS), []
     alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
     for run in l0_runs(sweep):
-        kept = _counts(runs.retained(run), KINDS)
+        kept = _counts(retained(run), KINDS)
         row = {"penalty": penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
         row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
         shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
@@ -365,7 +667,7 @@ def shares(by_kind: pd.DataFrame) -> pd.DataFrame:
 
 def kept_by_layer(sweep: Mapping[str, Any]) -> pd.DataFrame:
     """Heads that each L0 run kept in every layer (figure 10): total_kept (heads of all kinds), kind, layer, kept."""
-    pruned = [runs.retained(run) for run in l0_runs(sweep)]
+    pruned = [retained(run) for run in l0_runs(sweep)]
     rows = {(sum(map(len, kept.values())), *place): len(left) for kept in pruned for place, left in kept.items()}
     return pd.Series(rows, name="kept").rename_axis(["total_kept", "kind", "layer"]).reset_index()
 
@@ -378,8 +680,8 @@ def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Da
     """
     whole = [(layer, head) for (kind, layer), heads in sorted(subject.kept.items()) if kind == "encoder" for head in heads]
     parts: dict[int, pd.DataFrame] = {}
-    for made in (None, *map(runs.run, l0_runs(sweep))):
-        kept = subject.kept if made is None else training.kept(made)
+    for made in (None, *map(pruned, l0_runs(sweep))):
+        kept = subject.kept if made is None else translators.kept(made)
         if not any(heads for (kind, _), heads in kept.items() if kind == "encoder"):
             continue  # no encoder heads, no functions
         read, value = measured.FUNCTIONS.read, measured.FUNCTIONS.value
@@ -423,7 +725,7 @@ def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataF
 
 def statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
     """What BLEU of a run on a test set is computed from; without a run of the subject's own model."""
-    hypotheses = outputs.read(runs.run(run), split, beam) if run else outputs.written_by(subject, split, beam)
+    hypotheses = outputs.read(pruned(run), split, beam) if run else outputs.written_by(subject, split, beam)
     return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
 
 

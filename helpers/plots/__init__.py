@@ -1,5 +1,6 @@
 """Figures of tidy tables: general ones, and special ones of each paper."""
 
+# ruff: noqa: F401
 from helpers.plots.basic import bars, correlations, curve, head_map, heat_map
 from helpers.plots.contest import contest
 from helpers.plots.functions import gains, grouped, looking
@@ -8,21 +9,3 @@ from helpers.plots.groups import by_groups, cosines
 from helpers.plots.heads import by_relevance
 from helpers.plots.rows import dots
 from helpers.plots.sentence import through_a_sentence
-
-__all__ = [
-    "bars",
-    "by_groups",
-    "by_relevance",
-    "contest",
-    "correlations",
-    "cosines",
-    "curve",
-    "dots",
-    "gains",
-    "gates",
-    "grouped",
-    "head_map",
-    "heat_map",
-    "looking",
-    "through_a_sentence",
-]

@@ -139,7 +139,7 @@ def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _title(name: str) -> tuple[str, str]:
     """What a measure is called, and what it is."""
-    name = pruning.runs.called(name)
+    name = pruning.called(name)
     rule, _, way = name.rpartition(" ")
     if rule in RULES and way == "step":
         return f"{MEASURES[rule].title}, each token", "as the paper divides, at each target token: ill-conditioned"

@@ -36,8 +36,7 @@ def by_value(settings: Mapping[str, Any]) -> dict[Recipe, bool]:
     models = [training.trained(subjects.spec(settings, name, seed), f"{name}, seed {seed}") for name in names]
     first = [outputs.recipe(made, settings["beam"]) for made in models]
     first += [*relevance.recipes(settings, models), *functions.recipes(settings, models)]
-    sweeps = [sweep for sweep in pruning.runs.sweeps(settings, names, seed) if list(sweep["kinds"]) == ["encoder"]]
-    first += [recipe for sweep in sweeps for recipe in pruning.recipes(sweep)]
+    first += [recipe for sweep in pruning.sweeps(settings, names, seed) for recipe in pruning.recipes(sweep)]
     needs = [*(Need(made, True) for made in models), *map(Need, first)]
     return plan.closure([*needs, *plan.together(plan.goals(settings, names, seed))])
 

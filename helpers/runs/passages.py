@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import sklearn.datasets
@@ -83,19 +82,16 @@ def _passages(model, tokenizer, text: str | Path, most: int | None) -> list[list
     pieces = [start + ids[first : first + size] for first in range(0, len(ids) - size + 1, size)]
     if len(pieces) < 2:
         raise StudyError(f"{text} has {len(ids)} tokens: at least {2 * size} are needed, half of them to score on.")
-    return [_batches(part[:most], model.device) for part in _cut(pieces)]
+    return [batches(torch.tensor(part[:most], device=model.device)) for part in _cut(pieces)]
 
 
 def _cut(pieces: list) -> tuple[list, list]:
     return pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :]
 
 
-def _batches(pieces: Sequence[list[int]], device: torch.device) -> list[Batch]:
-    batches = []
-    for first in range(0, len(pieces), ROWS):
-        ids = torch.tensor(pieces[first : first + ROWS], device=device)
-        batches.append({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()})
-    return batches
+def batches(ids: torch.Tensor, rows: int = ROWS) -> list[Batch]:
+    """Passages [count, tokens] as batches for measures and losses: `input_ids`, `attention_mask`, `labels`."""
+    return [{"input_ids": part, "attention_mask": torch.ones_like(part), "labels": part.clone()} for part in ids.split(rows)]
 
 
 def _paired(model, tokenizer, text: str | Path, most: int | None) -> list[list[Batch]]:

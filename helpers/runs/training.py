@@ -10,11 +10,7 @@ import torch
 
 from helpers import corpora, gpu, heads, models, study
 from helpers.corpora import tokens
-from helpers.training import dev_loss, fit, held_out
-
-__all__ = [
-    "closed_gates", "dev_loss", "fit", "keep", "kept", "spec", "stored", "trained", "translate",
-]  # fmt: skip
+from helpers.training import dev_loss, fit, held_out  # noqa: F401
 
 HALF = torch.float16  # number type of stored weights: a model *is* what was stored
 

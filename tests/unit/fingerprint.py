@@ -84,16 +84,16 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["model"] = lambda: model
     found["model, no encoder attention"] = lambda: training.trained(subjects.spec(chosen, "ru-news" + subjects.NONE, SEED))
     found["outputs"] = lambda: outputs.recipe(model, 1)
-    sweep = pruning.runs.sweep(chosen, "ru-news", start, ("encoder",), SEED)
-    every = pruning.runs.sweep(chosen, "ru-news", start, KINDS, SEED)
+    sweep = pruning.sweep(chosen, "ru-news", start, ("encoder",), SEED)
+    every = pruning.sweep(chosen, "ru-news", start, KINDS, SEED)
     for name in ("control", "floor", "L0 0.2", "L0's heads 0.2", "relevance 0.2"):
-        found[f"pruned, {name}"] = lambda name=name: pruning.runs.run(sweep["runs"][name])
+        found[f"pruned, {name}"] = lambda name=name: pruning.pruned(sweep["runs"][name])
     like = sweep["runs"]["L0 0.2"]
     matching = {**like, "method": {"name": "matched", "like": like, "draw": 0}}
-    found["pruned, matched"] = lambda: pruning.runs.run(matching)
-    found["pruned, all kinds"] = lambda: pruning.runs.run(every["runs"]["L0 0.1"])
-    found["pruned, scratch"] = lambda: pruning.runs.run(every["runs"]["scratch 0.1"])
-    found["scores"] = lambda: pruning.runs.scored(start, chosen["relevance"])
+    found["pruned, matched"] = lambda: pruning.pruned(matching)
+    found["pruned, all kinds"] = lambda: pruning.pruned(every["runs"]["L0 0.1"])
+    found["pruned, scratch"] = lambda: pruning.pruned(every["runs"]["scratch 0.1"])
+    found["scores"] = lambda: pruning.scored(start, chosen["relevance"])
     job = contest.runs.jobs(chosen, ["ru-news"], SEED)[0]
     table, first, *_, once, first_once = contest.runs.recipes(job)
     decoder = next(job for job in contest.runs.jobs(chosen, ["ru-news"], SEED) if "decoder" in job)
@@ -136,7 +136,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
     found["analysis, size"] = lambda: grouped.COST.recipe(grouped.runs.run(kept))
     found["analysis, grouping in its regime"] = lambda: regimes.MEASURED.recipe(ght_run, grouped.runs.run(kept), beam=1)
-    found["analysis, dev loss and BLEU"] = lambda: matched.SCORE.recipe(pruning.runs.run(matching), beam=1)
+    found["analysis, dev loss and BLEU"] = lambda: matched.SCORE.recipe(pruning.pruned(matching), beam=1)
     out = {"L0": [["encoder", 0, 0], ["encoder", 1, 2]]}
     found["analysis, matched heads removed at once"] = lambda: matched.AT_ONCE.recipe(model, out=out, first=few, draws=2)
     plain = grouped.runs.run(spoken.first())

@@ -156,12 +156,12 @@ def test_removed_at_once(job, subject):
     whole = training.dev_loss(subject.model, dev)
     for by in ("votes", "RelP, cp"):
         rows, worth = found[found.criterion == by], table[by].sort_values(kind="stable")
-        assert set(rows["heads"]) == {len(encoder_heads(pruning.runs.retained(run))) for run in pruning.l0_runs(job["sweep"])}
+        assert set(rows["heads"]) == {len(encoder_heads(pruning.retained(run))) for run in pruning.l0_runs(job["sweep"])}
         row = rows.iloc[-1]
         with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
             assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
     with pytest.raises(StudyError, match="luck"):
-        pruning.runs.column(table_of(job), ENCODER, "luck")
+        pruning.column(table_of(job), ENCODER, "luck")
 
 
 def test_a_run_that_is_cut_by_a_column(job, subject):
@@ -169,7 +169,7 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
     encoder = heads.index(subject.model, ENCODER)
     columns = {
         "some": pd.Series([2.0, np.nan, 3, 4, 5, 6, np.nan, 1], encoder),
-        "drawn": pruning.runs.drawn(job["sweep"]["start"], encoder, 0),
+        "drawn": pruning.drawn(job["sweep"]["start"], encoder, 0),
     }
     table = pd.DataFrame(columns).reindex(heads.index(subject.model))
     own = {**job, "few": "by hand", "criteria": list(columns)}
@@ -180,9 +180,9 @@ def test_a_run_that_is_cut_by_a_column(job, subject):
 
     study.make(table_of(own), build=put)
     runs = contest.runs.contest(own)
-    gone = encoder_heads(heads.kept(subject.model)) - encoder_heads(pruning.runs.retained(runs[f"some {PRICE:g}"]))
+    gone = encoder_heads(heads.kept(subject.model)) - encoder_heads(pruning.retained(runs[f"some {PRICE:g}"]))
     assert 0 < len(gone) < 8 and gone == {("encoder", *divmod(n, 4)) for n in (1, 6, 7, 0, 2, 3, 4, 5)[: len(gone)]}
-    mine, other = pruning.runs.run(runs[f"drawn {PRICE:g}"]), pruning.runs.run(job["sweep"]["runs"][f"random {PRICE:g}"])
+    mine, other = pruning.pruned(runs[f"drawn {PRICE:g}"]), pruning.pruned(job["sweep"]["runs"][f"random {PRICE:g}"])
     for name in ("losses.json", "heads.json"):
         assert (mine.results / name).read_bytes() == (other.results / name).read_bytes()
     assert (mine.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
@@ -196,7 +196,7 @@ def test_trained_on(job, subject):
     assert (row.bleu, row.change, row.low, row.high) == (wanted.bleu, wanted.change, wanted.change_low, wanted.change_high)
     np.testing.assert_allclose(found.change, found.bleu - quality.bleu["control", "test"], atol=1e-9)
     for row, run in zip(found.iloc[4:].itertuples(), contest.runs.contest(job).values(), strict=True):
-        hypotheses, pairs = outputs.read(pruning.runs.run(run), "test", 1), subject.pairs("test")
+        hypotheses, pairs = outputs.read(pruning.pruned(run), "test", 1), subject.pairs("test")
         assert row.bleu == pytest.approx(scoring.bleu(hypotheses, [pair.target for pair in pairs], 1)["bleu"])
     assert comparison.contest([job_of({"pruning.compared": []})], "spacy", 50).empty
     assert found.filter(like="layer ").sum(axis=1).tolist() == found["heads"].tolist()

@@ -13,9 +13,9 @@ from helpers.experiments import pretrained_functions as functions
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
-from helpers.experiments import pretrained_trained as trained
-from helpers.measures import ranks, removal, worth
+from helpers.measures import ranks, worth
 from helpers.methods import coreference
+from helpers.runs.passages import batches
 from helpers.study import StudyError
 from tests.unit import tiny_pretrained
 
@@ -108,18 +108,18 @@ def test_leave_one_out_is_the_loss_without_a_head_minus_the_loss(settings):
     ids = text.passages(spec["model"], "valid", 4, 12)[:, :6]
     lost, plain = (
         pretrained.head_table(settings).set_index(["layer", "head"])["leave-one-out"],
-        worth.mean_loss(model, text.batches(ids)),
+        worth.mean_loss(model, batches(ids)),
     )
     for _, layer, head in heads.index(model):
         with heads.gate(model, {("decoder", layer, head): 0.0}):
-            rise = worth.mean_loss(model, text.batches(ids)) - plain
+            rise = worth.mean_loss(model, batches(ids)) - plain
         assert lost[layer + 1, head + 1] == pytest.approx(rise, abs=1e-5)
 
 
 def test_columns_are_those_of_the_measures_on_all_pieces(settings):
     spec = measured.text_spec(settings)
     model, _ = text.pretrained(spec["model"])
-    rows = text.batches(text.passages(spec["model"], "valid", 4, 12).unflatten(1, (2, 6)).flatten(0, 1))
+    rows = batches(text.passages(spec["model"], "valid", 4, 12).unflatten(1, (2, 6)).flatten(0, 1))
     table = pretrained.head_table(settings)
     for per in ("example", "token"):
         expected = worth.importance(model, rows, per=per, norm=None)
@@ -174,16 +174,6 @@ def test_heads_with_a_function_are_counted(settings):
 # --- what is removed -------------------------------------------------------------------------------------------------
 
 
-def test_random_heads_are_as_many_of_each_layer():
-    index = pd.MultiIndex.from_product([["decoder"], range(4), range(9)], names=["kind", "layer", "head"])
-    closed = [index[place] for place in (0, 1, 2, 9, 30, 31)]
-    drawn = [removal.matched(index, closed, draw) for draw in range(100)]
-    for one in drawn:
-        assert [sum(layer == place for _, layer, _ in one) for place in range(4)] == [3, 1, 0, 2]
-    assert len(set(map(tuple, drawn))) > 50 and removal.matched(index, [], 0) == []
-    assert {head for one in drawn for head in one if head[1] != 2} == {head for head in index if head[1] != 2}
-
-
 def test_rows_of_every_choice(settings):
     table = pretrained.removed_at_once(settings)
     counts = table.groupby(["by", "random"]).heads.agg(list)
@@ -228,10 +218,10 @@ def test_one_head_a_group_and_k_of_every_layer(settings):
 
 def test_models_without_heads_are_trained_on(settings):
     """The same heads are off as before; training moves the loss, and rows are held against the whole model trained alike."""
-    made = trained.trained_recipes(settings)
+    made = removed.trained_recipes(settings)
     assert len(made) == 1 + 3 + 6 and measured.read(made[0])["closed"] == []
     for one in made[1:]:
-        before, after = trained.without_training(one.spec), measured.read(one)
+        before, after = removed.without_training(one.spec), measured.read(one)
         assert before["closed"] == after["closed"] and before["losses"] != after["losses"]
     table, plain = pretrained.trained_on(settings), np.array(measured.read(made[0])["losses"])
     losses = np.array([measured.read(one)["losses"] for one in made])

@@ -63,8 +63,8 @@ def test_prices_that_peers_imitate_are_swept_too():
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
 def test_keys_change_with_what_a_run_depends_on(changes, changed):
-    before, after = ({name: pruning.runs.run(run) for name, run in sweep["runs"].items()}
-                     | {one.kind.name: one for one in pruning.runs.recipes(sweep) if one.kind is pruning.runs.SCORES}
+    before, after = ({name: pruning.pruned(run) for name, run in sweep["runs"].items()}
+                     | {one.kind.name: one for one in pruning.recipes(sweep, sweep["runs"]) if one.kind is pruning.SCORES}
                      for sweep in (tiny_sweep.sweeps()["encoder"], tiny_sweep.sweeps(changes)["encoder"]))  # fmt: skip
     for name in before.keys() & after.keys():
         assert (before[name] != after[name]) == changed(name), name
@@ -75,7 +75,7 @@ def test_what_is_trained(swept):
     for which, names in {"encoder": ("control", "floor", "L0 1"), "all": ("L0 0.03", "scratch 0.03")}.items():
         before = start_of(swept[which]).model.state_dict()
         for name in names:
-            model = pruning.runs.opened(swept[which]["runs"][name])
+            model = pruning.opened(swept[which]["runs"][name])
             after = model.state_dict()
             trained = {n for n in before if before[n].shape != after[n].shape or not torch.equal(before[n], after[n])}
             learned = {n for n, _ in model.named_parameters() if "embed_positions" not in n}
@@ -97,7 +97,7 @@ def test_heads_that_are_left(swept):
     whole = start_of(swept["encoder"]).model
     for sweep in swept.values():
         runs, every = sweep["runs"], len(heads.index(whole, tuple(sweep["kinds"])))
-        kept = {name: pruning.runs.retained(run) for name, run in runs.items()}
+        kept = {name: pruning.retained(run) for name, run in runs.items()}
         assert kept["control"] == heads.kept(whole)
         number = {name: sum(counts(left, kind) for kind in sweep["kinds"]) for name, left in kept.items()}
         assert 0 < number["L0 0.03"] < every, "choose a price that closes some heads: the tests need it"
@@ -119,13 +119,13 @@ def test_a_pretrained_model_can_be_swept(swept, tmp_path):
     )
     few = {"pruning.penalties": [1.0], "pruning.penalties_all": [1.0], "pruning.compared": [1.0],
            "pruning.criteria": ["confidence"], "pruning.variants": False}  # fmt: skip
-    encoder, every = pruning.runs.sweeps(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
+    encoder, every = pruning.of_training(tiny_sweep.settings(few), [tiny_sweep.NAME], 1, str(checkpoint))
     assert encoder["start"]["files"] == [study.digest(checkpoint / "model.safetensors")]  # known by its files
     assert encoder["start"]["corpus"] == corpus and list(every["runs"]) == ["control", "L0 1"]
     subject = start_of(encoder)
     assert type(subject.model) is MarianMTModel and subject.run is None and subject.name == checkpoint.name
-    assert counts(pruning.runs.retained(encoder["runs"]["L0 1"]), "encoder") == 0
-    assert sum(map(len, pruning.runs.retained(every["runs"]["L0 1"]).values())) == 0
-    before, after = subject.model.state_dict(), pruning.runs.opened(encoder["runs"]["control"]).state_dict()
+    assert counts(pruning.retained(encoder["runs"]["L0 1"]), "encoder") == 0
+    assert sum(map(len, pruning.retained(every["runs"]["L0 1"]).values())) == 0
+    before, after = subject.model.state_dict(), pruning.opened(encoder["runs"]["control"]).state_dict()
     changed = {n for n in before if not torch.equal(before[n].half().float(), after[n])}
     assert changed and all("encoder.layers" in name for name in changed)

@@ -34,7 +34,7 @@ def swept(tmp_path_factory):
 def sides(sweep, subject):
     """Statistics of what every run put out."""
     references = [pair.target for pair in subject.pairs("test")]
-    texts = {name: outputs.read(pruning.runs.run(run), "test", 1) for name, run in sweep["runs"].items()}
+    texts = {name: outputs.read(pruning.pruned(run), "test", 1) for name, run in sweep["runs"].items()}
     return {name: scoring.bleu_statistics(made, references) for name, made in texts.items()}
 
 
@@ -44,7 +44,7 @@ def test_a_row_for_each_run_and_test_set(swept):
         assert list(table.index) == [(name, split) for name in section for split in subject.tests]
         found = sides(sweep, subject)
         for name in {"control", "L0 0.03", "scratch 0.03"} & found.keys():
-            row, model = table.loc[(name, "test")], pruning.runs.opened(sweep["runs"][name])
+            row, model = table.loc[(name, "test")], pruning.opened(sweep["runs"][name])
             number = {kind: sum(len(left) for (k, _), left in heads.kept(model).items() if k == kind) for kind in KINDS}
             assert {kind: row[kind] for kind in KINDS} == number
             assert row.heads == sum(number[kind] for kind in sweep["kinds"]) and row.total == 8 * len(sweep["kinds"])
@@ -150,7 +150,7 @@ def test_how_long_heads_survive(swept):
     for sweep, subject, _ in swept.values():
         found, runs = pruning.survival(sweep), pruning.l0_runs(sweep)
         assert found.index.equals(heads.index(subject.model, tuple(sweep["kinds"])))
-        kept = [pruning.runs.retained(run) for run in runs]
+        kept = [pruning.retained(run) for run in runs]
         times = np.array([sum(head in left[kind, layer] for left in kept) for kind, layer, head in found.index])
         assert (np.floor(found) == times).all() and (found > times).all() and (found < times + 1).all()
         opened = np.mean([1 - pruning.closing(run).iloc[-1] for run in runs], axis=0)
@@ -170,7 +170,7 @@ def test_what_is_kept_by_kind_and_layer(swept):
     start = sweep["start"] | {"model": sweep["start"]["model"] | {"start": "usual"}}
     assert pruning.kept_by_kind(sweep | {"start": start}, subject)["starts alike"].all()
     for run in pruning.l0_runs(sweep):
-        kept = pruning.runs.retained(run)
+        kept = pruning.retained(run)
         own = layers[layers.total_kept == sum(map(len, kept.values()))].set_index(["kind", "layer"]).kept
         assert own.to_dict() == {place: len(left) for place, left in kept.items()}
     points = pruning.shares(found.assign(model="m")).set_index(["penalty", "kind"])
@@ -199,10 +199,7 @@ def test_functions_are_told_at_the_places_that_heads_had(swept):
         assert len(part) == 8 and part.stays.sum() == left and part.functions[~part.stays].eq("").all()
     for run in pruning.l0_runs(sweep):
         kept = {
-            (layer, head)
-            for (kind, layer), heads_ in pruning.runs.retained(run).items()
-            if kind == "encoder"
-            for head in heads_
+            (layer, head) for (kind, layer), heads_ in pruning.retained(run).items() if kind == "encoder" for head in heads_
         }
         part = found[(found.left == len(kept)) & found.stays]
         assert not kept or set(zip(part.layer, part["head"], strict=True)) == kept

@@ -105,17 +105,17 @@ def test_matched_runs_remove_as_many_heads_of_each_layer(tmp_path_factory, monke
     chosen = matched.rows(sweep)
     assert [(row["criterion"], row["draw"]) for row in chosen] == [(by, draw) for by in matched.CRITERIA for draw in range(4)]
     like, first, second = (chosen[place]["spec"] for place in (4, 5, 6))
-    left = [pruning.runs.retained(spec) for spec in (like, first, second)]
+    left = [pruning.retained(spec) for spec in (like, first, second)]
     assert [{place: len(kept) for place, kept in one.items()} for one in left] == [{p: len(k) for p, k in left[0].items()}] * 3
     losses = values.read(matched.at_once(sweep, 3).results / FILE).set_index(["criterion", "draw"]).dev_loss
     assert set(losses.index) == {(by, draw) for by in matched.CRITERIA for draw in range(4)}
     whole = subjects.of_spec(sweep["start"], "")
-    kept = pruning.runs.retained(chosen[4]["spec"])
+    kept = pruning.retained(chosen[4]["spec"])
     gone = [address for address in heads.index(whole.model, ("encoder",)) if address[2] not in kept[address[:2]]]
     rest = heads.remove(whole.model, gone)
     assert losses["L0", 0] == pytest.approx(training.dev_loss(rest, whole.held_out(4096, 16)))
     study.make(matched.recipe(sweep, chosen[5]))
     table = matched.table([sweep])
     (row,) = table[(table.criterion == "L0") & (table.draw == 1)].itertuples(index=False)
-    assert row.dev_loss == study.read_json(pruning.runs.run(first).results / "losses.json")["dev_loss"]
+    assert row.dev_loss == study.read_json(pruning.pruned(first).results / "losses.json")["dev_loss"]
     assert table.loc[table.draw == 1, "layer 1"].iloc[0] == len(left[1]["encoder", 0])

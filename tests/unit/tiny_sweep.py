@@ -23,7 +23,7 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 
 def sweeps(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The sweep over encoder heads, and that over all kinds."""
-    return dict(zip(("encoder", "all"), pruning.runs.sweeps(settings(changes), [NAME], SEED), strict=True))
+    return dict(zip(("encoder", "all"), pruning.of_training(settings(changes), [NAME], SEED), strict=True))
 
 
 def go_to(base: Path, patch) -> None:

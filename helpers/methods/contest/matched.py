@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def rows(sweep: Mapping[str, Any]) -> list[Row]:
-    """The choices of a sweep (`helpers.experiments.pruning_runs.sweep`) of encoder heads, each with its random heads.
+    """The choices of a sweep (`helpers.experiments.pruning.sweep`) of encoder heads, each with its random heads.
 
     criterion, penalty, draw (0 is the choice itself, random heads count from 1), seed and spec.
     """
@@ -68,7 +68,7 @@ def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
     """The recipe of dev losses without further training: criterion, draw (as in `rows`), dev_loss."""
     out = {}
     for row in (row for row in rows(sweep) if not row["draw"]):
-        kept = pruning.runs.retained(row["spec"])
+        kept = pruning.retained(row["spec"])
         every = {place: range(sweep["start"]["model"]["heads"]) for place in kept if place[0] == "encoder"}
         out[row["criterion"]] = [[*place, head] for place in every for head in every[place] if head not in kept[place]]
     made = translators.trained(sweep["start"], sweep["name"])
@@ -78,7 +78,7 @@ def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
 def recipe(sweep: Mapping[str, Any], row: Row) -> study.Recipe:
     """What is read of a row: what a choice put out, which other tables read too; of random heads the scores alone."""
     label = f"{sweep['name']}, seed {row['seed']}: like {row['criterion']}, draw {row['draw']}"
-    made, beam = pruning.runs.run(row["spec"], label), _beam(sweep)
+    made, beam = pruning.pruned(row["spec"], label), _beam(sweep)
     return SCORE.recipe(made, beam=beam) if row["draw"] else outputs.recipe(made, beam)
 
 
@@ -93,10 +93,10 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     parts = []
     for sweep in sweeps:
         for row in rows(sweep):
-            made, run = recipe(sweep, row), pruning.runs.run(row["spec"])
+            made, run = recipe(sweep, row), pruning.pruned(row["spec"])
             if not made.made():
                 continue
-            kept = pruning.runs.retained(row["spec"])
+            kept = pruning.retained(row["spec"])
             left = {f"layer {at + 1}": len(stay) for (kind, at), stay in kept.items() if kind == "encoder"}
             if row["draw"]:
                 scored = SCORE.read(run, beam=_beam(sweep))

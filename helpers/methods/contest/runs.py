@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -49,15 +49,12 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoin
     """All jobs: one for each sweep, those of further trainings too, and one for every training of the summarizer and of the
     decoder of today; or the sweeps of a pretrained translator (`checkpoint`) alone.
 
-    A job has name, seed, first_order, and "sweep" (`helpers.experiments.pruning_runs.sweep`), "run" (a run of
+    A job has name, seed, first_order, and "sweep" (`helpers.experiments.pruning.sweep`), "run" (a run of
     `helpers.methods.coreference.runs`) or "decoder" (one of `helpers.experiments.grouping_runs`), with the settings that its
     table depends on; of a decoder "removed", those of heads removed at once.
     """
     chosen, models = settings["comparison"], []
-    for sweep in [
-        *pruning.runs.sweeps(settings, names, seed, checkpoint),
-        *pruning.runs.further(settings, names, seed, checkpoint),
-    ]:
+    for sweep in pruning.every_sweep(settings, names, seed, checkpoint):
         described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
         models.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
     block = settings["coreference"]["summarization"]
@@ -84,7 +81,7 @@ def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """
     sweep, specs = job["sweep"], {}
     prices = sweep["settings"]["pruning"]["compared"] if list(sweep["kinds"]) == ["encoder"] else []
-    plan = pruning.runs.run_spec(sweep["settings"], sweep["start"], sweep["kinds"], {"name": "none"}, sweep["seed"])
+    plan = pruning.run_spec(sweep["settings"], sweep["start"], sweep["kinds"], {"name": "none"}, sweep["seed"])
     for price in prices:
         for by in job["criteria"]:
             method = {"name": "cut", "like": sweep["runs"][f"L0 {price:g}"], "by": by, "table": of_table(job)}
@@ -99,9 +96,9 @@ def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
         yield FIRST_ORDER.of(of_table(job), f"{job['name']}, seed {job['seed']}: first-order head table")
     if "sweep" in job:
         sweep = job["sweep"]
-        yield from pruning.runs.recipes(sweep)
+        yield from pruning.recipes(sweep, sweep["runs"])
         for name, spec in contest(job).items():
-            made = pruning.runs.run(spec, f"{pruning.runs.title(sweep)}: {name}")
+            made = pruning.pruned(spec, f"{pruning.title(sweep)}: {name}")
             yield from (made, outputs.recipe(made, sweep["settings"]["pruning"]["beam"]))
     if removable(job):
         yield from (removed_at_once(job, kind) for kind in ((AT_ONCE, FIRST_AT_ONCE) if job["first_order"] else (AT_ONCE,)))
@@ -158,21 +155,13 @@ def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> tu
     return table, study.read_json(folder / "seconds.json")
 
 
-def _tabulate(described: Mapping[str, Any], place: study.Place) -> None:
-    _keep(_table(*_opened(described), STORED), place)
-
-
-def _tabulate_first(described: Mapping[str, Any], place: study.Place) -> None:
-    table = _table(*_opened(described), (UNIT, *FIRST))
+def _tabulate(described: Mapping[str, Any], place: study.Place, names: Sequence[str] = STORED) -> None:
+    table = _table(*_opened(described), names)
     seconds = table.attrs["seconds"]
-    table = table.dropna(axis=1, how="all")  # key-value heads, where none are shared
-    table.attrs["seconds"] = {name: spent for name, spent in seconds.items() if name in table}
-    _keep(table, place)
-
-
-def _keep(table: pd.DataFrame, place: study.Place) -> None:
+    if GROUP in table and table[GROUP].isna().all():  # no head shares its keys
+        table = table.drop(columns=GROUP)
     table.to_csv(place.results / "heads.csv", na_rep="nan")
-    study.write_json(place.results / "seconds.json", table.attrs["seconds"])
+    study.write_json(place.results / "seconds.json", {name: spent for name, spent in seconds.items() if name in table})
 
 
 def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
@@ -207,12 +196,12 @@ def _model_needs(described: Mapping[str, Any]) -> Iterator[study.Recipe | study.
 
 
 TABLE = study.Kind("head table", 1, _tabulate, _table_needs)
-FIRST_ORDER = study.Kind("first-order head table", 1, _tabulate_first, _table_needs, job="shared")
+FIRST_ORDER = study.Kind("first-order head table", 1, partial(_tabulate, names=(UNIT, *FIRST)), _table_needs, job="shared")
 
 
 def _translator(described: Mapping[str, Any]):
     """A translation model, batches of its dev set, the few, and what else its table is made from."""
-    subject = pruning.runs.subject_of(described["start"])
+    subject = pruning.start_of(described["start"])
     known: dict[str, Callable[[], Any]] = {"arcs": lambda: arcs_of(subject.sentences), "counts": lambda: subject.counts}
     known |= {"links": lambda: subject.links, **_learning(subject, described["l1"])}
     few = min(described["few"], len(subject.sentences))
@@ -325,7 +314,7 @@ def removed_at_once(job: Mapping[str, Any], kind: study.Kind | None = None) -> s
     if "sweep" in job:
         sweep = job["sweep"]
         described |= {name: sweep["settings"]["pruning"][name] for name in ("dev", "draws")} | {"kinds": list(sweep["kinds"])}
-        described, label = described | {"like": pruning.l0_runs(sweep)}, pruning.runs.title(sweep)
+        described, label = described | {"like": pruning.l0_runs(sweep)}, pruning.title(sweep)
     else:
         described |= job["removed"]
     return (kind or AT_ONCE).of(described, f"{label}: heads removed at once by every measure")
@@ -361,7 +350,7 @@ def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> p
     ways = [(by, 0, column) for by, column in table.loc[index].items() if column.nunique(dropna=False) > 1]
     ways += [(removal.RANDOM, draw, removal.shuffled(index, seed, draw)) for draw in range(draws)]
     like = described.get("like")
-    left = pruning.runs.counts(like, kinds) if like else sorted({round(share * len(index)) for share in described["left"]})
+    left = pruning.counts(like, kinds) if like else sorted({round(share * len(index)) for share in described["left"]})
     rows = []
     for choice, out in removal.by_columns(study.progress(ways, "removing at once"), left):
         with heads.gate(model, dict.fromkeys(out, 0.0)):  # of every family, where not all can be cut out
@@ -374,14 +363,14 @@ def opened(described: Mapping[str, Any], first: int) -> tuple[Any, list[dict[str
     if "decoder" in described:
         subject = subjects.of_run(grouped.runs.run(described["decoder"]))
         return subject.model, subject.held_out(8192, first), described["decoder"]["seed"]
-    subject = pruning.runs.subject_of(described["start"])
+    subject = pruning.start_of(described["start"])
     return subject.model, subject.batches(first=first), described["start"].get("seed", 0)
 
 
 def _shot_needs(spec: Mapping[str, Any], table: study.Kind) -> Iterator[study.Recipe | study.Need]:
     yield from _model_needs(spec["table"])
     yield table.of(spec["table"])
-    yield from map(pruning.runs.run, spec.get("like", ()))
+    yield from map(pruning.pruned, spec.get("like", ()))
 
 
 AT_ONCE = study.Kind("measures removed at once", 1, _shoot, lambda spec: _shot_needs(spec, TABLE))
