@@ -67,15 +67,6 @@ def marked(axis, colour, hollow=False):
     return sorted(point for point in found if np.isfinite(point).all())
 
 
-def drawn(axis, colour, style="-"):
-    """Data [2, points] of lines without markers of this colour."""
-    return [
-        np.array(line.get_data(), float)
-        for line in axis.lines
-        if line.get_marker() in ("None", "", None) and to_rgb(line.get_color()) == colour and line.get_linestyle() == style
-    ]
-
-
 def cells(axis):
     """Values of a heat map, the first row at the top."""
     return np.ma.filled(axis.images[0].get_array().astype(float), np.nan)

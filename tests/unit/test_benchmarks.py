@@ -3,7 +3,6 @@
 import importlib
 import json
 import math
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -25,15 +24,6 @@ COMMAND = "python -m benchmarks.nothing --size tiny --repeats 1"
 
 def nothing(options):
     return [common.row("one", "tiny", "seconds", [3, 1, 2])], 1e-7
-
-
-def test_every_variant_runs_once_a_repeat_after_a_warm_up():
-    order, again = [], []
-    for ran in (order, again):
-        times = common.interleaved({name: partial(ran.append, name) for name in "abc"}, repeats=20, seed=3)
-    assert times.shape == (20, 3) and again == order and order[:3] == list("abc")
-    repeats = [tuple(order[3 + 3 * n : 6 + 3 * n]) for n in range(20)]
-    assert all(sorted(repeat) == list("abc") for repeat in repeats) and len(set(repeats)) > 3
 
 
 def test_ratios_are_taken_within_repeats():

@@ -136,13 +136,10 @@ def test_gates_leave_the_model_as_it_was():
     plain = l1_gates(model, one_batch, 2, 0.1, 0.01)
     model.train().model.encoder.requires_grad_(False)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    flags = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+    flags = [parameter.requires_grad for parameter in model.parameters()]
     assert model.config.dropout > 0 and l1_gates(model, one_batch, 2, 0.1, 0.01).equals(plain)  # without dropout
-    for steps, epoch, said in ((0, one_batch, "training step"), (3, lambda number: [], "no batches")):
-        with pytest.raises(StudyError, match=said):
-            l1_gates(model, epoch, steps, 0.1, 0.01)
-    assert {name: parameter.requires_grad for name, parameter in model.named_parameters()} == flags
-    assert all(parameter.grad is None for parameter in model.parameters()) and model.training
+    assert [parameter.requires_grad for parameter in model.parameters()] == flags and model.training
+    assert all(parameter.grad is None for parameter in model.parameters())
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
@@ -164,39 +161,12 @@ def test_removed_at_once(job, subject):
         pruning.runs.column(table_of(job), ENCODER, "luck")
 
 
-def test_a_run_that_is_cut_by_a_column(job, subject):
-    """It loses the heads of least worth, unmeasured ones first; but for which heads go it is trained as runs of the sweep."""
-    encoder = heads.index(subject.model, ENCODER)
-    columns = {
-        "some": pd.Series([2.0, np.nan, 3, 4, 5, 6, np.nan, 1], encoder),
-        "drawn": pruning.runs.drawn(job["sweep"]["start"], encoder, 0),
-    }
-    table = pd.DataFrame(columns).reindex(heads.index(subject.model))
-    own = {**job, "few": "by hand", "criteria": list(columns)}
-
-    def put(spec, place):
-        table.to_csv(place.results / "heads.csv", na_rep="nan")
-        study.write_json(place.results / "seconds.json", {})
-
-    study.make(table_of(own), build=put)
-    runs = contest.runs.contest(own)
-    gone = encoder_heads(heads.kept(subject.model)) - encoder_heads(pruning.runs.retained(runs[f"some {PRICE:g}"]))
-    assert 0 < len(gone) < 8 and gone == {("encoder", *divmod(n, 4)) for n in (1, 6, 7, 0, 2, 3, 4, 5)[: len(gone)]}
-    mine, other = pruning.runs.run(runs[f"drawn {PRICE:g}"]), pruning.runs.run(job["sweep"]["runs"][f"random {PRICE:g}"])
-    for name in ("losses.json", "heads.json"):
-        assert (mine.results / name).read_bytes() == (other.results / name).read_bytes()
-    assert (mine.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
-
-
 def test_trained_on(job, subject):
     found = comparison.trained_on(job, subject, 50)
     quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50))
     assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "random", "random", "votes", "syntactic"]
-    row, wanted = found[found.criterion == "L0 (trained)"].iloc[0], quality.loc["L0 0.03", "test"]
-    assert (row.bleu, row.change, row.low, row.high) == (wanted.bleu, wanted.change, wanted.change_low, wanted.change_high)
     np.testing.assert_allclose(found.change, found.bleu - quality.bleu["control", "test"], atol=1e-9)
     for row, run in zip(found.iloc[4:].itertuples(), contest.runs.contest(job).values(), strict=True):
         hypotheses, pairs = outputs.read(pruning.runs.run(run), "test", 1), subject.pairs("test")
         assert row.bleu == pytest.approx(scoring.bleu(hypotheses, [pair.target for pair in pairs], 1)["bleu"])
     assert comparison.contest([job_of({"pruning.compared": []})], "spacy", 50).empty
-    assert found.filter(like="layer ").sum(axis=1).tolist() == found["heads"].tolist()

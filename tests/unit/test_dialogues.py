@@ -136,17 +136,6 @@ def test_stored_links_are_known_by_their_contents(root, tmp_path):
     assert len(clusters_made()) == 2
 
 
-def test_clusters_that_cannot_be_had_leave_nothing_behind(root, tmp_path):
-    folder, path = made("samsum", ALL), tmp_path / "links.source"
-    refused("'magic'", dialogues.resolved, folder, "dev", "magic")
-    refused("dialogue 0 of samsum", dialogues.resolved, folder, "dev", "gold")
-    refused(f"{path} cannot be read", dialogues.resolved, folder, "dev", f"stored:{path}")
-    path.write_text("x\n")
-    refused(f"{path} has 1 rows for 8", dialogues.resolved, folder, "dev", f"stored:{path}")
-    refused(folder / "dialogues/valid.jsonl", dialogues.resolved, folder, "valid", "rule")
-    assert not clusters_made()
-
-
 def test_the_spec_of_a_checkpoint_knows_weights_and_text(store, pretrained, tmp_path):
     corpus, other = (dialogues.spec(SIZES, "dialogues", seed, pretrained) for seed in (3, 4))
     specs = [subjects.checkpoint_spec(pretrained, *told) for told in ((corpus, 1), (corpus, 2), (other, 1))]

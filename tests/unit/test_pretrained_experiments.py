@@ -9,7 +9,6 @@ from helpers import heads, study
 from helpers.corpora.parsing import RELATIONS
 from helpers.experiments import pretrained
 from helpers.experiments import pretrained_dialogues as dialogues
-from helpers.experiments import pretrained_functions as functions
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
@@ -161,16 +160,6 @@ def test_a_decoder_is_held_to_arcs_whose_partner_stands_earlier(settings):
                 assert table.get((settings["pretrained"][side], "ewt", relation, direction), 0) == len(seen)
 
 
-def test_heads_with_a_function_are_counted(settings):
-    table = pretrained.counted(settings).set_index(["model", "trees", "function"])
-    assert (table.heads <= table["all"]).all() and set(table["all"]) == {8}
-    for _, part in table.groupby(level=["model", "trees"]):
-        kinds, any_of = part.heads.iloc[1:], part.heads.iloc[0]
-        assert kinds.max() <= any_of <= kinds.sum()
-    heads_of = pretrained.by_head(settings).groupby(["model", "trees"]).functions
-    assert heads_of.apply(lambda cells: (cells != "").sum()).to_dict() == table.heads.xs("any", level="function").to_dict()
-
-
 # --- what is removed -------------------------------------------------------------------------------------------------
 
 
@@ -266,11 +255,3 @@ def test_what_is_written_with_links_is_what_training_with_them_would_expect(sett
         with coreference.injected(model, chosen, dialogues.known(([whole], [link]))), torch.no_grad():
             logits = model(torch.tensor([row.prompt + own])).logits[0]
         assert logits.argmax(-1)[len(row.prompt) - 1 : -1].tolist() == own
-
-
-def test_random_weights_are_of_the_same_shape(settings):
-    name = settings["pretrained"]["decoder"]
-    (model, _), (random, _) = text.pretrained(name), text.pretrained(name, 0)
-    assert random.config == model.config and not torch.equal(model.lm_head.weight, random.lm_head.weight)
-    assert not any(weight.requires_grad for weight in (*model.parameters(), *random.parameters()))
-    assert functions.function_recipes(settings)[0].key != functions.function_recipes(settings)[4].key

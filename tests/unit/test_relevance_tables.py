@@ -1,16 +1,13 @@
-"""Tables of relevance and confidence (notebook 01) on small handmade numbers, and their figures."""
+"""Tables of relevance and confidence (notebook 01) on small handmade numbers."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from helpers import plots
-from helpers.drawing import COLOURS
 from helpers.experiments import relevance
 from helpers.measures.lrp import BySentence
 from helpers.measures.ranks import within_layer_ranks
-from tests.unit.drawn import ticks, whole
 
 
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
@@ -33,22 +30,6 @@ def two_models():
         values["functions"] = ["nsubj, rare", *[""] * 5]
         tables[model] = pd.concat([values, values.rename({"encoder": "cross"}, level="kind")])
     return tables
-
-
-def test_heads_are_sorted_by_relevance_within_their_layers():
-    tables = two_models()
-    table = relevance.by_relevance(tables)
-    assert len(table) == 12 and table.layer.unique().tolist() == [1, 2] and table.model.unique().tolist() == ["A", "B"]
-    for (model, layer), rows in table.groupby(["model", "layer"]):
-        layer_table = tables[model].xs(("encoder", layer - 1), level=("kind", "layer"))
-        assert rows["head"].tolist() == (layer_table.relevance.sort_values(ascending=False).index + 1).tolist()
-        assert rows.place.tolist() == [1, 2, 3] and rows.relevance.is_monotonic_decreasing
-        order = layer_table.confidence.rank(ascending=False).reindex(rows["head"] - 1)
-        assert rows["confidence place"].tolist() == order.tolist()
-    functional = table[table.functions != ""]
-    assert functional.functions.tolist() == ["nsubj, rare"] * 2 and functional[
-        "head"
-    ].tolist() == functional.layer.tolist() == [1, 1]
 
 
 def test_what_one_reads_off_figure_1_in_numbers():
@@ -104,40 +85,3 @@ def test_functions_are_compared_model_by_model_and_together():
         layer_table = tables[model].relevance["encoder"][0]
         wanted = layer_table[0] / layer_table.mean() - (layer_table[1] + layer_table[2]) / 2 / layer_table.mean()
         assert table.difference[model] == pytest.approx(wanted)
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_line_of_three_panels_a_model():
-    tables = two_models()
-    tables["B"] = tables["B"].drop([("encoder", 1, 0)])  # a layer with fewer heads
-    table = relevance.by_relevance(tables)
-    axes = whole(plots.by_relevance(table)).axes
-    assert len(axes) == 6 and [axis.get_title() for axis in axes[3:]] == [""] * 3 and axes[3].get_ylabel() == "B\nlayer"
-    for model, (first, second, third) in zip("AB", (axes[:3], axes[3:]), strict=True):
-        rows = table[table.model == model]
-        assert ticks(first) == ["2", "1"]  # layer 1 at the bottom
-        for axis, column in ((first, "relevance"), (second, "confidence")):
-            drawn = axis.images[0].get_array()[::-1]
-            for layer, part in rows.groupby("layer"):
-                assert drawn[layer - 1][: len(part)].tolist() == part[column].tolist()
-        colours = [patch.get_facecolor() for patch in third.patches if patch.get_width() < 1]
-        assert len(colours) == 2 and len(third.patches) == 2 * len(rows) + 1  # one head shares its cell
-    assert COLOURS["nsubj"] != COLOURS["rare"]
-
-
-def test_relevance_through_a_sentence_is_drawn_top_down():
-    heads = pd.DataFrame([[1.0, -2.0], [0.5, 0.0]], columns=pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)]))
-    flow = np.arange(12.0).reshape(2, 2, 3)
-    sentence = {"source": ["▁a", "▁", "b"], "predicted": ["▁x", "▁y"], "heads": heads, "flow": flow}
-    attention = np.arange(18.0).reshape(2, 3, 3) / 20
-    sentence |= {"layer": 0, "head": 1, "block": {"A": attention}}
-    above, looks, below = plots.through_a_sentence(sentence, 1).axes[:3]
-    assert looks.get_yticklabels()[0].get_text() == "from 'b'"  # most relevance leaves the layer there
-    np.testing.assert_array_equal(looks.images[0].get_array(), attention[1, 2][None])
-    np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
-    np.testing.assert_array_equal(below.images[0].get_array(), heads[1:])
-    assert [label.get_text() for label in above.get_yticklabels()] == ["after layer 1", "input words"]
-    assert [label.get_text() for label in looks.get_xticklabels()] == ["a", "␣", "b"]
-    assert "layer 1, head 2: 0.0" in below.get_title()

@@ -78,12 +78,6 @@ def test_nothing_is_loaded_from_elsewhere(folder, pages):
     assert set(urls) <= {"http://www.w3.org/2000/svg"}
 
 
-def test_every_page_leads_to_every_notebook(pages):
-    names = [f"{path.stem}.html" for path in executed()]
-    for page in pages.values():
-        assert [a["href"] for a in page.select("nav#nav > ol > li > a")] == ["index.html", *names, "explorer.html"]
-
-
 def test_every_figure_is_there_with_words_for_it(folder, pages):
     for path in executed():
         outputs = [o for c in nbformat.read(path, 4).cells for o in c.get("outputs", [])]
@@ -142,25 +136,6 @@ def test_attention_is_that_of_the_model(tiny):
         np.testing.assert_allclose(shown, wanted, atol=0.51)
 
 
-def test_arcs_lead_where_the_label_says(tiny):
-    _, subject, _, found = tiny
-    shown = 0
-    for number, sentence in zip(explorer.examples(subject.sentences, 2), found["sentences"], strict=True):
-        pair = subject.sentences[number]
-        for row, column, label in sentence["arcs"]:
-            if label in ("v→s", "s→v"):
-                verb, noun = (row, column) if label == "v→s" else (column, row)
-                assert (pair.heads[noun], pair.relations[noun]) == (verb, "nsubj")
-                shown += 1
-    assert shown >= 2
-
-
-def test_a_model_is_there_once(tiny, tmp_path):
-    models = report._models(tiny[0], tmp_path / "heads")
-    assert [model["name"] for model in models] == [tiny_report.ABSENT, tiny_report.NAME]
-    assert {model["file"] for model in models} == {f"heads/{path.name}" for path in (tmp_path / "heads").iterdir()}
-
-
 def test_what_is_no_head_table(tiny):
     _, subject, table, _ = tiny
     with pytest.raises(StudyError, match="kind, layer, head"):
@@ -176,10 +151,3 @@ def test_a_model_that_was_not_trained_has_no_maps(tiny):
     found = explorer.export(tiny_report.ABSENT, absent)
     assert found["attention"] is None and any("not in the store" in note for note in found["notes"])
     assert sorted(study.runs().rglob("*")) == before
-
-
-def test_the_store_knows_the_model_of_a_table(tiny):
-    run, subject, table, _ = tiny
-    read = explorer.head_tables(run)[tiny_report.NAME]
-    pd.testing.assert_series_equal(read.confidence, table.confidence)
-    assert explorer.in_store(tiny_report.NAME, read.attrs["facts"]).run == subject.run

@@ -42,19 +42,6 @@ def test_one_sentence_ends_with_code_2(capsys):
         _ = 1 / 0
 
 
-def test_progress_is_silent_at_first_and_in_lines_where_asked_for(monkeypatch, capsys):
-    assert list(study.progress(range(3), "short")) == [0, 1, 2] and capsys.readouterr().err == ""
-    monkeypatch.setenv("HEADS_PROGRESS", "lines")
-    bar = study.progress(None, "training", 10)
-    bar.update(5)
-    assert capsys.readouterr().err == ""  # nothing before its time
-    bar.refresh()
-    bar.set_postfix_str("dev loss 1.0")
-    bar.close()
-    lines = capsys.readouterr().err
-    assert "\r" not in lines and all(re.match(r"training: +\d+%", line) for line in lines.splitlines()) and "dev loss" in lines
-
-
 def test_begin_takes_what_a_notebook_holds(tmp_path):
     namespace = {"__name__": "__main__", "_i1": "x = 1", "In": [""], "Out": {}, "study": study, "exit": exit, "profile": "tiny"}
     assert study.begin("01_x", namespace | {"corpus": "natural"}).folder == tmp_path / "runs" / "tiny-natural"

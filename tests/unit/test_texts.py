@@ -3,7 +3,7 @@
 import itertools
 import json
 import lzma
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
@@ -11,7 +11,6 @@ from helpers import corpora, study
 from helpers.corpora import dialogues, texts
 from helpers.corpora.sources import normalise
 from helpers.records import Dialogue, Event, Pair, Text
-from helpers.world import conversations, tales
 from tests.unit.tiny_text import SPLITS, chats, refused, write, write_chats, write_rows
 
 SIZES = {"train": 40, "dev": 8, "test": 8, "vocabulary": 300, "longest": 50}
@@ -132,16 +131,6 @@ def test_controlled_splits_are_full_and_share_nothing(module, name):
     more = said(SIZES | {"train": 50})
     assert more["test"] == splits["test"] and more["train"][:40] == splits["train"]
     assert said(SIZES, 4)["test"] != splits["test"]
-
-
-@pytest.mark.parametrize(("module", "world", "name"), [(texts, tales, "reports"), (dialogues, conversations, "conversations")])
-def test_repeated_controlled_text_is_left_out(monkeypatch, module, world, name):
-    known = list(itertools.islice(getattr(world, name)(1), 6))
-    again = (replace(known[number], origin="x") for number in [0, 0, 1, 0, 2, 2, 3, 1, 4, 5])
-    monkeypatch.setattr(world, name, lambda seed: again)
-    sizes = SIZES | {"test": 2, "dev": 1, "train": 3, "longest": 0}
-    folder = made("dialogues" if module is dialogues else name, sizes, module=module)
-    assert [row.source for row in read(folder, "train")] == [row.source.lower() for row in known[3:]]
 
 
 @pytest.mark.parametrize("module", [texts, dialogues])

@@ -226,16 +226,6 @@ def test_spec_says_what_a_corpus_depends_on():
     assert len({study.key(one) for one in (spec, *others)}) == 8
 
 
-def test_prepare_writes_a_lower_cased_corpus(monkeypatch):
-    words, relations = ("The", "Cat", "sees", "."), ("det", "nsubj", "ROOT", "punct")
-    pair = Pair("The Cat sees .", "Кошка видит .", words, (1, 2, -1, 2), relations, "controlled-news")
-    monkeypatch.setattr(corpora.pairs, "_controlled", lambda spec: {"train": [pair] * 5, "dev": [pair], "test": [pair]})
-    folder = corpora.prepare(corpora.spec(study.settings("tiny"), "ru", "news", 1))
-    pair = corpora.read_pairs(folder / "dev.jsonl")[0]
-    assert (pair.source, pair.target) == ("the cat sees .", "кошка видит .")
-    assert pair.words[1] == "cat"
-
-
 @pytest.mark.parametrize("text", ["Tom said he left .", "Zoë saw 4 €"])
 def test_tokenizers_of_bytes_know_their_words(text):
     """They mark no beginning of a word."""
