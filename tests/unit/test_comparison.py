@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from helpers import heads, measures, models, study, training
-from helpers.corpora.describe import arcs_of
 from helpers.experiments import comparison, pruning
 from helpers.methods import contest, grouping
-from helpers.methods.contest.runs import SURVIVAL, l1_gates, voted
+from helpers.methods.contest.runs import l1_gates, voted
 from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -70,27 +69,6 @@ def test_the_first_seed_is_the_same_however_many_there_are():
     some = every({"seeds": 3, "comparison.again": [NAMES[0]]})
     assert [place for place in some if place[2] > SEED] == [p for p in three if p[2] > SEED and p[0] == NAMES[0]] != []
     assert [place for place in some if place[2] == SEED] == list(one)
-
-
-def measured_by(names, there=()):
-    """Those of some measures that need nothing more than is there."""
-    return [name for name in names if not measures.table.lacking(name, there)]
-
-
-def test_head_table_of_a_swept_model(job, subject):
-    table, seconds = contest.runs.tables(job)
-    assert table.index.equals(heads.index(subject.model))
-    few = list(subject.batches(2048, 4))
-    text = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
-    names = {*contest.runs.STORED, *contest.runs.FIRST} - {measures.table.GROUP}  # no head shares its keys here
-    wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=measured_by(names, text), **text)
-    assert names - {"votes", "L1 gates", "probing"} <= set(wanted) and not table[contest.runs.ESTIMATES[0]].isna().any()
-    assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL])
-    pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
-    assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
-    pd.testing.assert_series_equal(table.votes, voted(subject.model, subject.batches(400)), rtol=1e-6)
-    bare, _ = contest.runs.tables({**job, "first_order": False})
-    assert set(table) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
 
 
 def test_votes_are_shares_of_batches():

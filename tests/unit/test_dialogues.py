@@ -9,11 +9,11 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from helpers import corpora, study
-from helpers.corpora import dialogues, resolvers, texts
+from helpers.corpora import dialogues, resolvers
 from helpers.pretrained import PACKAGES
 from helpers.runs import subjects
 from helpers.world import conversations
-from tests.unit.tiny_text import SPLITS, chats, refused, write_chats, write_rows
+from tests.unit.tiny_text import SPLITS, refused, write_chats
 
 SIZES = {"train": 30, "dev": 6, "test": 8, "vocabulary": 300, "longest": 60}
 ALL = {"train": 0, "dev": 0, "test": 0, "vocabulary": 200, "longest": 0}
@@ -59,16 +59,6 @@ def pairs(folder, split):
 
 def whole(folder, split):
     return corpora.read_dialogues(corpora.file(folder, split, "dialogues"))
-
-
-def test_one_vocabulary_covers_dialogues_and_summaries(store, root):
-    folder = made()
-    side = dialogues.vocabulary(dialogues.spec(SIZES, "dialogues", 3), folder)
-    for text in (text for split in SPLITS for row in whole(folder, split) for text in (row.source, row.target)):
-        assert side.decode_all([side.encode(text)]) == [text]
-    write_rows(root / "samsum/train.jsonl.xz", [row | {"summary": "Déjà."} for row in chats("red", 30)])
-    side = texts.subwords(made("samsum", ALL))  # letters of summaries alone are learnt too
-    assert side.decode_all([side.encode("Déjà.")]) == ["déjà."]
 
 
 @pytest.mark.parametrize(("own", "longest"), [(True, 40), (False, 61)])

@@ -8,7 +8,6 @@ from helpers import heads, measures, study
 from helpers.measures import table as table_module
 from helpers.measures.table import head_table
 from helpers.methods import contest
-from helpers.methods.contest import runs
 from helpers.study import StudyError
 from tests.unit.tiny_models import tiny_batch, tiny_model
 
@@ -35,19 +34,6 @@ def test_a_file_of_a_stranger_is_a_column_of_any_model(file):
             head_table(model, [batch], names=["lost word"])
         assert column.index.equals(heads.index(model)) and column.gt(0).all() and column.nunique() > 7
         assert not any(module._forward_pre_hooks for module in model.modules())
-
-
-def test_entries_join_what_is_stored_of_a_job(file, monkeypatch):
-    """The stored table as it is, beside it a column measured now; not where the model would have to be trained first."""
-    names, model = contest.enter(file), tiny_model("marian")
-    batch = {name: part for name, part in tiny_batch("marian").items() if name != "decoder_attention_mask"}
-    stored = head_table(model, [batch], names=["confidence"])
-    monkeypatch.setattr(runs, "measured", lambda *d: (stored, {"confidence": 1}))
-    monkeypatch.setattr(runs, "_summarizer", lambda d: (model, [batch], [batch], {}))
-    for there, columns in ((True, ["confidence", "second token"]), (False, ["confidence"])):
-        monkeypatch.setattr(runs, "_at_hand", lambda job, there=there: there)
-        table, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
-        assert list(table) == columns == list(seconds) and table.confidence.equals(stored.confidence)
 
 
 @pytest.mark.parametrize(("code", "said"), [

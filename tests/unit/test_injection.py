@@ -1,15 +1,13 @@
 """Runs of injection: what they depend on, what they train and write under which control, the same again, and bad input."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from transformers import BartForConditionalGeneration
 
-from helpers import corpora, heads, measures, training
+from helpers import corpora, heads, training
 from helpers.corpora import clusters as clustering
 from helpers.corpora import resolvers
-from helpers.measures.worth import leave_one_out
 from helpers.methods import coreference
 from helpers.methods.coreference.runs import MAIN, PLAIN, applied, links_of
 from helpers.runs import subjects
@@ -81,17 +79,6 @@ def test_links_are_those_of_the_clusters(plan, form, span, links, change):
     assert len(found) == 8
     for ids, matrix in texts:
         np.testing.assert_array_equal(found.matrices(torch.tensor([ids]))[0], np.array(matrix, np.float32))
-
-
-def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
-    run, links = plan.plain(), LINKS | {"matrix": "previous"}
-    model, of = coreference.runs.opened(run), subjects.text_of(run)
-    table, batch = coreference.runs.ranking(run, 6, links), of.held_out(10**9, 6, CPU)  # one batch of the first texts
-    np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
-    np.testing.assert_allclose(table.nats, measures.importance(model, batch, "encoder", norm=None), rtol=1e-9)
-    pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
-    probed = coreference.probing(model, batch, as_links(by_hand(of, "dev", "previous")))
-    np.testing.assert_allclose(table.probing, probed, rtol=1e-6)
 
 
 def test_heads_are_chosen_by_importance_in_the_plain_model(plan):

@@ -104,15 +104,11 @@ def test_europarl_has_a_further_test_set_and_files_are_known_by_their_contents(r
     assert pairs.spec(spec, "de", "europarl", 1)["files"] != before
 
 
-def test_what_there_is_not(root, monkeypatch):
+def test_what_there_is_not(root):
     refused("dev=300 takes them all", read, 300)
     (root / "half").mkdir()
     for name, folder in (("half", "half"), ("none", "none_en-de")):
         refused(f"no file {root}/{folder}/test.en-de.tsv.xz", read, source=name)
-    monkeypatch.setenv("HEADS_DATA_ROOT", "/nowhere")
-    refused("no folder /nowhere", read)
-    monkeypatch.delenv("HEADS_DATA_ROOT")
-    refused("HEADS_DATA_ROOT", read)
 
 
 @pytest.mark.parametrize(("raw", "said"), [

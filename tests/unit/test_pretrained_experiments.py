@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from helpers import heads, study
-from helpers.corpora.parsing import RELATIONS
 from helpers.experiments import pretrained
 from helpers.experiments import pretrained_dialogues as dialogues
 from helpers.experiments import pretrained_measured as measured
@@ -146,20 +145,6 @@ def test_correlation_over_passages_is_that_of_means():
     assert alike["rho"] == alike["low"] == alike["high"] == pytest.approx(1)
 
 
-def test_a_decoder_is_held_to_arcs_whose_partner_stands_earlier(settings):
-    table = pretrained.syntactic(settings).set_index(["model", "trees", "relation", "direction"]).n
-    parses = text.treebank("ewt")
-    chosen = [parses[place * len(parses) // 12] for place in range(12)][1::2]  # scored on odd sentences
-    arcs = [
-        (name, head - word) for one in chosen for word, (head, name) in enumerate(zip(one.heads, one.relations, strict=True))
-    ]
-    for side, earlier in (("decoder", True), ("encoder", False)):
-        for toward, direction in ((-1, "head to dependent"), (1, "dependent to head")):
-            for relation in RELATIONS:
-                seen = [far for name, far in arcs if name == relation and (not earlier or toward * far < 0)]
-                assert table.get((settings["pretrained"][side], "ewt", relation, direction), 0) == len(seen)
-
-
 # --- what is removed -------------------------------------------------------------------------------------------------
 
 
@@ -171,18 +156,6 @@ def test_random_heads_are_as_many_of_each_layer():
         assert [sum(layer == place for _, layer, _ in one) for place in range(4)] == [3, 1, 0, 2]
     assert len(set(map(tuple, drawn))) > 50 and removal.matched(index, [], 0) == []
     assert {head for one in drawn for head in one if head[1] != 2} == {head for head in index if head[1] != 2}
-
-
-def test_rows_of_every_choice(settings):
-    table = pretrained.removed_at_once(settings)
-    counts = table.groupby(["by", "random"]).heads.agg(list)
-    assert {by for by, _ in counts.index} == {*measured.CHOICES, "random"}
-    for (by, random), numbers in counts.items():
-        assert sorted(numbers) == ([2, 2, 2, 4, 4, 4] if by == "random" else [2, 4]) and (random == "any") == (by == "random")
-    made = removed.removal_recipes(settings)["removed"][2]
-    lost = measured.column(made.spec).to_numpy()
-    row = next(one for one in measured.read(made) if one["fraction"] == 0.25)
-    assert made.spec["by"] == "leave-one-out" and sorted(row["closed"]) == sorted(lost.argsort()[:2])
 
 
 def test_gates_close_more_heads_at_a_higher_price(settings):

@@ -37,13 +37,6 @@ def test_runs_of_a_sweep_differ_in_their_method_alone(swept):
         assert plans[0]["training"]["patience"] == 0 and plans[0]["training"]["average"] == 1  # gates have settled in the end
 
 
-def test_prices_that_peers_imitate_are_swept_too():
-    """As when only the list of prices is overridden."""
-    changes = {"pruning.penalties": [0.01], "pruning.penalties_all": [0.01]}
-    for sweep, peer in zip(tiny_sweep.sweeps(changes).values(), ("L0's heads 0.03", "scratch 0.03"), strict=True):
-        assert "L0 0.01" in sweep["runs"] and sweep["runs"][peer]["method"]["like"] == sweep["runs"]["L0 0.03"]
-
-
 @pytest.mark.parametrize(
     ("changes", "changed"),
     [

@@ -110,23 +110,6 @@ def test_how_long_heads_survive(swept):
         np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
 
 
-def test_functions_are_told_at_the_places_that_heads_had(swept):
-    sweep, subject, _ = swept["encoder"]
-    found = pruning.functions_left(sweep, subject)
-    assert found.left.drop_duplicates().is_monotonic_decreasing
-    for left, part in found.groupby("left"):
-        assert len(part) == 8 and part.stays.sum() == left and part.functions[~part.stays].eq("").all()
-    for run in pruning.l0_runs(sweep):
-        kept = {
-            (layer, head)
-            for (kind, layer), heads_ in pruning.runs.retained(run).items()
-            if kind == "encoder"
-            for head in heads_
-        }
-        part = found[(found.left == len(kept)) & found.stays]
-        assert not kept or set(zip(part.layer, part["head"], strict=True)) == kept
-
-
 def test_whether_functions_stay_against_all_draws():
     names, rows = ["rare", "rare, dobj", "dobj", "", "", ""], []
     for left, stays in ((6, range(6)), (3, (0, 2, 5))):

@@ -123,14 +123,6 @@ def test_kinds_and_folders_are_found_again(made):
     assert "delete the folder" in refused(lambda: study.at(folder))
 
 
-def test_what_is_built_sees_its_spec_as_a_job_gives_it():
-    seen = []
-    given = {"b": (1, 2), "a": {"y": 1, "x": 2}}
-    made = study.Kind("thing", 1, lambda spec, place: seen.append(json.dumps(spec))).of(given)
-    study.make(made)
-    assert seen == [json.dumps({"a": {"x": 2, "y": 1}, "b": [1, 2]})] == [json.dumps(study.at(made.folder).spec)]
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_a_build_that_raises_leaves_nothing(error, thing, made):
     def build(spec, place):

@@ -38,16 +38,6 @@ def test_an_unknown_profile_names_the_profiles(profile):
     refused(profile, {}, f"no profile {profile!r}", *PROFILES)
 
 
-@pytest.mark.parametrize("read", [study.read_toml, study.read_json])
-@pytest.mark.parametrize("text", [b"steps = ", b"text = '\xff'", None])
-def test_a_file_that_is_broken_or_not_there(tmp_path, read, text):
-    if text:
-        (tmp_path / "broken").write_bytes(text)
-    with pytest.raises(StudyError, match="broken") as caught:
-        read(tmp_path / "broken")
-    assert "\n" not in str(caught.value)
-
-
 def test_overrides_change_what_they_name_and_nothing_else():
     given = {"beam": 4, "training.steps": 7, "training.learning_rate": 1, "relevance": 9, "model.decoder_layers": 3}
     before, after = dotted(read("laptop")), dotted(found := read("laptop", given))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from helpers import corpora, study
+from helpers import corpora
 from helpers.corpora import dialogues, texts
 from helpers.corpora.sources import normalise
 from helpers.records import Dialogue, Event, Pair, Text
@@ -86,12 +86,8 @@ def test_a_broken_line_is_named(tmp_path, reader, good, bad):
     refused(f"Line 2 of {tmp_path / 'x.jsonl'}", reader, tmp_path / "x.jsonl")
 
 
-@pytest.mark.parametrize(("module", "name"), [(texts, "reports"), (dialogues, "dialogues")])
-def test_a_spec_holds_what_the_corpus_depends_on(root, module, name):
-    spec = module.spec(SIZES, name, 1)
-    others = [module.spec(SIZES | {size: 77}, name, 1) for size in SIZES] + [module.spec(SIZES, name, 2)]
-    others += [module.spec(SIZES, other, 1) for other in ("samsum", "calls")]
-    assert len({study.key(other) for other in (spec, *others)}) == len(others) + 1
+@pytest.mark.parametrize("module", [texts, dialogues])
+def test_a_spec_knows_files_by_their_contents(root, module):
     before = module.spec(ALL, "samsum", 1)
     write_rows(root / "samsum/val.jsonl.xz", chats("blue", 9))
     assert module.spec(ALL, "samsum", 1)["files"] != before["files"]
@@ -175,8 +171,6 @@ GOOD = "".join(json.dumps(row) + "\n" for row in chats("red", 2)).encode()
     (lzma.compress(GOOD + b'{"id": 1\n'), "Line 3 of {} is not a JSON object"),
     (lzma.compress(GOOD + b'{"id": 1, "dialogue": "Hello"}\n'), "'summary': it has id, dialogue"),
     (lzma.compress(GOOD + b'{"dialogue": null, "summary": "x"}\n'), "no text"),
-    (lzma.compress(GOOD + '{"dialogue": "Tür", "summary": "x"}\n'.encode("latin-1")), "UTF-8"),
-    (lzma.compress(GOOD * 2000)[:-40], "{} is damaged or cut off"), (lzma.compress(b""), "{} is empty"),
 ])  # fmt: skip
 def test_damaged_files_are_named(root, raw, said):
     path = root / "samsum/train.jsonl.xz"
