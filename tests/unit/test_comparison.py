@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from helpers import heads, measures, models, study, training
-from helpers.experiments import comparison, pruning
+from helpers.experiments import pruning
 from helpers.methods import contest, grouping
 from helpers.methods.contest.runs import l1_gates, voted
-from helpers.runs import outputs, subjects
-from helpers.scores import scoring
+from helpers.runs import subjects
 from helpers.study import StudyError
 from tests.unit import tiny_sweep
 from tests.unit.tiny_models import tiny_batch, tiny_model
@@ -137,14 +136,3 @@ def test_removed_at_once(job, subject):
             assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
     with pytest.raises(StudyError, match="luck"):
         pruning.runs.column(table_of(job), ENCODER, "luck")
-
-
-def test_trained_on(job, subject):
-    found = comparison.trained_on(job, subject, 50)
-    quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50))
-    assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "random", "random", "votes", "syntactic"]
-    np.testing.assert_allclose(found.change, found.bleu - quality.bleu["control", "test"], atol=1e-9)
-    for row, run in zip(found.iloc[4:].itertuples(), contest.runs.contest(job).values(), strict=True):
-        hypotheses, pairs = outputs.read(pruning.runs.run(run), "test", 1), subject.pairs("test")
-        assert row.bleu == pytest.approx(scoring.bleu(hypotheses, [pair.target for pair in pairs], 1)["bleu"])
-    assert comparison.contest([job_of({"pruning.compared": []})], "spacy", 50).empty

@@ -141,7 +141,6 @@ def test_a_control_at_inference_alone(plan):
     ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"),
     ({"form": "mixed", "part": "all", **LINKS, "matrix": "all"}, "'all'"),
     ({"form": "mixed", "part": "all", **LINKS, "links": "gold+turned"}, "'turned'"),
-    ({"form": "mixed", "part": "all", **LINKS, "links": "guess"}, "'guess'"),
 ])  # fmt: skip
 def test_controls_that_there_are_not(plan, control, said):
     run = plan.plain()

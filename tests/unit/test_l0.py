@@ -1,4 +1,4 @@
-"""Hard Concrete gates against integration of their definition, and against the figures of the paper."""
+"""Hard Concrete gates against their definition, and against the figures of the paper."""
 
 import math
 
@@ -23,11 +23,11 @@ def gates(locations, *shape, dtype=torch.float64):
 def test_probabilities_are_those_of_the_definition(shape):
     whole = gates(LOCATIONS, *shape)
     twins = [slow.Gate(location, *shape) for location in LOCATIONS]
-    closed = np.array([twin.p_closed() for twin in twins])
-    np.testing.assert_allclose(whole.p_closed(), closed, rtol=1e-9)
-    np.testing.assert_allclose(whole.p_full(), [twin.p_full() for twin in twins], rtol=1e-9)
-    np.testing.assert_allclose(whole.p_open(), 1 - closed, rtol=1e-9)
-    assert whole.expected().item() == pytest.approx((1 - closed).sum(), rel=1e-9)
+    closed = np.array([twin.share(0.0) for twin in twins])
+    np.testing.assert_allclose(whole.p_closed(), closed, atol=1e-4)
+    np.testing.assert_allclose(whole.p_full(), [twin.share(1.0) for twin in twins], atol=1e-4)
+    np.testing.assert_allclose(whole.p_open(), 1 - closed, atol=1e-4)
+    assert whole.expected().item() == pytest.approx((1 - closed).sum(), abs=1e-3)
 
 
 def test_figures_of_the_paper():

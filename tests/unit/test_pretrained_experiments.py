@@ -76,14 +76,6 @@ def test_text_is_written_as_people_write_it():
     assert found[-1].endswith("It is 1,000.")
 
 
-def test_passages_come_from_one_article_each_before_the_next_of_any(settings):
-    name = settings["pretrained"]["decoder"]
-    tokenizer = text.pretrained(name)[1]
-    found, articles = text.passages(name, "valid", 10, 6), text.articles("valid")
-    ids = [tokenizer(one, add_special_tokens=False)["input_ids"] for one in articles]
-    assert found.tolist() == [*(one[:6] for one in ids), *(one[6:12] for one in ids[:2])]
-
-
 def test_what_is_missing_gets_a_sentence(settings, monkeypatch):
     name = settings["pretrained"]["decoder"]
     with pytest.raises(StudyError, match="passages of 10000 tokens"):

@@ -12,7 +12,6 @@ from tests.unit import tiny_injection, tiny_sweep
 
 STORE = tiny_sweep.go_to
 FEW = {"pruning.draws": 1}  # of random heads
-ENCODER = ("encoder",)
 
 
 @pytest.fixture(scope="module")
@@ -35,24 +34,6 @@ def test_runs_of_a_sweep_differ_in_their_method_alone(swept):
         assert all(plan == plans[0] for plan in plans)
         assert plans[0]["start"] == subjects.spec(tiny_sweep.settings(), "ru-subtitles", 1)
         assert plans[0]["training"]["patience"] == 0 and plans[0]["training"]["average"] == 1  # gates have settled in the end
-
-
-@pytest.mark.parametrize(
-    ("changes", "changed"),
-    [
-        ({"bootstrap": 7, "seeds": 5, "grouping.seeds": 5, "pruning.languages": 2}, lambda name: False),
-        ({"relevance": 5}, lambda name: name == "scores" or "random" in name or "confidence" in name),
-        ({"pruning.steps": 9}, lambda name: name != "scores"),
-        ({"pruning.gate_rate": 0.1}, lambda name: name not in ("control", "floor", "scores")),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
-)
-def test_keys_change_with_what_a_run_depends_on(changes, changed):
-    before, after = ({name: pruning.runs.run(run) for name, run in sweep["runs"].items()}
-                     | {one.kind.name: one for one in pruning.runs.recipes(sweep) if one.kind is pruning.runs.SCORES}
-                     for sweep in (tiny_sweep.sweeps()["encoder"], tiny_sweep.sweeps(changes)["encoder"]))  # fmt: skip
-    for name in before.keys() & after.keys():
-        assert (before[name] != after[name]) == changed(name), name
 
 
 def test_what_is_trained(swept):

@@ -33,15 +33,6 @@ def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text(encoding="utf-8") == "ä\n" and list(path.parent.iterdir()) == [path]
 
 
-def test_begin_takes_what_a_notebook_holds(tmp_path):
-    namespace = {"__name__": "__main__", "_i1": "x = 1", "In": [""], "Out": {}, "study": study, "exit": exit, "profile": "tiny"}
-    assert study.begin("01_x", namespace | {"corpus": "natural"}).folder == tmp_path / "runs" / "tiny-natural"
-    run = study.begin("01_x", namespace | {"overrides": "beam=3", "corpus": "natural"})
-    assert (run.corpus, run.settings["beam"]) == ("natural", 3)
-    assert run.parameters == study.PARAMETERS | {"profile": "tiny", "overrides": "beam=3", "corpus": "natural"}
-    assert study.begin("01_x", namespace | {"output": str(tmp_path / "here")}).folder == tmp_path / "here"
-
-
 def test_other_models_or_seeds_do_not_write_over_the_study(tmp_path):
     given = [{}, {"models": "ru-news"}, {"models": "de-news"}, {"seed": 2}, {"overrides": "beam=3"}, {"pretrained": "x"}]
     folders = [study.begin("01_x", {"profile": "tiny"} | one).folder for one in given]
