@@ -1,4 +1,4 @@
-"""Jobs of the comparison: what they are, what head tables gain, which heads each criterion removes, bad input."""
+"""Criteria of the comparison that are no measures: votes over an epoch, and gates under an L1 price."""
 
 import copy
 
@@ -7,67 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures, models, study, training
-from helpers.experiments import pruning
-from helpers.methods import contest, grouping
+from helpers import heads, models
+from helpers.methods import grouping
 from helpers.methods.contest.runs import l1_gates, voted
-from helpers.runs import subjects
-from helpers.study import StudyError
-from tests.unit import tiny_sweep
 from tests.unit.tiny_models import tiny_batch, tiny_model
-
-STORE = tiny_sweep.go_to
-NAMES, ENCODER = ["ru-news", "ru-subtitles"], ("encoder",)
-SEED, PRICE = 1, 0.03
-CHANGED = {  # one job of few runs
-    "seeds": 1, "pruning.variants": False, "pruning.criteria": ["random"], "pruning.penalties_all": [],
-    "pruning.scratch": [], "pruning.all_kinds": 0, "coreference.summarization.steps": 0,
-    "comparison.criteria": ["votes", "syntactic"], "comparison.l1.steps": 3, "comparison.votes": 400,
-    "comparison.decoder": False,
-}  # fmt: skip
-
-
-def job_of(changes=None):
-    """The one job that these settings and more changes ask for."""
-    (found,) = contest.runs.jobs(tiny_sweep.settings(CHANGED | (changes or {})), [tiny_sweep.NAME], SEED)
-    return found
-
-
-@pytest.fixture(scope="module")
-def job():
-    return job_of()
-
-
-@pytest.fixture
-def subject(job):
-    """The job's model with its text."""
-    return subjects.of_spec(job["sweep"]["start"], job["name"])
-
-
-def table_of(job):
-    """The recipe of a job's head table."""
-    return next(contest.runs.recipes(job))
-
-
-def encoder_heads(kept):
-    """Addresses of the encoder heads among those that were kept."""
-    return {(kind, layer, head) for (kind, layer), left in kept.items() for head in left if kind == "encoder"}
-
-
-def every(changes=None):
-    """All jobs of two models with everything that profile tiny asks for, by name, kinds and seed."""
-    found = contest.runs.jobs(study.settings("tiny", changes), NAMES, SEED)
-    return {(job["name"], len(job.get("sweep", {"kinds": ""})["kinds"]), job["seed"]): job for job in found}
-
-
-def test_the_first_seed_is_the_same_however_many_there_are():
-    one, three = every({"seeds": 1}), every({"seeds": 3})
-    assert list(one) == [place for place in three if place[2] == SEED]
-    for place, job in one.items():
-        assert list(contest.runs.recipes(job)) == list(contest.runs.recipes(three[place])), place
-    some = every({"seeds": 3, "comparison.again": [NAMES[0]]})
-    assert [place for place in some if place[2] > SEED] == [p for p in three if p[2] > SEED and p[0] == NAMES[0]] != []
-    assert [place for place in some if place[2] == SEED] == list(one)
 
 
 def test_votes_are_shares_of_batches():
@@ -118,21 +61,3 @@ def test_gates_leave_the_model_as_it_was():
     assert [parameter.requires_grad for parameter in model.parameters()] == flags and model.training
     assert all(parameter.grad is None for parameter in model.parameters())
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-
-
-def test_removed_at_once(job, subject):
-    found = contest.runs.at_once(job)
-    assert {"votes", "L1 gates", "syntactic", "random"} <= set(found.criterion)
-    assert not {"alignment", "rare"} & set(found.criterion)  # of no encoder head
-    assert not set(bare := contest.runs.at_once({**job, "first_order": False}).criterion) & set(contest.runs.FIRST)
-    assert set(found.criterion) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
-    table, dev = contest.runs.tables(job)[0].loc[["encoder"]], list(subject.batches(first=16))
-    whole = training.dev_loss(subject.model, dev)
-    for by in ("votes", "RelP, cp"):
-        rows, worth = found[found.criterion == by], table[by].sort_values(kind="stable")
-        assert set(rows["heads"]) == {len(encoder_heads(pruning.runs.retained(run))) for run in pruning.l0_runs(job["sweep"])}
-        row = rows.iloc[-1]
-        with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
-            assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
-    with pytest.raises(StudyError, match="luck"):
-        pruning.runs.column(table_of(job), ENCODER, "luck")

@@ -124,17 +124,6 @@ def test_a_model_that_was_swept_twice_counts_once():
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
 
 
-def test_ranks_of_matched_heads_and_of_heads_of_one_number():
-    heads = index(encoder=[5], decoder=[3])
-    tables = {ONE: table(0, heads), TWO: table(1, heads)}
-    turned = pd.DataFrame({"other": [1, 2, 3, 4, 0, 0, 1, 2], "cosine": 0.5, "chance": 0.0}, heads)
-    found = comparison.ranks_across(tables, "EN-RU news", 1, 2, turned).set_index(["compared", "measure"])
-    assert set(found.kind) == {"encoder"} and set(found.seeds) == {"1, 2"}
-    one, other = (tables[place].confidence.to_numpy()[:5] for place in (ONE, TWO))
-    for compared, order in ((comparison.MATCHED, [1, 2, 3, 4, 0]), (comparison.NUMBERED, range(5))):
-        assert found.rho[compared, "confidence"] == pytest.approx(spearmanr(one, other[list(order)]).statistic)
-
-
 def contested(parts):
     """What `contest` gives: changes by criterion, of each training."""
     tables = {}

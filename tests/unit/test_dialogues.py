@@ -107,25 +107,6 @@ def test_clusters_of_a_resolver_are_stored_once_a_split(store, root, tmp_path, m
     assert len(dialogues.resolved(folder, "train", "rule")) == 30 and len(clusters_made()) == 2
 
 
-def links(row, *pairs):
-    """A row of a file of links between words of a dialogue."""
-    sources, targets = zip(*pairs, strict=True)
-    cells = (" ".join(f"Ġ{word}" for word in row.words), "[]", str(list(sources)), str(list(targets)), str(len(row.words)))
-    return " ##### ".join(cells) + "\n"
-
-
-def test_stored_links_are_known_by_their_contents(root, tmp_path):
-    folder, path = made("samsum", ALL), tmp_path / "links.source"
-    rows = whole(folder, "dev")
-    path.write_text("".join(links(row, (4, 1)) for row in rows), "utf-8")
-    first = dialogues.resolved(folder, "dev", f"stored:{path}")
-    assert first == [(((1, 2), (4, 5)),)] * 8 == dialogues.resolved(folder, "dev", f"stored:{path}")
-    assert len(clusters_made()) == 1
-    path.write_text("".join(links(row, (4, 1), (9, 6)) for row in rows), "utf-8")
-    assert dialogues.resolved(folder, "dev", f"stored:{path}") == [(((1, 2), (4, 5)), ((6, 7), (9, 10)))] * 8
-    assert len(clusters_made()) == 2
-
-
 def test_the_spec_of_a_checkpoint_knows_weights_and_text(store, pretrained, tmp_path):
     corpus, other = (dialogues.spec(SIZES, "dialogues", seed, pretrained) for seed in (3, 4))
     specs = [subjects.checkpoint_spec(pretrained, *told) for told in ((corpus, 1), (corpus, 2), (other, 1))]
