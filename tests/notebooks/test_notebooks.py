@@ -143,8 +143,6 @@ def test_sidecars_lead_to_every_fact(executed, store):
         facts = json.loads(text)
         assert str(store) not in text and str(study.ROOT) not in text and facts["notebook"] == path.stem
         assert '-p profile "tiny"' in facts["command"] and {1} <= set(facts["seeds"]) <= set(run["seeds"])
-        assert {"torch", "numpy", "pandas", "scipy", "matplotlib", "datasets"} <= set(facts["libraries"])
-        assert {name: facts[name] for name in ("started", "hardware")} == {name: run[name] for name in ("started", "hardware")}
 
 
 def test_an_entry_is_in_the_tables_of_notebook_06(executed):

@@ -166,11 +166,3 @@ def test_choices_against_l0_and_against_random_heads():
     assert set(random.index) == {comparison.TRAINED, "cp"} and (random.p_holm <= 1).all()
     alone = comparison.against_random(contested({ONE: {"cp": 2.0, "random": [1.0, 3.0]}}))
     assert alone["value"].tolist() == [0] and alone[["low", "p_holm"]].isna().all(axis=None)
-
-
-def test_heads_removed_at_once_beside_random_ones():
-    rows = [("cp", 0, 2, 3.0), ("random", 0, 2, 1.0), ("random", 1, 2, 2.0), ("cp", 0, 4, 1.0), ("random", 0, 4, 2.0)]
-    part = pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
-    more = part.assign(change=part.change.where(part.criterion == "random", 0.0))
-    found = comparison.beside_random(pd.concat({ONE: part, TWO: more}, names=["model", "seed", "row"]))
-    assert found.loc[("EN-RU news", "cp")].tolist() == pytest.approx([(0.25 - 1.75) / 2, -1.75, 0.25, 2])

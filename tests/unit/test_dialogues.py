@@ -3,16 +3,13 @@
 import itertools
 
 import pytest
-from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
-from tokenizers import models as kinds
-from tokenizers.processors import TemplateProcessing
-from transformers import PreTrainedTokenizerFast
 
 from helpers import corpora, study
 from helpers.corpora import dialogues, resolvers
 from helpers.pretrained import PACKAGES
 from helpers.runs import subjects
 from helpers.world import conversations
+from tests.unit import tiny_pretrained
 from tests.unit.tiny_text import SPLITS, refused, write_chats
 
 SIZES = {"train": 30, "dev": 6, "test": 8, "vocabulary": 300, "longest": 60}
@@ -35,17 +32,10 @@ def store(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory):
-    """A byte-level tokenizer as one downloads it, which puts an id before a text and one after it."""
-    inner = Tokenizer(kinds.BPE())
-    inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    special = ["<s>", "<pad>", "</s>", "<mask>"]
-    letters = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=special, initial_alphabet=letters, show_progress=False)
-    inner.train_from_iterator([row.source for row in itertools.islice(conversations.conversations(9), 20)], trainer)
-    inner.post_processor = TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
-    named = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "mask_token": "<mask>"}
+    """A tokenizer as one downloads it."""
     folder = tmp_path_factory.mktemp("tokenizer")
-    PreTrainedTokenizerFast(tokenizer_object=inner, **named).save_pretrained(folder)
+    texts = [row.source for row in itertools.islice(conversations.conversations(9), 20)]
+    tiny_pretrained.tokenizer(texts, "bert").save_pretrained(folder)
     return str(folder)
 
 

@@ -81,19 +81,6 @@ def test_links_are_those_of_the_clusters(plan, form, span, links, change):
         np.testing.assert_array_equal(found.matrices(torch.tensor([ids]))[0], np.array(matrix, np.float32))
 
 
-def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
-    def chosen(**more):
-        return coreference.runs.addresses(plan.heads(**more))
-
-    run = plan.plain()
-    assert chosen() == lowest(run) and chosen(order="highest") == lowest(run, -1) and len(chosen()) == 2
-    assert sorted(chosen(count=2)) == sorted(lowest(run) + lowest(run, 1)) and chosen(part="upper") == lowest(run)[1:]
-    draws = [chosen(order="random", draw=draw) for draw in range(12)]
-    assert len(set(map(tuple, draws))) > 4
-    probed = coreference.runs.ranking(run, 6, LINKS).probing
-    assert chosen(by="probing") == [tuple(layer.idxmax()) for _, layer in probed.groupby(level="layer")]
-
-
 def block_by_hand(model, of, control, *splits):
     """A control that was put together in this test."""
     lows = lowest(control["heads"]["ranking"]) if "heads" in control else []

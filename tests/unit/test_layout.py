@@ -4,7 +4,7 @@ import pytest
 
 from helpers import drawing, study
 from helpers.publish import figures
-from helpers.study import StudyError, layout
+from helpers.study import layout
 
 FIGURES = study.ROOT / "figures"
 TRACKS = [FIGURES / track for track in layout.TRACKS]
@@ -13,15 +13,6 @@ tracks = pytest.mark.parametrize("track", TRACKS, ids=lambda path: path.name)
 
 def committed(track):
     return [(chapter, name) for chapter in layout.chapters(track) for name in chapter.figures()]
-
-
-def test_names_are_tidied():
-    given = {"head_table_ru-news+deep seed 2": "head_table_ru-news-deep-seed-2", "trained_on_0.015": "trained_on_0.015",
-             "heads_Helsinki-NLP/opus-mt": "heads_helsinki-nlp-opus-mt", "../x": "x", "é a": "a"}  # fmt: skip
-    assert {name: layout.tidy(name) for name in given} == given
-    for name in ("", "..", "Run"):
-        with pytest.raises(StudyError, match="name"):
-            layout.tidy(name)
 
 
 @tracks

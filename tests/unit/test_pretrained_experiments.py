@@ -157,11 +157,6 @@ def test_gates_close_more_heads_at_a_higher_price(settings):
     assert (table[table.price == 10].heads == 8).all()
 
 
-def test_value_vectors_of_shared_heads_are_the_groups(settings):
-    table = pretrained.groups(settings).set_index("map")
-    assert table["index"]["V"] == 1 and table.exact["V"] == table.layers["V"] == 2
-
-
 def test_one_head_a_group_and_k_of_every_layer(settings):
     made = removed.removal_recipes(settings)
     column = measured.column(made["masked"][0].spec)

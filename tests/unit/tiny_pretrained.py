@@ -39,9 +39,9 @@ def make(folder):
     _dialogues(folder, drawn)
     texts = [_text(one) for one in sentences]
     for family in ("llama", "bert"):
-        tokenizer = _tokenizer(texts, family)
-        tokenizer.save_pretrained(folder / family)
-        model = tiny_model(family, vocab_size=len(tokenizer), bos_token_id=4, eos_token_id=3)
+        own = tokenizer(texts, family)
+        own.save_pretrained(folder / family)
+        model = tiny_model(family, vocab_size=len(own), bos_token_id=4, eos_token_id=3)
         (model.bert if family == "bert" else model).save_pretrained(folder / family)
 
 
@@ -89,7 +89,8 @@ def _conllu(sentence):
     return "\n".join([f"# text = {_text(sentence)}", *rows]) + "\n\n"
 
 
-def _tokenizer(texts, family):
+def tokenizer(texts, family):
+    """As one downloads it with a Llama, or with a BERT, which puts an id before a text and one after it."""
     made = Tokenizer(models.BPE(unk_token="[UNK]"))
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
     made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=50, special_tokens=SPECIAL, show_progress=False))
