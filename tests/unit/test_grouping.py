@@ -103,6 +103,16 @@ def test_equal_heads_are_grouped_as_by_a_slow_loop():
     assert relocated > 12
 
 
+def test_no_group_is_empty_even_with_more_groups_than_different_heads():
+    rng = np.random.default_rng(6)
+    for seed in range(50):
+        size = int(rng.integers(3, 10))
+        kinds = rng.integers(0, max(1, size // 2), size)
+        groups = int(rng.integers(len(set(kinds)) + 1, size + 1))
+        labels = units.hidden_units(torch.tensor(rng.standard_normal((size, 4))[kinds]), groups, seed)[0].tolist()
+        assert sorted(set(labels)) == list(range(groups))
+
+
 def test_autocast_does_not_round_what_groups_rest_on():
     """Heads that differ by a thousandth: in bfloat16 all are one."""
     generator = torch.Generator().manual_seed(1)
