@@ -14,6 +14,7 @@ from copy import deepcopy
 import torch
 
 from helpers.heads.families import sites
+from tests.reference.importance import read
 
 Vectors = Sequence[Sequence[float]]
 
@@ -102,19 +103,6 @@ def dunn(vectors: Vectors, labels: Sequence[int]) -> float:
     return min(apart) / max(together)
 
 
-def sentences(model, batch: Mapping[str, torch.Tensor]) -> list[dict[str, torch.Tensor]]:
-    """What the model reads of every sentence of a batch, without padding."""
-    found = []
-    for row in range(len(batch["input_ids"])):
-        mask = batch["attention_mask"][row].tolist()
-        inputs = {"input_ids": [token for token, real in zip(batch["input_ids"][row].tolist(), mask, strict=True) if real]}
-        if model.config.is_encoder_decoder:
-            target = [token for token in batch["labels"][row].tolist() if token != -100]
-            inputs["decoder_input_ids"] = [model.config.decoder_start_token_id, *target[:-1]]
-        found.append({name: torch.tensor([ids]) for name, ids in inputs.items()})
-    return found
-
-
 def vectors(model, batches: Iterable[Mapping[str, torch.Tensor]], which: str) -> dict[tuple[str, int], list[list[float]]]:
     """{(kind, layer): vectors of its heads} over all sentences of the batches.
 
@@ -128,8 +116,8 @@ def vectors(model, batches: Iterable[Mapping[str, torch.Tensor]], which: str) ->
         model.set_attn_implementation("eager")
     found = {(site.kind, site.layer): [[] for _ in range(site.heads)] for site in sites(model)}
     for batch in batches:
-        for inputs in sentences(model, batch):
-            for place, heads in _of_sentence(model, inputs, which).items():
+        for sentence in read(model, [batch]):
+            for place, heads in _of_sentence(model, sentence.inputs, which).items():
                 for head, numbers in enumerate(heads):
                     found[place][head] += numbers
     return found

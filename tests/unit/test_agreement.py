@@ -96,18 +96,6 @@ def test_depth_alone_is_no_correlation_within_layers():
     np.testing.assert_allclose(found, wanted, atol=0.08)
 
 
-def test_heads_in_common_count():
-    index = table([4, 4]).append(table([1, 4], "cross"))
-    truth, measure = noise(index, 1), noise(index, 2)
-    measure.iloc[0] = math.nan
-    assert correlation(truth, measure.iloc[1:-1])["heads"] == 11
-    assert correlation(truth, measure, within_layer=True)["heads"] == 11
-    cross = correlation(truth, measure, kinds="cross")
-    assert cross["rho"] == pytest.approx(spearmanr(truth["cross"], measure["cross"]).statistic) and cross["heads"] == 5
-    with pytest.raises(StudyError, match="no decoder heads"):
-        correlation(truth, measure, kinds="decoder")
-
-
 def roles(index, places):
     return pd.Series([ROLE if i in places else [] for i in range(len(index))], index)
 

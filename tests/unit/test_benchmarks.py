@@ -2,8 +2,6 @@
 
 import importlib
 import json
-import math
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,20 +18,6 @@ from benchmarks import coreference_injection as injection
 from helpers import study
 
 TINY = ["--size", "tiny", "--repeats", "1"]
-COMMAND = "python -m benchmarks.nothing --size tiny --repeats 1"
-
-
-def nothing(options):
-    return [common.row("one", "tiny", "seconds", [3, 1, 2])], 1e-7
-
-
-def test_every_variant_runs_once_a_repeat_after_a_warm_up():
-    order, again = [], []
-    for ran in (order, again):
-        times = common.interleaved({name: partial(ran.append, name) for name in "abc"}, repeats=20, seed=3)
-    assert times.shape == (20, 3) and again == order and order[:3] == list("abc")
-    repeats = [tuple(order[3 + 3 * n : 6 + 3 * n]) for n in range(20)]
-    assert all(sorted(repeat) == list("abc") for repeat in repeats) and len(set(repeats)) > 3
 
 
 def test_ratios_are_taken_within_repeats():
@@ -41,28 +25,6 @@ def test_ratios_are_taken_within_repeats():
     ratio = common.ratios("tiny", seconds, "plain")[1]
     assert (ratio["what"], ratio["value"], ratio["low"], ratio["high"]) == ("slow", 3, 2.5, 3.5)
     assert common.rows("tiny", 1 / seconds, pairs=[("plain", "slow"), ("plain", "gone")])[-1]["value"] == 3
-
-
-def test_values_agree_relative_to_the_largest_and_in_shape():
-    assert common.agree("values", [1.0, 99.999], [1.0, 100.0], 1e-4) == pytest.approx(1e-5)
-    for wrong in ([1.0, 99.9], [100.0], [[1.0, 100.0]], [math.nan, 100.0]):
-        with pytest.raises(SystemExit, match="values differ"):
-            common.agree("values", wrong, [1.0, 100.0], 1e-4)
-
-
-def test_what_is_kept_says_where_it_comes_from_and_counts_for_the_same_command_and_commit(monkeypatch):
-    assert not common.kept("nothing", "tiny", COMMAND)
-    path = common.bench("nothing", "Nothing.", nothing, 1e-4, TINY)
-    table, sidecar = pd.read_csv(path), path.with_suffix(".json")
-    facts = json.loads(sidecar.read_text())
-    assert list(table) == common.COLUMNS and table.value[0] == 2 and facts["command"] == COMMAND
-    assert facts["gate"] == {"difference": 1e-7, "bound": 1e-4}
-    assert {"commit", "hardware", "libraries", "threads", "device", "seconds", "repeats"} <= set(facts)
-    monkeypatch.setattr(study, "provenance", lambda: {"commit": "0123456789ab"})
-    for commit, there in (("0123456789ab", True), ("0123456789ab+changes", False)):
-        sidecar.write_text(json.dumps(facts | {"commit": commit}))
-        assert common.kept("nothing", "tiny", COMMAND) == there
-        assert not common.kept("nothing", "tiny", COMMAND + " --device cpu")
 
 
 @pytest.mark.parametrize("name", common.NAMES)

@@ -1,4 +1,4 @@
-"""Jobs of the comparison: what they are, what head tables gain, which heads each criterion removes, bad input."""
+"""Criteria of the comparison that are no measures: votes over an epoch, and gates under an L1 price."""
 
 import copy
 
@@ -7,90 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, measures, models, study, training
-from helpers.corpora.describe import arcs_of
-from helpers.experiments import comparison, pruning
-from helpers.methods import contest, grouping
-from helpers.methods.contest.runs import SURVIVAL, l1_gates, voted
-from helpers.runs import outputs, subjects
-from helpers.scores import scoring
-from helpers.study import StudyError
-from tests.unit import tiny_sweep
+from helpers import heads, models
+from helpers.methods import grouping
+from helpers.methods.contest.runs import l1_gates, voted
 from tests.unit.tiny_models import tiny_batch, tiny_model
-
-STORE = tiny_sweep.go_to
-NAMES, ENCODER = ["ru-news", "ru-subtitles"], ("encoder",)
-SEED, PRICE = 1, 0.03
-CHANGED = {  # one job of few runs
-    "seeds": 1, "pruning.variants": False, "pruning.criteria": ["random"], "pruning.penalties_all": [],
-    "pruning.scratch": [], "pruning.all_kinds": 0, "coreference.summarization.steps": 0,
-    "comparison.criteria": ["votes", "syntactic"], "comparison.l1.steps": 3, "comparison.votes": 400,
-    "comparison.decoder": False,
-}  # fmt: skip
-
-
-def job_of(changes=None):
-    """The one job that these settings and more changes ask for."""
-    (found,) = contest.runs.jobs(tiny_sweep.settings(CHANGED | (changes or {})), [tiny_sweep.NAME], SEED)
-    return found
-
-
-@pytest.fixture(scope="module")
-def job():
-    return job_of()
-
-
-@pytest.fixture
-def subject(job):
-    """The job's model with its text."""
-    return subjects.of_spec(job["sweep"]["start"], job["name"])
-
-
-def table_of(job):
-    """The recipe of a job's head table."""
-    return next(contest.runs.recipes(job))
-
-
-def encoder_heads(kept):
-    """Addresses of the encoder heads among those that were kept."""
-    return {(kind, layer, head) for (kind, layer), left in kept.items() for head in left if kind == "encoder"}
-
-
-def every(changes=None):
-    """All jobs of two models with everything that profile tiny asks for, by name, kinds and seed."""
-    found = contest.runs.jobs(study.settings("tiny", changes), NAMES, SEED)
-    return {(job["name"], len(job.get("sweep", {"kinds": ""})["kinds"]), job["seed"]): job for job in found}
-
-
-def test_the_first_seed_is_the_same_however_many_there_are():
-    one, three = every({"seeds": 1}), every({"seeds": 3})
-    assert list(one) == [place for place in three if place[2] == SEED]
-    for place, job in one.items():
-        assert list(contest.runs.recipes(job)) == list(contest.runs.recipes(three[place])), place
-    some = every({"seeds": 3, "comparison.again": [NAMES[0]]})
-    assert [place for place in some if place[2] > SEED] == [p for p in three if p[2] > SEED and p[0] == NAMES[0]] != []
-    assert [place for place in some if place[2] == SEED] == list(one)
-
-
-def measured_by(names, there=()):
-    """Those of some measures that need nothing more than is there."""
-    return [name for name in names if not measures.table.lacking(name, there)]
-
-
-def test_head_table_of_a_swept_model(job, subject):
-    table, seconds = contest.runs.tables(job)
-    assert table.index.equals(heads.index(subject.model))
-    few = list(subject.batches(2048, 4))
-    text = {"arcs": arcs_of(subject.sentences), "counts": subject.counts, "links": subject.links}
-    names = {*contest.runs.STORED, *contest.runs.FIRST} - {measures.table.GROUP}  # no head shares its keys here
-    wanted = measures.head_table(subject.model, list(subject.batches(400)), few, names=measured_by(names, text), **text)
-    assert names - {"votes", "L1 gates", "probing"} <= set(wanted) and not table[contest.runs.ESTIMATES[0]].isna().any()
-    assert sorted(table) == sorted([*wanted, "votes", "L1 gates", SURVIVAL])
-    pd.testing.assert_frame_equal(table[list(wanted)], wanted, check_dtype=False, rtol=1e-6)
-    assert set(seconds) == {*measures.table.numeric(wanted), "votes", "L1 gates"}
-    pd.testing.assert_series_equal(table.votes, voted(subject.model, subject.batches(400)), rtol=1e-6)
-    bare, _ = contest.runs.tables({**job, "first_order": False})
-    assert set(table) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
 
 
 def test_votes_are_shares_of_batches():
@@ -136,67 +56,8 @@ def test_gates_leave_the_model_as_it_was():
     plain = l1_gates(model, one_batch, 2, 0.1, 0.01)
     model.train().model.encoder.requires_grad_(False)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    flags = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+    flags = [parameter.requires_grad for parameter in model.parameters()]
     assert model.config.dropout > 0 and l1_gates(model, one_batch, 2, 0.1, 0.01).equals(plain)  # without dropout
-    for steps, epoch, said in ((0, one_batch, "training step"), (3, lambda number: [], "no batches")):
-        with pytest.raises(StudyError, match=said):
-            l1_gates(model, epoch, steps, 0.1, 0.01)
-    assert {name: parameter.requires_grad for name, parameter in model.named_parameters()} == flags
-    assert all(parameter.grad is None for parameter in model.parameters()) and model.training
+    assert [parameter.requires_grad for parameter in model.parameters()] == flags and model.training
+    assert all(parameter.grad is None for parameter in model.parameters())
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-
-
-def test_removed_at_once(job, subject):
-    found = contest.runs.at_once(job)
-    assert {"votes", "L1 gates", "syntactic", "random"} <= set(found.criterion)
-    assert not {"alignment", "rare"} & set(found.criterion)  # of no encoder head
-    assert not set(bare := contest.runs.at_once({**job, "first_order": False}).criterion) & set(contest.runs.FIRST)
-    assert set(found.criterion) - set(bare) == set(contest.runs.FIRST) - {measures.table.GROUP}
-    table, dev = contest.runs.tables(job)[0].loc[["encoder"]], list(subject.batches(first=16))
-    whole = training.dev_loss(subject.model, dev)
-    for by in ("votes", "RelP, cp"):
-        rows, worth = found[found.criterion == by], table[by].sort_values(kind="stable")
-        assert set(rows["heads"]) == {len(encoder_heads(pruning.retained(run))) for run in pruning.l0_runs(job["sweep"])}
-        row = rows.iloc[-1]
-        with heads.gate(subject.model, dict.fromkeys(worth.index[: 8 - row.heads], 0.0)):
-            assert row.change == pytest.approx(training.dev_loss(subject.model, dev) - whole, abs=1e-5)
-    with pytest.raises(StudyError, match="luck"):
-        pruning.column(table_of(job), ENCODER, "luck")
-
-
-def test_a_run_that_is_cut_by_a_column(job, subject):
-    """It loses the heads of least worth, unmeasured ones first; but for which heads go it is trained as runs of the sweep."""
-    encoder = heads.index(subject.model, ENCODER)
-    columns = {
-        "some": pd.Series([2.0, np.nan, 3, 4, 5, 6, np.nan, 1], encoder),
-        "drawn": pruning.drawn(job["sweep"]["start"], encoder, 0),
-    }
-    table = pd.DataFrame(columns).reindex(heads.index(subject.model))
-    own = {**job, "few": "by hand", "criteria": list(columns)}
-
-    def put(spec, place):
-        table.to_csv(place.results / "heads.csv", na_rep="nan")
-        study.write_json(place.results / "seconds.json", {})
-
-    study.make(table_of(own), build=put)
-    runs = contest.runs.contest(own)
-    gone = encoder_heads(heads.kept(subject.model)) - encoder_heads(pruning.retained(runs[f"some {PRICE:g}"]))
-    assert 0 < len(gone) < 8 and gone == {("encoder", *divmod(n, 4)) for n in (1, 6, 7, 0, 2, 3, 4, 5)[: len(gone)]}
-    mine, other = pruning.pruned(runs[f"drawn {PRICE:g}"]), pruning.pruned(job["sweep"]["runs"][f"random {PRICE:g}"])
-    for name in ("losses.json", "heads.json"):
-        assert (mine.results / name).read_bytes() == (other.results / name).read_bytes()
-    assert (mine.weights / "model.safetensors").read_bytes() == (other.weights / "model.safetensors").read_bytes()
-
-
-def test_trained_on(job, subject):
-    found = comparison.trained_on(job, subject, 50)
-    quality = pruning.quality(job["sweep"], subject, pruning.draws(job["sweep"], subject, 50))
-    assert found.criterion.tolist() == ["L0 (trained)", "L0's heads", "random", "random", "votes", "syntactic"]
-    row, wanted = found[found.criterion == "L0 (trained)"].iloc[0], quality.loc["L0 0.03", "test"]
-    assert (row.bleu, row.change, row.low, row.high) == (wanted.bleu, wanted.change, wanted.change_low, wanted.change_high)
-    np.testing.assert_allclose(found.change, found.bleu - quality.bleu["control", "test"], atol=1e-9)
-    for row, run in zip(found.iloc[4:].itertuples(), contest.runs.contest(job).values(), strict=True):
-        hypotheses, pairs = outputs.read(pruning.pruned(run), "test", 1), subject.pairs("test")
-        assert row.bleu == pytest.approx(scoring.bleu(hypotheses, [pair.target for pair in pairs], 1)["bleu"])
-    assert comparison.contest([job_of({"pruning.compared": []})], "spacy", 50).empty
-    assert found.filter(like="layer ").sum(axis=1).tolist() == found["heads"].tolist()

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr, t, ttest_1samp
 
-from helpers import study
 from helpers.experiments import comparison
 from helpers.measures import trainings
 from helpers.methods.contest import runs
@@ -67,23 +66,17 @@ def test_seeds_within_models():
 
 
 def test_one_training_and_one_seed_of_several_models():
-    found = comparison.over_models({("a", 1): 0.1, ("b", 1): 0.5, ("c", 1): 0.3, ("d", 1): np.nan})
-    assert [found["rho"], found["low"], found["high"]] == pytest.approx(fisher([0.1, 0.5, 0.3])) and found["models"] == 3
     found = comparison.over_models({("a", 1): 0.2, ("a", 2): 0.2, ("a", 3): 0.2, ("b", 1): 0.5, ("c", 1): 0.3})
     assert [found[name] for name in ("rho", "low", "high")] == pytest.approx(fisher([0.2, 0.5, 0.3]))  # each model once
     assert (found["models"], found["over"]) == (3, intervals.MODELS)
     found = comparison.over_models({("a", 1): -0.4})
     assert found["rho"] == pytest.approx(-0.4) and found["models"] == 1 and np.isnan([found["low"], found["high"]]).all()
-    assert comparison.over_models({})["models"] == comparison.over_models({("a", 1): np.nan})["models"] == 0
-    perfect = comparison.over_models({("a", 1): 1.0, ("b", 1): 1.0})
-    assert perfect["rho"] == perfect["low"] == perfect["high"] == pytest.approx(SURE)
 
 
 def test_agreement_of_equal_reversed_and_other_columns():
     cross = HEADS.isin(["cross"], level="kind")
     tables = {ONE: table(0, alignment=noise(5).where(cross)), TWO: table(1)}
-    rows = comparison.agreement(tables)
-    found = rows.set_index(["kind", "one", "other"])
+    found = comparison.agreement(tables).set_index(["kind", "one", "other"])
     assert found.rho["encoder", "alpha_beta", "confidence"] == pytest.approx(SURE)
     assert found.rho["encoder", "alpha_beta", "cp"] == found.rho["cross", "cp", "confidence"] == pytest.approx(-SURE)
     for kind in ("encoder", "cross"):
@@ -93,8 +86,6 @@ def test_agreement_of_equal_reversed_and_other_columns():
     assert set(found.index.unique("kind")) == {"encoder", "cross"}  # two decoder heads are no ranking
     row = found.loc[("cross", LOSS, "alignment")]  # a measure that one model has, of one kind
     assert row.rho == pytest.approx(rho(tables[ONE][LOSS], noise(5), "cross")) and row.models == 1
-    below = comparison.triangle(rows, "encoder", ["confidence", LOSS, "cp", "no measure"])
-    assert below[["one", "other"]].to_numpy().tolist() == [[LOSS, "confidence"], ["cp", "confidence"], ["cp", LOSS]]
 
 
 def test_predictors():
@@ -104,18 +95,13 @@ def test_predictors():
         ONE: {"confidence": 3.0, "gradient, example": 2.0, "cp": 8.0, LOSS: 40.0},
         TWO: {"confidence": 5.0, "gradient, example": 1.0, "cp": 1.0, LOSS: 60.0},
     }
-    rows = comparison.predictors(tables, seconds)
-    found = rows.set_index(["kind", "measure"])
+    found = comparison.predictors(tables, seconds).set_index(["kind", "measure"])
     values = [rho(part[LOSS], part.confidence) for part in tables.values()]
     row = found.loc[("encoder", "confidence")]
     assert [row.rho, row.low, row.high, row.models] == pytest.approx([*fisher(values), 2])
     cost = found.sort_index().cost.loc["encoder"]  # times that of the gradient
     assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
     assert ("encoder", LOSS) not in found.index and ("encoder", SURVIVAL) in found.index
-    three = comparison.telling(rows.assign(models=3, shown=rows.kind == "cross"))
-    assert set(three.kind) == {"cross"} and three.rho.is_monotonic_decreasing
-    assert set(comparison.telling(rows).kind) == {"encoder", "cross"}  # two models are no sample: all rows
-    assert "votes" not in set(comparison.predictors({ONE: table(0, votes=1.0)}, {}).measure)  # it does not vary
 
 
 def test_correlations_with_noise_are_not_shown():
@@ -136,28 +122,6 @@ def test_a_model_that_was_swept_twice_counts_once():
     alone, twice = comparison.agreement({("a", 1): one}), comparison.agreement({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
-    assert set(comparison.predictors({("a", 1): one, ("b", 1): other}, {}).over) == {intervals.MODELS}
-    placed = comparison.places({("a", 1): one, ("a, all kinds", 1): again}, "encoder", ["cp", "votes"])
-    assert len(placed) == 16 and set(placed.model) == {"a"} and "place, votes" not in placed
-
-
-def test_places_are_within_layers_from_one():
-    heads = index(encoder=[3, 2])
-    part = pd.DataFrame({"cp": [0.1, 0.3, 0.2, 5.0, 5.0], LOSS: 1.0, "functions": "x"}, heads)
-    found = comparison.places({ONE: part}, "encoder", ["cp"])
-    assert found["place, cp"].tolist() == [3, 1, 2, 1.5, 1.5] and found.layer.tolist() == [1, 1, 1, 2, 2]
-    assert found["head"].tolist() == [1, 2, 3, 1, 2] and (found.model == "EN-RU news").all() and (found.seed == 1).all()
-
-
-def test_ranks_of_matched_heads_and_of_heads_of_one_number():
-    heads = index(encoder=[5], decoder=[3])
-    tables = {ONE: table(0, heads), TWO: table(1, heads)}
-    turned = pd.DataFrame({"other": [1, 2, 3, 4, 0, 0, 1, 2], "cosine": 0.5, "chance": 0.0}, heads)
-    found = comparison.ranks_across(tables, "EN-RU news", 1, 2, turned).set_index(["compared", "measure"])
-    assert set(found.kind) == {"encoder"} and set(found.seeds) == {"1, 2"}
-    one, other = (tables[place].confidence.to_numpy()[:5] for place in (ONE, TWO))
-    for compared, order in ((comparison.MATCHED, [1, 2, 3, 4, 0]), (comparison.NUMBERED, range(5))):
-        assert found.rho[compared, "confidence"] == pytest.approx(spearmanr(one, other[list(order)]).statistic)
 
 
 def contested(parts):
@@ -202,29 +166,3 @@ def test_choices_against_l0_and_against_random_heads():
     assert set(random.index) == {comparison.TRAINED, "cp"} and (random.p_holm <= 1).all()
     alone = comparison.against_random(contested({ONE: {"cp": 2.0, "random": [1.0, 3.0]}}))
     assert alone["value"].tolist() == [0] and alone[["low", "p_holm"]].isna().all(axis=None)
-
-
-def test_what_is_drawn_of_a_contest():
-    parts = {("a", n): {"cp": 5.0 + n / 9, "confidence": float(n), "random": [1.0, 2.0]} for n in (1, 2)}
-    table_ = contested({**parts, ("b", 1): {"cp": 0.0, "random": [1.0]}})
-    worth = pd.Series([3.0, 3.0, 1.0, 1.0], index(encoder=[2, 2]), name=LOSS).to_frame()
-    tables = {("a", 1): worth, ("a", 2): worth + 1, ("b", 1): -worth}
-    rows, kept, cost = comparison.drawn_of_contest(table_, comparison.against_random(table_), tables)
-    assert len(rows) == 8 and rows.low.isna().all() and set(rows.criterion[rows.hollow]) == {"confidence"}  # after Holm
-    assert cost.tolist() == pytest.approx([(0.75 + 8 / 12) / 2, (0.25 + 4 / 12) / 2])
-    assert kept.loc["random heads"].tolist() == [1, 2]
-
-
-def test_heads_removed_at_once_beside_random_ones():
-    rows = [("cp", 0, 2, 3.0), ("random", 0, 2, 1.0), ("random", 1, 2, 2.0), ("cp", 0, 4, 1.0), ("random", 0, 4, 2.0)]
-    part = pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
-    more = part.assign(change=part.change.where(part.criterion == "random", 0.0))
-    found = comparison.beside_random(pd.concat({ONE: part, TWO: more}, names=["model", "seed", "row"]))
-    assert found.loc[("EN-RU news", "cp")].tolist() == pytest.approx([(0.25 - 1.75) / 2, -1.75, 0.25, 2])
-
-
-def test_no_two_jobs_share_a_name():
-    for profile in ("tiny", "laptop"):
-        jobs = runs.jobs(study.settings(profile, {"seeds": 2}), ["ru-news", "de-news", "ru-subtitles"], 1)
-        names, files = {(comparison.title(job), job["seed"]) for job in jobs}, {comparison.stored_as(job, 1) for job in jobs}
-        assert len(names) == len(files) == len(jobs)

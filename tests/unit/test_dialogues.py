@@ -3,17 +3,14 @@
 import itertools
 
 import pytest
-from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
-from tokenizers import models as kinds
-from tokenizers.processors import TemplateProcessing
-from transformers import PreTrainedTokenizerFast
 
 from helpers import corpora, study
-from helpers.corpora import dialogues, resolvers, texts
+from helpers.corpora import dialogues, resolvers
 from helpers.pretrained import PACKAGES
 from helpers.runs import subjects
 from helpers.world import conversations
-from tests.unit.tiny_text import SPLITS, chats, refused, write_chats, write_rows
+from tests.unit import tiny_pretrained
+from tests.unit.tiny_text import SPLITS, refused, write_chats
 
 SIZES = {"train": 30, "dev": 6, "test": 8, "vocabulary": 300, "longest": 60}
 ALL = {"train": 0, "dev": 0, "test": 0, "vocabulary": 200, "longest": 0}
@@ -35,17 +32,10 @@ def store(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory):
-    """A byte-level tokenizer as one downloads it, which puts an id before a text and one after it."""
-    inner = Tokenizer(kinds.BPE())
-    inner.pre_tokenizer, inner.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    special = ["<s>", "<pad>", "</s>", "<mask>"]
-    letters = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=special, initial_alphabet=letters, show_progress=False)
-    inner.train_from_iterator([row.source for row in itertools.islice(conversations.conversations(9), 20)], trainer)
-    inner.post_processor = TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
-    named = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "mask_token": "<mask>"}
+    """A tokenizer as one downloads it."""
     folder = tmp_path_factory.mktemp("tokenizer")
-    PreTrainedTokenizerFast(tokenizer_object=inner, **named).save_pretrained(folder)
+    texts = [row.source for row in itertools.islice(conversations.conversations(9), 20)]
+    tiny_pretrained.tokenizer(texts, "bert").save_pretrained(folder)
     return str(folder)
 
 
@@ -59,16 +49,6 @@ def pairs(folder, split):
 
 def whole(folder, split):
     return corpora.read_dialogues(corpora.file(folder, split, "dialogues"))
-
-
-def test_one_vocabulary_covers_dialogues_and_summaries(store, root):
-    folder = made()
-    side = dialogues.vocabulary(dialogues.spec(SIZES, "dialogues", 3), folder)
-    for text in (text for split in SPLITS for row in whole(folder, split) for text in (row.source, row.target)):
-        assert side.decode_all([side.encode(text)]) == [text]
-    write_rows(root / "samsum/train.jsonl.xz", [row | {"summary": "Déjà."} for row in chats("red", 30)])
-    side = texts.subwords(made("samsum", ALL))  # letters of summaries alone are learnt too
-    assert side.decode_all([side.encode("Déjà.")]) == ["déjà."]
 
 
 @pytest.mark.parametrize(("own", "longest"), [(True, 40), (False, 61)])
@@ -115,36 +95,6 @@ def test_clusters_of_a_resolver_are_stored_once_a_split(store, root, tmp_path, m
     study.write_json(file, [[[[0, 1], [2, 4]]]] + [[]] * 7)
     refused(f"{file} is damaged", dialogues.resolved, folder, "dev", "rule")
     assert len(dialogues.resolved(folder, "train", "rule")) == 30 and len(clusters_made()) == 2
-
-
-def links(row, *pairs):
-    """A row of a file of links between words of a dialogue."""
-    sources, targets = zip(*pairs, strict=True)
-    cells = (" ".join(f"Ġ{word}" for word in row.words), "[]", str(list(sources)), str(list(targets)), str(len(row.words)))
-    return " ##### ".join(cells) + "\n"
-
-
-def test_stored_links_are_known_by_their_contents(root, tmp_path):
-    folder, path = made("samsum", ALL), tmp_path / "links.source"
-    rows = whole(folder, "dev")
-    path.write_text("".join(links(row, (4, 1)) for row in rows), "utf-8")
-    first = dialogues.resolved(folder, "dev", f"stored:{path}")
-    assert first == [(((1, 2), (4, 5)),)] * 8 == dialogues.resolved(folder, "dev", f"stored:{path}")
-    assert len(clusters_made()) == 1
-    path.write_text("".join(links(row, (4, 1), (9, 6)) for row in rows), "utf-8")
-    assert dialogues.resolved(folder, "dev", f"stored:{path}") == [(((1, 2), (4, 5)), ((6, 7), (9, 10)))] * 8
-    assert len(clusters_made()) == 2
-
-
-def test_clusters_that_cannot_be_had_leave_nothing_behind(root, tmp_path):
-    folder, path = made("samsum", ALL), tmp_path / "links.source"
-    refused("'magic'", dialogues.resolved, folder, "dev", "magic")
-    refused("dialogue 0 of samsum", dialogues.resolved, folder, "dev", "gold")
-    refused(f"{path} cannot be read", dialogues.resolved, folder, "dev", f"stored:{path}")
-    path.write_text("x\n")
-    refused(f"{path} has 1 rows for 8", dialogues.resolved, folder, "dev", f"stored:{path}")
-    refused(folder / "dialogues/valid.jsonl", dialogues.resolved, folder, "valid", "rule")
-    assert not clusters_made()
 
 
 def test_the_spec_of_a_checkpoint_knows_weights_and_text(store, pretrained, tmp_path):

@@ -2,14 +2,12 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from helpers import heads, measures, study
 from helpers.measures import table as table_module
 from helpers.measures.table import head_table
 from helpers.methods import contest
-from helpers.methods.contest import runs
 from helpers.study import StudyError
 from tests.unit.tiny_models import tiny_batch, tiny_model
 
@@ -38,19 +36,6 @@ def test_a_file_of_a_stranger_is_a_column_of_any_model(file):
         assert not any(module._forward_pre_hooks for module in model.modules())
 
 
-def test_entries_join_what_is_stored_of_a_job(file, monkeypatch):
-    """The stored table as it is, beside it a column measured now; not where the model would have to be trained first."""
-    names, model = contest.enter(file), tiny_model("marian")
-    batch = {name: part for name, part in tiny_batch("marian").items() if name != "decoder_attention_mask"}
-    stored = head_table(model, [batch], names=["confidence"])
-    monkeypatch.setattr(runs, "measured", lambda *d: (stored, {"confidence": 1}))
-    monkeypatch.setattr(runs, "_summarizer", lambda d: (model, [batch], [batch], {}))
-    for there, columns in ((True, ["confidence", "second token"]), (False, ["confidence"])):
-        monkeypatch.setattr(runs, "_at_hand", lambda job, there=there: there)
-        table, seconds = runs.tables({"run": {}, "few": 1, "votes": 1}, names)
-        assert list(table) == columns == list(seconds) and table.confidence.equals(stored.confidence)
-
-
 @pytest.mark.parametrize(("code", "said"), [
     ("", "no measure"), ("import no_such_module", "no_such_module"),
     (CODE.replace('"second token", "s', '"confidence", "s'), "'confidence'"),
@@ -70,11 +55,3 @@ def test_a_column_that_is_none_is_refused(file, column):
     contest.enter(file)
     with pytest.raises(StudyError, match="second token"):
         measures.head_table(tiny_model("marian"), [tiny_batch("marian")], names=["second token"])
-
-
-def test_a_series_finds_its_heads(file):
-    turned = "    import pandas\n    i = heads.index(model)\n    return pandas.Series(range(len(i)), i).sample(frac=1)\n"
-    file.write_text(CODE.replace("    return [", f"{turned}    return ["))
-    contest.enter(file)
-    table = head_table(tiny_model("marian"), [tiny_batch("marian")], names=["second token"])
-    np.testing.assert_array_equal(table["second token"], range(24))

@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 
 from helpers import measures
-from helpers.heads import gate, index
-from helpers.measures import functions
+from helpers.heads import index
 from helpers.measures.lrp import explain, relp
 from helpers.measures.table import GROUP, groups, head_table
-from helpers.measures.worth import importance, mean_loss, patching, prepared, slopes
 from tests.reference import frozen
 from tests.unit.tiny_models import EAGER_ALONE, TODAY, left, singles, tiny_batch, tiny_model
 
@@ -45,27 +43,6 @@ def test_relevance_is_its_slow_twin(family, rule):
         same(relp(model, batches, rule), patched)
     same(relp(model, [left(batch)], rule), patched, 1e-6)  # sines of positions are in single precision
     assert max(map(abs, patched.values())) > 0.01
-
-
-def test_gates_count_in_estimates_and_a_closed_head_has_none():
-    model, batch, closed = tiny_model("llama").double(), tiny_batch("llama"), ("decoder", 1, 2)
-    for measure in (patching, lambda *given: relp(*given, "attnlrp"), functions.output_norm):
-        plain = measure(model, [batch])
-        with gate(model, {closed: 0.0, ("decoder", 0, 1): 0.5}):
-            found = measure(model, [batch])
-        assert found[closed] == 0 != plain[closed] and not np.allclose(found.drop(closed), plain.drop(closed), rtol=1e-3)
-
-
-@pytest.mark.parametrize("family", ["llama", "marian"])
-def test_slopes_are_those_of_the_loss_and_what_importance_and_patching_sum(family):
-    model, batches, address = exact(family), singles(tiny_batch(family)), index(tiny_model(family))[-1]
-    rise = -mean_loss(model, batches)
-    with gate(model, {address: 1 - 1e-5}):
-        rise += mean_loss(model, batches)
-    assert rise / 1e-5 == pytest.approx(patching(model, batches)[address], rel=1e-3)
-    found, tokens = slopes(model, batches), sum(int((wanted != -100).sum()) for _, wanted in prepared(model, batches))
-    same(found.abs().mean(), importance(model, batches, norm=None).to_dict())
-    same(-found.sum() / tokens, patching(model, batches).to_dict())
 
 
 @pytest.mark.parametrize("family", [*TODAY, "gpt2"])

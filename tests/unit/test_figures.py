@@ -1,51 +1,46 @@
-"""Panels that figures share, and figures of measures: what they show, on random tables of several shapes."""
+"""Figures: what they show, on small tables; others are drawn again from committed tables, byte for byte (test_layout)."""
 
-import math
+import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
+import torch
 
 from helpers import drawing, plots
-from helpers.measures import figures
+from helpers.methods.l0 import HardConcrete
 from helpers.study import StudyError
-from tests.unit.drawn import drawn, intervals, marked, table, ticks, whole
 
-BLUE, ORANGE = (to_rgb(colour) for colour in drawing.MODELS[:2])
 NAN = np.nan
 
 
-def test_dots_with_intervals_stand_in_groups_side_by_side():
-    frame = table(
-        "which choice what series score low high hollow printed", ("one", "main", "a", "x", 1.0, 0.5, 2.0, False, 3.0),
-        ("one", "main", "a", "y", -1.0, NAN, NAN, True, NAN), ("one", "rest", "b", "x", 4.0, 3.0, 5.0, False, NAN),
-        ("two", "main", "a", "x", 9.0, 8.0, 10.0, False, NAN),
-    )  # fmt: skip
-    one, two = whole(plots.dots(frame, "what", "score", "series", "choice", "which")).axes
-    assert ticks(one) == ["main", "a", "rest", "b"] and one.get_ylim()[0] > one.get_ylim()[1]
-    at = dict(zip(ticks(one), one.get_yticks(), strict=True))
-    assert intervals(one, 0) == {BLUE: {1.0: (0.5, 2.0), 4.0: (3.0, 5.0)}, ORANGE: {-1.0: None}}
-    assert intervals(two, 0)[BLUE] == {9.0: (8.0, 10.0)}
-    (below, above), (y,) = (marked(one, BLUE), [y for _, y in marked(one, ORANGE, hollow=True)])
-    assert below[1] < at["a"] < y and above[1] > at["rest"]
-    ((printed, place),) = marked(one, BLUE, hollow=True)
-    assert printed == 3.0 and below[1] < place < at["a"] + 0.5
+def whole(figure):
+    """Draw it: the layout works (else there is a warning), and it fits its page."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.draw_without_rendering()
+    assert figure.get_figwidth() <= drawing.WIDTH + 0.01 and figure.get_figheight() <= 9.01  # a page's text, less a caption
+    assert figure.get_tightbbox().width + 2 * drawing.STYLE["savefig.pad_inches"] <= drawing.WIDTH + 0.01  # as saved
+    return figure.axes
 
 
-def test_lines_go_through_the_mean_of_dots():
-    frame = table("x method value low high hollow", (2, "a", 5.0, 4.0, 7.0, True), (1, "a", 1.0, 0.0, 2.0, False),
-                  (1, "a", 3.0, NAN, NAN, False), (1, "b", 9.0, 8.0, 9.5, False))  # fmt: skip
-    axis = plt.figure().add_subplot()
-    drawing.lines(axis, frame, "x", "value", "method", drawing.looks("ab"), dodge=0.5)
-    np.testing.assert_allclose(drawn(axis, BLUE)[0], [[0.75, 1.75], [2, 5]])
-    assert intervals(axis, 1)[BLUE] == {1.0: (0.0, 2.0), 3.0: None, 5.0: (4.0, 7.0)}
-    assert marked(axis, BLUE, hollow=True) == [(1.75, 5)]
+def ticks(axis, along="y"):
+    return [text.get_text() for text in getattr(axis, f"get_{along}ticklabels")()]
+
+
+def cells(axis):
+    """Values of a heat map, the first row at the top."""
+    return np.ma.filled(axis.images[0].get_array().astype(float), NAN)
+
+
+def marked(axis, hollow):
+    """Where dots stand along x, in rising order: those that are filled, or white inside."""
+    lines = [line for line in axis.lines if line.get_marker() == "o" and (line.get_markerfacecolor() == "white") == hollow]
+    return sorted(float(x) for line in lines for x in line.get_xdata() if np.isfinite(x))
 
 
 def test_tables_that_cannot_be_drawn_are_refused():
-    frame = table("a b", (1, 2), (1, 3))
+    frame = pd.DataFrame([(1, 2), (1, 3)], columns=["a", "b"])
     for call, said in (
         (lambda: drawing.need(frame, "a", "c"), "no column 'c': it needs a, c"),
         (lambda: drawing.need(frame[:0], "a"), "no rows"),
@@ -55,33 +50,33 @@ def test_tables_that_cannot_be_drawn_are_refused():
             call()
 
 
-def column(layers, seed, share=True):
-    rows = [("encoder", layer, head) for layer, heads in enumerate(layers) for head in range(heads)]
-    index = pd.MultiIndex.from_tuples(rows, names=["kind", "layer", "head"])
-    values = pd.Series(np.random.default_rng(seed).uniform(0.05, 0.9, len(rows)), index)
-    return values / values.groupby(level=["kind", "layer"]).transform("sum") if share else values
+def test_cells_whose_interval_holds_zero_are_white():
+    rows = [("b", "a", 0.25, 0.1, 0.4), ("c", "a", -0.5, NAN, NAN), ("c", "b", -0.001, -0.2, 0.2)]
+    frame = pd.DataFrame(rows, columns=["one", "other", "rho", "low", "high"])
+    axis = whole(plots.correlations(frame, "one", "other", "rho"))[0]
+    assert ticks(axis) == ["b", "c"] and ticks(axis, "x") == ["a", "b"]
+    np.testing.assert_array_equal(cells(axis), [[0.25, NAN], [-0.5, NAN]])
 
 
-def test_heads_stand_in_their_places_layer_one_at_the_bottom():
-    one = pd.Series([3.0, 0.001, 2.0, 6.0, 5.0], column([3, 2], 0).index)
-    figure = whole(figures.head_map({"one": one, "other": one / 10}, ["one"]))
-    left, right = figure.axes[:2]
-    assert ticks(left) == ["2", "1"] and [left.get_title(), right.get_title()] == ["one", "other"]
-    assert {"1", "2", "3"} <= {*ticks(left, "x")}
-    for axis, cells in ((left, [[6, 5, NAN], [3, 0.06, 2]]), (right, [[0.6, 0.5, NAN], [0.3, 0.0001, 0.2]])):
-        assert axis.images[0].get_array().filled(NAN) == pytest.approx(np.array(cells), nan_ok=True)
-    assert (left.images[0].norm.vmin, left.images[0].norm.vmax) == pytest.approx((0.06, 6))
-    assert (right.images[0].norm.vmin, right.images[0].norm.vmax) == (0, 0.6)
+def test_choices_are_ranked_beside_every_random_draw():
+    rows = [("a", -2.5), ("a", -1.5), ("b", -1.0), ("c", -5.0), *[("random heads", value) for value in (-4.0, -3.5, -1.5)]]
+    frame = pd.DataFrame(rows, columns=["criterion", "change"]).assign(low=NAN, high=NAN, **{"test set": "test"})
+    frame = frame.assign(hollow=frame.criterion == "a")
+    kept = pd.DataFrame([[0.0, 2.0], [1.5, 0.5], [2.0, 0.0]], ["c", "a", "b"], ["layer 1", "layer 2"])
+    left, right = whole(plots.contest(frame, kept, pd.Series([0.2, 0.8])))
+    assert ticks(left) == ["b", "a", "random heads", "c"]
+    assert marked(left, True) == [-2.5, -1.5] and {-5.0, -1.0} <= {*marked(left, False)}  # hollow: not told from chance
+    means = [line.get_xdata()[0] for line in left.lines if line.get_color() == "black"]
+    np.testing.assert_allclose(means, [-2, -3])
+    np.testing.assert_array_equal(cells(right), [[2, 0], [1.5, 0.5], [NAN, NAN], [0, 2]])
 
 
-def test_a_choice_stands_beside_random_draws():
-    rows = [("least", 0.5, 0.4, 0.6), ("random", 1.0, 0.9, 1.1), ("random", 2.0, 1.9, 2.1)]
-    (axis,) = whole(figures.beside_random(table("choice rise low high", *rows), 20.0, "perplexity")).axes
-    assert ticks(axis) == ["least", "random"] and axis.get_xscale() == "log" and {"20", "50", "100"} <= {*ticks(axis, "x")}
-    assert axis.lines[0].get_xdata() == [20.0, 20.0]
-    (dots,) = (line.get_xdata() for line in axis.lines[1:] if line.get_marker() == "o")
-    assert dots == pytest.approx([20 * math.exp(rise) for rise in (0.5, 1, 2)])
-    ends = {value: found for by_value in intervals(axis, 0).values() for value, found in by_value.items() if found}
-    assert [found for found in ends.values() if np.isfinite(found).all()] == [
-        pytest.approx((20 * math.exp(0.4), 20 * math.exp(0.6)), abs=1e-5)
-    ]
+def test_gates_show_all_their_mass():
+    samples = {location: HardConcrete(torch.tensor(location), 0.5).sample(torch.linspace(1e-4, 1 - 1e-4, 9999))
+               for location in (0.0, -3.0)}  # fmt: skip
+    axes = whole(plots.gates(samples))
+    assert [text.get_text() for text in axes[2].texts] == ["0.23", "0.23"]  # the paper's figure 6
+    for axis, other in zip(axes[:2], axes[2:], strict=True):
+        stems = sum(float(line.get_ydata()[0]) for line in other.lines if line.get_marker() == "o")
+        inside = sum(bar.get_height() * bar.get_width() for bar in axis.patches)
+        assert inside + stems == pytest.approx(1, abs=1e-3)

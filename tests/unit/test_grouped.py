@@ -11,7 +11,7 @@ import torch
 
 from helpers import heads, models
 from helpers.experiments import grouping_runs as runs
-from helpers.experiments.grouping_runs import GHT, L0, PS, VANILLA
+from helpers.experiments.grouping_runs import PS, VANILLA
 from helpers.heads.families import ADDRESS
 from helpers.methods import grouping
 from helpers.runs import subjects
@@ -60,28 +60,6 @@ def test_the_second_stage_goes_on_at_the_rate_of_the_first():
     assert all(plan["average"] == 1 and plan["patience"] == 0 for plan in (one, two))  # the last weights
 
 
-def test_a_row_differs_from_its_neighbour_in_one_thing():
-    rows = tiny_groups.rows()
-    constraint, vote = rows[GHT]["objective"], rows[PS]["cut"]
-    plain, tight = rows[VANILLA]["start"], rows[GHT]["start"]
-    assert "objective" not in plain and tight == plain | {"objective": constraint}
-
-    def is_row(name, start, cut=None, objective=None):
-        spec = rows[name]
-        assert (spec["start"], spec.get("cut"), spec.get("objective")) == (start, cut, objective), name
-
-    is_row(GHT, tight, None, constraint)
-    is_row(PS, tight, vote)
-    is_row(runs.NO_CONSTRAINT, plain, vote)
-    is_row(runs.SECOND, plain, vote, constraint)
-    assert rows[runs.AT_START]["start"]["cut"] == vote and {"cut", "objective"}.isdisjoint(rows[runs.AT_START])
-    assert rows[L0]["start"]["start"] == plain
-    late = runs.ladder(tiny_groups.settings({"grouping.ladder": [{"head": 2}, {"head": 4, "from_start": False}]}), 1)
-    assert {head for head in late if runs.AT_START in late[head]} == {2} and {VANILLA, GHT, PS} <= {*late[4]}
-    for name, changed in ((runs.NO_HOMOGENISATION, {"alpha": 0.0}), ("GHT, 1 groups", {"groups": 1, "beta": 0.0})):
-        assert all(run["objective"] == constraint | changed for run in runs.stages(rows[name])), name
-
-
 def test_smaller_models_have_as_many_weights_as_two_heads_a_layer():
     shape = {"layers": 2, "width": 64, "heads": 8, "feed_forward": 256, "dropout": 0.0}
     wanted = runs.weights(shape) - 9 * 64**2 * 2  # six of eight heads of three attention layers are gone
@@ -91,23 +69,6 @@ def test_smaller_models_have_as_many_weights_as_two_heads_a_layer():
         model = models.build(made, 50, 50, 1)
         matrices = [p.numel() for name, p in model.named_parameters() if p.ndim == 2 and ".layers." in name]
         assert sum(matrices) == runs.weights(made)
-
-
-@pytest.mark.parametrize(
-    ("changes", "depends"),
-    [
-        ({"bootstrap": 7, "grouping.beam": 2, "grouping.seeds": 2, "grouping.parts": []}, lambda _: False),
-        ({"grouping.gates.penalty": 0.5}, lambda name: name.endswith(": L0")),
-        ({"grouping.language.learning_rate": 0.1}, lambda name: "language" in name),
-        ({"grouping.language.votes": 5}, lambda name: name == "language modelling: GHT-PS"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
-)
-def test_keys_change_with_what_a_run_depends_on(changes, depends):
-    before, after = ({name: runs.run(spec).key for name, spec in every(given).items()} for given in (None, changes))
-    assert len(set(before.values())) == len(before)
-    for name in before.keys() & after.keys():
-        assert (before[name] != after[name]) == depends(name), name
 
 
 def trainee(kind=subjects.TRANSLATION, **options):

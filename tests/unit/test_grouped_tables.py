@@ -1,4 +1,4 @@
-"""Tables of grouped heads: scores and costs by hand, the paper's numbers, groups over training, votes, overlaps, seeds."""
+"""Tables of grouped heads: scores by hand, means over trainings, and groups over training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import stats
 from helpers import heads, models, study
 from helpers.experiments import grouping as tables
 from helpers.experiments import grouping_runs as runs
-from helpers.experiments.grouping_runs import GHT, NO_CONSTRAINT, NO_DIVERSIFICATION, PS, SECOND, VANILLA
+from helpers.experiments.grouping_runs import GHT, PS, VANILLA
 from helpers.methods import grouping
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
@@ -39,11 +39,6 @@ def counted(rows, losses):
         outputs = [[loss, 31] for loss in lost] if task.kind == subjects.LANGUAGE else worse(task.pairs(TEST), lost)
         found[name, TEST] = task.statistics(outputs, TEST)
     return found
-
-
-def graded(rows):
-    """`counted`, each row losing other words."""
-    return counted(rows, {name: 3 + place for place, name in enumerate(rows)})
 
 
 LOST = {VANILLA: 5, GHT: 8, PS: 6}
@@ -107,23 +102,10 @@ def test_a_lower_perplexity_is_a_gain_over_the_reference_of_its_seed(scored):
     np.testing.assert_allclose(change, wanted, atol=1e-12)
 
 
-def test_ablations_are_against_the_model_they_are_of():
-    names = [GHT, NO_DIVERSIFICATION, PS, runs.AT_START, NO_CONSTRAINT, SECOND]
-    rows = {name: quick()[name] for name in names}
-    table = tables.ablation(rows, graded(rows), 20).set_index("row")
-    assert table.model.to_dict() == dict(zip(names, [GHT] * 2 + [PS] * 4, strict=True))
-    changed = table.drop([GHT, PS])
-    np.testing.assert_allclose(changed.change, changed.value - table.value[changed.model].to_numpy())
-    assert table.loc[[GHT, PS], ["change", "change_low", "change_high", "p", "printed"]].isna().all(axis=None)
-    assert table.family.eq(4).all() and changed.p_holm.tolist() == pytest.approx(intervals.holm(changed.p))
-    assert table.printed[NO_DIVERSIFICATION] == pytest.approx(np.mean([-0.7, -1.0, -0.6, -0.9, -0.8]))
-    assert table.printed[SECOND] == pytest.approx(np.mean([-2.0, -0.9, -0.8, -0.8, -1.1]))
-
-
 def test_trainings_are_means_with_t_intervals_and_a_lone_one_keeps_its_own():
     rows = {VANILLA: quick()[VANILLA], GHT: quick()[GHT], PS: quick()[PS]}
     rows |= {f"{name}, seed {seed}": rows[name] for seed in (2, 3) for name in (VANILLA, GHT)}
-    table = tables.scores(rows, graded(rows), repeats=20)
+    table = tables.scores(rows, counted(rows, {name: 3 + place for place, name in enumerate(rows)}), repeats=20)
     means = tables.first(tables.trainings(table))
     assert means.over.to_dict() == {VANILLA: intervals.TRAININGS, GHT: intervals.TRAININGS, PS: intervals.SENTENCES}
     for names in tables.SCORES.values():
@@ -132,45 +114,6 @@ def test_trainings_are_means_with_t_intervals_and_a_lone_one_keeps_its_own():
         values = each[names[0]][[name for name in rows if name.startswith("GHT") and not name.startswith(PS)]]
         wanted = [values.mean(), *stats.t.interval(0.95, 2, values.mean(), stats.sem(values))]
         np.testing.assert_allclose(means.loc[GHT, [*names]].tolist(), wanted)
-    found = tables.gains(tiny_groups.settings(QUICK), {subjects.TRANSLATION: table}).set_index("method")
-    assert found.index.tolist() == [GHT, PS] and (found["head"] == 4).all() and found.seeds.tolist() == [3, 1]
-    assert found.gain[GHT] == means.gain[GHT] and found.low[PS] == means.gain_low[PS] and found.level[GHT] == means.value[GHT]
-    assert (found.vanilla == means.value[VANILLA]).all() and found.printed[GHT] == pytest.approx(3.8, abs=0.05)
-
-
-def test_a_ladder_holds_every_training_against_its_own_vanilla(monkeypatch):
-    rungs = runs.ladder(tiny_groups.settings(QUICK), tiny_groups.SEED)
-    monkeypatch.setattr(tables, "statistics", lambda specs, beam: graded(specs))
-    table = tables.ladder(rungs, 1, 20)
-    assert table.seeds[2].eq(1).all() and table.seeds[4].eq(2).all()
-    for head, rows in rungs.items():
-        for reference, column in ((VANILLA, "change"), (runs.AT_START, "against_start")):
-            each = tables.first(tables.scores(rows, graded(rows), reference, 0))
-            assert table.loc[(head, PS), column] == pytest.approx(each[each.method == PS].change.mean())
-        assert table.against_start[head].notna().sum() == 1
-
-
-def test_models_of_one_size_are_held_against_the_grouped_model_of_their_own_seed():
-    every = runs.equal_size(tiny_groups.settings(QUICK), tiny_groups.SEED)
-    assert sum(name.startswith(runs.LITE) for name in every) == 1
-    shown = (VANILLA, PS, runs.FEWER, runs.NARROWER, runs.RANDOM)
-    specs = {name: spec for name, spec in every.items() if name.partition(", ")[0] in shown}
-    count = graded(specs)
-    table, each = tables.equal_size(specs, count, 20), tables.first(tables.scores(specs, count, PS, 0)).value
-    assert set(table.index) == set(shown) and table.value.is_monotonic_decreasing and table.change[[PS]].isna().all()
-    for name in (runs.FEWER, runs.NARROWER):
-        gaps = np.array([each[PS] - each[name], each[f"{PS}, seed 2"] - each[f"{name}, seed 2"]])
-        wanted = [gaps.mean(), *stats.t.interval(0.95, 1, gaps.mean(), stats.sem(gaps))]
-        np.testing.assert_allclose(table.loc[name, ["change", "change_low", "change_high"]].tolist(), wanted)
-        assert gaps[0] != gaps[1] and table.loc[name, "p"] == pytest.approx(stats.ttest_1samp(gaps, 0).pvalue)
-    assert table.p.notna().sum() == 2 == table.family.iloc[0]
-    ids = torch.full((1, 30), 5)
-    for name in (VANILLA, PS):
-        model = runs.opened(specs[name])
-        parameters, flops = models.size(model, {"input_ids": ids, "labels": ids})
-        wanted = [sum(site.heads for site in heads.sites(model)), parameters / 1e6, flops / 1e6]
-        assert table.loc[name, ["heads", "parameters", "FLOPs"]].tolist() == wanted, name
-    assert table.parameters[runs.RANDOM] == table.parameters[PS]  # of the same shape
 
 
 def grams_of(model, task, first=8, which="V"):
@@ -206,14 +149,3 @@ def test_looks_begin_at_the_untrained_model_and_end_with_groups():
     across = [(a, b) for a in range(4) for b in range(4) if groups[a] != groups[b]]
     same, other = (pairs.cosine.loc[chosen].mean() for chosen in (inside, across))
     assert tight.loc[place, ["same", "other", "formed"]].tolist() == pytest.approx([same, other, (same - other) / 2])
-
-
-def test_redundancy_stands_beside_the_score():
-    rows = tiny_groups.rows()
-    specs = {name: rows[name] for name in (VANILLA, GHT, PS)}
-    scored = tables.scores(specs, graded(specs), repeats=20)
-    table = tables.redundancy(specs, scored, 2)
-    assert table.stay.tolist() == ["all heads", "all heads", "one head a group"]
-    assert table.formed[GHT] == table.formed[PS] == pytest.approx(tables.tightness(rows[GHT], 2).formed.mean())
-    assert table.silhouette[GHT] > table.silhouette[VANILLA]
-    assert table.change[PS] == scored.change[PS, TEST, "BLEU"] and table.low[PS] == scored.change_low[PS, TEST, "BLEU"]

@@ -70,15 +70,6 @@ def test_one_file_names_the_gpu():
     assert naming <= {"gpu.py", "schema.py", "summary.py", "tokens.py"}
 
 
-@pytest.mark.parametrize("text", ["from helpers.a import two", "def f():\n    from helpers.a.two import _x"])
-def test_a_circle_is_seen(tmp_path, text):
-    for name, own in {"one": text, "two": "from helpers.a.one import f"}.items():
-        study.write_text(tmp_path / "helpers" / "a" / f"{name}.py", own)
-    found = list(imports(tmp_path))
-    assert circle(found)
-    assert any(names.startswith("_") and inside for *_, names, inside in found) == ("_x" in text)
-
-
 @pytest.mark.parametrize(("first", "policy", "late"), [("", "PASSIVE", False), ("import torch; ", "None", True)])
 def test_waiting_threads_sleep_where_helpers_come_before_torch(first, policy, late):
     code = f"{first}import os; os.getloadavg = lambda: (2, 2, 2); import helpers; print(os.environ.get('OMP_WAIT_POLICY'))"

@@ -1,15 +1,13 @@
 """Runs of injection: what they depend on, what they train and write under which control, the same again, and bad input."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from transformers import BartForConditionalGeneration
 
-from helpers import corpora, heads, measures, training
+from helpers import corpora, heads, training
 from helpers.corpora import clusters as clustering
 from helpers.corpora import resolvers
-from helpers.measures.worth import leave_one_out
 from helpers.methods import coreference
 from helpers.methods.coreference.runs import MAIN, PLAIN, applied, links_of
 from helpers.runs import subjects
@@ -83,30 +81,6 @@ def test_links_are_those_of_the_clusters(plan, form, span, links, change):
         np.testing.assert_array_equal(found.matrices(torch.tensor([ids]))[0], np.array(matrix, np.float32))
 
 
-def test_ranking_is_what_the_measures_say_of_the_first_dev_texts(plan):
-    run, links = plan.plain(), LINKS | {"matrix": "previous"}
-    model, of = coreference.runs.opened(run), subjects.text_of(run)
-    table, batch = coreference.runs.ranking(run, 6, links), of.held_out(10**9, 6, CPU)  # one batch of the first texts
-    np.testing.assert_allclose(table.importance, measures.importance(model, batch, "encoder"), rtol=1e-9)
-    np.testing.assert_allclose(table.nats, measures.importance(model, batch, "encoder", norm=None), rtol=1e-9)
-    pd.testing.assert_frame_equal(table[["loss", "low", "high"]], leave_one_out(model, batch, "encoder"))
-    probed = coreference.probing(model, batch, as_links(by_hand(of, "dev", "previous")))
-    np.testing.assert_allclose(table.probing, probed, rtol=1e-6)
-
-
-def test_heads_are_chosen_by_importance_in_the_plain_model(plan):
-    def chosen(**more):
-        return coreference.runs.addresses(plan.heads(**more))
-
-    run = plan.plain()
-    assert chosen() == lowest(run) and chosen(order="highest") == lowest(run, -1) and len(chosen()) == 2
-    assert sorted(chosen(count=2)) == sorted(lowest(run) + lowest(run, 1)) and chosen(part="upper") == lowest(run)[1:]
-    draws = [chosen(order="random", draw=draw) for draw in range(12)]
-    assert len(set(map(tuple, draws))) > 4
-    probed = coreference.runs.ranking(run, 6, LINKS).probing
-    assert chosen(by="probing") == [tuple(layer.idxmax()) for _, layer in probed.groupby(level="layer")]
-
-
 def block_by_hand(model, of, control, *splits):
     """A control that was put together in this test."""
     lows = lowest(control["heads"]["ranking"]) if "heads" in control else []
@@ -154,7 +128,6 @@ def test_a_control_at_inference_alone(plan):
     ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"),
     ({"form": "mixed", "part": "all", **LINKS, "matrix": "all"}, "'all'"),
     ({"form": "mixed", "part": "all", **LINKS, "links": "gold+turned"}, "'turned'"),
-    ({"form": "mixed", "part": "all", **LINKS, "links": "guess"}, "'guess'"),
 ])  # fmt: skip
 def test_controls_that_there_are_not(plan, control, said):
     run = plan.plain()

@@ -83,11 +83,6 @@ def test_dev_is_the_folders_and_what_it_lacks_is_drawn_by_seed_whatever_the_orde
     assert {*english(read(dev=80)["dev"])} == {*dev} != {*english(read(dev=80, seed=2)["dev"])}
 
 
-def test_a_smaller_limit_is_a_prefix(root):
-    small, large = read(limit=40), read(limit=200)
-    assert len(small["train"]) == 40 and large["train"][:40] == small["train"]
-
-
 def test_europarl_has_a_further_test_set_and_files_are_known_by_their_contents(root):
     (root / "mine").rename(root / "europarl_en-de")
     assert list(read(source="europarl")) == ["train", "dev", "europarl_test"]
@@ -104,15 +99,11 @@ def test_europarl_has_a_further_test_set_and_files_are_known_by_their_contents(r
     assert pairs.spec(spec, "de", "europarl", 1)["files"] != before
 
 
-def test_what_there_is_not(root, monkeypatch):
+def test_what_there_is_not(root):
     refused("dev=300 takes them all", read, 300)
     (root / "half").mkdir()
     for name, folder in (("half", "half"), ("none", "none_en-de")):
         refused(f"no file {root}/{folder}/test.en-de.tsv.xz", read, source=name)
-    monkeypatch.setenv("HEADS_DATA_ROOT", "/nowhere")
-    refused("no folder /nowhere", read)
-    monkeypatch.delenv("HEADS_DATA_ROOT")
-    refused("HEADS_DATA_ROOT", read)
 
 
 @pytest.mark.parametrize(("raw", "said"), [

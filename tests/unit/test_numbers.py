@@ -117,11 +117,9 @@ def test_a_condition_that_turned_false_is_an_error_and_stays_one(project, capsys
     ("comment", "sentence"),
     [("03/half_right heads=20 change", "0 tables"), ("half_left heads=20 change", "2 tables"), ("03/two RU", "of one name"),
      ("03/half_left heads=21 change", "0 rows"), ('03/half_left model="EN-RU news, small" change', "2 rows"),
-     ("03/half_left change", "3 rows"), ("03/half_left seed=1 change", "no column 'seed'"), ("03/half_left heads=20 x", "'x'"),
-     ("03/half_left heads=20", "''"), ("03/half_left heads=20 note", "'note' is empty"),
-     ("03/half_left heads=20 change share", "'change share'"), ("03/half_left heads=20 change:s", "printed"),
-     ("03/half_left heads=20 change:.2q", "printed"), ("03/half_left heads=20 model", "printed"),
-     ('03/half_left a="b', "quotes"), ("03/half_left heads=20 --change", "read")],
+     ("03/half_left seed=1 change", "no column 'seed'"), ("03/half_left heads=20 x", "'x'"),
+     ("03/half_left heads=20 note", "'note' is empty"), ("03/half_left heads=20 change:s", "printed"),
+     ("03/half_left heads=20 model", "printed"), ('03/half_left a="b', "quotes"), ("03/half_left heads=20 --change", "read")],
 )  # fmt: skip
 def test_a_cell_that_is_not_there_is_an_error(project, comment, sentence):
     (wrong,) = of(f"It loses 1<!-- {comment} -->.", project)
@@ -150,16 +148,13 @@ def test_conditions(project, condition, true):
     assert (of(f"So it is.<!-- holds: 03/half_left heads=20 {condition} -->", project) == []) == true
 
 
-@pytest.mark.parametrize("condition", ["change", "change<0", "change < nothing", "model < 0", "x < 0", "change in 0"])
+@pytest.mark.parametrize("condition", ["change", "change<0", "change < nothing", "change in 0"])
 def test_a_condition_that_cannot_be_read_is_an_error(project, condition):
     assert len(of(f"So it is.<!-- holds: 03/half_left heads=20 {condition} -->", project)) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["So it\n<!-- holds: 03/half_left heads=20 heads == 20 --> is.", "It is `20`<!-- 03/half_left heads=20 heads -->.",
-     "It is **twenty**<!-- 03/half_left heads=20 heads -->."],
-)  # fmt: skip
+@pytest.mark.parametrize("text", ["So it\n<!-- holds: 03/half_left heads=20 heads == 20 --> is.",
+                                  "It is **twenty**<!-- 03/half_left heads=20 heads -->."])  # fmt: skip
 def test_a_comment_that_begins_a_line_or_follows_no_number_is_an_error(project, text):
     assert of(text, project) == ["a comment begins a line or follows no number: move it"]
 
@@ -185,19 +180,11 @@ def test_numbers_are_written_and_nothing_else_is(project, capsys):
     ("text", "unbound"),
     [("**+3.2** [0.8, 5.7]", ["+3.2", "0.8", "5.7"]), ("[64.7](pages/2.md), `one` 65 `other`", ["65"]), ("1\n\n2", ["1", "2"]),
      ("rank correlation .56, 18/24/24 stay, 3e-7 off, 16MB", [".56", "18/24/24", "3e-7", "16MB"]), ("2000 steps", ["2000"]),
-     ("In section 6.2, 9 heads; Table 2", ["9"]), ("| a | 3 |\n|---|---|\n| b | 4 % |", ["3", "4"]), ("- 8 heads", ["8"])],
+     ("| a | 3 |\n|---|---|\n| b | 4 % |", ["3", "4"]), ("- 8 heads", ["8"]),
+     ("```\nsteps = 2000\n\n3\n```", []), ("$x_1 = 0.5$, <img src=\"a.png\" width=\"220\">, <!-- 64.7 -->", []),
+     ("Voita et al. 2019 ([1905.09418](https://arxiv.org/abs/1905.09418)), since 1998, newstest2014, GPT-2, L0, CC-BY-4.0", []),
+     ("In section 6.2, 9 heads; Fig. 7, tables 4 and 6, equations 4A and 4B, notebooks 00 to 06", ["9"]),
+     ("# 3 · Pruning\n## 3.1 Gates", []), ("1. one\n2. two", [])],
 )  # fmt: skip
-def test_unbound_numbers_are_seen(text, unbound):
+def test_unbound_numbers_are_seen_and_names_and_code_are_none(text, unbound):
     assert [one for _, one in numbers.unbound(numbers.blank(text, numbers.CODE))] == unbound
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["`3 + 3` and ``2 ` 2``", "```\nsteps = 2000\n\n3\n```", "$x_1 = 0.5$ and $$\n2\n$$", "[2 notes](a/2.md#3 \"4\")",
-     '<img src="a.png" width="220">', "<!-- 64.7 -->",
-     "Voita et al. 2019 ([1905.09418](https://arxiv.org/abs/1905.09418))", "since 1998", "section 5.1, Fig. 7, figure 7",
-     "Table 2, tables 4 and 6, equations 4A and 4B, sections 4, 5", "notebook 03, notebooks 00 to 06, figures 7 to 10",
-     "# 3 · Pruning\n## 3.1 Gates", "1. one\n2. two", "newstest2014, Multi30k, ROUGE-1/2/L, GPT-2, T5, L0", "CC-BY-4.0"],
-)  # fmt: skip
-def test_names_and_code_are_no_numbers(text):
-    assert numbers.unbound(numbers.blank(text, numbers.CODE)) == []

@@ -62,15 +62,6 @@ def test_a_copular_clause_in_a_complement():
     }  # fmt: skip
 
 
-def test_conjuncts_move_only_with_a_subject_of_their_own():
-    parse = tree(
-        "She she PRON 3 nsubj", "is be AUX 3 cop", "tall tall ADJ 0 root", "and and CCONJ 5 cc", "slim slim ADJ 3 conj",
-        "but but CCONJ 9 cc", "he he PRON 9 nsubj", "was be AUX 9 cop", "small small ADJ 3 conj",
-    )  # fmt: skip
-    found = arcs(parse)
-    assert found["slim"] == ("tall", "conj") and found["was"] == ("is", "conj") and found["he"] == ("was", "nsubj")
-
-
 def test_clearnlp_existentials_have_a_subject():
     words = ["There", "'s", "a", "doctor", "who", "is", "tall"]
     parse = parsing.from_clearnlp(words, [1, -1, 3, 1, 5, 3, 5], ["expl", "ROOT", "det", "attr", "nsubj", "relcl", "acomp"])

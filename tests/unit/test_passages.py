@@ -50,14 +50,6 @@ def test_passages_begin_as_the_tokenizer_says(folder):
     assert len(rows) == 1000 // (passages.LENGTH - 1)
 
 
-def test_english_is_plain():
-    text = passages.english()
-    assert 1500 < len(text.split()) < 5000
-    assert not re.search(r"``|:func:|>>>|====|\*\*|\.\. |__", text)
-    assert all(re.fullmatch(r"[A-Z].*[.:]", paragraph) for paragraph in text.split("\n\n"))
-    assert "The first one, fetch_20newsgroups, returns a list of the raw texts" in text
-
-
 @pytest.mark.parametrize(("text", "said"), [("none.txt", "Cannot read"), ("short.txt", "2 tokens")])
 def test_what_is_no_text_is_refused(folder, text, said):
     with pytest.raises(StudyError, match=said):

@@ -84,15 +84,6 @@ def test_explicit_overrides_win_over_seeds():
         plan.with_seeds("", 0)
 
 
-def test_some_notebooks_by_name_or_number():
-    notebooks = goals()
-    assert plan.chosen() == plan.chosen(None) == list(notebooks)
-    assert plan.chosen("03 02_head_functions") == ["02_head_functions", "03_l0_pruning"]
-    assert plan.chosen(3) == ["03_l0_pruning"]
-    with pytest.raises(StudyError, match="09"):
-        plan.chosen("09")
-
-
 def test_every_missing_recipe_is_made_by_one_job_after_all_that_it_needs():
     notebooks = goals(plan.with_seeds("", 3))
     missing = plan.missing(plan.together(notebooks))

@@ -44,12 +44,6 @@ def test_another_file_than_the_pinned_one_is_refused(package):
         models.load("tiny")
 
 
-def test_a_package_without_its_file(package):
-    (package / "model.safetensors").unlink()
-    with pytest.raises(StudyError, match="needs the package tiny-bert, which is not installed"):
-        models.load("tiny")
-
-
 @pytest.mark.parametrize("file", ["model.safetensors", "model.gguf"])
 def test_a_package_that_is_not_installed(file, monkeypatch):
     monkeypatch.setitem(pretrained.PACKAGES, "nothing", pretrained.Package("no-such-package", file, ""))

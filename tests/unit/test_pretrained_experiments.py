@@ -6,10 +6,8 @@ import pytest
 import torch
 
 from helpers import heads, study
-from helpers.corpora.parsing import RELATIONS
 from helpers.experiments import pretrained
 from helpers.experiments import pretrained_dialogues as dialogues
-from helpers.experiments import pretrained_functions as functions
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
@@ -78,14 +76,6 @@ def test_text_is_written_as_people_write_it():
     assert found[-1].endswith("It is 1,000.")
 
 
-def test_passages_come_from_one_article_each_before_the_next_of_any(settings):
-    name = settings["pretrained"]["decoder"]
-    tokenizer = text.pretrained(name)[1]
-    found, articles = text.passages(name, "valid", 10, 6), text.articles("valid")
-    ids = [tokenizer(one, add_special_tokens=False)["input_ids"] for one in articles]
-    assert found.tolist() == [*(one[:6] for one in ids), *(one[6:12] for one in ids[:2])]
-
-
 def test_what_is_missing_gets_a_sentence(settings, monkeypatch):
     name = settings["pretrained"]["decoder"]
     with pytest.raises(StudyError, match="passages of 10000 tokens"):
@@ -147,43 +137,7 @@ def test_correlation_over_passages_is_that_of_means():
     assert alike["rho"] == alike["low"] == alike["high"] == pytest.approx(1)
 
 
-def test_a_decoder_is_held_to_arcs_whose_partner_stands_earlier(settings):
-    table = pretrained.syntactic(settings).set_index(["model", "trees", "relation", "direction"]).n
-    parses = text.treebank("ewt")
-    chosen = [parses[place * len(parses) // 12] for place in range(12)][1::2]  # scored on odd sentences
-    arcs = [
-        (name, head - word) for one in chosen for word, (head, name) in enumerate(zip(one.heads, one.relations, strict=True))
-    ]
-    for side, earlier in (("decoder", True), ("encoder", False)):
-        for toward, direction in ((-1, "head to dependent"), (1, "dependent to head")):
-            for relation in RELATIONS:
-                seen = [far for name, far in arcs if name == relation and (not earlier or toward * far < 0)]
-                assert table.get((settings["pretrained"][side], "ewt", relation, direction), 0) == len(seen)
-
-
-def test_heads_with_a_function_are_counted(settings):
-    table = pretrained.counted(settings).set_index(["model", "trees", "function"])
-    assert (table.heads <= table["all"]).all() and set(table["all"]) == {8}
-    for _, part in table.groupby(level=["model", "trees"]):
-        kinds, any_of = part.heads.iloc[1:], part.heads.iloc[0]
-        assert kinds.max() <= any_of <= kinds.sum()
-    heads_of = pretrained.by_head(settings).groupby(["model", "trees"]).functions
-    assert heads_of.apply(lambda cells: (cells != "").sum()).to_dict() == table.heads.xs("any", level="function").to_dict()
-
-
 # --- what is removed -------------------------------------------------------------------------------------------------
-
-
-def test_rows_of_every_choice(settings):
-    table = pretrained.removed_at_once(settings)
-    counts = table.groupby(["by", "random"]).heads.agg(list)
-    assert {by for by, _ in counts.index} == {*measured.CHOICES, "random"}
-    for (by, random), numbers in counts.items():
-        assert sorted(numbers) == ([2, 2, 2, 4, 4, 4] if by == "random" else [2, 4]) and (random == "any") == (by == "random")
-    made = removed.removal_recipes(settings)["removed"][2]
-    lost = measured.column(made.spec).to_numpy()
-    row = next(one for one in measured.read(made) if one["fraction"] == 0.25)
-    assert made.spec["by"] == "leave-one-out" and sorted(row["closed"]) == sorted(lost.argsort()[:2])
 
 
 def test_gates_close_more_heads_at_a_higher_price(settings):
@@ -191,11 +145,6 @@ def test_gates_close_more_heads_at_a_higher_price(settings):
     free, dear = (table[(table.price == price) & (table.choice == "gates") & (table.random == "")].heads for price in (0, 10))
     assert int(free.iloc[0]) < int(dear.iloc[0]) == 8
     assert (table[table.price == 10].heads == 8).all()
-
-
-def test_value_vectors_of_shared_heads_are_the_groups(settings):
-    table = pretrained.groups(settings).set_index("map")
-    assert table["index"]["V"] == 1 and table.exact["V"] == table.layers["V"] == 2
 
 
 def test_one_head_a_group_and_k_of_every_layer(settings):
@@ -256,11 +205,3 @@ def test_what_is_written_with_links_is_what_training_with_them_would_expect(sett
         with coreference.injected(model, chosen, dialogues.known(([whole], [link]))), torch.no_grad():
             logits = model(torch.tensor([row.prompt + own])).logits[0]
         assert logits.argmax(-1)[len(row.prompt) - 1 : -1].tolist() == own
-
-
-def test_random_weights_are_of_the_same_shape(settings):
-    name = settings["pretrained"]["decoder"]
-    (model, _), (random, _) = text.pretrained(name), text.pretrained(name, 0)
-    assert random.config == model.config and not torch.equal(model.lm_head.weight, random.lm_head.weight)
-    assert not any(weight.requires_grad for weight in (*model.parameters(), *random.parameters()))
-    assert functions.function_recipes(settings)[0].key != functions.function_recipes(settings)[4].key

@@ -12,7 +12,6 @@ from tests.unit import tiny_injection, tiny_sweep
 
 STORE = tiny_sweep.go_to
 FEW = {"pruning.draws": 1}  # of random heads
-ENCODER = ("encoder",)
 
 
 @pytest.fixture(scope="module")
@@ -35,39 +34,6 @@ def test_runs_of_a_sweep_differ_in_their_method_alone(swept):
         assert all(plan == plans[0] for plan in plans)
         assert plans[0]["start"] == subjects.spec(tiny_sweep.settings(), "ru-subtitles", 1)
         assert plans[0]["training"]["patience"] == 0 and plans[0]["training"]["average"] == 1  # gates have settled in the end
-    runs, like = swept["encoder"]["runs"], swept["encoder"]["runs"]["L0 0.03"]
-    usual = like["method"]
-    for name, method in {
-        "L0 0.003": usual | {"penalty": 0.003}, "L0, temperature 0.5, 0.03": usual | {"temperature": 0.5},
-        "random 0.03": {"name": "cut", "like": like, "few": 4, "by": "random", "draw": 0},
-        "L0's heads 0.03": {"name": "map", "like": like},
-    }.items():  # fmt: skip
-        assert runs[name]["method"] == method, name
-
-
-def test_prices_that_peers_imitate_are_swept_too():
-    """As when only the list of prices is overridden."""
-    changes = {"pruning.penalties": [0.01], "pruning.penalties_all": [0.01]}
-    for sweep, peer in zip(tiny_sweep.sweeps(changes).values(), ("L0's heads 0.03", "scratch 0.03"), strict=True):
-        assert "L0 0.01" in sweep["runs"] and sweep["runs"][peer]["method"]["like"] == sweep["runs"]["L0 0.03"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "changed"),
-    [
-        ({"bootstrap": 7, "seeds": 5, "grouping.seeds": 5, "pruning.languages": 2}, lambda name: False),
-        ({"relevance": 5}, lambda name: name == "scores" or "random" in name or "confidence" in name),
-        ({"pruning.steps": 9}, lambda name: name != "scores"),
-        ({"pruning.gate_rate": 0.1}, lambda name: name not in ("control", "floor", "scores")),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
-)
-def test_keys_change_with_what_a_run_depends_on(changes, changed):
-    before, after = ({name: pruning.pruned(run) for name, run in sweep["runs"].items()}
-                     | {one.kind.name: one for one in pruning.recipes(sweep, sweep["runs"]) if one.kind is pruning.SCORES}
-                     for sweep in (tiny_sweep.sweeps()["encoder"], tiny_sweep.sweeps(changes)["encoder"]))  # fmt: skip
-    for name in before.keys() & after.keys():
-        assert (before[name] != after[name]) == changed(name), name
 
 
 def test_what_is_trained(swept):

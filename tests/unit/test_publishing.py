@@ -146,15 +146,6 @@ def test_a_run_that_comes_out_otherwise_is_told(made):
     assert not table.passed.any() and "history.csv" in table.note.iloc[0]
 
 
-def test_a_run_of_natural_text_is_not_made_anew_without_the_text(made, monkeypatch):
-    natural = made[0].kind.of(made[0].spec | {"corpus": made[0].spec["corpus"] | {"corpus": "natural"}}, "natural")
-    study.make(natural, build=lambda spec, place: study.write_text(place.results / "history.csv", "step,dev_loss\n1,2.0\n"))
-    archives.publish({"one": [Need(natural)]})
-    monkeypatch.delenv("HEADS_DATA_ROOT", raising=False)
-    table = archives.verify(1, keys=[natural.key])
-    assert table.passed.all() and "HEADS_DATA_ROOT" in table.note.iloc[0]
-
-
 @pytest.mark.parametrize(
     ("name", "write", "near", "far"),
     [("history.csv", lambda path, x: pd.DataFrame({"loss": [2.0, x], "seconds": [x, x]}).to_csv(path), 1.01, 2.0),

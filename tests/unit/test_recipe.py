@@ -1,7 +1,6 @@
 """The store of all recipes: keys, whole or not at all, two runs at once, kills, full disks, damage, published runs."""
 
 import contextlib
-import gc
 import json
 import multiprocessing
 import os
@@ -16,8 +15,6 @@ import pytest
 import torch
 
 from helpers import study
-from helpers import training as loop
-from helpers.runs import subjects, training
 from helpers.study import StudyError, published
 from helpers.study import recipe as recipes
 
@@ -126,14 +123,6 @@ def test_kinds_and_folders_are_found_again(made):
     assert "delete the folder" in refused(lambda: study.at(folder))
 
 
-def test_what_is_built_sees_its_spec_as_a_job_gives_it():
-    seen = []
-    given = {"b": (1, 2), "a": {"y": 1, "x": 2}}
-    made = study.Kind("thing", 1, lambda spec, place: seen.append(json.dumps(spec))).of(given)
-    study.make(made)
-    assert seen == [json.dumps({"a": {"x": 2, "y": 1}, "b": [1, 2]})] == [json.dumps(study.at(made.folder).spec)]
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_a_build_that_raises_leaves_nothing(error, thing, made):
     def build(spec, place):
@@ -198,10 +187,11 @@ def test_results_without_weights(thing, made):
     assert not left_over()
 
 
-def without_room(made, size):
+@pytest.mark.parametrize(("results", "weights", "room"), [(5000, 10, 4000), (10, 5000, 4000), (1, 1, 300)])
+def test_no_room_for_a_result_a_weight_or_the_manifest(results, weights, room):
     """No file can grow beyond so many bytes: writing fails as on a full disk, in one sentence, and nothing is left."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    made, before = Thing(results=results, weights=weights).of(n=1), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
         for _ in range(2):  # the second time as the first: nothing piles up
             said = refused(lambda: made.weights)
@@ -209,12 +199,6 @@ def without_room(made, size):
             assert not left_over() and not made.made()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.parametrize(("results", "weights", "room"), [(5000, 10, 4000), (10, 5000, 4000), (1, 1, 300)])
-def test_no_room_for_a_result_a_weight_or_the_manifest(results, weights, room):
-    made = Thing(results=results, weights=weights).of(n=1)
-    without_room(made, room)
     assert made.weights.exists() and made.made(weights=True)
 
 
@@ -277,40 +261,20 @@ def test_two_runs_of_which_the_one_that_makes_is_killed(tmp_path):
     assert (tmp_path / "two.out").read_text() == "made" and not left_over()
 
 
-def drawn():
-    return random.random(), np.random.random(), torch.rand(()).item(), torch.randperm(9).tolist()
-
-
-def seeded(number):
-    random.seed(number)
-    np.random.seed(number)
-    torch.manual_seed(number)
-
-
 def test_draws_outside_are_untouched_by_a_build():
-    def build(spec, place):
-        seeded(7)
-        study.write_json(place.results / "a.json", drawn())
+    def seeded(number):
+        random.seed(number)
+        np.random.seed(number)
+        torch.manual_seed(number)
+
+    def drawn():
+        return random.random(), np.random.random(), torch.rand(()).item()
 
     seeded(3)
-    expected = drawn(), drawn()
+    expected = drawn()
     seeded(3)
-    found = drawn()
-    study.make(study.Kind("thing", 1, build).of({}))
-    assert (found, drawn()) == expected
-
-
-def test_no_room_for_the_checkpoint_of_a_training(monkeypatch):
-    sizes = {"train": 60, "dev": 8, "test": 4, "vocabulary": 120, "training.batch_tokens": 256, "training.steps": 12}
-    model = training.trained(subjects.spec(study.settings("tiny", sizes), "de-subtitles", 1), "a model")
-    weights = model.weights / "model.safetensors"
-    undisturbed, size = study.digest(weights), weights.stat().st_size
-    shutil.rmtree(study.runs())
-    monkeypatch.setattr(loop, "SAVE_EVERY", 0)
-    without_room(model, 3 * size)  # a checkpoint is six times as large as weights alone
-    assert model.weights.exists() and study.digest(weights) == undisturbed
-    assert not (study.runs() / "work" / model.key).exists() and not left_over()
-    gc.collect()  # bars of trainings that ended early are open until then, and would move those of later tests
+    study.make(study.Kind("thing", 1, lambda spec, place: seeded(7)).of({}))
+    assert drawn() == expected
 
 
 def publish(*made, weights=True):

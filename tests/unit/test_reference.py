@@ -58,11 +58,3 @@ def test_chapters_are_copied_whole_and_others_stay(tmp_path, monkeypatch):
         others.figure(plots.gates({0: [0.0, 0.5, 1.0]}), name, caption="Of others' sentences.")
     kept = files(reference.place(others.folder, notebooks=False))
     assert any("gate" in name for name in kept) and not any("hits_and_misses" in name for name in kept)
-
-
-def test_what_is_no_run_of_a_track(tmp_path):
-    with pytest.raises(StudyError, match="run"):
-        reference.place(tmp_path)
-    study.write_text(tmp_path / "mine" / "03_l0_pruning" / "sidecars" / "run.json", "{}")
-    with pytest.raises(StudyError, match="track"):
-        reference.place(tmp_path / "mine")

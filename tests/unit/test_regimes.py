@@ -1,6 +1,5 @@
 """Grouped heads in their regime, and random heads matched by layer: what is trained, what is measured, what decides."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -13,13 +12,11 @@ from helpers.corpora import tokens
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning, regimes
 from helpers.experiments.grouping_runs import AT_START, GHT, PS, RANDOM, VANILLA
-from helpers.measures import removal
 from helpers.measures.analysis import FILE
 from helpers.methods.contest import matched
 from helpers.runs import subjects
 from helpers.study import values
 from tests.unit import tiny_groups, tiny_sweep
-from tests.unit.tiny_models import tiny_model
 
 STORE = tiny_groups.go_to
 
@@ -44,11 +41,6 @@ def test_a_row_is_trained_as_its_columns_say():
         assert (cut and cut["by"]) == {VANILLA: None, GHT: None, PS: "votes", RANDOM: "random", AT_START: "votes"}[row.method]
     specs = {row.method: regimes.spec(settings, row) for row in rows()}
     assert specs[PS]["start"] == specs[RANDOM]["start"] == specs[GHT]["start"], "they share their stage 1"
-
-
-def test_one_group_has_no_other_to_differ_from():
-    row = replace(rows()[1], groups=1)
-    assert regimes.spec(tiny_groups.settings(), row)["objective"]["beta"] == 0
 
 
 def test_the_table_has_what_was_made_with_losses_of_the_stored_model():
@@ -86,17 +78,6 @@ def test_claims_are_judged_by_differences_paired_by_seed():
     early = regimes.judged(some[(some.method != RANDOM) | (some.seed == 1)]).set_index(["method", "against"])
     assert early.p_holm[GHT, VANILLA] == pytest.approx(3 * early.p[GHT, VANILLA]), "claims without a test count in Holm's"
     assert early.verdict.tolist()[2:] == ["cannot tell"] * 2 and early.seeds.tolist() == [5, 5, 1, 0]
-
-
-def test_random_heads_are_matched_by_layer():
-    index = heads.index(tiny_model("marian"))
-    out = [("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 1, 3), ("cross", 1, 2)]
-    draws = [removal.matched(index, out, 1, draw) for draw in range(20)]
-    for drawn in draws:
-        assert Counter(head[:2] for head in drawn) == Counter(head[:2] for head in out)
-        assert len(set(drawn)) == len(drawn) and set(drawn) <= set(index)
-    assert draws[0] == removal.matched(index, out, 1, 0)
-    assert len({head for drawn in draws for head in drawn if head[:2] == ("cross", 1)}) == 4, "every head can be drawn"
 
 
 def test_matched_runs_remove_as_many_heads_of_each_layer(tmp_path_factory, monkeypatch):

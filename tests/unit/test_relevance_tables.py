@@ -1,16 +1,11 @@
-"""Tables of relevance and confidence (notebook 01) on small handmade numbers, and their figures."""
+"""Tables of relevance and confidence (notebook 01) on small handmade numbers."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import spearmanr
 
-from helpers import plots
-from helpers.drawing import COLOURS
 from helpers.experiments import relevance
 from helpers.measures.lrp import BySentence
-from helpers.measures.ranks import within_layer_ranks
-from tests.unit.drawn import ticks, whole
 
 
 def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
@@ -24,33 +19,6 @@ def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
     return BySentence(heads, raw, np.ones(len(raw)), rule, raw)
 
 
-def two_models():
-    """Head tables of two models with two layers of three heads; the first head of each has two functions."""
-    tables, heads = {}, shares([0.0] * 3, [0.0] * 3).index
-    for seed, model in enumerate(("A", "B")):
-        rng = np.random.default_rng(seed)
-        values = pd.DataFrame({"relevance": rng.random(6), "confidence": rng.random(6)}, heads)
-        values["functions"] = ["nsubj, rare", *[""] * 5]
-        tables[model] = pd.concat([values, values.rename({"encoder": "cross"}, level="kind")])
-    return tables
-
-
-def test_heads_are_sorted_by_relevance_within_their_layers():
-    tables = two_models()
-    table = relevance.by_relevance(tables)
-    assert len(table) == 12 and table.layer.unique().tolist() == [1, 2] and table.model.unique().tolist() == ["A", "B"]
-    for (model, layer), rows in table.groupby(["model", "layer"]):
-        layer_table = tables[model].xs(("encoder", layer - 1), level=("kind", "layer"))
-        assert rows["head"].tolist() == (layer_table.relevance.sort_values(ascending=False).index + 1).tolist()
-        assert rows.place.tolist() == [1, 2, 3] and rows.relevance.is_monotonic_decreasing
-        order = layer_table.confidence.rank(ascending=False).reindex(rows["head"] - 1)
-        assert rows["confidence place"].tolist() == order.tolist()
-    functional = table[table.functions != ""]
-    assert functional.functions.tolist() == ["nsubj, rare"] * 2 and functional[
-        "head"
-    ].tolist() == functional.layer.tolist() == [1, 1]
-
-
 def test_what_one_reads_off_figure_1_in_numbers():
     rows = [(1, 1, 1, 0.6, 0.9, "nsubj"), (1, 2, 2, 0.4, 0.2, ""), (2, 1, 3, 0.7, 0.1, ""), (2, 2, 1, 0.3, 0.85, "rare")]
     columns = ["layer", "place", "confidence place", "relevance", "confidence", "functions"]
@@ -59,30 +27,6 @@ def test_what_one_reads_off_figure_1_in_numbers():
         "most confident too": 1, "by chance": 1.0, "largest share": 0.65, "with a function": 1, "first confidence": 0.9,
         "sure": 2,
     })  # fmt: skip
-
-
-def test_relevance_and_confidence_are_compared_within_layers_by_every_rule():
-    """Signed rules by the size of what is summed over tokens; shuffles stay below what the table says."""
-    rng, heads = np.random.default_rng(3), shares([0.0] * 4, [0.0] * 4).index
-    explained = {
-        model: {rule: by_sentence(rng.normal(size=(3, 8)) + 2, heads, rule) for rule in ("alpha_beta", "cp")} for model in "ab"
-    }
-    confidence = {model: pd.Series(rng.random(8), heads) for model in "ab"}
-    random = {rule: by_sentence(rng.normal(size=(2, 8)), heads, rule) for rule in ("alpha_beta", "cp")}
-    table = relevance.agreement(explained, confidence, random, pd.Series(rng.random(8), heads), repeats=50)
-    assert table.model.tolist() == [name for name in ("a", "b", "all models", "random weights") for _ in range(2)]
-    rows = table.set_index(["model", "rule"])
-    for model in "ab":
-        both = (within_layer_ranks(one) for one in (explained[model]["cp"].series("ratio").abs(), confidence[model]))
-        assert rows.rho[model, "conservative"] == pytest.approx(spearmanr(*both).statistic)
-    ranks = [pd.concat([within_layer_ranks(part[model]) for model in "ab"])
-             for part in ({m: explained[m]["cp"].series("ratio").abs() for m in "ab"}, confidence)]  # fmt: skip
-    pooled = rows.loc[("all models", "conservative")]
-    assert pooled.rho == pytest.approx(spearmanr(*ranks).statistic) and pooled.heads == 16
-    one = shares([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0])
-    drawn = [spearmanr(one, one.groupby(level="layer").transform(rng.permutation)).statistic for _ in range(2000)]
-    of_chance = relevance.agreement({"a": {"alpha_beta": by_sentence([one], one.index, "alpha_beta")}}, {"a": one}, {}, one)
-    assert np.quantile(np.abs(drawn), 0.95) == pytest.approx(of_chance.shuffled[0], abs=0.05)
 
 
 def test_dominance_is_of_magnitudes():
@@ -94,50 +38,3 @@ def test_dominance_is_of_magnitudes():
     assert table[["heads", "largest", "at random"]].to_numpy() == pytest.approx(np.array([[2, 1, 0.75], [2, 6 / 11, 0.5]]))
     row = table.loc["a", 2, "cp"]
     assert row.low < row.largest < row.high
-
-
-def test_functions_are_compared_model_by_model_and_together():
-    tables = two_models()
-    table = relevance.follows_function(tables)
-    assert table.index.tolist() == ["A", "B", "all models"] and table.functional.tolist() == [1, 1, 2]
-    for model in ("A", "B"):
-        layer_table = tables[model].relevance["encoder"][0]
-        wanted = layer_table[0] / layer_table.mean() - (layer_table[1] + layer_table[2]) / 2 / layer_table.mean()
-        assert table.difference[model] == pytest.approx(wanted)
-
-
-# --- figures ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_line_of_three_panels_a_model():
-    tables = two_models()
-    tables["B"] = tables["B"].drop([("encoder", 1, 0)])  # a layer with fewer heads
-    table = relevance.by_relevance(tables)
-    axes = whole(plots.by_relevance(table)).axes
-    assert len(axes) == 6 and [axis.get_title() for axis in axes[3:]] == [""] * 3 and axes[3].get_ylabel() == "B\nlayer"
-    for model, (first, second, third) in zip("AB", (axes[:3], axes[3:]), strict=True):
-        rows = table[table.model == model]
-        assert ticks(first) == ["2", "1"]  # layer 1 at the bottom
-        for axis, column in ((first, "relevance"), (second, "confidence")):
-            drawn = axis.images[0].get_array()[::-1]
-            for layer, part in rows.groupby("layer"):
-                assert drawn[layer - 1][: len(part)].tolist() == part[column].tolist()
-        colours = [patch.get_facecolor() for patch in third.patches if patch.get_width() < 1]
-        assert len(colours) == 2 and len(third.patches) == 2 * len(rows) + 1  # one head shares its cell
-    assert COLOURS["nsubj"] != COLOURS["rare"]
-
-
-def test_relevance_through_a_sentence_is_drawn_top_down():
-    heads = pd.DataFrame([[1.0, -2.0], [0.5, 0.0]], columns=pd.MultiIndex.from_tuples([("encoder", 0, 0), ("encoder", 0, 1)]))
-    flow = np.arange(12.0).reshape(2, 2, 3)
-    sentence = {"source": ["▁a", "▁", "b"], "predicted": ["▁x", "▁y"], "heads": heads, "flow": flow}
-    attention = np.arange(18.0).reshape(2, 3, 3) / 20
-    sentence |= {"layer": 0, "head": 1, "block": {"A": attention}}
-    above, looks, below = plots.through_a_sentence(sentence, 1).axes[:3]
-    assert looks.get_yticklabels()[0].get_text() == "from 'b'"  # most relevance leaves the layer there
-    np.testing.assert_array_equal(looks.images[0].get_array(), attention[1, 2][None])
-    np.testing.assert_array_equal(above.images[0].get_array(), flow[1][::-1])
-    np.testing.assert_array_equal(below.images[0].get_array(), heads[1:])
-    assert [label.get_text() for label in above.get_yticklabels()] == ["after layer 1", "input words"]
-    assert [label.get_text() for label in looks.get_xticklabels()] == ["a", "␣", "b"]
-    assert "layer 1, head 2: 0.0" in below.get_title()

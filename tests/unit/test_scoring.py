@@ -89,13 +89,9 @@ def test_without_resamples_or_with_one_example_there_is_no_interval():
 
 @pytest.mark.parametrize(
     ("call", "sides", "said"),
-    [
-        *((score, sides, name) for score, name in (("bleu", "BLEU"), ("bleu_statistics", "BLEU"), ("rouge_statistics", "ROUGE"))
-          for sides in (([], []), (["a"], ["a", "b"]))),
-        ("mean_interval", [np.zeros((0, 3))], "mean"), ("mean_interval", [np.zeros((2, 3)), np.zeros((2, 1))], "mean"),
-        ("perplexity_interval", ([], []), "Perplexity"), ("perplexity_interval", ([1.0], [1], [1.0, 2.0]), "Perplexity"),
-        ("perplexity_interval", ([1.0, 0.0], [2, 0]), "token"),
-    ],
+    [("bleu", ([], []), "BLEU"), ("bleu_statistics", (["a"], ["a", "b"]), "BLEU"), ("rouge_statistics", ([], []), "ROUGE"),
+     ("mean_interval", [np.zeros((0, 3))], "mean"), ("mean_interval", [np.zeros((2, 3)), np.zeros((2, 1))], "mean"),
+     ("perplexity_interval", ([1.0], [1], [1.0, 2.0]), "Perplexity"), ("perplexity_interval", ([1.0, 0.0], [2, 0]), "token")],
 )  # fmt: skip
 def test_mismatches_are_refused(call, sides, said):
     with pytest.raises(StudyError, match=said):

@@ -1,7 +1,6 @@
 """One sentence of notebook 01: relevance on its way down, and the rule that the notebook writes out."""
 
 import ast
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,16 +38,6 @@ def test_what_stands_between_layers_is_how_far_it_moves_the_logit(name):
             moved = (twin.logits(read)[0] - plain)[range(len(top)), top]
             hook.remove()
             np.testing.assert_allclose(found[:, layer, place], moved, rtol=0, atol=1e-9 * np.abs(found).max())
-
-
-def test_a_sentence_is_found_again_by_its_tokens():
-    ids = [4, 5, 2]
-    subject = SimpleNamespace(
-        source=SimpleNamespace(pieces=list), encoded=SimpleNamespace(source=[[4, 5, 6, 2], [4, 6, 2], ids])
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentence, "single", lambda _, place: place)
-        assert sentence.batch_of(subject, {"source": ids}) == 2
 
 
 def test_what_notebook_01_writes_out_gives_the_numbers_of_the_library():

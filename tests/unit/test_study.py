@@ -33,37 +33,6 @@ def test_write_text_is_whole_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_text(encoding="utf-8") == "ä\n" and list(path.parent.iterdir()) == [path]
 
 
-def test_one_sentence_ends_with_code_2(capsys):
-    with pytest.raises(SystemExit) as caught, study.one_sentence():
-        raise StudyError("Something is wrong: do this.")
-    assert caught.value.code == 2
-    assert capsys.readouterr().err == "error: Something is wrong: do this.\n"
-    with pytest.raises(ZeroDivisionError), study.one_sentence():
-        _ = 1 / 0
-
-
-def test_progress_is_silent_at_first_and_in_lines_where_asked_for(monkeypatch, capsys):
-    assert list(study.progress(range(3), "short")) == [0, 1, 2] and capsys.readouterr().err == ""
-    monkeypatch.setenv("HEADS_PROGRESS", "lines")
-    bar = study.progress(None, "training", 10)
-    bar.update(5)
-    assert capsys.readouterr().err == ""  # nothing before its time
-    bar.refresh()
-    bar.set_postfix_str("dev loss 1.0")
-    bar.close()
-    lines = capsys.readouterr().err
-    assert "\r" not in lines and all(re.match(r"training: +\d+%", line) for line in lines.splitlines()) and "dev loss" in lines
-
-
-def test_begin_takes_what_a_notebook_holds(tmp_path):
-    namespace = {"__name__": "__main__", "_i1": "x = 1", "In": [""], "Out": {}, "study": study, "exit": exit, "profile": "tiny"}
-    assert study.begin("01_x", namespace | {"corpus": "natural"}).folder == tmp_path / "runs" / "tiny-natural"
-    run = study.begin("01_x", namespace | {"overrides": "beam=3", "corpus": "natural"})
-    assert (run.corpus, run.settings["beam"]) == ("natural", 3)
-    assert run.parameters == study.PARAMETERS | {"profile": "tiny", "overrides": "beam=3", "corpus": "natural"}
-    assert study.begin("01_x", namespace | {"output": str(tmp_path / "here")}).folder == tmp_path / "here"
-
-
 def test_other_models_or_seeds_do_not_write_over_the_study(tmp_path):
     given = [{}, {"models": "ru-news"}, {"models": "de-news"}, {"seed": 2}, {"overrides": "beam=3"}, {"pretrained": "x"}]
     folders = [study.begin("01_x", {"profile": "tiny"} | one).folder for one in given]
@@ -129,12 +98,6 @@ def test_sidecars_hold_no_path_of_the_machine(kinds, tmp_path):
     assert str(tmp_path) not in json.dumps(facts) + json.dumps(shared(run))
     assert '-p parser "dev.conllu" -p seed 1 -p overrides "grouping.language.text=novels beam=2"' in facts["command"]
     assert shared(run)["read"][0]["spec"] == {"parser": "dev.conllu", "corpus": "facebook/bart-large"}
-
-
-def test_paths_are_shown_by_their_last_part():
-    shown = {"~/b": "b", "a/b": "a/b", "x=/a/b y=c/d": "x=b y=c/d", 'z=["/a/b","d"]': 'z=["b","d"]', "1/2": "1/2", "/": "/",
-             "stored:/a/b.tar:c/d": "stored:b.tar:c/d"}  # fmt: skip
-    assert study.portable({"a": [*shown, 1]}) == {"a": [*shown.values(), 1]}
 
 
 def test_what_is_said_of_the_code_leaves_the_index_of_git_alone(tmp_path, monkeypatch):

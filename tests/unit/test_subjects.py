@@ -125,11 +125,3 @@ def test_block_losses_are_the_models_own(made):
             own = model(input_ids=ids, labels=ids).loss
         assert count == 31 and loss == pytest.approx(float(own) * 31, abs=1e-3)
     assert len({loss for loss, _ in found}) > 1
-
-
-def test_a_subject_reads_its_model_only_when_it_is_asked_for(made, tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADS_RUNS", str(tmp_path / "runs"))
-    spec = subjects.spec(tiny_groups.settings(), "ru-news", 1)
-    subject = subjects.of_spec(spec, "ru")
-    assert subject.sentences and list(subject.batches(first=4)) and subject.counts.sum() > 0 and subject.links
-    assert not training.trained(spec).made()

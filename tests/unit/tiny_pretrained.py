@@ -1,10 +1,6 @@
 """A tiny Llama and a tiny BERT with tokenizers, and a root of natural texts as ../shared/data has it: all of it invented."""
 
-import io
-import json
-import lzma
 import random
-import tarfile
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.processors import TemplateProcessing
@@ -12,6 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 from helpers import study
 from tests.unit.tiny_models import tiny_model
+from tests.unit.tiny_text import write, write_archive, write_rows
 
 VERBS, NOUNS, ADJECTIVES = ("sees", "likes", "finds"), ("cat", "dog", "gardener", "mountain"), ("old", "friendly")
 SIZES = {
@@ -32,24 +29,19 @@ def make(folder):
     """Models and texts in `folder`, which is then a root of natural texts."""
     drawn = random.Random(0)
     sentences = [_sentence(drawn) for _ in range(60)]
-    _write(folder / "ud_ewt" / "en_ewt-ud-dev.conllu.xz", "".join(_conllu(one) for one in sentences[:30]))
-    _write(folder / "ud_ewt" / "en_ewt-ud-train.conllu.xz", "".join(_conllu(one) for one in sentences))
-    (folder / "gum").mkdir()
-    with tarfile.open(folder / "gum" / "gum.tar.xz", "w:xz") as archive:
-        for name in ("dep/GUM_bio_one.conllu", "dep/GENTLE_poem_one.conllu"):
-            content = "".join(_conllu(one) for one in sentences[30:]).encode() if "GUM" in name else b"no tree at all"
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
+    write(folder / "ud_ewt" / "en_ewt-ud-dev.conllu.xz", "".join(_conllu(one) for one in sentences[:30]))
+    write(folder / "ud_ewt" / "en_ewt-ud-train.conllu.xz", "".join(_conllu(one) for one in sentences))
+    gum = {"dep/GUM_bio_one.conllu": "".join(map(_conllu, sentences[30:])), "dep/GENTLE_poem_one.conllu": "no tree at all"}
+    write_archive(folder / "gum" / "gum.tar.xz", gum)
     for split in ("valid", "test"):
         articles = [f" = Article {place} = \n \n" + " ".join(_text(_sentence(drawn)) for _ in range(12)) for place in range(8)]
-        _write(folder / "wikitext" / f"wiki.{split}.txt.xz", "\n \n".join(articles) + " It is 1 @,@ 000 . It is <unk> . \n")
+        write(folder / "wikitext" / f"wiki.{split}.txt.xz", "\n \n".join(articles) + " It is 1 @,@ 000 . It is <unk> . \n")
     _dialogues(folder, drawn)
     texts = [_text(one) for one in sentences]
     for family in ("llama", "bert"):
-        tokenizer = _tokenizer(texts, family)
-        tokenizer.save_pretrained(folder / family)
-        model = tiny_model(family, vocab_size=len(tokenizer), bos_token_id=4, eos_token_id=3)
+        own = tokenizer(texts, family)
+        own.save_pretrained(folder / family)
+        model = tiny_model(family, vocab_size=len(own), bos_token_id=4, eos_token_id=3)
         (model.bert if family == "bert" else model).save_pretrained(folder / family)
 
 
@@ -64,16 +56,9 @@ def _dialogues(folder, drawn):
             )
             tokens = f"# {name} : I see the {thing} . # Tom : she sees it .".replace(" ", " Ġ").split(" ")
             links.append(f"{' '.join(tokens)} ##### [] ##### [11] ##### [1] ##### {len(tokens)}")
-        _write(
-            folder / "samsum" / f"{split}.jsonl.xz",
-            "".join(json.dumps(row | {"id": str(n)}) + "\n" for n, row in enumerate(rows)),
-        )
-    (folder / "samsum_coref").mkdir()
-    with tarfile.open(folder / "samsum_coref" / "samsum_coref_val_test.tar.xz", "w:xz") as archive:
-        content = ("\n".join(links) + "\n").encode()
-        member = tarfile.TarInfo("data/SAMsum_data/test.source")
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
+        write_rows(folder / "samsum" / f"{split}.jsonl.xz", [row | {"id": str(n)} for n, row in enumerate(rows)])
+    archive = folder / "samsum_coref" / "samsum_coref_val_test.tar.xz"
+    write_archive(archive, {"data/SAMsum_data/test.source": "\n".join(links) + "\n"})
 
 
 def _sentence(drawn):
@@ -104,7 +89,8 @@ def _conllu(sentence):
     return "\n".join([f"# text = {_text(sentence)}", *rows]) + "\n\n"
 
 
-def _tokenizer(texts, family):
+def tokenizer(texts, family):
+    """As one downloads it with a Llama, or with a BERT, which puts an id before a text and one after it."""
     made = Tokenizer(models.BPE(unk_token="[UNK]"))
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
     made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=50, special_tokens=SPECIAL, show_progress=False))
@@ -113,9 +99,3 @@ def _tokenizer(texts, family):
         return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", **own)
     made.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     return PreTrainedTokenizerFast(tokenizer_object=made, cls_token="[CLS]", sep_token="[SEP]", **own)
-
-
-def _write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with lzma.open(path, "wt", encoding="utf-8") as file:
-        file.write(text)
