@@ -19,7 +19,7 @@
 # [Notebook 1: relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md)
 #
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) took trained models and switched heads off. Most heads were hardly
-# missed. To choose which ones to cut they asked the gradient how much each head matters, which takes one backward pass for all
+# missed. To choose which ones to cut they asked the gradient how much each head matters, which takes a backward pass for all
 # of them. About a fifth of the heads of a translation model went almost for free.
 #
 # We do the same with a language model that people use: SmolLM2, with `30` layers of `9` heads. We measure its heads, look at
@@ -27,8 +27,8 @@
 # takes about two minutes on two free cores.
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice=least perplexity:.1f -->, and the pruned model has forgotten the capital
-# of France. As many heads drawn at random cost far more.
+# **52.4**<!-- 00/removed choice=least perplexity:.1f -->, and asked for the capital of France the pruned
+# model names London. As many heads drawn at random cost far more.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
 
@@ -143,7 +143,7 @@ run.figure(figure, "head_map", "Every head of the model, coloured by three measu
 
 # %% [markdown]
 # Importance is unevenly spread. A few heads of the first two layers matter most. Heads of the upper half matter least, and many
-# of them rest on the first token of a passage: the model lets them do so when they have nothing to look at. Some heads look at
+# of them rest on the first token of a passage: which is often taken for rest. Some heads look at
 # one distance nearly always: layer `17`, head `1` at the token before, layer `12`, head `7` at the token itself.
 #
 # ## What does a head look at?
@@ -264,13 +264,14 @@ for first, second in zip(before, continued(loaded), strict=True):
 
 # %% [markdown]
 # Each text goes on with the likeliest word at every step. The model with fewer heads still writes English. But the capital of
-# France is London now, and the largest animal is a shark. The recipe for bread goes round in a circle. So a fifth more
-# perplexity is a lot: it hides what was lost in single facts.
+# France is London now, and the largest animal is a shark. The recipe for bread goes round in a circle. These are three texts,
+# and no model with random heads removed was asked. But they warn that a little perplexity can hide what is lost in facts.
 #
 # ## What this means, and where it would not hold
 #
 # One backward pass tells which heads a model can spare far better than chance does. But a quarter of the heads of this model is
-# not free, in contrast to the fifth of a translation model that Michel et al. saw. With trained gates
+# not free. Michel et al. saw a fifth of a translation model go for almost nothing, and here a tenth costs little
+# ([README](../README.md)); a fifth we have not tried. With trained gates
 # **23**<!-- pretrained/gates choice=gates random= price=0.0025 heads:.0f --> of `270` heads go without a change that we could
 # see ([notebook 3](03_l0_pruning.ipynb)).
 #

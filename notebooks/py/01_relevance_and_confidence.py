@@ -36,11 +36,13 @@
 # We draw the same figure for translators that are small enough for a laptop. Their text is generated: a toy language of news
 # and subtitles whose grammar we know. In short, this is what we find:
 #
-# - The two agree if relevance is computed by the authors' later code: the rank correlation is
-#   **0.56**<!-- 01/agreement_by_rule rule="LRP αβ" model="all models" rho:.2f -->. By two other rules they agree less.
+# - The two agree if relevance is computed by the authors' later code: the rank correlation is **0.56**<!--
+#   01/agreement_by_rule rule="LRP αβ" model="all models" rho:.2f -->. By two other rules it is lower, though intervals
+#   overlap.
 # - A few heads dominate a little. Part of it comes from the rule, for it shows with random weights too.
-# - Heads with a function are more relevant in two of four translators. On Europarl, natural text, we cannot tell.
-# - In SmolLM2, a pretrained language model, relevance and confidence agree only where the first token of the text is left out.
+# - Heads with a function are more relevant in two of four translators. On Europarl, natural text, we cannot tell. - In
+#   SmolLM2, a pretrained language model, relevance (AttnLRP) and confidence agree only where the first token of the text is
+#   left out.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -334,7 +336,7 @@ run.figure(figure, "agreement_by_rule", "How far relevance and confidence agree,
 # **0.10**<!-- 01/agreement_by_rule rule="LRP αβ" model="random weights" rho:.2f -->.<!-- holds: 01/agreement_by_rule
 # rule="LRP αβ" model="all models" low > 0.343 -->
 #
-# By the other two rules they agree less: AttnLRP gives **0.38**<!-- 01/agreement_by_rule rule=AttnLRP model="all models"
+# By the other two rules it is lower: AttnLRP gives **0.38**<!-- 01/agreement_by_rule rule=AttnLRP model="all models"
 # rho:.2f -->, the conservative rule **0.34**<!-- 01/agreement_by_rule rule=conservative model="all models" rho:.2f -->. That is
 # not chance, for shuffled heads stay below **0.15**<!-- 01/agreement_by_rule rule=AttnLRP model="all models"
 # shuffled:.2f -->.<!-- holds: 01/agreement_by_rule rule=AttnLRP model="all models" low > shuffled --><!-- holds:
@@ -438,7 +440,7 @@ pd.read_csv(europarl / "follows_function_by_model.csv").round(2).head(1)
 # And heads with a function are not clearly more relevant there. The difference is **0.16**<!--
 # natural/01/follows_function_by_model model="EN-FR europarl" difference:.2f -->, and the interval holds
 # zero.<!-- holds: natural/01/follows_function_by_model model="EN-FR europarl" low < 0 --> Only three heads of this translator
-# have a function, so the test could hardly have found one.
+# have a function (the figure marks the best one of each relation), so the test could hardly have found a difference.
 
 # %% [markdown]
 # ## And in a pretrained model?
@@ -458,7 +460,7 @@ run.table(pd.DataFrame(pairs, columns=["one", "other"]).join(pd.DataFrame(found)
 
 # %% [markdown]
 # In SmolLM2 they do not agree. By the conservative rule the rank correlation of relevance and confidence is
-# **-0.23**<!-- 01/smollm2 one=cp other=confidence rho:.2f -->, clearly below zero.<!-- holds: 01/smollm2 one=cp
+# **-0.235**<!-- 01/smollm2 one=cp other=confidence rho:.3f -->, clearly below zero.<!-- holds: 01/smollm2 one=cp
 # other=confidence high < 0 --> By AttnLRP it is **-0.08**<!-- 01/smollm2 one=attnlrp other=confidence rho:.2f -->, and we
 # cannot tell.<!-- holds: 01/smollm2 one=attnlrp other=confidence high > 0 --> A head that is sure there is mostly a head at
 # rest, and little of a word comes from it.

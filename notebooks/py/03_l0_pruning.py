@@ -32,7 +32,7 @@
 # subtitles whose grammar we know. At the end we look at Europarl too.
 #
 # In short: in two of three translators about half of the encoder heads can go, in the third hardly any. On Europarl, with a
-# deeper decoder, we get the paper's curve. Whether heads that
+# deeper decoder, we get the paper's curve, in one short training. Whether heads that
 # do something stay longest, we cannot tell. Encoder heads do go first. And a model that is trained from scratch with the few
 # heads that pruning leaves does better here than the pruned one.
 
@@ -162,7 +162,8 @@ run.table(one, "one_pruning").round(2)
 #
 # Now the same at several prices for three translators. Training is four times as long, gates learn a quarter as fast, and all
 # test sentences are translated. Every pruned model is held against the *unpruned model*: all heads, trained on for just as
-# long. Two of the translators were trained three times with other random numbers and other text.
+# long. Two of the translators were trained three times with other random numbers and other text. Bars are `95 %`
+# intervals: over the three trainings, or over sentences where there is one.
 
 # %%
 quality = pruning.quality_of_all(sweeps, parser, settings["bootstrap"])
@@ -243,15 +244,16 @@ rows[["heads", "had", "stay", "expected", "p"]].round(2)
 # %% [markdown]
 # Before pruning *had* heads have a function; *stay* of them are left. If heads went at random, *expected* would be left, and
 # *p* is the chance that so many or more are. No row stands out, in this translator or in the others.
+# In this one fewer are left than by chance, if anything.
 #
-# But this test could hardly have found anything. In the translator of news only **2**<!-- 03/retained_more_than_chance
-# model="EN-RU news" function=any heads=20 had:.0f --> heads have a function, and with `20` heads left both are there. Nothing
-# better can happen, and still *p* is **0.17**<!-- 03/retained_more_than_chance model="EN-RU news" function=any heads=20 p:.2f
-# -->. The small translator keeps all of its **9**<!--
-# 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 had:.0f --> with `20` of `24` heads
-# left.<!-- holds: 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 stay == had --> There *p* is
-# **0.13**<!-- 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 p:.2f -->. So we cannot say that
-# heads with a function stay longest, nor that they do not.
+# In the other two the test could hardly have found anything. In the translator of news only **2**<!--
+# 03/retained_more_than_chance model="EN-RU news" function=any heads=20 had:.0f --> heads have a function, and with `20` heads
+# left both are there. Nothing better can happen, and still *p* is **0.17**<!-- 03/retained_more_than_chance
+# model="EN-RU news" function=any heads=20 p:.2f -->. The small translator keeps all of its **9**<!--
+# 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 had:.0f --> with `20` of `24` heads left.<!--
+# holds: 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 stay == had --> There *p* is
+# **0.13**<!-- 03/retained_more_than_chance model="EN-RU news, small" function=any heads=20 p:.2f -->. So there we cannot say
+# that heads with a function stay longest, nor that they do not.
 
 # %% [markdown]
 # ## Which kind of attention goes first?
@@ -425,7 +427,7 @@ gates.set_index("heads chosen by")[["price", "heads left", "perplexity", "functi
 # - **With as few steps after pruning as we took, a small model from scratch is better**, which it is not in the paper. Whether
 #   longer pruning would turn this, we do not know.
 # - **Gates are one way to choose heads.** [Notebook 6](06_do_measures_agree.ipynb) holds them against others. In SmolLM2
-#   they choose best when many heads go, and further training leaves little of that.
+#   they choose best when many heads go, and after further training they are still ahead, by less.
 #
 # All of this is about small translators of a toy language, on which they reach a BLEU of nearly `90`. Most curves rest on one
 # to three trainings. Where a translator could have learned without encoder heads, as ours nearly could, pruning says more about

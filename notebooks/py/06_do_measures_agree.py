@@ -30,10 +30,10 @@
 # Here every head of the same models gets every measure. We ask three things. Do measures rank heads alike? Which measure
 # predicts what happens when a head is removed? And which way of choosing leaves the best model when many heads are pruned?
 #
-# In short: on these translators gradient importance, relevance and L0 mostly agree, and confidence agrees with them less. No
-# cheap measure predicts better than gradient importance what happens without a head. A translator whose heads are chosen by it,
-# and which trains on, is about as good as one pruned by L0. If the model does not train on, as SmolLM2 below, learned gates
-# choose better.
+# In short: on these translators gradient importance, relevance and L0 mostly agree, and confidence agrees with relevance
+# alone. No cheap measure is shown to predict better than gradient importance what happens without a head. A translator whose
+# heads are chosen by it, and which trains on, is about as good as one pruned by L0. If the model does not train on, as
+# SmolLM2 below, learned gates choose better.
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
 profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
@@ -193,7 +193,7 @@ worst.drop(columns=["model", "seed", "functions"]).rename(columns=titles).round(
 # **0.24**<!-- 06/places model="EN-RU news" seed=1 layer=2 head=4 confidence:.2f --> is the least of its layer. But without it
 # the loss rises more than without any other head of the layer.<!-- holds: 06/places model="EN-RU news" seed=1 layer=2 head=4
 # "place, leave-one-out" == 1 --> Now `layer 6, head 3`. It looks at one token with a weight of **0.87**<!-- 06/places
-# model="EN-RU news" seed=1 layer=6 head=3 confidence:.2f -->, and the model hardly needs it, because it writes little. So
+# model="EN-RU news" seed=1 layer=6 head=3 confidence:.2f -->, and the model hardly needs it. So
 # confidence says how a head looks, and not how much comes of it.
 #
 # But not every head is so clear. For `layer 5, head 3` and `layer 5, head 4` confidence lies nearest to the loss.<!-- holds:
