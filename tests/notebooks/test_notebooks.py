@@ -151,15 +151,15 @@ def test_an_entry_is_in_the_tables_of_notebook_06(executed):
         pytest.skip("it takes no entries here")
     chapter = layout.Chapter(folder / path.stem)
     for name in ("agreement", "predictors", "removed_at_once"):
-        assert "last word" in chapter.table(name).read_text(encoding="utf-8"), name
+        assert "second token" in chapter.table(name).read_text(encoding="utf-8"), name
     for table in layout.tables(folder, "head_table*"):
         header, *rows = csv.reader(table.open(encoding="utf-8"))
         estimates = set() if "dialogues" in table.stem else {"gradient, signed", "RelP, attnlrp", "RelP, cp"}
         elsewhere = any(name in table.stem for name in ("-seed-", "dialogues", "decoder"))  # their weights may not be there
-        entered = {"last word"} & set(header) if elsewhere else {"last word"}
+        entered = {"second token"} & set(header) if elsewhere else {"second token"}
         assert entered | estimates <= set(header), table
         assert all(row[header.index(name)] for row in rows for name in entered)
-    assert ">last word<" in json.dumps(notebook)
+    assert ">second token<" in json.dumps(notebook)
 
 
 def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(executed, llama):  # noqa: F811
