@@ -337,8 +337,8 @@ run.figure(figure, "pruned_minus_scratch", caption, table="trained_minus_scratch
 # ## And on natural text?
 #
 # The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training, four prices). These are
-# published tables, not of this run. There are two translators: one with six encoder layers and a decoder of one layer of two
-# heads, as our small one above, and one with three layers of eight heads in the decoder. The paper has six there.
+# published tables, not of this run. There are two translators, each with six encoder layers. One has a decoder of
+# one layer of two heads, as our small translator has, the other one of three layers of eight heads. The paper's has six.
 
 # %%
 europarl = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"
@@ -354,7 +354,7 @@ run.figure(figure, "fig7_europarl", "What pruning encoder heads costs on Europar
 both[both.penalty > 0].set_index("model")[["penalty", "heads", "change", "low", "high"]].round(3)
 
 # %% [markdown]
-# With the deeper decoder the line is that of the paper. With **12**<!-- summaries/deep-decoder-pruned penalty=0.003
+# With the deeper decoder the line is close to those of the paper. With **12**<!-- summaries/deep-decoder-pruned penalty=0.003
 # "test set"=europarl_test heads:.0f --> of `48` encoder heads left we cannot see a loss,<!-- holds:
 # summaries/deep-decoder-pruned penalty=0.003 "test set"=europarl_test high > 0 --> and with **4**<!--
 # summaries/deep-decoder-pruned penalty=0.02 "test set"=europarl_test heads:.0f --> left it is less than a BLEU.<!-- holds:
