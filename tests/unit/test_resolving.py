@@ -50,6 +50,12 @@ def test_checked_clusters_are_in_order_and_of_two_mentions_or_more():
     refused("(5, 6) stands in row 12 more than once", clustering.checked, [[(0, 3), (5, 6)], [(5, 6), (7, 8)]], 10, "row 12")
 
 
+def test_of_mentions_that_share_words_the_shortest_stays():
+    nested = [[(0, 6), (8, 9)], [(0, 2), (4, 6)], [(1, 3), (8, 10)], [(5, 9)]]
+    assert clustering.flat(nested) == [[(8, 9)], [(0, 2), (4, 6)]]
+    assert clustering.flat([[(1, 3)], [(0, 2)]]) == [[(0, 2)]]  # of two as long, the first
+
+
 def many(count=60):
     return [tuple(tuple((m, m + 1) for m in range(c * 10, c * 10 + 4 + (d + c) % 4)) for c in range(4)) for d in range(count)]
 
