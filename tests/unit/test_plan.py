@@ -193,3 +193,11 @@ def test_the_command_says_the_totals_and_makes_nothing(capsys, tmp_path):
     told = capsys.readouterr().out
     assert "03_l0_pruning: " in told and "core minutes" in told and "(cores: 2)" in told
     assert not (tmp_path / "runs").exists() and not (tmp_path / "data").exists()
+
+
+def test_notebooks_are_chosen_by_name_or_number_and_read_nothing_of_the_others():
+    assert plan.chosen("03 02_head_functions") == ["02_head_functions", "03_l0_pruning"] and plan.chosen(3) == ["03_l0_pruning"]
+    with pytest.raises(StudyError, match="no notebook '09'"):
+        plan.chosen("09")
+    settings = study.settings("tiny") | {"grouping": {}}  # of notebook 04, which would ask for it
+    assert list(plan.goals(settings, ["ru-news"], 1, "03")) == ["03_l0_pruning"]
