@@ -1,19 +1,21 @@
 """Published runs: a second store that travels with the project and is only read.
 
 `data/published/index.json` says of every run what it is, the digest and size of its archives, and on what it was made; one
-archive holds its results, another its weights where they are published. What is wanted of them is checked, unpacked into the
-store, and from then on read there.
+archive holds its results, another its weights where they are published. Results that are much alike share an archive, in which
+each run has a folder. What is wanted of them is checked, unpacked into the store, and from then on read there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import lzma
 import os
 import shutil
 import tarfile
+import tempfile
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +27,7 @@ from helpers.study.origin import ROOT
 
 INDEXED = ("kind", "version", "what", "label", "commit", "hardware", "seconds", "time")  # of a manifest, in the index
 PARTS = ("results", "weights")
+ALIKE = ("outputs",)  # kinds whose results share archives: translations of the same sentences
 
 
 def folder() -> Path:
@@ -92,7 +95,7 @@ def fetch(recipe: Any, weights: bool) -> bool:
         with store.room_for(target):
             for part in PARTS if weights else PARTS[:1]:
                 if part in entry["parts"]:
-                    _unpack(folder() / entry["parts"][part]["file"], scratch)
+                    _unpack(folder() / entry["parts"][part]["file"], scratch, recipe.key)
             manifest = store.read_json(scratch / "made.json")
             store.write_json(scratch / "made.json", manifest | {"published": True})
             shutil.rmtree(target, ignore_errors=True)
@@ -135,7 +138,7 @@ def unpacked(key: str, target: Path) -> dict[str, Any]:
     archive = folder() / part["file"]
     if not archive.is_file() or store.digest(archive) != part["sha256"]:
         raise StudyError(f"The published archive {archive} is missing or damaged: take it from the project's history.")
-    _unpack(archive, target)
+    _unpack(archive, target, key)
     return store.read_json(target / "made.json")
 
 
@@ -149,15 +152,33 @@ def write_index(entries: Mapping[str, Mapping[str, Any]], root: Path | None = No
             archive.unlink()
 
 
+def shared(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The entries of an index, those `ALIKE` that have archives of their own in one for each kind, which is far smaller."""
+    together = dict(entries)
+    for kind in ALIKE:
+        alone = {key: one for key, one in entries.items() if one["kind"] == kind and key in one["parts"]["results"]["file"]}
+        if not alone:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            for key in sorted(alone):
+                _unpack(folder() / alone[key]["parts"]["results"]["file"], Path(scratch) / key, key)
+            content = _archive(Path(scratch), sorted(path for path in Path(scratch).rglob("*") if path.is_file()), preset=9)
+        name = f"{kind}/{hashlib.sha256(content).hexdigest()[:16]}.results.tar.xz"
+        store.write_bytes(folder() / name, content)
+        part = {"file": name, "sha256": store.digest(folder() / name), "bytes": len(content)}
+        together |= {key: one | {"parts": one["parts"] | {"results": part}} for key, one in alone.items()}
+    return together
+
+
 def megabytes(entries: Mapping[str, Mapping[str, Any]]) -> float:
     """Size of the archives of an index."""
-    return sum(part["bytes"] for entry in entries.values() for part in entry["parts"].values()) / 1e6
+    return sum({part["file"]: part["bytes"] for entry in entries.values() for part in entry["parts"].values()}.values()) / 1e6
 
 
-def _archive(root: Path, files: Iterable[Path]) -> bytes:
+def _archive(root: Path, files: Iterable[Path], preset: int = 6) -> bytes:
     """A tar.xz of files with their paths below `root`; the same files give the same bytes."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:xz", preset=6) as archive:
+    with tarfile.open(fileobj=buffer, mode="w:xz", preset=preset) as archive:
         for file in files:
             content = file.read_bytes()
             if file.name == "made.json" and file.parent == root:
@@ -169,9 +190,18 @@ def _archive(root: Path, files: Iterable[Path]) -> bytes:
     return buffer.getvalue()
 
 
-def _unpack(archive: Path, target: Path) -> None:
+def _unpack(archive: Path, target: Path, key: str) -> None:
+    """Unpack what an archive has of a run: its folder in one that is shared, otherwise all."""
     try:
-        with tarfile.open(archive, "r:xz") as packed:
-            packed.extractall(target, filter="data")
+        packed = _opened(archive, archive.stat().st_mtime_ns)
+        members = packed.getmembers()
+        inside = [one.replace(name=one.name.partition("/")[2]) for one in members if one.name.startswith(f"{key}/")]
+        packed.extractall(target, inside or members, filter="data")
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
         raise StudyError(f"The published archive {archive} cannot be unpacked ({error}): set FRESH=1 to do without.") from None
+
+
+@lru_cache(maxsize=1)
+def _opened(archive: Path, changed: int) -> tarfile.TarFile:
+    """An archive in memory: of a shared one many runs are read, one after another."""
+    return tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive.read_bytes())))

@@ -143,12 +143,12 @@ def test_what_is_made_is_not_committed():
 
 def test_what_is_published_is_whole(monkeypatch):
     monkeypatch.delenv("HEADS_PUBLISHED")
-    found = [part for entry in published.index().values() for part in entry["parts"].values()]
-    for part in found:
+    found = {part["file"]: part for entry in published.index().values() for part in entry["parts"].values()}
+    for part in found.values():
         file = published.folder() / part["file"]
         assert (study.digest(file), file.stat().st_size) == (part["sha256"], part["bytes"]), file
     held = {str(path.relative_to(published.folder())) for path in published.folder().glob("*/*")}
-    assert {part["file"] for part in found} == held
+    assert set(found) == held
 
 
 def test_the_printed_example_reads_what_is_published(monkeypatch):

@@ -312,6 +312,21 @@ def test_published_things_come_back_as_they_were(thing, away, capsys):
     assert str(made.folder) in refused(lambda: published.pack(made.folder, True))
 
 
+def test_runs_that_are_alike_share_an_archive(thing, away, monkeypatch):
+    monkeypatch.setattr(published, "ALIKE", (thing.kind.name,))
+    made = [thing.of(n=number) for number in (1, 2)]
+    publish(*made, weights=False)
+    published.write_index(published.shared(published.index()))
+    assert archive(made[0]) == archive(made[1]) and len(list(published.folder().glob("*/*"))) == 1
+    away()
+    assert [json.loads((one.results / "inner" / "a.txt").read_text().rstrip("a"))["n"] for one in made] == [1, 2]
+    assert thing.built == 2
+    third = thing.of(n=3)
+    study.make(third)
+    published.write_index(published.shared(published.index() | {third.key: published.pack(third.folder, False)}))
+    assert archive(third) != archive(made[0]) == archive(made[1])  # what is shared stays as it is
+
+
 @pytest.mark.parametrize("part", ["results", "weights"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
 def test_an_archive_that_is_not_whole(part, damage, thing, made, away, capsys):
