@@ -1,7 +1,6 @@
 """Run all benchmarks of a size, one after the other: `python -m benchmarks --size laptop`.
 
-What is kept already, by the same command and commit, is not run again. When one fails the others still run; the exit code is
-then 1.
+When one fails the others still run; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from helpers import study
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run the benchmarks that are not kept.
+    """Run the benchmarks that are asked for.
 
     Raises
     ------
@@ -29,10 +28,8 @@ def main(given: Sequence[str] | None = None) -> None:
     asked = [text for name, value in asked.items() if value is not None for text in (f"--{name}", str(value))]
     for name in options.only:
         command = ["-m", f"benchmarks.{name}", *asked]
-        with study.one_sentence():
-            there = common.kept(name, options.size, " ".join(["python", *command]))
-        print(f"{name}: kept already" if there else f"\n=== {name}", flush=True)
-        if not there and subprocess.run([sys.executable, *command], cwd=study.ROOT).returncode:
+        print(f"\n=== {name}", flush=True)
+        if subprocess.run([sys.executable, *command], cwd=study.ROOT).returncode:
             failed.append(name)
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")

@@ -32,7 +32,7 @@ SIZES = {  # of the encoder and of the decoder
     "base": {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048, "vocabulary": 8000},
 }
 NAMES = (  # in the order in which `python -m benchmarks` runs them
-    "heads_overhead", "removed_heads", "pruned_models", "relevance_speed", "importance_speed", "decoder_speed",
+    "heads_overhead", "removed_heads", "pruned_models", "relevance_speed", "importance_speed", "pretrained_speed",
     "head_statistics", "growth", "training_speed", "group_constraint", "coreference_injection",
 )  # fmt: skip
 Batch = Mapping[str, torch.Tensor]
@@ -244,21 +244,7 @@ def ratios(group: str, frame: pd.DataFrame, against: str, note: str = "to the pl
 
 def keep(name: str, frame: pd.DataFrame, facts: Mapping[str, Any]) -> Path:
     """Write a benchmark's results as <runs>/benchmarks/<size>/<name>.csv; a JSON file beside it says where they come from."""
-    path = _path(name, facts["size"])
+    path = study.runs() / "benchmarks" / facts["size"] / f"{name}.csv"
     study.write_text(path, frame.to_csv(index=False))
     study.write_json(path.with_suffix(".json"), {"benchmark": name, **facts, **study.provenance()})
     return path
-
-
-def kept(name: str, size: str, command: str) -> bool:
-    """Whether results of this command, made at the commit as it is now, are there."""
-    path, commit = _path(name, size), study.provenance()["commit"]
-    sidecar = path.with_suffix(".json")
-    if not (path.exists() and sidecar.exists()) or commit == "unknown" or commit.endswith("+changes"):
-        return False
-    facts = study.read_json(sidecar)
-    return (facts["command"], facts["commit"]) == (command, commit)
-
-
-def _path(name: str, size: str) -> Path:
-    return study.runs() / "benchmarks" / size / f"{name}.csv"

@@ -1,115 +1,110 @@
-"""How the cost of measures grows with the length of sentences, heads and layers of a model, and the size of a corpus.
+"""How the cost of measures grows with passages, their tokens, and a model's heads, layers and width: seconds and memory.
 
-Each is varied alone: sentences have the standing length, models the size's shape (a layer's width is split over more heads),
-and a corpus comes in batches of as many sentences as the others have in all. The exponent is the slope of log seconds on log
-size, fitted within each repeat; its median and quartiles over repeats are what is reported. Every repeat runs every measure
-at every point once, in random order. At small sizes the exponent is that of what a call costs at all. Nothing is timed before
-every measure was found equal to its obvious form at the first length.
+Each is varied alone, on a decoder built like SmolLM2, with random weights: passages have the standing length, models the
+standing shape (a layer's width is split over more heads, and over two that hold keys and values). The exponent is the slope of
+log seconds, or of log memory, on log size; of seconds it is fitted within each repeat, and every repeat runs every measure at
+every point once, in random order. At small sizes it is that of what a call costs at all. Memory is the most that tensors hold
+at once, in one call. Nothing is timed before every measure was found equal to its obvious form at the smallest point.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks import common, head_statistics, importance_speed, relevance_speed
-from helpers.measures.lrp import RULES, explain
-from helpers.measures.worth import importance
+from benchmarks import common, importance_speed
+from benchmarks.pretrained_speed import one_by_one
+from helpers.measures.functions import Confidence, Positional
+from helpers.measures.lrp import SIGNED, summed
+from helpers.measures.reducers import one_pass
+from helpers.measures.worth import importance, leave_one_out
 
-AXES = {  # "standing": length, and sentences a batch
-    "tiny": {"length": (4, 8, 16), "heads": (2, 8), "layers": (1, 3), "sentences": (2, 8), "standing": (4, 2)},
-    "laptop": {
-        "length": (16, 32, 64, 128, 256), "heads": (2, 4, 8, 16), "layers": (1, 2, 4, 8), "sentences": (2, 4, 8, 16),
-        "standing": (32, 2),
-    },
-    "base": {
-        "length": (16, 32, 64, 128), "heads": (4, 8, 16), "layers": (2, 4, 6), "sentences": (1, 2, 4, 8), "standing": (16, 1),
-    },
+STANDING = {"layers": 6, "width": 288, "heads": 6, "feed_forward": 768, "vocabulary": 4000, "passages": 2, "tokens": 64}
+LAPTOP = {
+    "passages": (1, 2, 4, 8), "tokens": (32, 64, 128, 256), "heads": (2, 6, 18), "layers": (3, 6, 12), "width": (144, 288, 576)
 }  # fmt: skip
+SIZES = {
+    "tiny": (dict(zip(STANDING, (2, 32, 2, 48, 100, 1, 6), strict=True)), {"tokens": (4, 8), "width": (16, 32)}),
+    "laptop": (STANDING, LAPTOP),
+    "base": (STANDING, LAPTOP),
+}
 REPEATS, TOLERANCE = 3, 1e-4  # of the largest value
-STATISTICS = "confidence and positional"
+ALIKE = {f"relevance, {rule}, summed": rule for rule in SIGNED}
 
 
-@dataclass
-class Case:
-    """A model with random weights and sentences of one length; without trees."""
-
-    model: Any
-    batches: list[dict[str, torch.Tensor]]
-    arcs: None = None
-
-
-def case(size: str, axis: str, point: int, device: str = "cpu") -> Case:
-    """What is measured at a point of an axis."""
-    shape, (length, sentences) = common.SIZES[size], AXES[size]["standing"]
-    shape = shape | ({axis: point} if axis in shape else {})
-    length = point if axis == "length" else length
-    count = point if axis == "sentences" else sentences
-    whole = common.batch(shape, count, length, device)
-    parts = [{name: value[first : first + sentences] for name, value in whole.items()} for first in range(0, count, sentences)]
-    return Case(common.marian(shape, positions=max(AXES[size]["length"]) + 1, device=device), parts)
-
-
-def measures(one: Case) -> dict[str, Callable[[], Any]]:
-    """What is timed, by name."""
-    calls = {f"relevance, {rule}": partial(explain, one.model, one.batches, rule) for rule in RULES}
-    calls[STATISTICS] = partial(head_statistics.in_one_pass, one.model, one)
+def measures(shape: Mapping[str, int], device: str, double: bool = False) -> tuple[Any, list, dict[str, Callable[[], Any]]]:
+    """A model and text of a shape, and what is timed on them, by name."""
+    model = common.llama(shape, 2, device).requires_grad_(False)
+    model = model.double() if double else model
+    text = common.batch(shape, shape["passages"], shape["tokens"], device)
+    batches = [text | {"labels": text["input_ids"]}]
+    calls: dict[str, Callable[[], Any]] = {
+        name: partial(lambda rule: summed(model, batches, rule).series(None), rule) for name, rule in ALIKE.items()
+    }
     for per in ("example", "token"):
-        calls[f"importance per {per}"] = partial(importance, one.model, one.batches, per=per, norm=None)
-    return calls
+        calls[f"importance per {per}"] = partial(importance, model, batches, per=per, norm=None)
+    calls["leave one out"] = lambda: leave_one_out(model, batches, repeats=1).loss
+    calls["confidence and positions"] = lambda: one_pass(model, batches, Confidence(), Positional())
+    return model, batches, calls
 
 
-def check(one: Case, calls: Mapping[str, Callable[[], Any]]) -> float:
-    """Largest difference of a measure from its obvious form; stop if it is too large."""
-    first, differences = {name: value[:1] for name, value in one.batches[0].items()}, []
-    for rule in RULES:
-        slow = relevance_speed.obvious(one.model, first, rule)
-        fast = calls[f"relevance, {rule}"]().values[: len(slow)]
-        differences.append(common.agree(f"relevance, {rule}", fast, slow, TOLERANCE))
-    with tempfile.TemporaryDirectory() as folder:
-        slow = head_statistics.from_disk(head_statistics.eager(one.model), one, Path(folder))
-        differences.append(head_statistics.check(calls[STATISTICS](), slow))
-    examples = importance_speed.single(one.batches)
-    for per, slow in (("example", importance_speed.obvious_per_example), ("token", importance_speed.obvious_per_token)):
-        name = f"importance per {per}"
-        differences.append(common.agree(name, calls[name](), slow(one.model, examples), TOLERANCE))
-    return max(differences)
+def check(shape: Mapping[str, int], device: str) -> float:
+    """Largest difference of a measure from its obvious form, in double precision; stop if it is too large."""
+    model, batches, calls = measures(shape, device, double=True)
+    examples = importance_speed.single(batches)
+    slow: dict[str, Callable[[], Any]] = {name: partial(one_by_one, model, batches, rule) for name, rule in ALIKE.items()}
+    slow |= {
+        "importance per example": partial(importance_speed.obvious_per_example, model, examples),
+        "leave one out": partial(importance_speed.obvious_leave_one_out, model, examples),
+    }
+    return max(common.agree(name, calls[name](), way(), TOLERANCE) for name, way in slow.items())
 
 
-def exponents(seconds: pd.DataFrame) -> np.ndarray:
-    """Slope of log seconds on log size of each repeat: columns are sizes."""
-    sizes = np.log(np.array(seconds.columns, float))
-    return np.polyfit(sizes, np.log(seconds.to_numpy()).T, 1)[0]
+def exponents(numbers: pd.DataFrame) -> np.ndarray:
+    """Slope of log numbers on log size of each row: columns are sizes."""
+    sizes = np.log(np.array(numbers.columns, float))
+    return np.polyfit(sizes, np.log(numbers.to_numpy()).T, 1)[0]
 
 
-def rows_of(size: str, axis: str, repeats: int, device: str) -> list[dict[str, Any]]:
-    """The rows of an axis: the exponent of each measure, and its seconds at each point."""
-    cases = {point: measures(case(size, axis, point, device)) for point in AXES[size][axis]}
+def memory(call: Callable[[], Any]) -> float:
+    """The most that tensors hold at once during a call, beyond what they held before, in MiB."""
+    with torch.profiler.profile(profile_memory=True) as profile:
+        call()
+    events = [event for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"]
+    held = np.cumsum([event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())])
+    return float(held.max()) / 2**20
+
+
+def rows_of(options: argparse.Namespace, axis: str, points: Sequence[int], repeats: int) -> list[dict[str, Any]]:
+    """The rows of an axis: the exponents of each measure, and its seconds and memory at each point."""
+    standing = SIZES[options.size][0]
+    cases = {point: measures(standing | {axis: point}, options.device)[2] for point in points}
     calls = {f"{name} at {point}": call for point, calls in cases.items() for name, call in calls.items()}
-    seconds, rows, (length, sentences) = common.interleaved(calls, repeats), [], AXES[size]["standing"]
-    setting = f"else {common.words(size)}, {common.SIZES[size]['heads']} heads, {sentences} sentences of {length} tokens"
+    seconds, rows = common.interleaved(calls, repeats), []
+    rest = ", ".join(f"{number} {name}" for name, number in standing.items() if name != axis)
     for name in next(iter(cases.values())):
-        part = seconds[[f"{name} at {point}" for point in cases]].set_axis(list(cases), axis=1)
-        rows.append(common.row(name, axis, "exponent", exponents(part), setting))
-        rows += [common.row(name, f"{axis} = {point}", "seconds", part[point], setting) for point in cases]
+        parts = {
+            "seconds": seconds[[f"{name} at {point}" for point in points]].set_axis(list(points), axis=1),
+            "MiB": pd.DataFrame({point: [memory(calls[f"{name} at {point}"])] for point in points}),
+        }
+        for unit, part in parts.items():
+            rows.append(common.row(name, axis, f"exponent of {unit}", exponents(part), rest))
+            rows += [common.row(name, f"{axis} = {point}", unit, part[point], rest) for point in points]
     return rows
 
 
 def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
-    """The rows of all axes, and the largest difference at the first length."""
-    axes = [axis for axis in AXES[options.size] if axis != "standing"]
-    shortest = case(options.size, "length", AXES[options.size]["length"][0], options.device)
-    difference, repeats = check(shortest, measures(shortest)), options.repeats or REPEATS
-    return [row for axis in axes for row in rows_of(options.size, axis, repeats, options.device)], difference
+    """The rows of all axes, and the largest difference at the smallest point."""
+    standing, axes = SIZES[options.size]
+    difference = check(standing | {axis: points[0] for axis, points in axes.items()}, options.device)
+    repeats = options.repeats or REPEATS
+    return [row for axis, points in axes.items() for row in rows_of(options, axis, points, repeats)], difference
 
 
 def main(given: Sequence[str] | None = None) -> None:

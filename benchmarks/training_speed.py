@@ -1,9 +1,9 @@
-"""Training tokens per second of the study's loop against transformers' Seq2SeqTrainer: ratios from one interleaved run.
+"""Training tokens per second of the study's loop, of other ways to run it, and of Seq2SeqTrainer, as ratios.
 
-Both loops train the same model from the same weights on the same token-budget batches in the same order, with the same Adam,
-rates, clipping and label smoothing. The Trainer stands there twice: with its own label smoother, and with the study's loss, so
-that the loop's share can be told. A repeat runs every variant once, in random order, and ratios are taken within a repeat; the
-study's loop is there once more, which shows what is noise. Time runs from the start of one step to the start of a later one:
+All train the same model from the same weights on the same token-budget batches in the same order, with the same Adam, rates,
+clipping and label smoothing. The study's loop runs with torch's attention, as the study has it; with attention in plain
+matrix products; compiled; and once more as it is, which shows what is noise. A repeat runs every variant once, in random
+order, and ratios are taken within a repeat. Time runs from the start of one step to the start of a later one:
 setting up, the first steps, dev scores and checkpoints are not in it. Tokens are those of source and target without padding.
 Nothing is timed before all loops gave the same losses, step by step, without dropout.
 """
@@ -24,7 +24,6 @@ from typing import Any
 import pandas as pd
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
@@ -35,7 +34,7 @@ from helpers.training import fit, learning_rate
 from helpers.world import pairs as sentences
 
 STUDY, NOISE = "helpers.training.fit", "helpers.training.fit, once more (noise)"
-TRAINER, SAME_LOSS = "Seq2SeqTrainer", "Seq2SeqTrainer, the study's loss"
+EAGER, COMPILED, TRAINER = "helpers.training.fit, eager attention", "helpers.training.fit, compiled", "Seq2SeqTrainer"
 SIZES = {  # steps: of a timed run, of which the first ones warm up
     "tiny": {"vocabulary": 200, "pairs": 300, "tokens": 512, "dropout": 0.0, "steps": 8, "repeats": 3},
     "laptop": {"vocabulary": 2000, "pairs": 5000, "tokens": 1024, "dropout": 0.0, "steps": 40, "repeats": 9},
@@ -105,9 +104,12 @@ class Watch:
         return sum(text.tokens(step) for step in range(skip, last)) / (self.begun[last] - self.begun[skip])
 
 
-def study_loop(model, text: Text, plan: Mapping[str, Any]) -> Watch:
+def study_loop(model, text: Text, plan: Mapping[str, Any], attention: str = "sdpa", compiled: bool = False) -> Watch:
     """A run of `helpers.training.fit`."""
     watch = Watch()
+    model.set_attn_implementation(attention)
+    if compiled:
+        model.forward = torch.compile(model.forward, dynamic=True)
 
     def epoch(number: int) -> Iterator[dict[str, Tensor]]:
         for rows in text.groups:
@@ -146,26 +148,22 @@ class _Watched(Seq2SeqTrainer):
         return loss
 
 
-def trainer(model, text: Text, plan: Mapping[str, Any], same_loss: bool = False) -> Watch:
-    """A run of `Seq2SeqTrainer`, with its own label smoother or with the study's loss."""
-    watch, smoothing, peak = Watch(), plan["label_smoothing"], plan["learning_rate"]
+def trainer(model, text: Text, plan: Mapping[str, Any]) -> Watch:
+    """A run of `Seq2SeqTrainer`, with its own label smoother."""
+    watch, peak = Watch(), plan["learning_rate"]
     optimiser = torch.optim.Adam(model.parameters(), lr=peak, betas=tuple(plan["betas"]), eps=1e-9, fused=True)
     rates = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda done: learning_rate(done + 1, plan) / peak)
-
-    def loss_of(outputs, labels: Tensor, **_: Any) -> Tensor:
-        return F.cross_entropy(outputs.logits.flatten(0, 1), labels.flatten(), label_smoothing=smoothing)
 
     hook = model.register_forward_pre_hook(watch.begin)
     with tempfile.TemporaryDirectory() as folder:
         asked = Seq2SeqTrainingArguments(
             output_dir=folder, max_steps=plan["steps"], max_grad_norm=plan["clip"], seed=SEED, report_to="none",
-            label_smoothing_factor=0.0 if same_loss else smoothing, save_strategy="no", logging_strategy="no",
+            label_smoothing_factor=plan["label_smoothing"], save_strategy="no", logging_strategy="no",
             disable_tqdm=True, remove_unused_columns=False, use_cpu=model.device.type == "cpu",
             bf16=model.device.type == "cuda",
         )  # fmt: skip
         made = _Watched(
             text, watch, model=model, args=asked, train_dataset=range(len(text.data)), optimizers=(optimiser, rates),
-            compute_loss_func=loss_of if same_loss else None,
         )  # fmt: skip
         made.remove_callback(PrinterCallback)
         made.train()
@@ -173,7 +171,10 @@ def trainer(model, text: Text, plan: Mapping[str, Any], same_loss: bool = False)
     return watch
 
 
-LOOPS = {STUDY: study_loop, NOISE: study_loop, TRAINER: trainer, SAME_LOSS: partial(trainer, same_loss=True)}
+LOOPS = {
+    STUDY: study_loop, NOISE: study_loop, EAGER: partial(study_loop, attention="eager"),
+    COMPILED: partial(study_loop, compiled=True), TRAINER: trainer,
+}  # fmt: skip
 
 
 # --- measure ---------------------------------------------------------------------------------------------------------
@@ -184,10 +185,15 @@ def model_of(size: str, text: Text, dropout: float, device: str = "cpu"):
     return build({**common.SIZES[size], "dropout": dropout}, *text.sizes, SEED).train().to(device)
 
 
+def loops(size: str) -> dict[str, Any]:
+    """What is timed at a size: at the smallest compiling would take longest."""
+    return {name: loop for name, loop in LOOPS.items() if (size, name) != ("tiny", COMPILED)}
+
+
 def check(size: str, text: Text, device: str = "cpu") -> float:
     """The largest relative difference between a step's loss in the study's loop and in another one, without dropout."""
     losses = {}
-    for name, loop in LOOPS.items():
+    for name, loop in loops(size).items():
         watch = loop(model_of(size, text, 0.0, device), text, plan_of(CHECKED))
         losses[name] = torch.stack(watch.losses).float()
     return max(common.agree(f"losses of {name}", part, losses[STUDY], TOLERANCE) for name, part in losses.items())
@@ -199,15 +205,16 @@ def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
     text = read(chosen)
     difference = check(options.size, text, options.device)
     model, plan = model_of(options.size, text, chosen["dropout"], options.device), plan_of(chosen["steps"])
-    speeds: dict[str, list[float]] = {name: [] for name in LOOPS}
+    timed = loops(options.size)
+    speeds: dict[str, list[float]] = {name: [] for name in timed}
 
     def run(name: str) -> None:
-        speeds[name].append(LOOPS[name](copy.deepcopy(model), text, plan).speed(text))
+        speeds[name].append(timed[name](copy.deepcopy(model), text, plan).speed(text))
 
-    common.interleaved({name: partial(run, name) for name in LOOPS}, options.repeats or chosen["repeats"], SEED)
+    common.interleaved({name: partial(run, name) for name in timed}, options.repeats or chosen["repeats"], SEED)
     frame = pd.DataFrame({name: part[1:] for name, part in speeds.items()})  # each ran once untimed
     rows = common.rows(group, frame, "tokens/s")
-    return rows + common.ratios(group, frame, TRAINER, "speed over the Trainer's"), difference
+    return rows + common.ratios(group, frame, STUDY, "speed over the study's loop"), difference
 
 
 def main(given: Sequence[str] | None = None) -> None:

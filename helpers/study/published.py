@@ -166,7 +166,7 @@ def shared(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         name = f"{kind}/{hashlib.sha256(content).hexdigest()[:16]}.results.tar.xz"
         store.write_bytes(folder() / name, content)
         part = {"file": name, "sha256": store.digest(folder() / name), "bytes": len(content)}
-        together |= {key: one | {"parts": one["parts"] | {"results": part}} for key, one in alone.items()}
+        together |= {key: {**one, "parts": one["parts"] | {"results": part}} for key, one in alone.items()}
     return together
 
 
@@ -178,7 +178,7 @@ def megabytes(entries: Mapping[str, Mapping[str, Any]]) -> float:
 def _archive(root: Path, files: Iterable[Path], preset: int = 6) -> bytes:
     """A tar.xz of files with their paths below `root`; the same files give the same bytes."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:xz", preset=preset) as archive:
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for file in files:
             content = file.read_bytes()
             if file.name == "made.json" and file.parent == root:
@@ -187,7 +187,7 @@ def _archive(root: Path, files: Iterable[Path], preset: int = 6) -> bytes:
             info = tarfile.TarInfo(str(file.relative_to(root)))
             info.size, info.mode = len(content), 0o644
             archive.addfile(info, io.BytesIO(content))
-    return buffer.getvalue()
+    return lzma.compress(buffer.getvalue(), preset=preset)
 
 
 def _unpack(archive: Path, target: Path, key: str) -> None:
@@ -204,4 +204,4 @@ def _unpack(archive: Path, target: Path, key: str) -> None:
 @lru_cache(maxsize=1)
 def _opened(archive: Path, changed: int) -> tarfile.TarFile:
     """An archive in memory: of a shared one many runs are read, one after another."""
-    return tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive.read_bytes())))
+    return tarfile.open(fileobj=io.BytesIO(lzma.decompress(archive.read_bytes())), mode="r:")
