@@ -29,13 +29,7 @@ PATIENCE = timedelta(days=1)  # processes wait while the first one prepares a co
 
 
 def device_name() -> str:
-    """Where numbers are computed, "cpu" or "cuda": as `HEADS_DEVICE` says, else the GPU if torch sees one.
-
-    Raises
-    ------
-    StudyError
-        If `HEADS_DEVICE` names something else, or a GPU that is not there.
-    """
+    """Where numbers are computed, "cpu" or "cuda": as `HEADS_DEVICE` says, else the GPU if torch sees one."""
     wanted = os.environ.get("HEADS_DEVICE", "")
     if wanted not in ("", "auto", CPU, GPU):
         raise StudyError(f"There is no device {wanted!r}: set HEADS_DEVICE to cpu, cuda or auto.")

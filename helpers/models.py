@@ -84,13 +84,7 @@ def build(shape: Mapping[str, Any], source_size: int, target_size: int, seed: in
     source and target embeddings are apart as in the paper; the output is tied to the table. Ids: 0 pads and starts the
     target, 1 ends a sentence. Unless `start` says otherwise, encoder self-attention starts with an output of zero: training
     begins with word-by-word representations and adds context to them, which halves the time to a usable model at this size.
-
-    Parameters
-    ----------
-    shape : mapping
-        "layers", "heads" (a layer), "width", "feed_forward", "dropout"; "decoder_layers" and "decoder_heads" where the
-        decoder has others than the encoder; "start": "zero" (the output of all attention, so that all kinds start alike),
-        "usual" (the class's own start for all), absent (zero in the encoder alone).
+    The shape is as `helpers.study.schema.Model` has it.
     """
     from transformers import PegasusConfig, PegasusForConditionalGeneration
 
@@ -158,11 +152,6 @@ def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
     OPT's dropout is on attention weights and on what a block adds; not on embeddings, which it does not scale either: weights
     start with its standard deviation of 0.02, from which it learns faster than from that of `build`. The loss
     that the class gives for labels shifts them by one itself: labels are the input's ids, -100 where ignored.
-
-    Parameters
-    ----------
-    shape : mapping
-        "layers", "heads" (a layer), "width", "feed_forward", "dropout"; "key_value_heads" for the Llama class.
     """
     from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 

@@ -44,11 +44,6 @@ def folder(name: str) -> Path:
 
     Safetensors are read where their package lies. GGUF is converted into the store at the first call (half a minute), and the
     package is not needed afterwards.
-
-    Raises
-    ------
-    StudyError
-        If the package is not installed, its file of weights is not the one pinned, or the disk is full.
     """
     package = PACKAGES[name]
     if not package.file.endswith(".gguf"):

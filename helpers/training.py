@@ -26,12 +26,7 @@ LOOK_EVERY = 50  # steps after which it is seen that a loss on a GPU is no numbe
 def learning_rate(step: int, plan: Mapping[str, Any]) -> float:
     """Inverse square root with linear warm-up (the paper's appendix B.3, peak = "learning_rate"), then a linear way to zero.
 
-    Parameters
-    ----------
-    step : int
-        Counted from 1.
-    plan : mapping
-        "learning_rate", "warmup", "steps", "cooldown" (share of the steps over which the rate goes to zero; the paper: 0).
+    Steps count from 1; "cooldown" of the plan is the share of the steps over which the rate goes to zero (the paper: 0).
     """
     warm = max(1, plan["warmup"])
     rate = plan["learning_rate"] * min(step / warm, math.sqrt(warm / step))

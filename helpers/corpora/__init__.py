@@ -26,19 +26,8 @@ def recipe(corpus: Mapping[str, Any]) -> study.Recipe:
 
 
 def prepare(corpus: Mapping[str, Any]) -> Path:
-    """Make the corpus folder of a spec, or find it made.
+    """Make the corpus folder of a spec, or find it made: dev.jsonl, one file a test set, vocabularies; `file` finds train.
 
-    Returns
-    -------
-    pathlib.Path
-        A folder with dev.jsonl, one file a test set, and vocabularies (source.json and target.json, or vocabulary.json);
-        where the training text is says `file`. Translations are lower-cased, as in the paper's recipe (appendix
-        B.1), and so are the texts of `helpers.corpora.texts`; dialogues are not.
-
-    Raises
-    ------
-    StudyError
-        If a local file is missing, damaged or not the one of the spec, a line of it is broken, nothing is left of a split, or
-        a pretrained tokenizer cannot be loaded.
+    Translations are lower-cased, as in the paper's recipe (appendix B.1), and so are the texts of `helpers.corpora.texts`.
     """
     return recipe(corpus).results

@@ -13,18 +13,9 @@ TENSION = 4.0  # pull towards the diagonal: the constants of Dyer et al. 2013 (f
 
 
 def align(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], rounds: int = 5) -> list[dict[int, int]]:
-    """Align tokens by a reparameterised IBM model 2 (Dyer et al. 2013), trained both ways on the pairs themselves.
+    """Align token ids by a reparameterised IBM model 2 (Dyer et al. 2013), trained both ways on the pairs themselves.
 
-    Parameters
-    ----------
-    sources, targets : sequences of token ids
-    rounds : int
-        Rounds of expectation maximisation.
-
-    Returns
-    -------
-    list of dict
-        For each pair: target position -> source position, where both directions agree. Empty where a side is empty.
+    In so many rounds of expectation maximisation. Of each pair: target position -> source position, where both ways agree.
     """
     if len(sources) != len(targets):
         raise StudyError(f"Alignment needs as many targets as sources, not {len(targets)} and {len(sources)}.")

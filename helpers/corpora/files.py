@@ -28,17 +28,9 @@ def write(path: Path, records: Iterable[Pair | Text | Dialogue]) -> None:
 
 
 def read_pairs(path: Path, bare: bool = False) -> list[Pair]:
-    """Read pairs that `write` wrote.
+    """Read pairs that `write` wrote; it is a StudyError if there are none, or a line is broken.
 
-    Parameters
-    ----------
-    bare : bool
-        Source and target alone, which is all that training takes: without words the text is encoded in a quarter of the time.
-
-    Raises
-    ------
-    StudyError
-        If the file is missing, empty, or a line is broken.
+    `bare` is source and target alone, which is all that training takes: without words text is encoded in a quarter of the time.
     """
     return _read(path, "sentence pair", (lambda row: Pair(row["source"], row["target"])) if bare else _pair)
 
@@ -113,13 +105,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a text file, packed by xz or not, with their numbers, read as a stream.
-
-    Raises
-    ------
-    StudyError
-        If the file cannot be read, is damaged, empty or no UTF-8 text.
-    """
+    """Lines of a text file, packed by xz or not, with their numbers, read as a stream; a StudyError if there are none."""
     number = 0
     with readable(path), lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file:
         for number, raw in enumerate(file, 1):
@@ -129,7 +115,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def text_of(source: str) -> str:
-    """The text of a plain file or of "PATH.tar.xz:MEMBER"."""
+    """The text of a plain file or of "PATH.tar.xz:MEMBER"; what is not there is looked for below HEADS_DATA_ROOT."""
     path, colon, member = source.partition(".tar.xz:")
     path = Path(path + ".tar.xz" if colon else path)
     if not path.exists() and study.data_root():

@@ -39,13 +39,7 @@ def infill(ids: Sequence[int], hole: int, rng: np.random.Generator, share: float
 
 
 def pieces(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int]]:
-    """Texts cut into pieces of at most `length` tokens without their end-of-sentence ids; those under half of it are left out.
-
-    Raises
-    ------
-    StudyError
-        If nothing is left.
-    """
+    """Texts cut into pieces of at most `length` tokens without their end-of-sentence ids, none under half of it."""
     bare = [row[:-1] if row and row[-1] == eos else row for row in ids]
     cut = [list(row[at : at + length]) for row in bare for at in range(0, len(row), length)]
     kept = [piece for piece in cut if 2 * len(piece) >= length]

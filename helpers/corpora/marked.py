@@ -30,23 +30,12 @@ def marked(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ..
     """Clusters from a file of documents in the order of the dialogues; those of dialogues that the study left out are skipped.
 
     The words of a document and of its dialogue are aligned by their longest common runs, so they may be split otherwise, and
-    speakers' names may be missing. A mention becomes the words that have a partner; one without is dropped.
+    speakers' names may be missing. A mention becomes the words that have a partner; one without is dropped. The file ends in
 
-    Parameters
-    ----------
-    dialogues : sequence of Dialogue
-    source : str
-        A file that ends in
-
-        - ``.jsonl``: a document a line, ``{"text": ..., "clusters": [[[start, stop], ...], ...]}`` with places of characters
-          or ``{"words": [...], "clusters": ...}`` with places of words; the second number is the place after the last;
-        - ``.conll``: CoNLL-2012, the word in the fourth column, brackets in the last one;
-        - ``.conllu``: CoNLL-U with ``Entity=`` in the last column, documents beginning with ``# newdoc``.
-
-    Raises
-    ------
-    StudyError
-        If the file cannot be read or is none of these, a line is broken, or a dialogue has no document.
+    - ``.jsonl``: a document a line, ``{"text": ..., "clusters": [[[start, stop], ...], ...]}`` with places of characters
+      or ``{"words": [...], "clusters": ...}`` with places of words; the second number is the place after the last;
+    - ``.conll``: CoNLL-2012, the word in the fourth column, brackets in the last one;
+    - ``.conllu``: CoNLL-U with ``Entity=`` in the last column, documents beginning with ``# newdoc``.
     """
     documents = enumerate(_documents(source), 1)
     done = []

@@ -29,27 +29,8 @@ def read(source: str, language: str, dev: int, seed: int, limit: int | None) -> 
 
     All pairs of one English sentence (case, spacing and punctuation aside) land in one split; a sentence that stands in a
     test set is in neither train nor dev; test sets are kept whole and unfiltered. The dev set is drawn by a hash of the
-    English sentence and the seed and has one pair a sentence. Train comes shuffled by such a hash; a smaller `limit` gives a
-    prefix of a larger one.
-
-    Parameters
-    ----------
-    source, language : str
-        The folder's name, and one of `LANGUAGES`.
-    dev : int
-        Size of the dev set in sentences: 0 takes all of the folder's; what it lacks is taken out of train.
-    limit : int, optional
-        Most training pairs.
-
-    Returns
-    -------
-    dict of list of Pair
-        "train", "dev", and each test set by its name.
-
-    Raises
-    ------
-    StudyError
-        For a missing folder or file, a broken file (named with its line), sizes that leave nothing to train on.
+    English sentence and the seed and has one pair a sentence; of 0 sentences all of the folder's are taken, and what it lacks
+    is taken out of train. Train comes shuffled by such a hash; a smaller `limit` gives a prefix of a larger one.
     """
     return _split(_rows(source, language), dev, seed, limit)
 

@@ -71,12 +71,7 @@ def from_ud(
 ) -> Parse:
     """Parse in the study's vocabulary from basic Universal Dependencies.
 
-    Parameters
-    ----------
-    heads : sequence of int
-        Positions from 0, -1 for the root.
-    labels, lemmas, tags : sequence of str
-        UD relations with subtypes, lemmas ("_" if unknown), universal part-of-speech tags.
+    Heads are positions from 0, -1 for the root; labels have their subtypes, a lemma is "_" if unknown, tags are universal.
     """
     relations = [_UD.get(label) or label.partition(":")[0] for label in labels]
     for word, lemma in enumerate(lemmas):
@@ -138,20 +133,9 @@ def _to_verbs(
 
 
 def read_conllu(source: str | Path | Iterable[str], name: str = "the lines") -> list[Parse]:
-    """Read sentences in CoNLL-U (basic dependencies), mapped by `from_ud`.
+    """Read sentences in CoNLL-U (basic dependencies), mapped by `from_ud`: of a file, or of lines that errors call by a name.
 
-    Parameters
-    ----------
-    source : path or iterable of str
-        A file, plain or compressed with xz, or its lines. Lines of multiword tokens ("3-4") and empty nodes ("8.1"), and
-        the column of enhanced dependencies, are passed over.
-    name : str
-        What errors call the lines.
-
-    Raises
-    ------
-    StudyError
-        If a line or a tree is broken (named by file and line), the file is missing, cut off, or holds no sentence.
+    Lines of multiword tokens ("3-4") and empty nodes ("8.1"), and the column of enhanced dependencies, are passed over.
     """
     if isinstance(source, str | Path):
         name = str(source)
@@ -239,13 +223,7 @@ def _from_spacy(doc, text: str) -> Parse:
 
 
 def stanza_models(processors: str, folder: str, instead: str, **options: Any):
-    """Stanza's English pipeline: its own folder's, filled from the Hub if empty, or a folder's, which never asks the network.
-
-    Raises
-    ------
-    StudyError
-        If models are absent and cannot be had.
-    """
+    """Stanza's English pipeline: its own folder's, filled from the Hub if empty, or another's, which asks no network."""
     import stanza
 
     options |= {"dir": folder, "download_method": None} if folder else {}

@@ -22,18 +22,8 @@ RESOLVERS = ("gold", "rule", "file:PATH", "stored:PATH", "stanza", "stanza:FOLDE
 def resolver(name: str) -> Resolver:
     """The resolver called `name`: takes dialogues, gives the clusters of each, in text order and `checked`.
 
-    Parameters
-    ----------
-    name : str
-        "gold": what the dialogue carries. "rule": see `rule`. "file:PATH": see `helpers.corpora.marked.marked`.
-        "stored:PATH": see `stored`. "stanza" or "stanza:FOLDER": Stanza's English model, a turn being a sentence; it finds
-        mentions in mentions too.
-
-    Raises
-    ------
-    StudyError
-        For an unknown name, or a package, model or file that is not there; when used, for dialogues without gold clusters, or
-        stored rows that do not fit the dialogues.
+    "gold": what the dialogue carries. "rule": see `rule`. "file:PATH": see `helpers.corpora.marked.marked`. "stored:PATH": see
+    `stored`. "stanza" or "stanza:FOLDER": Stanza's English model, a turn being a sentence; it finds mentions in mentions too.
     """
     kind, colon, detail = name.partition(":")
     if kind == "gold" and not colon:
@@ -99,23 +89,13 @@ def from_stanza(chains: Iterable[Iterable[tuple]], dialogue: Dialogue) -> list[l
 
 
 def stored(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ...]]:
-    """Clusters from the link files of Liu et al. 2021: one row a dialogue, in order.
+    """Clusters from a link file of Liu et al. 2021 (`helpers.corpora.files.text_of`): one row a dialogue, in order.
 
     A row is "tokens ##### ids ##### sources ##### targets ##### tokens in all": tokens of BART's byte-level BPE between spaces,
     and for each link the place of the first token of a mention and that of the nearest mention before it that is the same.
     Tokens and words are aligned by the longest common runs of words. A mention becomes the one word that holds its first token;
     where that word is not in the dialogue (cut off, or written otherwise), or is another mention already, it is dropped.
-
-    Parameters
-    ----------
-    source : str
-        A file, or "PATH.tar.xz:MEMBER"; a relative path that does not exist is looked for below HEADS_DATA_ROOT.
-
-    Raises
-    ------
-    StudyError
-        If the file or member cannot be read, a row is broken, there are not as many rows as dialogues, or a row has less than
-        80 % of its dialogue's words.
+    A row with less than `MATCH` of its dialogue's words is refused.
     """
     rows = text_of(source).splitlines()
     if len(rows) != len(dialogues):

@@ -62,10 +62,7 @@ def rule(dialogue: Dialogue) -> list[list[Span]]:
        means.
     8. "it", "its" are the thing last spoken of, if there is one. "we", "they" and single "this", "that" are left.
 
-    Returns
-    -------
-    list of list of (start, stop)
-        Clusters, also of one mention, no two of which share a word.
+    Some clusters have one mention; no two mentions share a word.
     """
     return _Reader(dialogue).read()
 

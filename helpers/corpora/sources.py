@@ -35,13 +35,7 @@ class Source:
 
 
 def find(table: Mapping[str, Source], name: str) -> Source:
-    """A source by its name in a table, or a folder below the data root: of dialogues, or of running text in train.tsv.
-
-    Raises
-    ------
-    StudyError
-        If there is no such source.
-    """
+    """A source by its name in a table, or a folder below the data root: of dialogues, or of running text in train.tsv."""
     if name in table:
         return table[name]
     folder = Path(study.data_root() or "") / name
@@ -57,18 +51,8 @@ def find(table: Mapping[str, Source], name: str) -> Source:
 def spec(table: Mapping[str, Source], settings: Mapping[str, int], name: str, seed: int) -> dict[str, Any]:
     """Everything that a prepared corpus of summarization, dialogues or language modelling depends on.
 
-    Parameters
-    ----------
-    table : mapping
-        Sources by name.
-    settings : mapping
-        "train", "dev" and "test" (examples; 0 for all there are, of a natural corpus), "vocabulary" (subwords at most) and
-        "longest" (0 for all).
-
-    Raises
-    ------
-    StudyError
-        If there is no such source, a size is missing or makes no sense, or a local file is missing.
+    Of the settings "train", "dev" and "test" (examples; 0 for all there are, of a natural corpus), "vocabulary" (subwords at
+    most) and "longest" (0 for all), which must be there.
     """
     source = find(table, name)
     for size in SIZES:
@@ -95,13 +79,7 @@ def unchanged(source: Source, spec: Mapping[str, Any]) -> None:
 
 
 def root() -> Path:
-    """The folder of natural text.
-
-    Raises
-    ------
-    StudyError
-        If none is set, or it is not there.
-    """
+    """The folder of natural text, which must be set and there."""
     if not study.data_root():
         raise StudyError("No folder of natural text is set: set HEADS_DATA_ROOT, see data/README.md.")
     if not Path(study.data_root()).is_dir():
@@ -142,16 +120,8 @@ def divide(
 ) -> dict[str, list]:  # fmt: skip
     """Splits in which no document stands twice, but within a natural test set, which is kept as it is.
 
-    Parameters
-    ----------
-    streams : mapping
-        Rows by split, in the order of `SPLITS`.
-    document : function
-        The text by which rows are the same, case, spacing and punctuation aside.
-    empty : function
-        Whether a row says nothing.
-    in_order : bool
-        Whether a part of dev or test keeps the order of its file.
+    Of rows by split, in the order of `SPLITS`. By the text of their `document`, case, spacing and punctuation aside, rows are
+    the same; `in_order` says whether a part of dev or test keeps the order of its file.
     """
     controlled, held = spec["corpus"] == "controlled", set()
     splits = {}

@@ -45,15 +45,9 @@ def learn_vocabulary(texts: Iterable[str], size: int) -> Tokenizer:
 
 
 class Subwords:
-    """One side's subword vocabulary, ours or a pretrained model's, behind one face.
+    """One side's subword vocabulary behind one face: ours, or a pretrained model's, of its `target` language or source.
 
-    Parameters
-    ----------
-    tokenizer : tokenizers.Tokenizer or transformers tokenizer
-    target : bool
-        Whether a pretrained tokenizer shall encode its target language.
-    offset : int
-        Ids of our own vocabulary, the special ones aside, start here: the other side's stand before them.
+    Ids of our own vocabulary, the special ones aside, start at `offset`: the other side's stand before them.
     """
 
     def __init__(self, tokenizer: Any, target: bool = False, offset: int = 0) -> None:
@@ -107,12 +101,7 @@ class Subwords:
         """For each token of `encode(text)` the word that holds its first character; -1 for tokens of no word.
 
         A word-start mark that is a token of its own belongs to the word that it starts. Tokenizers without offsets serve
-        too, by the tokens' surfaces.
-
-        Raises
-        ------
-        StudyError
-            If the words do not occur in the text in their order.
+        too, by the tokens' surfaces. It is a StudyError if the words do not occur in the text in their order.
         """
         owner = np.full(len(text), -1)
         start = 0

@@ -22,19 +22,9 @@ def split(text: str) -> list[str]:
 
 
 def from_text(dialogue: str, summary: str, origin: str) -> Dialogue:
-    """A natural dialogue, case kept, without gold clusters.
+    """A natural dialogue, case kept, without gold clusters; one without turns if there is no word in it.
 
-    Parameters
-    ----------
-    dialogue : str
-        A turn a line, "Name: speech". A line without a name continues the turn before; the first one's speaker is "?".
-    summary : str
-        The target.
-
-    Returns
-    -------
-    Dialogue
-        One without turns if there is no word in `dialogue`.
+    A turn is a line "Name: speech". A line without a name continues the turn before; the first one's speaker is "?".
     """
     turns: list[tuple[list[str], list[str]]] = []
     for line in dialogue.splitlines():

@@ -102,12 +102,7 @@ def inject(model: PreTrainedModel, mapping: Mapping[tuple, Matrices]) -> Iterato
 def attending(model: PreTrainedModel, function: Callable) -> Iterator[None]:
     """Run attention by another function, with the heads that `inject` gave matrices as they are.
 
-    Parameters
-    ----------
-    model : transformers.PreTrainedModel
-        Any model that `sites` accepts, running SDPA or eager attention.
-    function : callable
-        As `helpers.heads.compat.register` takes it. Of nested blocks the inner one's is run.
+    It is as `helpers.heads.compat.register` takes it. Of nested blocks the inner one's is run.
     """
     with _watching(model, [Watch(site, attend=function) for site in sites(model)]):
         yield

@@ -206,22 +206,10 @@ def addresses(heads: Iterable) -> list:
 
 
 def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> list[tuple[Site, dict]]:
-    """Bring values given by head, or for a whole layer, to the sites that they belong to.
+    """Bring values ``{(kind, layer, head): value}``, or ``{(kind, layer): value}`` for a layer, to the sites they belong to.
 
-    Parameters
-    ----------
-    values : mapping or pandas.Series
-        ``{(kind, layer, head): value}``, or ``{(kind, layer): value}`` for a layer; the two may be mixed.
-
-    Returns
-    -------
-    list of (Site, dict)
-        For each site that is named at least once, ``{head: value}``; the head of a whole layer's value is None.
-
-    Raises
-    ------
-    StudyError
-        If an address is malformed, not in the model or given twice.
+    Of each site that is named at least once ``{head: value}``; the head of a whole layer's value is None. An address that is
+    malformed, not in the model or given twice is refused.
     """
     known = {(site.kind, site.layer): site for site in sites(model)}
     located: dict[tuple, tuple[Site, dict]] = {}

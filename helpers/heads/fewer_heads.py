@@ -85,14 +85,9 @@ def groups(module: Part, heads: int) -> list[int]:
 
 
 def cut(module: Part, out: nn.Module, stay: list[int]) -> None:
-    """Leave only some heads in one attention module; a key-value head goes when the last query head that reads it goes.
+    """Leave only some query heads, as they are numbered now, in an attention module with its output projection.
 
-    Parameters
-    ----------
-    module, out : torch.nn.Module
-        The attention module and its output projection.
-    stay : list of int
-        Query heads as they are numbered now.
+    A key-value head goes when the last query head that reads it goes.
     """
     size, heads = width(module), inputs(out) // width(module)
     read = groups(module, heads)

@@ -16,14 +16,9 @@ from helpers.drawing import WIDTH
 
 
 def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()):
-    """All heads in their places, a column of panels a measure, a row of panels a kind of attention: coloured by the measure.
+    """All heads in their places, a column of panels a measure (a Series on (kind, layer, head) by its title), a row a kind.
 
-    Parameters
-    ----------
-    columns : mapping of title -> Series on (kind, layer, head)
-        Colours go from zero to the largest head.
-    logarithmic : collection of titles
-        Whose colours, other ones, go from a hundredth of the largest head to it, on a logarithmic scale.
+    Colours go from zero to the largest head; `logarithmic` ones from a hundredth of it, on a logarithmic scale.
     """
     index = next(iter(columns.values())).index
     kinds = list(index.unique("kind"))
@@ -56,14 +51,8 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
 def beside_random(table: pd.DataFrame, whole: float, label: str):
     """Perplexity without heads by each choice, a row a choice and a dot a draw, on a logarithmic scale.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        choice; rise of the loss (nats a token); low and high, drawn of choices with one draw.
-    whole : float
-        Perplexity with all heads: a dotted line.
-    label : str
-        Of the axis.
+    Of a table with choice, rise of the loss (nats a token), low and high, drawn of choices with one draw. `whole` is the
+    perplexity with all heads, a dotted line.
     """
     rows = pd.DataFrame({"choice": table.choice, "perplexity": whole * np.exp(table.rise)})
     alone = ~table.choice.duplicated(keep=False)
@@ -78,13 +67,7 @@ def beside_random(table: pd.DataFrame, whole: float, label: str):
 
 
 def attention(examples: Sequence[Mapping[str, Any]]):
-    """Attention maps of chosen heads: rows look, columns are looked at.
-
-    Parameters
-    ----------
-    examples : sequence of mappings
-        "title", "rows" and "columns" (words), "weights" [rows, columns].
-    """
+    """Attention maps of chosen heads: "title", "rows" that look at "columns" (words), "weights" [rows, columns]."""
     figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
     for axis, example in zip(axes, examples, strict=True):
         drawn = drawing.heat(axis, example["weights"], cmap="Blues")

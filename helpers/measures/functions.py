@@ -299,12 +299,9 @@ class Syntactic(Reducer):
     def held_out(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
         """The best head of each relation, chosen on even sentences and scored on odd ones, beside the best offset, likewise.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by (relation, direction): layer, head; accuracy and baseline (of the offset), and gain (accuracy minus
-            baseline), each on odd sentences, accuracy and gain with low and high (bootstrap over sentences, paired); offset;
-            n (odd arcs), heads (among which the head is the best). Relations that a half has no arcs of are left out.
+        On (relation, direction): layer, head; accuracy and baseline (of the offset), and gain (accuracy minus baseline), each
+        on odd sentences, accuracy and gain with low and high (bootstrap over sentences, paired); offset; n (odd arcs), heads
+        (among which the head is the best). Relations that a half has no arcs of are left out.
         """
         hits, totals, order, heads = self.per_sentence(), self.totals(), sorted(self.order), self.of_kinds(heads)
         even, rows = ratio(hits[::2], totals[::2, None, :]), {}
@@ -379,14 +376,8 @@ class Rare(Reducer):
 
     Of the tokens that a query sees: in an encoder the whole sentence, in a decoder itself and what stands before it; so is
     what chance gives. Only queries whose rarest token is outside the `frequent` most frequent ones count (section 5.3).
-    Frequencies are those of the training text's subword tokens; tokens as rare as the second count as it. EOS is left out.
-
-    Parameters
-    ----------
-    counts : tensor [vocabulary]
-        How often each source token stands in the training text.
-    kind : str
-        Of the attention by which the model reads the text (`reads`).
+    Frequencies are those of the training text's subword tokens, `counts` [vocabulary]; tokens as rare as the second count as
+    it. EOS is left out. `kind` is that of the attention by which the model reads the text (`reads`).
     """
 
     def __init__(self, counts: torch.Tensor, kind: str = "encoder", frequent: int = 500) -> None:

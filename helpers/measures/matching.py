@@ -67,13 +67,9 @@ def fingerprints(subject, pairs: Sequence, model=None) -> dict[tuple[str, int], 
 def match(one: Prints, other: Prints) -> pd.DataFrame:
     """Pairs of heads of two trainings of one architecture that look alike: the best one-to-one assignment within each layer.
 
-    Alike is the cosine of fingerprints, each less the mean of its layer (what all heads of a layer share tells none apart).
-
-    Returns
-    -------
-    pandas.DataFrame
-        On (kind, layer, head) of `one`: other (the head of the same layer that it is matched with), cosine, average (cosine
-        with all heads of that layer on average, what any pairing would give).
+    Alike is the cosine of fingerprints, each less the mean of its layer (what all heads of a layer share tells none apart). On
+    (kind, layer, head) of `one`: other (the head of the same layer that it is matched with), cosine, average (cosine with all
+    heads of that layer on average, what any pairing would give).
     """
     rows = {}
     if {place: prints.shape for place, prints in one.items()} != {place: prints.shape for place, prints in other.items()}:

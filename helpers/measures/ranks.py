@@ -39,12 +39,7 @@ def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=F
 
     Both are Series on (kind, layer, head); heads that are missing, or nan, in one of them are left out. With `within_layer`
     ranks within layers are compared and heads are drawn within layers; layers of one head are left out. rho is nan where a
-    column does not vary, and resamples where it does not are skipped.
-
-    Raises
-    ------
-    StudyError
-        If the two have no heads of these kinds in common.
+    column does not vary, and resamples where it does not are skipped. Without heads in common it is a StudyError.
     """
     both = _of_kinds(pd.DataFrame({"truth": truth, "measure": measure}).dropna(), kinds)
     strata, values = _strata(both.index, LAYER if within_layer else []), both.to_numpy(dtype=float).T
@@ -80,21 +75,12 @@ def follows_function(
 ) -> dict:
     """Are heads of a kind with a function more relevant than the others of their layer (Voita et al. 2019, section 5)?
 
-    Parameters
-    ----------
-    relevance : mapping of title -> Series on (kind, layer, head)
-    functions : mapping of title -> Series of lists of (function, label), see `helpers.measures.functions.roles`
-    scale : callable
-        How a column is read: by default `relative` to the layer's average head.
-
-    Returns
-    -------
-    dict
-        difference: mean of heads with a function minus mean of heads without, pooled over the models' layers that have both;
-        low, high: its 95 % interval, heads drawn anew within layers; null_low, null_high: 95 % of what shuffling functions
-        within layers gives; p: one-sided, (1 + shuffles as large) / (1 + shuffles); functional, others, layers: how many;
-        left_out: heads with a function in layers that have no other; top, top_none: most relevant heads of a layer, and
-        those without a function. Without layers that have both all but the counts are nan.
+    Of each model, by its title, relevance on (kind, layer, head) and `helpers.measures.functions.roles`. The result has
+    difference: mean of heads with a function minus mean of heads without, pooled over the models' layers that have both;
+    low, high: its 95 % interval, heads drawn anew within layers; null_low, null_high: 95 % of what shuffling functions
+    within layers gives; p: one-sided, (1 + shuffles as large) / (1 + shuffles); functional, others, layers: how many;
+    left_out: heads with a function in layers that have no other; top, top_none: most relevant heads of a layer, and
+    those without a function. Without layers that have both all but the counts are nan.
     """
     tables = {
         title: pd.DataFrame({"value": scale(_of_kinds(column, kind)), "has": functions[title].map(len) > 0}).dropna()

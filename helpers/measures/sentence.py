@@ -32,13 +32,9 @@ def one_sentence(subject) -> dict[str, Any]:
     """Relevance drawn through one dev sentence by the rule `cp`.
 
     Of the first readable sentences it is the one in which most relevance of a whole predicted word comes through one head.
-
-    Returns
-    -------
-    dict
-        source and predicted: tokens; heads: table [predicted, heads], raw relevance in logits; flow: `flow`; target, layer and
-        head (from 0): that word's first token and the head; block: A [heads, source, source], the attention weights of that
-        layer; of: sentences looked at.
+    source and predicted: tokens; heads: table [predicted, heads], raw relevance in logits; flow: `flow`; target, layer and
+    head (from 0): that word's first token and the head; block: A [heads, source, source], the attention weights of that
+    layer; of: sentences looked at.
     """
     fits = _readable(subject)
     busiest = [_busiest(subject, single(subject, i)) for i in fits]
@@ -58,12 +54,8 @@ def one_sentence(subject) -> dict[str, Any]:
 def flow(model, batch: Mapping[str, torch.Tensor]) -> tuple[list[int], np.ndarray]:
     """Where relevance stands on its way down one sentence, by the rule `cp`, in an encoder-decoder with gradients.
 
-    Returns
-    -------
-    list [targets]
-        The tokens that are explained: those with the largest logits.
-    array [targets, encoder layers + 1, source positions]
-        Relevance at each source position at the input of the encoder's first layer, behind it, and so on up (logits).
+    The tokens that are explained, those with the largest logits; of each the relevance (logits) at the input of the encoder's
+    first layer, behind it, and so on up: [targets, encoder layers + 1, source positions].
     """
     streams: list[torch.Tensor] = []
     layers, fed = heads.layers(model, "encoder"), inputs(batch)

@@ -62,13 +62,7 @@ MEASURES: dict[str, Measure] = {}
 
 
 def register(measure: Measure) -> None:
-    """Make a measure a column of every head table that is given what it needs.
-
-    Raises
-    ------
-    StudyError
-        If its name is taken, or it is a form of a measure that there is not.
-    """
+    """Make a measure a column of every head table that is given what it needs; its name must be its own."""
     if measure.name in MEASURES or measure.name == FUNCTIONS:
         raise StudyError(f"There is a measure {measure.name!r} already: give yours a name of its own.")
     if measure.of and measure.of not in MEASURES:
@@ -230,12 +224,7 @@ def head_table(
 def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.DataFrame:
     """The columns of a head table that what is given allows, and what heads do in words where `positional` is one of them.
 
-    Parameters
-    ----------
-    given : mapping
-        By the names that measures need it by; None is not given.
-    names : iterable of str, optional
-        These measures alone, with those that they are forms of.
+    What is given has the names that measures need it by; None is not given. `names` stand for what they are forms of too.
     """
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"reads": reads(given["model"])} if "model" in given else {}

@@ -17,25 +17,11 @@ def over_seeds(
     means: Sequence[str] = (),
     keep: bool = False,
 ) -> pd.DataFrame:
-    """Means over trainings with 95 % t intervals, by some columns.
+    """Means over trainings (column seed) with 95 % t intervals, on the columns `by`, in the order of the table.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        With a column seed; of several rows of one seed (draws) the mean counts once.
-    by : sequence of str
-        Columns of what is told apart.
-    values : mapping of column -> names of its mean and of both ends of the interval
-        All nan where a training has no value; the ends are nan for one training.
-    means : sequence of str
-        Columns of which the mean alone is told, over all rows.
-    keep : bool
-        Whether a single row keeps the ends that it has itself under these names.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On `by`, in the order of the table: seeds (how many), `values`, `means`.
+    It has seeds (how many); of each column of `values` its mean and both ends of the interval by the names given there; of
+    each of `means` the mean alone, over all rows. Of several rows of one seed (draws) the mean counts once. All are nan where a
+    training has no value, the ends for one training; a single row may `keep` the ends that it has under these names.
     """
     rows = {}
     for place, part in table.groupby(list(by), sort=False):

@@ -35,13 +35,7 @@ _TINY = 1e-30
 
 
 def starts(heads: int, groups: int, seed: int = 0, tries: int = 1) -> list[list[int]]:
-    """Heads whose vectors are the first centres of K-means in each of its tries: `groups` distinct ones, drawn by the seed.
-
-    Raises
-    ------
-    StudyError
-        If there are fewer heads than groups, or no group.
-    """
+    """Heads whose vectors are the first centres of K-means in each of its tries: `groups` distinct ones, drawn by the seed."""
     if not 1 <= groups <= heads:
         raise StudyError(f"{heads} heads cannot be put into {groups} groups: choose from 1 to {heads}.")
     rng = np.random.default_rng(seed)
@@ -288,20 +282,8 @@ def watch(
 
     ``with watch(model, "V") as watched: watched.feed(batch); model(**inputs(batch)); watched.grams``
 
-    Parameters
-    ----------
-    which : str
-        "V", value vectors (of keys); "A", attention weights (query x key); "O", head outputs before the output projection
-        (of queries); section 3.1.
-    kinds : sequence of str, optional
-        Attention kinds; all that the model has when omitted.
-    reduce : callable
-        What is kept of a layer: f(vectors [heads, dim]); their Gram matrix by default.
-
-    Raises
-    ------
-    StudyError
-        For an unknown map, or one that the architecture does not show.
+    Maps are "V", value vectors (of keys); "A", attention weights (query x key); "O", head outputs before the output projection
+    (of queries); section 3.1. Of a layer is kept what `reduce` makes of its vectors [heads, dim].
     """
     if which not in MAPS:
         raise StudyError(f"There is no feature map {which!r}: choose from {', '.join(MAPS)}.")

@@ -57,13 +57,7 @@ class HardConcrete:
             raise StudyError(f"A gate is stretched from below 0 to above 1, not from {self.low} to {self.high}.")
 
     def sample(self, noise: Tensor | None = None) -> Tensor:
-        """Gates [..., like log_alpha] for a training batch, differentiable in log_alpha.
-
-        Parameters
-        ----------
-        noise : tensor that broadcasts with log_alpha, optional
-            Uniform on (0, 1); drawn from torch's generator if absent.
-        """
+        """Gates [..., like log_alpha] for a training batch, differentiable in log_alpha; the noise is uniform on (0, 1)."""
         noise = torch.rand_like(self.log_alpha) if noise is None else noise
         s = torch.sigmoid((torch.logit(noise.clamp(_EDGE, 1 - _EDGE)) + self.log_alpha) / self.temperature)
         return (s * (self.high - self.low) + self.low).clamp(0, 1)

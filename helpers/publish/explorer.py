@@ -81,31 +81,17 @@ def in_store(name: str, facts: Mapping[str, Any]) -> subjects.Subject | None:
 
 
 def export(subject: subjects.Subject | str, table: pd.DataFrame, sentences: int = SENTENCES) -> dict[str, Any]:
-    """All that the explorer shows of one model.
+    """All that the explorer shows of one model, JSON-able, by its table on (kind, layer, head).
 
-    Parameters
-    ----------
-    subject : helpers.runs.subjects.Subject or str
-        The model with its text; its name alone where it is not at hand, then there are no attention maps.
-    table : pandas.DataFrame
-        On (kind, layer, head). Numeric columns are measures, those ending in "_low" and "_high" their intervals; a column
-        equal to an earlier one is left out. "functions", optional: labels separated by semicolons.
-    sentences : int
-        Dev sentences whose attention is shown.
+    Of a model's name in place of a subject there are no attention maps. Numeric columns of the table are measures, those ending
+    in "_low" and "_high" their intervals; a column equal to an earlier one is left out. "functions", optional, has labels
+    separated by semicolons.
 
-    Returns
-    -------
-    dict
-        JSON-able. name; title; heads: addresses [kind, layer, head]; measures: name, label, about, values, low, high (a
-        number a head, None where there is none); functions: for each head [function, label] pairs, or None; sentences: source,
-        target and arcs [row, column, label]; attention: for each head a matrix a sentence in per cent, rows look (decoder,
-        cross: the word that is predicted), columns are looked at (decoder: the start, then the words written), the last column
-        being the sentence's end (not in decoder self-attention).
-
-    Raises
-    ------
-    StudyError
-        If the table is not on (kind, layer, head), or has heads that the model lacks.
+    name; title; heads: addresses [kind, layer, head]; measures: name, label, about, values, low, high (a number a head, None
+    where there is none); functions: for each head [function, label] pairs, or None; sentences: source, target and arcs [row,
+    column, label]; attention: for each head a matrix a sentence in per cent, rows look (decoder, cross: the word that is
+    predicted), columns are looked at (decoder: the start, then the words written), the last column being the sentence's end
+    (not in decoder self-attention).
     """
     if list(table.index.names) != list(ADDRESS):
         raise StudyError(f"A head table must be on {', '.join(ADDRESS)}, not on {', '.join(map(str, table.index.names))}.")

@@ -38,26 +38,9 @@ def halves(model, tokenizer, text: str | Path = "", most: int | None = None) -> 
     """A text as batches with labels: its first half to measure heads on, its last half to check.
 
     A model that continues texts reads passages of `LENGTH` tokens, with the special tokens that its tokenizer adds. An
-    encoder-decoder reads pairs: each line of its file is a source, a tab and a target.
-
-    Parameters
-    ----------
-    model, tokenizer
-        As `helpers.models.load` gives them.
-    text : str or pathlib.Path
-        A text file in UTF-8; `english` if empty.
-    most : int, optional
-        Passages of a half; all by default.
-
-    Returns
-    -------
-    dev, test : lists of batches
-        `input_ids`, `attention_mask`, `labels` of up to `ROWS` passages, on the model's device.
-
-    Raises
-    ------
-    StudyError
-        If the file cannot be read or is too short, it has no pairs and the model needs them, or the model predicts no text.
+    encoder-decoder reads pairs: each line of its file is a source, a tab and a target. The text is a file in UTF-8, or
+    `english`; `most` are passages of a half. Batches of up to `ROWS` passages, on the model's device, have `input_ids`,
+    `attention_mask` and `labels`.
     """
     if not model.can_generate():
         raise StudyError(

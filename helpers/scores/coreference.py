@@ -18,26 +18,11 @@ METRICS = ("MUC", "B-cubed", "CEAF-e")
 
 
 def f1_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Sequence[Cluster]]) -> dict[str, float]:
-    """Score clusters against gold clusters, mentions being the same if their first and last words are.
+    """Score the clusters of documents against gold ones, mentions being the same if their first and last words are.
 
-    Clusters of one mention count on neither side. Numerators and denominators are summed over documents before they are
-    divided; what has nothing below its bar is 0.
-
-    Parameters
-    ----------
-    system, gold : sequences of sequences of Cluster
-        The clusters of each document.
-
-    Returns
-    -------
-    dict
-        F1 in percent by "MUC" (Vilain et al. 1995: links), "B-cubed" (Bagga & Baldwin 1998: mentions) and "CEAF-e" (Luo 2005,
-        similarity phi 4: entities).
-
-    Raises
-    ------
-    StudyError
-        If there are not as many documents on both sides, a mention stands twice in one document, or gold has no cluster.
+    F1 in percent by "MUC" (Vilain et al. 1995: links), "B-cubed" (Bagga & Baldwin 1998: mentions) and "CEAF-e" (Luo 2005,
+    similarity phi 4: entities). Clusters of one mention count on neither side. Numerators and denominators are summed over
+    documents before they are divided; what has nothing below its bar is 0.
     """
     if len(system) != len(gold):
         raise StudyError(f"Coreference is scored document by document, but {len(system)} were given for {len(gold)} of gold.")

@@ -27,25 +27,10 @@ ROUNDS = "quartiles of rounds"
 
 
 def over_runs(values) -> tuple[float, float, float, int]:
-    """Mean over runs with its 95 % t interval, for any number of runs from two on.
+    """Mean over runs [runs] or [runs, tasks] with its 95 % t interval, low and high, and the runs of all tasks together.
 
     Of several tasks it is the mean of their means; each task has a variance of its own, and the degrees of freedom are
     Welch's (Satterthwaite 1946). The interval supposes that runs are about normal: on skewed scores it is too narrow.
-
-    Parameters
-    ----------
-    values : array [runs] or [runs, tasks]
-
-    Returns
-    -------
-    mean, low, high : float
-    runs : int
-        Of all tasks together.
-
-    Raises
-    ------
-    StudyError
-        If there are no runs, a task has none, or values are not [runs, tasks].
     """
     values = _scores(values)
     counts, mean, half = _counts(values), float(np.nanmean(values, axis=0).mean()), np.nan
@@ -62,24 +47,9 @@ def over_runs(values) -> tuple[float, float, float, int]:
 def p_value(estimate, low, high, null: float = 0, trainings=None):
     """Two-sided p-value of an estimate from its 95 % interval, which is taken to be symmetric: half its width gives the error.
 
-    Parameters
-    ----------
-    estimate, low, high : array-like [...]
-    null : float
-        What the estimate is held to.
-    trainings : array-like [...], optional
-        Of a t interval over so many trainings (`over_runs`): t with one degree of freedom less. Without it, or where it is
-        nan, the interval is a bootstrap's over sentences: normal.
-
-    Returns
-    -------
-    float, or float array [...]
-        nan where a number is missing; of an interval of no width 1 where the estimate is `null`, else 0.
-
-    Raises
-    ------
-    StudyError
-        If an interval over trainings is of fewer than two.
+    Of a t interval over so many trainings (`over_runs`) it is by t with one degree of freedom less. Without these, or where
+    they are nan, the interval is a bootstrap's over sentences: normal. The p-value is nan where a number is missing; of an
+    interval of no width 1 where the estimate is `null`, else 0.
     """
     estimate, low, high = np.broadcast_arrays(*(np.asarray(part, float) for part in (estimate, low, high)))
     distance_to_null = np.abs(estimate - null)

@@ -14,12 +14,9 @@ ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 1000) -> dict[str, float | str]:
-    """Corpus BLEU by sacreBLEU with its bootstrap interval over sentences.
+    """Corpus BLEU by sacreBLEU ("bleu", "signature") with its 95 % bootstrap interval over sentences ("low", "high").
 
-    Returns
-    -------
-    dict
-        "bleu"; "low" and "high" (95 % interval, nan with fewer than two sentences or no resamples); "signature".
+    The interval is nan with fewer than two sentences or no resamples.
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
     metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
@@ -61,11 +58,8 @@ def bleu_of(statistics: np.ndarray) -> np.ndarray:
 def bleu_interval(statistics: np.ndarray, other: np.ndarray | None = None, repeats: int = 1000) -> tuple[float, float, float]:
     """BLEU of `bleu_statistics` [sentences, 10], or how much it is above that of other translations of the same sentences.
 
-    Returns
-    -------
-    value, low, high : float
-        With the 95 % percentile bootstrap over sentences (paired where there are two sides); nan without resamples or with
-        fewer than two sentences.
+    With the 95 % percentile bootstrap over sentences (paired where there are two sides); nan without resamples or with fewer
+    than two sentences.
     """
     draws = bleu_draws(statistics, repeats)
     return of_draws(draws if other is None else draws - bleu_draws(other, repeats))
@@ -125,18 +119,9 @@ def perplexity_interval(
 ) -> tuple[float, float, float]:
     """Perplexity, or how much it is above the perplexity at other losses for the same tokens.
 
-    Parameters
-    ----------
-    loss, other_loss : arrays [documents]
-        Cross-entropy summed over the tokens of a document (or of a block of text), in nats.
-    tokens : array [documents]
-        How many tokens that sum is over; at least one.
-
-    Returns
-    -------
-    value, low, high : float
-        exp of summed loss over summed tokens, with the 95 % percentile bootstrap over documents (paired where there are two
-        losses); nan without resamples or with fewer than two documents.
+    Losses [documents] are cross-entropies summed over the tokens of a document (or of a block of text), in nats, `tokens` how
+    many these are. The value is exp of summed loss over summed tokens, with the 95 % percentile bootstrap over documents
+    (paired where there are two losses); nan without resamples or with fewer than two documents.
     """
     losses = [np.asarray(side, np.float64) for side in (loss, other_loss) if side is not None]
     tokens = np.asarray(tokens, np.float64)
@@ -173,16 +158,9 @@ def _divide(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def ratio_interval(hits: np.ndarray, totals: np.ndarray, repeats: int = 1000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ratio of sums over sentences with its 95 % percentile bootstrap interval.
+    """Ratio of sums over sentences [...] with its 95 % percentile bootstrap interval, nan where the total is zero.
 
-    Parameters
-    ----------
-    hits, totals : arrays [sentences, ...] that broadcast against each other
-
-    Returns
-    -------
-    ratio, low, high : arrays [...]
-        nan where the total is zero.
+    Of arrays [sentences, ...] that broadcast against each other.
     """
     hits, totals = np.broadcast_arrays(hits, totals)
     size, shape = hits.shape[0], hits.shape[1:]

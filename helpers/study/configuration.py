@@ -29,18 +29,9 @@ def profiles() -> list[str]:
 
 
 def settings(profile: str, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A profile's settings with `overrides`, whose names may be dotted ("training.steps").
+    """A profile's settings with `overrides`, whose names may be dotted ("training.steps"), checked.
 
-    Returns
-    -------
-    dict
-        All settings of the schema, nested; those that may be left open are not in it unless they are set.
-
-    Raises
-    ------
-    StudyError
-        For an unknown profile or one that cannot be read, an unknown name, a value of the wrong type or out of its range, or
-        settings that contradict each other.
+    All settings of the schema, nested; those that may be left open are not in it unless they are set.
     """
     if profile not in profiles():
         raise StudyError(f"There is no profile {profile!r}: choose one of {', '.join(profiles())}.")
@@ -55,13 +46,7 @@ def _of_profile(profile: str) -> dict[str, Any]:
 
 
 def changed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with `overrides`, whose names may be dotted; None leaves a setting open. `settings` stay as they are.
-
-    Raises
-    ------
-    StudyError
-        As `settings`.
-    """
+    """Settings with `overrides`, whose names may be dotted; None leaves a setting open. `settings` stay as they are."""
     chosen, known = copy.deepcopy(dict(settings)), list(names())
     for name, value in overrides.items():
         if name not in known:

@@ -170,19 +170,8 @@ _READ: list[Path] = []  # every folder that `make` returned in this process: onl
 def make(recipe: Recipe, weights: bool = False, build: Callable[[Mapping[str, Any], Place], None] | None = None) -> Path:
     """The recipe's folder in the store: as it is, filled from what is published, or made now.
 
-    Two processes that want the same wait for one another. What a killed one left behind is never read.
-
-    Parameters
-    ----------
-    weights : bool
-        Whether the weights are wanted too.
-    build : callable, optional
-        What makes it in place of the kind's own `build`, with the same numbers.
-
-    Raises
-    ------
-    StudyError
-        If a file was cut off or changed since it was made, the disk is full, or as the kind's `build`.
+    Two processes that want the same wait for one another. What a killed one left behind is never read, and a file that was cut
+    off or changed since it was made is refused. `build` makes it in place of the kind's own, with the same numbers.
     """
     folder = recipe.folder
     if _state(folder, weights) != (True, ""):

@@ -152,16 +152,10 @@ class Run:
         }
 
     def figure(self, figure, name: str, caption: str = "", table: str = "", **facts: Any) -> None:
-        """Save a matplotlib figure with its sidecar, and show it.
+        """Save a matplotlib figure with its sidecar, which has these facts, and show it.
 
-        Parameters
-        ----------
-        name, caption : str
-            As `helpers.study.layout.tidy` takes it; what the figure shows, in one sentence.
-        table : str
-            The table of the chapter that holds its numbers, if that is not the one of the same name.
-        **facts
-            More for the sidecar, such as what in a paper it answers.
+        `caption` is what it shows, in one sentence; `table` the table of the chapter that holds its numbers, if that is not the
+        one of the same name.
         """
         name = layout.tidy(name)
         bitmap = save_figure(figure, self.chapter.folder, name)
@@ -183,20 +177,8 @@ class Run:
         It is known by its own text, what it reads, its arguments, and the parameters of the notebook that are not as printed:
         change one and it runs again. As printed it is published.
 
-        Parameters
-        ----------
-        function : callable
-            Defined in a cell of the notebook; returns a pandas.DataFrame. Objects of the notebook that it uses must follow from
-            `reads`; values must stand in `arguments`.
-        *reads : helpers.study.Recipe
-            The models and texts that it reads.
-        **arguments
-            Its arguments, JSON-able.
-
-        Raises
-        ------
-        StudyError
-            If the function uses a value or another function of the notebook that is no argument.
+        The function returns a pandas.DataFrame. Objects of the notebook that it uses must follow from `reads`, the models and
+        texts that it reads; values, and other functions, must stand in its arguments, which are JSON-able.
         """
         if strays := _strays(function, self.parameters):
             raise StudyError(
@@ -277,14 +259,9 @@ def _changed(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def begin(name: str, namespace: Mapping[str, Any]) -> Run:
-    """Start a notebook: check its parameters, find its settings, say what it is.
+    """Start a notebook, called by its file's name without ending: check its parameters, find its settings.
 
-    Parameters
-    ----------
-    name : str
-        The notebook's file name without ending.
-    namespace : mapping
-        The notebook's `globals()` right after its parameters cell: a name that is no parameter is an error.
+    `namespace` are the notebook's `globals()` right after its parameters cell: a name that is no parameter is an error.
     """
     given = {
         one: value

@@ -107,13 +107,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_toml(path: Path, kind: Any = dict[str, Any]) -> Any:
-    """Read a TOML file as a type that pydantic knows.
-
-    Raises
-    ------
-    StudyError
-        If it is missing or no TOML, or a field in it is unknown, missing or wrong: with its place.
-    """
+    """Read a TOML file as a type that pydantic knows; what is wrong in it is said with its place."""
     try:
         return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:

@@ -33,17 +33,8 @@ _BYTES = "biufcSU"  # kinds of numpy's types whose bytes are the value
 def write(path: Path, value: Any) -> None:
     """Write a tree of values, whole or not at all; the same tree gives the same bytes.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-    value
-        None, bool, int, float, str, list, tuple, dict, scalars and arrays of numpy, tensors (as copies on the CPU), DataFrame,
-        Series and Index of pandas, and dataclasses of this project; in any depth.
-
-    Raises
-    ------
-    StudyError
-        If the tree holds anything else, or the disk is full.
+    In any depth it may hold None, bool, int, float, str, list, tuple, dict, scalars and arrays of numpy, tensors (as copies on
+    the CPU), DataFrame, Series and Index of pandas, and dataclasses of this project. Anything else is a StudyError.
     """
     try:
         text = json.dumps({"format": _FORMAT, "value": _pack(value, "value")}, allow_nan=False, separators=(",", ":"))
@@ -53,13 +44,7 @@ def write(path: Path, value: Any) -> None:
 
 
 def read(path: Path) -> Any:
-    """What `write` was given.
-
-    Raises
-    ------
-    StudyError
-        If the file is missing, damaged or not by `write`, or needs a class that is no dataclass of this project.
-    """
+    """What `write` was given; a StudyError if the file is damaged, or needs a class that is no dataclass of this project."""
     try:
         tree = json.loads(gzip.decompress(path.read_bytes()))
         if tree["format"] != _FORMAT:

@@ -455,12 +455,8 @@ def render_summary(events: Sequence[Event]) -> str:
 def facts(summary: str) -> list[Event]:
     """Read a summary back: what each of its sentences says, without those that are not of the grammar.
 
-    The time is `UNCLEAR` where it does not fit the tense ("will lose the key yesterday", "will lose the key").
-
-    Returns
-    -------
-    list of Event
-        In the order of the sentences; ``facts(render_summary(events)) == events``.
+    The time is `UNCLEAR` where it does not fit the tense ("will lose the key yesterday", "will lose the key"). Events stand in
+    the order of the sentences; ``facts(render_summary(events)) == events``.
     """
     events = []
     for sentence in " ".join(summary.lower().split()).split("."):
@@ -477,22 +473,11 @@ def facts(summary: str) -> list[Event]:
 
 
 def consistency(hypotheses: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndarray:
-    """How much of what happened summaries tell, and whether of the right people.
+    """How much of what happened summaries, one of each dialogue, tell, and whether of the right people: int [dialogues, 4].
 
-    Events are matched one to one: a sentence that stands twice counts once. What else a summary says counts neither way.
-
-    Parameters
-    ----------
-    hypotheses : sequence of str
-        A summary for each dialogue.
-    dialogues : sequence of Dialogue
-        With their `events`.
-
-    Returns
-    -------
-    int array [dialogues, 4]
-        Events of the dialogue; those told at all (the same verb and thing); those told with the right people (agent and
-        receiver too); those told right in full (time too). Factual consistency is the third column's sum over the first's.
+    Events of the dialogue; those told at all (the same verb and thing); those told with the right people (agent and receiver
+    too); those told right in full (time too). Factual consistency is the third column's sum over the first's. Events are
+    matched one to one: a sentence that stands twice counts once. What else a summary says counts neither way.
     """
     rows = np.zeros((len(dialogues), 4), int)
     for row, hypothesis, dialogue in zip(rows, hypotheses, dialogues, strict=True):
@@ -510,18 +495,10 @@ def consistency(hypotheses: Sequence[str], dialogues: Sequence[Dialogue]) -> np.
 def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
     """The summaries of dialogues with their people guessed: how right one is without resolving a pronoun.
 
-    An event is said where the first form of its verb stands in the dialogue (no two events of a dialogue share a verb).
-
-    Parameters
-    ----------
-    dialogues : sequence of Dialogue
-        From `conversations`.
-    way : str
-        "random": any two people of the dialogue; "speaker": the agent is who speaks where the event is said, the receiver the
-        other person whose name stands nearest before; "nearest": agent and receiver are the last two people whose names stand
-        before it (labels of turns count; where there are too few, those after it follow).
-    seed : int
-        Of the random people.
+    An event is said where the first form of its verb stands in the dialogue (no two events of a dialogue share a verb). By the
+    way "random" its people are any two of the dialogue; by "speaker" the agent is who speaks where the event is said, the
+    receiver the other person whose name stands nearest before; by "nearest" they are the last two people whose names stand
+    before it (labels of turns count; where there are too few, those after it follow).
     """
     dice, summaries = random.Random(f"guesses {seed}"), []
     for dialogue in dialogues:
@@ -545,12 +522,6 @@ def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]
     """Of the `PRONOUNS` in gold clusters, the share that other clusters put with the right name, percent; nan of none.
 
     A cluster is of the person whose name stands most often in it; one without a name is of nobody.
-
-    Parameters
-    ----------
-    dialogues : sequence of Dialogue
-        With their gold `clusters` and `events`.
-    clusters : for each dialogue a sequence of Cluster
     """
     right = []
     for row, given in zip(dialogues, clusters, strict=True):

@@ -20,32 +20,11 @@ def read(
     name: str, required: str, optional: str = "", keys: Collection[str] | None = None, unique: bool = False,
     same: str = "", **allowed: str
 ) -> list[dict[str, str]]:  # fmt: skip
-    """Read and check one table.
+    """Read and check one table: cells by column, in the order of the rows; what is left out is "", "where" is file and line.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, without ".tsv".
-    required, optional : str
-        Columns that every row fills, and those that may be empty, in the order of the header.
-    keys : collection of str, optional
-        What the first column may hold.
-    unique : bool
-        Whether every row has a first cell of its own.
-    same : str
-        Column in which all rows with the same first cell agree.
-    **allowed : str
-        By column, what its cells may hold (where they are not empty).
-
-    Returns
-    -------
-    list of dict
-        Cells by column, in the order of the rows; what is left out is "". "where" tells file and line.
-
-    Raises
-    ------
-    StudyError
-        If the table lacks a column or a cell, repeats a row, or holds what it may not.
+    Columns are those that every row fills, and those that may be empty, in the order of the header. `keys` are what the first
+    column may hold, `allowed` what cells of a column may, where they are not empty; `unique` says whether every row has a first
+    cell of its own, and `same` is the column in which all rows with the same first cell agree.
     """
     columns = (*required.split(), *optional.split())
     choices = {column: text.split() for column, text in allowed.items()}

@@ -120,22 +120,9 @@ def joint(q: Tensor, k: Tensor, v: Tensor, weights: Tensor, constant: Tensor, re
 
     Of output (s, d): from v[j, d] comes A[s, j] v[j, d]; from k[j, e] comes a[s, j, d] q[s, e] k[j, e] with
     a = A[s, j] (v[j, d] - o[s, d]); from q[s, e] the sum of that over j. Positive and negative parts of the products
-    factorise, so that no array has four indices.
-
-    Parameters
-    ----------
-    q, k, v : tensors [G, n, e], [G, m, e], [G, m, d]
-        Of G heads, sentences times heads; q scaled.
-    weights : tensor [G, n, m]
-    constant : bool tensor [G]
-        Heads whose weights do not come from q and k: all goes to v.
-    relevance : tensor [G, n, C, d]
-        Of C targets.
-
-    Returns
-    -------
-    list of tensors [G, n, C, e], [G, m, C, e], [G, m, C, d]
-        Of q, k and v, not rescaled.
+    factorise, so that no array has four indices. Of G heads (sentences times heads) q, scaled, [G, n, e], k [G, m, e],
+    v [G, m, d] and weights [G, n, m]; those of `constant` heads [G] do not come from q and k: all goes to v. From relevance
+    [G, n, C, d] of C targets to that of q, k and v, not rescaled: [G, n, C, e], [G, m, C, e], [G, m, C, d].
     """
     slopes = weights.unsqueeze(-1) * (v.unsqueeze(1) - weights.matmul(v).unsqueeze(2))  # a [G, n, m, d]
     slopes = slopes.masked_fill(constant[:, None, None, None], 0)

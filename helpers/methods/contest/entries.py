@@ -19,12 +19,7 @@ _ENTERED: dict[Path, list[str]] = {}
 def enter(path: str | Path) -> list[str]:
     """Run a file that registers measures (`helpers.measures.table.register`), and say their names in its order.
 
-    Read again it replaces those of the last time; "" is no file.
-
-    Raises
-    ------
-    StudyError
-        If the file is not there, does not run or registers nothing; as `register`; later, if a column is not a number a head.
+    Read again it replaces those of the last time; "" is no file. A column that is not a number a head is refused later.
     """
     if not path:
         return []

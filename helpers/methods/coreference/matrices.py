@@ -163,25 +163,14 @@ def batched(texts: Sequence[Sparse], width: int, decoder: bool = False) -> torch
 def tokens_of(
     clusters: Sequence[Sequence[tuple[int, int]]], word_ids: Sequence[int], span: str = "first"
 ) -> list[list[list[int]]]:
-    """Mentions over words as mentions over subwords; each subword is one mention's.
+    """Mentions over words (the first, and that after the last) as the tokens of each; each token is one mention's.
+
+    `word_ids` are the word of each token, -1 for none (`helpers.corpora.tokens.Subwords.word_ids`). By the `span` "first" a
+    mention's first subword stands for it, as in the code of 2021; by "whole" all of them.
 
     Of mentions in mentions the shortest takes its subwords first (of two as long the first in the text), the others have what
-    is left: of "my sister" beside "my" that is "sister".
-
-    Parameters
-    ----------
-    clusters : sequence of sequence of (int, int)
-        Mentions as first word and word after the last.
-    word_ids : sequence of int
-        Of each token its word, -1 for none (`helpers.corpora.tokens.Subwords.word_ids`).
-    span : str
-        "first": a mention's first subword stands for it, as in the code of 2021; "whole": all of them.
-
-    Returns
-    -------
-    list of list of list of int
-        The tokens of each mention. Mentions without a token are gone, since the text was cut before them or others hold all of
-        theirs, and so are clusters of which fewer than two mentions are left.
+    is left: of "my sister" beside "my" that is "sister". Mentions without a token are gone, since the text was cut before them
+    or others hold all of theirs, and so are clusters of which fewer than two mentions are left.
     """
     if span not in SPANS:
         raise StudyError(f"A mention is linked by its {' or '.join(map(repr, SPANS))} subword(s), not by {span!r}: choose one.")
