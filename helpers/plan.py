@@ -28,13 +28,11 @@ from helpers.experiments import pretrained as checkpoints
 from helpers.runs import subjects
 from helpers.study import Need, Recipe, published
 
-FAR = math.log(100)  # a run of a hundredth of the work says nothing: most of it went into starting
-STATED = 1e-10  # seconds a weight and token in training, one core: six operations at sixty thousand million a second
+STATED = 7e-11  # seconds a weight and token in training, one core: four of five published runs took half to twice that
 A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it reads is made
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
-TEXTS = ("pairs", "texts", "dialogues")
 
 
 # --- what notebooks read ---------------------------------------------------------------------------------------------
@@ -224,15 +222,12 @@ def make_job(path: Path) -> None:
 
 
 def work(kind: str, spec: Mapping[str, Any]) -> float | None:
-    """How much there is to do for a spec, in units that grow as its seconds do; None where the spec does not say.
+    """Steps x tokens a batch x weights of a training run; None of a pretrained model, and of what does not train.
 
-    Of a training run steps x tokens a batch x weights (matrices of `grouped.runs.weights`, and the output layer); of
-    a text its training examples.
+    Weights are those of `grouped.runs.weights`, and of the output layer.
     """
-    if kind in TEXTS:
-        return float(spec["train"]) or None
     shape, corpus = (_part(spec, "shape") or _part(spec, "model"), _part(spec, "corpus")) if kind in COSTLY else (None, None)
-    if not shape or not corpus:  # of a pretrained model, or of what does not train
+    if not shape or not corpus:
         return None
     return float(tokens(spec) * (grouped.runs.weights(shape) + shape["width"] * corpus.get("vocabulary", 0)))
 
@@ -250,53 +245,28 @@ def tokens(spec: Mapping[str, Any]) -> int:
     return sum(plan["steps"] * plan["batch_tokens"] for plan in plans)
 
 
-def method(kind: str, spec: Mapping[str, Any]) -> str:
-    """What is done in a run, as far as a step's cost goes."""
-    if kind == "pruned":
-        return f"pruned, {spec['method']['name']}"
-    if kind in TEXTS:
-        return f"{spec['corpus']} text"
-    if kind == "injected" and "holes" in spec:
-        return "injected, holes"
-    part = {"grouped": "objective", "injected": "control"}.get(kind, "")
-    return f"{kind}, {spec.get(part, {}).get('form', 'plain')}"
-
-
 class Rates:
-    """Seconds a unit of `work`, from what lies in the store and what is published.
+    """Seconds that things take: of what trains by its `work`, of others the median of their kind, here and published.
 
-    Of runs alike the five nearest in work count, by their median, if they are not far from it (`FAR`); those of this machine
-    are preferred to others'. Of kinds whose spec does not say their work it is the median of all. On a GPU its own records
-    alone count.
+    On a GPU its own records alone count, and what training takes is not known.
     """
 
     def __init__(self) -> None:
-        self._rates: dict[str, list[tuple[bool, float, float]]] = {}
-        self._plain: dict[str, list[float]] = {}
+        self._seconds: dict[str, list[float]] = {}
         self.gpu = gpu.made_on() == gpu.GPU
         here = study.hardware() if not self.gpu or gpu.present() else "a GPU elsewhere"
         stored = [file for root in (study.data(), study.runs()) for file in sorted(root.glob("*/[0-9a-f]*/made.json"))]
         for made in (*map(study.read_json, stored), *published.index().values()):
-            elsewhere = made.get("hardware") != here
-            if "seconds" not in made or (elsewhere and self.gpu and not study.kind(made["kind"]).text):
-                continue
-            if "spec" in made and (units := work(made["kind"], made["spec"])):
-                record = elsewhere, units, made["seconds"] / units
-                self._rates.setdefault(method(made["kind"], made["spec"]), []).append(record)
-            elif "spec" in made or made["kind"] not in COSTLY:  # of those that train the index does not say the work
-                self._plain.setdefault(made["kind"], []).append(made["seconds"])
+            if "seconds" in made and (not self.gpu or made.get("hardware") == here or study.kind(made["kind"]).text):
+                self._seconds.setdefault(made["kind"], []).append(made["seconds"])
 
     def estimate(self, recipe: Recipe) -> float | None:
         """Seconds on one core that making a recipe will take, None where they are not known."""
         kind = recipe.kind.name
-        units = work(kind, recipe.spec)
-        if not units:
-            return statistics.median(self._plain[kind]) if kind in self._plain else None
-        records = self._rates.get(method(kind, recipe.spec), ())
-        alike = sorted((elsewhere, abs(math.log(other / units)), rate) for elsewhere, other, rate in records)
-        if nearest := [rate for _, distance, rate in alike if distance < FAR][:5]:
-            return units * statistics.median(nearest)
-        return None if self.gpu or kind in TEXTS else units * STATED
+        if kind in COSTLY:
+            units = work(kind, recipe.spec)
+            return None if self.gpu or not units else units * STATED
+        return statistics.median(self._seconds[kind]) if kind in self._seconds else None
 
 
 def costs(jobs: Mapping[str, Job]) -> tuple[dict[Recipe, float | None], dict[str, float]]:

@@ -170,13 +170,11 @@ def test_bad_input_is_one_sentence(tmp_path, capsys):
         assert stopped.value.code == 2 and said in capsys.readouterr().err
 
 
-def test_estimates_are_in_proportion_to_runs_alike(monkeypatch):
-    for seed, seconds in enumerate((10.0, 14.0, 90.0)):
-        put(run(50, seed=seed), seconds)
-    assert plan.Rates().estimate(run(500)) == pytest.approx(140.0)
-    far = run(50_000)
-    assert plan.Rates().estimate(far) == plan.work("model", far.spec) * plan.STATED, "too short to tell"
-    assert plan.Rates().estimate(score(1, 1)) is None, "not known"
+def test_estimates_are_by_the_work_of_a_training_and_by_others_of_a_kind(monkeypatch):
+    for n, seconds in enumerate((10.0, 14.0, 90.0)):
+        put(score(n), seconds)
+    assert plan.Rates().estimate(score(3, 1)) == 14.0 and plan.Rates().estimate(TEXT.of({"n": 1})) is None, "not known"
+    assert plan.Rates().estimate(run(500)) == pytest.approx(10 * plan.Rates().estimate(run(50)))
     monkeypatch.setenv("HEADS_DEVICE", "cuda")  # of which a processor's runs say nothing
     assert plan.Rates().estimate(run(500)) is None
 
