@@ -7,13 +7,5 @@ from helpers.measures.table import head_table
 from helpers.measures.worth import importance, leave_one_out
 
 __all__ = [
-    "confidence",
-    "head_table",
-    "importance",
-    "leave_one_out",
-    "one_pass",
-    "positional",
-    "rare",
-    "relevance",
-    "syntactic",
-]
+    "confidence", "head_table", "importance", "leave_one_out", "one_pass", "positional", "rare", "relevance", "syntactic",
+]  # fmt: skip

@@ -9,15 +9,7 @@ import pandas as pd
 
 from helpers.corpora.describe import arcs_of
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import (
-    Alignment,
-    Confidence,
-    Positional,
-    Rare,
-    Syntactic,
-    confidence,
-    roles,
-)  # fmt: skip
+from helpers.measures.functions import Alignment, Confidence, Positional, Rare, Syntactic, confidence, roles
 from helpers.measures.lrp import BySentence, explain
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import leave_one_out

@@ -135,33 +135,17 @@ def corpus(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, Any]:
 
 @dataclass
 class Subject:
-    """A text, what is done with it, and the model under study, if there is one.
+    """A text, what is done with it, and the model under study, if there is one."""
 
-    Attributes
-    ----------
-    kind : str
-        What is done: "translation", "summarization" or "language modelling".
-    corpus, folder
-        Spec of the text, and where it lies.
-    source, target : Subwords
-        Vocabularies; one and the same but in translation.
-    opened : callable, optional
-        Gives the model: it is read when it is first asked for, so that who reads results alone needs no weights.
-    run : helpers.study.Recipe, optional
-        What made the model, if it is one of our own.
-    parser : str
-        What parses natural sentences (`helpers.corpora.parsed`).
-    """
-
-    kind: str
-    corpus: Mapping[str, Any]
-    folder: Path
+    kind: str  # what is done: "translation", "summarization" or "language modelling"
+    corpus: Mapping[str, Any]  # spec of the text
+    folder: Path  # where it lies
     source: tokens.Subwords
-    target: tokens.Subwords
+    target: tokens.Subwords  # the same as the source's but in translation
     name: str = ""
-    opened: Callable[[], Any] | None = None
-    run: study.Recipe | None = None
-    parser: str = "spacy"
+    opened: Callable[[], Any] | None = None  # gives the model when it is first asked for: who reads results needs no weights
+    run: study.Recipe | None = None  # what made the model, if it is one of our own
+    parser: str = "spacy"  # what parses natural sentences (`helpers.corpora.parsed`)
 
     @cached_property
     def model(self) -> Any:

@@ -130,9 +130,7 @@ class Run:
     def facts(self, **more: Any) -> dict[str, Any]:
         """What a sidecar says; leaves what all sidecars of the notebook share in `chapter.shared`.
 
-        Data are corpora with one digest over those of their files; `read` counts the things that were read from the store until
-        now, by kind. The shared file lists them in the order in which they were read, with digests and seeds, beside all
-        settings.
+        The shared file lists what was read from the store until now, with digests and seeds, in that order, and all settings.
         """
         things, shared = self.read(), self.chapter.shared
         started = datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds")
@@ -142,14 +140,7 @@ class Run:
             **provenance(),
         }  # fmt: skip
         write_json(shared, {**every, "settings": portable(self.settings), "read": things})
-        kinds = [thing["kind"] for thing in things]
-        return {
-            **more,
-            **every,
-            "run": str(shared.relative_to(self.folder)),
-            "data": {_what(thing): thing["sha256"] for thing in things if "spec" in thing},
-            "read": {kind: kinds.count(kind) for kind in kinds},
-        }
+        return {**more, **every, "run": str(shared.relative_to(self.folder))}
 
     def figure(self, figure, name: str, caption: str = "", table: str = "", **facts: Any) -> None:
         """Save a matplotlib figure with its sidecar, which has these facts, and show it.
@@ -228,14 +219,6 @@ def _strays(function: Callable[..., Any], parameters: Mapping[str, Any]) -> list
         if (isinstance(value, plain) and not (name in parameters and parameters[name] == value))
         or (isinstance(value, FunctionType) and value.__module__ == function.__module__)
     ]
-
-
-def _what(thing: Mapping[str, Any]) -> str:
-    """A corpus in words, with its key."""
-    names, spec = ("task", "name", "language", "register", "split"), thing["spec"]
-    of = spec["corpus"] if isinstance(spec.get("corpus"), dict) else {}
-    parts = [(of | spec)[name] for name in names if name in of | spec]
-    return " ".join(map(str, (thing["kind"], *parts, thing["key"])))
 
 
 PARAMETERS: dict[str, Any] = {
