@@ -117,7 +117,6 @@ def build_bart(shape: Mapping[str, Any], size: int, seed: int):
 
 
 def _sized(shape: Mapping[str, Any]) -> dict[str, Any]:
-    """What the configuration of an encoder-decoder says of its size."""
     decoder = {name: shape.get(f"decoder_{name}", shape[name]) for name in ("layers", "heads")}
     sizes = {"max_position_embeddings": MAX_POSITIONS, "d_model": shape["width"], "init_std": shape["width"] ** -0.5}
     for side, of_side in (("encoder", shape), ("decoder", decoder)):

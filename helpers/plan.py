@@ -233,7 +233,6 @@ def work(kind: str, spec: Mapping[str, Any]) -> float | None:
 
 
 def _part(spec: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
-    """A part of a spec, or of what it starts from."""
     while part not in spec and "start" in spec:
         spec = spec["start"]
     return spec.get(part)

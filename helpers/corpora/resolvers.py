@@ -38,7 +38,6 @@ def resolver(name: str) -> Resolver:
 
 
 def _each(resolve: Callable[[Dialogue], Iterable[Iterable[Span]]]) -> Resolver:
-    """A resolver of many dialogues from one of one dialogue."""
 
     def run(dialogues: Sequence[Dialogue]) -> list[tuple[Cluster, ...]]:
         return [
@@ -129,7 +128,6 @@ def _stored(row: str, dialogue: Dialogue, where: str) -> tuple[Cluster, ...]:
 
 
 def _row(row: str, where: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """The tokens of a row and its links (token, token before)."""
     cells = row.split(" ##### ")
     if len(cells) != 5:
         raise StudyError(f"There are {len(cells)} columns in {where}, not 5: it is no file of links, or it is damaged.")

@@ -81,7 +81,6 @@ class _Reader:
         self.capitals, self.names = self._names()
 
     def read(self) -> list[list[Span]]:
-        """The mentions of every entity."""
         for number, (start, speech, stop) in enumerate(self.turns):
             self.stop, self.quoted = stop, False
             self.me, self.you = self.by_turn[number], self._other(number)
@@ -146,7 +145,6 @@ class _Reader:
         return self.speakers[name]
 
     def _other(self, number: int) -> _Entity | None:
-        """The speaker of the nearest turn before, or else after, by another."""
         near = (*reversed(self.by_turn[:number]), *self.by_turn[number + 1 :])
         return next((other for other in near if other and other is not self.by_turn[number]), None)
 
@@ -227,7 +225,6 @@ class _Reader:
 
 
 def _gender(name: Sequence[str]) -> str:
-    """Of a name, "" if its words say nothing."""
     for part in name:
         for gender, parts in (("m", _MEN), ("f", _WOMEN)):
             if part in parts or _TITLES.get(part, _KIN.get(part)) == gender:

@@ -133,7 +133,6 @@ class Watch(Hook):
         self.seen: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
     def __call__(self, module: nn.Module, args: tuple, *keywords: dict) -> None:
-        """Leave the input as it is."""
         if self.open and self.matrices and self.site.kind == "decoder":
             self.seen[module] = compat.positions_seen(module, keywords[0])
 

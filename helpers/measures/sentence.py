@@ -78,7 +78,6 @@ def flow(model, batch: Mapping[str, torch.Tensor]) -> tuple[list[int], np.ndarra
 
 
 def _readable(subject) -> list[int]:
-    """The first sentences of so many words."""
     return [i for i, pair in enumerate(subject.sentences) if WORDS[0] <= len(pair.words) <= WORDS[1]][:FIRST] or [0]
 
 

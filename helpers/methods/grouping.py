@@ -242,7 +242,6 @@ class Watched:
         self.real, self.maps = (source, target), {}
 
     def _fed(self) -> tuple[Tensor, Tensor]:
-        """Real source and target tokens."""
         if self.real is None:
             raise StudyError("Nothing says which tokens are real: call feed(batch) before the forward pass.")
         return self.real
@@ -461,14 +460,12 @@ class Grouped(nn.Module):
         return out
 
     def _constraint(self, grams: list[Tensor]) -> Tensor:
-        """The constraint, mean over layers."""
         terms = 0.0
         for _, together in stacked(grams):
             terms += group_loss(together, clusters(together, self.groups), self.groups, self.alpha, self.beta)[0].sum()
         return terms / len(grams)
 
     def _look(self, number: int) -> None:
-        """Compare the heads on the probe."""
         with evaluating(self.model), torch.no_grad(), watch(self.model, self.which) as watched:
             watched.feed(self.probe)
             self.model(**inputs(self.probe), use_cache=False)

@@ -293,7 +293,6 @@ class Settings(Block):
 
 
 def _contradictions(chosen: Settings) -> Iterator[str]:
-    """Of each contradiction between settings a sentence."""
     grouping, coreference = chosen.grouping, chosen.coreference
     grouped = {f"grouping.{name}": getattr(grouping, name) for name in ("translation", "summarization", "language", "today")}
     injected = {"coreference.summarization": coreference.summarization}

@@ -340,7 +340,6 @@ class _Talk:
             self.say(asker, self.one(LINES["dropped"]), roles)
 
     def chat(self) -> Iterator[None]:
-        """Small talk."""
         asker, roles = self.one(self.speakers), {"C": self.one(self.thirds)}
         turns = [line.split(" / ") for line in LINES["talk"]]
         opening, *answers = self.one([lines for lines in turns if lines[0] not in self.used])

@@ -65,7 +65,6 @@ def _agreement(np: NP | None) -> tuple[int, bool]:
 
 
 def _finite(entry, tense: str, person: int, plural: bool) -> str:
-    """Present or past of a verb."""
     if entry.lemma == "be":
         if tense == "past":
             return "were" if plural or person == 2 else "was"
@@ -172,7 +171,6 @@ class _Speaker:
         self.noun_phrase(pp.np, "pobj", place)
 
     def relative(self, np: NP, head: int) -> None:
-        """Add a relative clause to the noun at `head`."""
         clause, noun = np.relative, NOUNS.get(np.noun)
         person = noun is None or noun.cls == "person"
         word = "which" if clause.gap == "subject" and self.register == "news" else "that"

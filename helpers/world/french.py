@@ -109,7 +109,6 @@ def _core(
 
 @lru_cache(maxsize=1 << 14)
 def _adjective(key: str, noun: str, attributive: bool, degree: bool) -> tuple[french.Adjective, ...]:
-    """Translations of an adjective with a noun."""
     cls = _CLASSES.get(noun, "person")
     if key == "big" and attributive and cls in ("animal", "thing", "vehicle"):
         key = "big:thing"
@@ -192,7 +191,6 @@ def _common_noun(t: _Text, np: NP, noun: french.Noun, lead: str, mode: str) -> N
 
 
 def _place(t: _Text, pp: PP, verb: str) -> None:
-    """Add a prepositional phrase."""
     key, np = pp.preposition, pp.np
     preposition, mode, determiner = french.PREPOSITIONS[key], "", np.determiner
     definite = determiner not in ("a", "", "two", "three", "many", "every")
@@ -327,7 +325,6 @@ class _Clause:
         self.presents = noun and not (self.trade or self.compound) and self.subject.pronoun and self.subject.person == 3
 
     def write(self) -> None:
-        """Add the words of the clause."""
         self.open()
         self.ask()
         self.write_subject()

@@ -57,7 +57,6 @@ def _joined(prep: str, phrase: str, contracted: bool) -> str:
 
 
 def _pronoun(np: NP, case: int) -> str:
-    """A personal pronoun."""
     if np is MAN:
         return "man"
     if np.person < 3:
@@ -183,7 +182,6 @@ class _Run:
         return words
 
     def subordinate(self, part: tuple[str, Clause, bool]) -> list[str]:
-        """Conjunction and clause, with the closing comma."""
         word, clause, _ = part
         text = german.SUBORDINATORS[word]
         if word == "when":
@@ -355,7 +353,6 @@ class _Clause:
         self.middle_and_right()
 
     def opening(self) -> list[str]:
-        """The relative pronoun or the question word."""
         c, gap = self.c, self.gap
         if not self.slot:
             if c.question == "where":

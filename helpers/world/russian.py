@@ -237,7 +237,6 @@ class _Run:
 
 
 def _modal(modal: str, tense: str, person: int, agree: int) -> str:
-    """The finite form of a modal verb."""
     if modal in ("must", "should"):
         return _SHORT["must"][agree]
     verb = _CAN if modal == "can" else _WANT
@@ -256,7 +255,6 @@ def _which(head: _Arg, case: int, preposition: str = "") -> str:
 
 
 def _determined(det: str, possessor: str, column: int, noun: words.Noun) -> list[tuple[str, ...]]:
-    """Forms of a determiner by case; of an article none."""
     counted = _COUNTED.get(det)
     if counted is not None:
         nominative = counted[2] if noun.column == 5 else counted[noun.column == 2]
@@ -317,7 +315,6 @@ class _Clause:
 
     # -- clauses with a full verb
     def verbal(self) -> str:
-        """The words of a clause with a full verb."""
         self.choose_aspect()
         self.take_part()
         self.choose_agreement()

@@ -77,7 +77,6 @@ def _sensed(keys: Iterable[str]) -> dict[str, float]:
 
 
 def _kind(noun: lexicon.Noun) -> str:
-    """The kind of a noun in `DETERMINERS`."""
     if noun.mass:
         return "game" if noun.cls == "game" else "mass"
     if noun.tail and noun.tail.kind == "logy":

@@ -195,7 +195,6 @@ class _Plot:
         text.say(clause)
 
     def arrive(self, text: _Text, timed: bool) -> None:
-        """Say where the actor went."""
         clause = Clause("arrive", text.person(self.actor), places=(self.place.phrase(),))
         if self.place.preposition != "on" and self.random() < 0.6:
             clause.verb, clause.places = "go", (self.place.phrase("to"),)
@@ -258,7 +257,6 @@ def _announce(text: _Text, who: _Person) -> None:
 
 
 def _colour(text: _Text, plot: _Plot) -> None:
-    """Say how somebody or something was."""
     world, what = plot.cast.world, plot.object
     if isinstance(what, _Thing) and text.random() < 0.5 and (weights := world.adjective_weights[what.noun]):
         spare = [key for key in weights if key not in what.adjectives]
@@ -377,7 +375,6 @@ class _Story:
         self.text.say(clause)
 
     def happen(self, verb: str, *roles: _Person | _Thing, where: _Place | None = None) -> None:
-        """Tell who does what to whom."""
         self.tell(Clause(verb, *map(self.text.mention, roles)), where)
 
     def begin(self) -> None:
@@ -428,7 +425,6 @@ class _Story:
         self.happen("meet", who, other, where=self.at[who])
 
     def gain(self, who: _Person) -> None:
-        """Find or buy something new."""
         thing, place = self.cast.thing(GOODS), self.at[who]
         sold = place.town or place.noun in GROUPS["shops"]
         verb = "buy" if self.world.nouns[thing.noun].cls == "food" or (sold and self.random() < 0.7) else "find"
@@ -459,7 +455,6 @@ class _Story:
             self.due = lambda: self.tell(Clause("be", self.text.person(who), attribute="sad"))
 
     def recover(self, who: _Person) -> None:
-        """Find what was lost here."""
         item = self.one(self.lying(who))
         clause = Clause("find", self.text.person(who))
         owner = item.loser if item.loser is not who and self.random() < 0.3 else None

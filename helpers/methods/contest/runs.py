@@ -165,7 +165,6 @@ def _tabulate(described: Mapping[str, Any], place: study.Place, names: Sequence[
 
 
 def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
-    """Some measures of a model that is `_opened`."""
     needed = {need for name in names for need in measures.table.MEASURES[name].needs}
     given = {name: make() for name, make in known.items() if name in needed}
     names = [name for name in names if not measures.table.lacking(name, given)]

@@ -262,7 +262,6 @@ def _encoded(folder: Path, split: str, checkpoint: str, corpus: str) -> list[tup
 
 @lru_cache(maxsize=4)
 def _linked(folder: Path, split: str, matrix: str, span: str, by: str, checkpoint: str, corpus: str):
-    """Token ids and sparse matrix of each text of a split."""
     clusters, texts = clusters_of(folder, split, by), _encoded(folder, split, checkpoint, corpus)
     mentions = [matrices.tokens_of(one, words, span) for one, (_, words) in zip(clusters, texts, strict=True)]
     return [(ids, matrices.sparse(one, len(ids), matrix)) for one, (ids, _) in zip(mentions, texts, strict=True)]
@@ -350,7 +349,6 @@ def _holed(spec: Mapping[str, Any], text: subjects.Subject, device: torch.device
 
 
 def _start(spec: Mapping[str, Any], text: subjects.Subject):
-    """The model that a run begins with."""
     if "start" in spec:
         return opened(spec["start"])
     return models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(gpu.device())
