@@ -26,7 +26,7 @@ _AFTER = {  # and after a preposition
 _WHICH = words.adjective_forms("который")
 _WHAT, _SHORT = GRAMMAR["what"]["что"], GRAMMAR["short"]
 _CLASS = {key: noun.cls for key, noun in lexicon.NOUNS.items()}
-_CAN, _WANT, _BE, _NEED_SOON = (words.VERBS[k].usual[0] for k in ("go.can", "go.want", "be", "need.soon"))
+_CAN, _WANT, _BE, _NEED_SOON = (words.VERBS[k][0] for k in ("go.can", "go.want", "be", "need.soon"))
 _PLACES, _INSTEAD = (  # preposition and case; place, goal and source follow the noun
     {key: (word, words.CASES[case]) for key, (word, case) in GRAMMAR[name].items()}
     for name in ("preposition", "other preposition")
@@ -72,7 +72,7 @@ def _counted(forms: tuple[str, ...], nominative: str, column: int) -> tuple[str,
 
 
 def _noun(key: str) -> words.Noun:
-    return words.NOUNS.get(key) or words.rare(lexicon.TAIL[key])
+    return words.NOUNS[key][0] if key in words.NOUNS else words.rare(lexicon.TAIL[key])
 
 
 class _Run:
@@ -128,12 +128,10 @@ class _Run:
     def common(self, arg: _Arg, possessor: str) -> None:
         """Determiner, adjectives and common noun."""
         np, det, key = arg.np, arg.np.determiner, arg.np.noun
-        counted, noun = _COUNTED.get(det), _noun(key)
-        plural = np.number == "pl"
+        counted, plural = _COUNTED.get(det), np.number == "pl"
         if key == "potato" and plural and counted is None and det != "many":
-            noun, plural = words.NOUNS["potato.mass"], False
-        if noun.synonyms:
-            noun = self.choose((noun, *noun.synonyms))
+            key, plural = "potato.mass", False
+        noun = self.choose(words.NOUNS[key]) if key in words.NOUNS else _noun(key)
         tantum = noun.column == 5
         plural = plural or tantum
         arg.column = column = 5 if tantum else noun.many if plural else noun.column
@@ -163,10 +161,7 @@ class _Run:
         return parts
 
     def adjective(self, key: str, noun: str) -> words.Adjective:
-        adjective = words.ADJECTIVES[key]
-        if noun in adjective.at:
-            return adjective.at[noun]
-        return self.choose((adjective, *adjective.synonyms)) if adjective.synonyms else adjective
+        return words.ADJECTIVE_OF.get((key, noun)) or self.choose(words.ADJECTIVES[key])
 
     def modifiers(self, arg: _Arg, possessor: str) -> None:
         """What follows a common noun: possessor, place, relative clause."""
@@ -230,10 +225,8 @@ class _Run:
                 ):
                     key += ".far"
                     break
-        entry = words.VERBS[key]
-        if subject in entry.subjects and object_ != "soup":
-            return entry.subjects[subject]
-        return entry.objects.get(object_) or self.choose(entry.usual)
+        of_subject = words.VERB_OF.get((key, "subjects", subject)) if object_ != "soup" else None
+        return of_subject or words.VERB_OF.get((key, "objects", object_)) or self.choose(words.VERBS[key])
 
 
 def _modal(modal: str, tense: str, person: int, agree: int) -> str:

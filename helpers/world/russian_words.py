@@ -7,7 +7,6 @@ masculine, feminine, neuter, plural (0 to 3). The letter "ё" is written "е" th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -29,12 +28,12 @@ COLUMN = (0, 2, 3, 4)  # and back
 class Noun:
     """A noun: its forms by case, the columns its adjectives take, and what comes with "in" and "to"."""
 
-    __slots__ = ("column", "count", "loc", "many", "na", "pl", "sg", "synonyms")
+    __slots__ = ("column", "count", "loc", "many", "na", "pl", "sg")
 
     def __init__(self, row: dict[str, str], singular: tuple[str, ...], plural: tuple[str, ...]):
         self.sg, self.pl, animate = singular, plural, row["animate"] != ""
         self.column, self.many = {"m": 1 - animate, "f": 2, "n": 3, "pl": 5}[row["gender"]], 5 - animate
-        self.loc, self.na, self.count, self.synonyms = row["locative"], row["na"] != "", row["counted"] or singular[GEN], ()
+        self.loc, self.na, self.count = row["locative"], row["na"] != "", row["counted"] or singular[GEN]
 
 
 def adjective_forms(lemma: str) -> tuple[tuple[str, ...], ...]:
@@ -52,15 +51,10 @@ def adjective_forms(lemma: str) -> tuple[tuple[str, ...], ...]:
     return m, (*m[:3], lemma, *m[4:]), f, n, p, (*p[:3], p[0], *p[4:])
 
 
-NOUNS: dict[str, Noun] = {}  # of the core; synonyms hang on the first
-for _row in read(
+NOUNS = grouped(read(  # of the core
     "russian_nouns", "key gender singular plural", "animate counted locative na", {*lexicon.NOUNS, "potato.mass"},
     same="gender", gender="m f n pl", animate="yes", na="yes",
-):  # fmt: skip
-    _noun = Noun(_row, tuple(_row["singular"].split("|")), tuple(_row["plural"].split("|")))
-    _usual = NOUNS.setdefault(_row["key"], _noun)
-    if _usual is not _noun:
-        _usual.synonyms = (*_usual.synonyms, _noun)
+), lambda row: Noun(row, tuple(row["singular"].split("|")), tuple(row["plural"].split("|"))))  # fmt: skip
 
 
 @cache
@@ -75,25 +69,21 @@ def rare(word: lexicon.TailWord) -> Noun:
 
 
 class Adjective:
-    """An adjective: forms by column and case, short forms by gender (or none), words with certain nouns, synonyms."""
+    """An adjective: forms by column and case, short forms by gender (or none)."""
 
-    __slots__ = ("at", "forms", "short", "synonyms")
+    __slots__ = ("forms", "short")
 
     def __init__(self, row: dict[str, str]):
         short = row["short_feminine"][:-1]
         self.forms = adjective_forms(row["adjective"])
         self.short = (row["short_masculine"], short + "а", short + "о", short + "ы") if short else None
-        self.at, self.synonyms = {}, ()
 
 
-ADJECTIVES: dict[str, Adjective] = {}
-for _row in read("russian_adjectives", "key adjective", "short_masculine short_feminine nouns", lexicon.ADJECTIVES):
-    _word = Adjective(_row)
-    _first = ADJECTIVES.setdefault(_row["key"], _word)
-    if _row["nouns"]:
-        _first.at.update(dict.fromkeys(lexicon.select(_row["nouns"], _row["where"]), _word))
-    elif _first is not _word:
-        _first.synonyms = (*_first.synonyms, _word)
+_ADJECTIVE_ROWS = read("russian_adjectives", "key adjective", "short_masculine short_feminine nouns", lexicon.ADJECTIVES)
+ADJECTIVES = grouped((row for row in _ADJECTIVE_ROWS if not row["nouns"]), Adjective)
+ADJECTIVE_OF = {  # of certain nouns
+    (row["key"], noun): Adjective(row) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"], row["where"])
+}
 
 
 class Conjugation(NamedTuple):
@@ -123,23 +113,13 @@ class Verb:
         self.extra = row["fixed"]
 
 
-@dataclass(slots=True)
-class VerbEntry:
-    """The verbs of a key: the usual one and its synonyms, and those for certain objects or subjects."""
-
-    usual: list[Verb] = field(default_factory=list)
-    objects: dict[str, Verb] = field(default_factory=dict)
-    subjects: dict[str, Verb] = field(default_factory=dict)
-
-
-VERBS: dict[str, VerbEntry] = {}
-for _row in read(
+_VERB_ROWS = read(
     "russian_verbs", "key imperfective case", "perfective indeterminate objects subjects preposition imperfective_event fixed",
     {*lexicon.VERBS, "go.far", "come.far", "go.can", "go.want", "need.soon"}, case=" ".join(CASES),
     imperfective_event="always past",
-):  # fmt: skip
-    _verb, _entry = Verb(_row), VERBS.setdefault(_row["key"], VerbEntry())
-    _entry.objects.update(dict.fromkeys(lexicon.select(_row["objects"], _row["where"]), _verb))
-    _entry.subjects.update(dict.fromkeys(lexicon.select(_row["subjects"], _row["where"]), _verb))
-    if not (_row["objects"] or _row["subjects"]):
-        _entry.usual.append(_verb)
+)  # fmt: skip
+VERBS = grouped((row for row in _VERB_ROWS if not (row["objects"] or row["subjects"])), Verb)
+VERB_OF = {  # of certain objects or subjects
+    (row["key"], role, noun): Verb(row)
+    for row in _VERB_ROWS for role in ("objects", "subjects") for noun in lexicon.select(row[role], row["where"])
+}  # fmt: skip
