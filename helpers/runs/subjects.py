@@ -237,8 +237,6 @@ class Subject:
         return self._batched(self.dev, budget, first, device)
 
     def _batched(self, data: Any, budget: int, first: int | None, device: torch.device | None) -> list[Fed]:
-        if first is not None and first < 1:
-            raise StudyError(f"There must be at least one dev example to measure on, not {first}: raise the setting.")
         device = device or gpu.device()
         if self.kind == LANGUAGE:
             rows, size = range(len(data))[:first], max(1, budget // self.block)

@@ -143,13 +143,10 @@ class _Run:
     def verb(self, clause: Clause, gap: Gap | None) -> german.Verb:
         """The German verb, by register and where need be by its object, goal or place."""
         key = clause.verb
-        special = german.BY_OBJECT.get(key)
-        if special is not None:
-            wanted = _deciding(clause, gap)
-            chosen = special.get(wanted) or special.get(german.noun_class(wanted))
-            if chosen:
-                return chosen
-        options = german.VERBS[key][0 if self.news else 1]
+        wanted = _deciding(clause, gap)
+        if chosen := german.VERB_OF.get((key, wanted)) or german.VERB_OF.get((key, german.noun_class(wanted))):
+            return chosen
+        options = (german.NEWS_VERBS if self.news else german.SUBTITLE_VERBS)[key]
         chosen = self.pick(options)
         if clause.passive and (chosen.case != german.ACC or chosen.preposition):
             return german.verb("spielen") if key == "play.music" else options[0]

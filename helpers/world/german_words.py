@@ -63,26 +63,16 @@ def verb(word: str, auxiliary: str = "", reflexive: str = "", preposition: str =
     )  # fmt: skip
 
 
-def _verbs() -> tuple[dict[str, tuple[tuple[Verb, ...], ...]], dict[str, dict[str, Verb]]]:
-    """Translations by key, in news and in subtitles; and those that certain objects ask for, by key and object."""
-    usual: dict[str, tuple[list[Verb], list[Verb]]] = {}
-    special: dict[str, dict[str, Verb]] = {}
-    options = "objects register auxiliary reflexive preposition case"
-    allowed = {"register": "news subtitles", "auxiliary": "sein", "reflexive": "yes", "case": "acc dat"}
-    for row in read("german_verbs", "key verb", options, lexicon.VERBS, **allowed):
-        key, one = row["key"], verb(*(row[column] for column in "verb auxiliary reflexive preposition case".split()))
-        news, subtitles = usual.setdefault(key, ([], []))
-        if row["objects"]:
-            special.setdefault(key, {}).update((noun.strip("-"), one) for noun in row["objects"].split())
-            continue
-        if row["register"] != "subtitles":
-            news.append(one)
-        if row["register"] != "news":
-            subtitles.append(one)
-    return {key: tuple(map(tuple, both)) for key, both in usual.items()}, special
-
-
-VERBS, BY_OBJECT = _verbs()
+_VERB_ROWS = read(
+    "german_verbs", "key verb", "objects register auxiliary reflexive preposition case", lexicon.VERBS,
+    register="news subtitles", auxiliary="sein", reflexive="yes", case="acc dat",
+)  # fmt: skip
+_verb = itemgetter("verb", "auxiliary", "reflexive", "preposition", "case")
+NEWS_VERBS, SUBTITLE_VERBS = (
+    grouped((row for row in _VERB_ROWS if not row["objects"] and row["register"] != other), lambda row: verb(*_verb(row)))
+    for other in ("subtitles", "news")
+)
+VERB_OF = {(row["key"], noun.strip("-")): verb(*_verb(row)) for row in _VERB_ROWS for noun in row["objects"].split()}
 
 
 MODALS = {"can": "können", "must": "müssen", "want": "wollen", "should": "sollen", "must not": "dürfen"}

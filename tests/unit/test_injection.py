@@ -124,7 +124,6 @@ def test_a_control_at_inference_alone(plan):
 
 
 @pytest.mark.parametrize(("control", "said"), [
-    ({"form": "turned"}, "'turned'"), ({"form": "masked", "heads": {"by": "luck"}}, "'luck'"),
     ({"form": "mixed", "part": "outer", **LINKS}, "'outer'"),
     ({"form": "mixed", "part": "all", **LINKS, "matrix": "all"}, "'all'"),
     ({"form": "mixed", "part": "all", **LINKS, "links": "gold+turned"}, "'turned'"),

@@ -249,11 +249,8 @@ def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series
     """What is left of a gate on each head that costs `penalty` times its size while the model's weights stay as they are.
 
     Weights that could learn would make up for small gates; frozen, a gate's size says what the head is worth. Gates start at 1,
-    and learn by Adam at a `rate`; `epoch` gives the batches of an epoch by its number. It is a StudyError if there are no steps
-    or no batches.
+    and learn by Adam at a `rate`; `epoch` gives the batches of an epoch by its number, of which there must be some.
     """
-    if steps < 1:
-        raise StudyError(f"Gates need 1 training step or more, not {steps}: raise comparison.l1.")
     addresses, places = heads.index(model), heads.sites(model)
     gates = torch.ones(len(addresses), device=model.device, requires_grad=True)
     optimiser, done, number = torch.optim.Adam([gates], lr=rate), 0, 0

@@ -364,8 +364,6 @@ def applied(
     "mixed", "part", "matrix", "span", "links"}``; `heads` as `addresses`, `links` as `clusters_of`.
     """
     form = control["form"] if control else None
-    if form not in (None, MASKED, INJECTED, MIXED):
-        raise StudyError(f"There is no control {form!r}: write {MASKED}, {INJECTED} or {MIXED}.")
     chosen = addresses(control["heads"]) if form in (MASKED, INJECTED) else []
     block = nullcontext()
     if form == MASKED:
@@ -387,8 +385,6 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
     `wanted` is ``{"by": "importance" | "probing", "order", "count", "part", "draw", "ranking", "probe"}``, `ranking` being the
     run whose heads are ranked on `probe` dev texts, with "matrix", "span" and "links" for probing.
     """
-    if wanted["by"] not in ("importance", "probing"):
-        raise StudyError(f"Heads are not chosen by {wanted['by']!r}: write importance or probing.")
     scores = _read(ranked_for(wanted))[wanted["by"]]
     return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
 
