@@ -530,14 +530,17 @@ def curve(means: pd.DataFrame) -> pd.DataFrame:
     """Points of figure 7, of `means`: a row each (model, test set, penalty), the unpruned model at penalty 0.
 
     Without a penalty, as "MODEL, trained without", one that never had encoder heads. kept (% of heads left); change is BLEU
-    minus the unpruned model's, with low and high.
+    minus the unpruned model's, with low and high: over trainings alone, if any model has several.
     """
     table = means[means.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
     table = table.assign(penalty=table.penalty.fillna(0), kept=100 * table.heads / table.total)
-    table = table.assign(low=table.change_low.where(table.penalty > 0), high=table.change_high.where(table.penalty > 0))
+    shown = (table.penalty > 0) & ((table.trainings > 1) | (table.trainings.max() == 1))  # one kind of interval
+    table = table.assign(low=table.change_low.where(shown), high=table.change_high.where(shown))
     if NEVER in table:
         never = table[(table.penalty == 0) & table[NEVER].notna()]
-        ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"]}
+        ends = {"change": -never[NEVER], "low": np.nan, "high": np.nan}
+        if table.trainings.max() == 1:
+            ends |= {"low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"]}
         names = never.model + ", trained without"
         never = never.assign(model=names, penalty=np.nan, bleu=never.bleu - never[NEVER], heads=0, kept=0, **ends)
         never = never.assign(trainings=1, over=intervals.SENTENCES)  # of the first seed
@@ -584,8 +587,7 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
     """Pruned minus the same head map from scratch, on (run, test set).
 
     penalty; encoder, decoder, cross (heads left), kept (% of all heads); pruned, scratch, unpruned (BLEU, the last of all heads
-    trained on for as long); change with low and high (paired bootstrap); steps_scratch and steps_pruned (at which highest
-    learning rates they had their map, or gates that close).
+    trained on for as long); change with low and high (paired bootstrap).
     """
     rows, total = {}, _counts(subject.kept, sweep["kinds"])["heads"]
     beam = sweep["settings"]["pruning"]["beam"]
@@ -593,17 +595,14 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
         if run["method"]["name"] != "scratch":
             continue
         left, pair = _counts(retained(run), KINDS), (run["method"]["like"], run, sweep["runs"]["control"])
-        plans = [f"{plan['steps']:,} at {plan['learning_rate']:g}" for plan in (sweep["start"]["training"], run["training"])]
-        steps = {"steps_scratch": ", then ".join(plans), "steps_pruned": plans[-1]}
         for split in subject.tests:
             counted = [statistics(subject, one, split, beam) for one in pair]
             bleu = [scoring.bleu_interval(one, None, 1)[0] for one in counted]
             change = dict(zip(("change", "low", "high"), scoring.bleu_interval(*counted[:2], repeats), strict=True))
             kinds = {kind: left[kind] for kind in KINDS} | {"kept": 100 * left["heads"] / total}
             kinds |= {"penalty": penalty(run)} | dict(zip(("pruned", "scratch", "unpruned"), bleu, strict=True))
-            rows[name, split] = kinds | change | steps
+            rows[name, split] = kinds | change
     columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "unpruned", "change", "low", "high"]
-    columns += ["steps_scratch", "steps_pruned"]
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]), columns)
 
 
