@@ -26,6 +26,11 @@ from helpers.study import values
 LENGTH = 30  # tokens of an input, as the paper counts FLOPs
 SCORES = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "gain")} | {"value": ("value", "low", "high")}
 SEED = ", seed "  # between a row's name and its seed
+NAMES = {  # of rows, where it is another one that readers see
+    runs.NO_HOMOGENISATION: "no pull", runs.NO_DIVERSIFICATION: "no push", runs.AT_START: "vote before training",
+    runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "heads by lot", runs.MEMBER: "one by lot a group",
+    runs.L0: "L0 gates, fewer steps",
+}  # fmt: skip
 Runs = Mapping[str, Mapping[str, Any]]  # row -> spec of its second stage
 Counted = Mapping[tuple[str, str], np.ndarray]  # (row, test set) -> what its scores are computed from
 

@@ -41,23 +41,28 @@ def cosines(table: pd.DataFrame):
     return figure
 
 
-def by_groups(table: pd.DataFrame, panel: str):
+def by_groups(table: pd.DataFrame, panel: str, printed: tuple[float, float] = (0, 0)):
     """What each number of groups changes (figure 3): a panel a method, each on a scale of its own, a line a number of heads.
 
     Parameters
     ----------
     table : pandas.DataFrame
         Columns groups (their number, drawn at even distances), change, low, high, heads and panel.
+    printed : (least, most)
+        The numbers of groups that do best in the paper: a grey band.
     """
     drawing.need(table, "groups", "change", "low", "high", "heads", panel)
     numbers = np.sort(table.groups.unique())
     table = table.assign(at=table.groups.map({number: place for place, number in enumerate(numbers)}))
     titles, looks = list(dict.fromkeys(table[panel])), drawing.looks(table["heads"])
+    best = [place for place, number in enumerate(numbers) if printed[0] <= number <= printed[1]]
     figure, axes = drawing.grid(len(titles), 2, WIDTH / 2, 2.6)
     for axis, title in zip(axes, titles, strict=True):
         drawing.lines(axis, table[table[panel] == title], "at", "change", "heads", looks, dodge=0.12)
         axis.set(title=title, xlabel="groups", ylabel="change in BLEU" if left(axis) else "")
         axis.axhline(0, **drawing.LEVEL)
         axis.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
-    drawing.legend(figure, looks)
+        if best:
+            axis.axvspan(best[0] - 0.3, best[-1] + 0.3, color="#E6E6E6", lw=0, zorder=0)
+    drawing.legend(figure, looks | (drawing.squares({"best in the paper": "#E6E6E6"}) if best else {}))
     return figure
