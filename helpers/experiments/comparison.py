@@ -18,7 +18,6 @@ from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
 from helpers.heads.families import KINDS
 from helpers.measures import measured, trainings
-from helpers.measures.matching import MATCHES, carried
 from helpers.measures.ranks import correlation, rank_agreement
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared, named
@@ -37,7 +36,6 @@ SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", RANDOM: "random heads"}
-MATCHED, NUMBERED = "matched heads, other seed", "same index, other seed"
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------
@@ -48,9 +46,6 @@ def recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Ite
     jobs = runs.jobs(settings, names, seed)
     for job in jobs:
         yield from runs.recipes(job)
-    for made in _translators(jobs).values():
-        for last in range(1, len(made)):
-            yield MATCHES.recipe(*[*made.values()][: last + 1], sentences=settings["comparison"]["matched"])
     for run in trained_models(jobs).values():
         yield measured.WITHOUT.recipe(run, first=settings["relevance"])
 
@@ -82,15 +77,6 @@ def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
         elif "pretrained" not in job["sweep"]["start"]:
             models[subjects.title(job["name"]), job["seed"]] = training.trained(job["sweep"]["start"], label)
     return models
-
-
-def _translators(jobs: Iterable[Job]) -> dict[str, dict[int, study.Recipe]]:
-    """Of `trained_models` those that sweeps start from, by model and seed, seeds in order."""
-    starts: dict[str, dict[int, study.Recipe]] = {}
-    swept = trained_models(job for job in jobs if "sweep" in job)
-    for model, seed in sorted(swept, key=lambda place: place[1]):
-        starts.setdefault(model, {})[seed] = swept[model, seed]
-    return starts
 
 
 def head_tables(jobs: Iterable[Job], entered: Sequence[str] = ()) -> tuple[Tables, dict[Trained, dict[str, float]]]:
@@ -247,37 +233,6 @@ def places(tables: Tables, kind: str, names: Sequence[str]) -> pd.DataFrame:
         rows.insert(1, "seed", seed)
         parts.append(rows)
     return pd.concat(parts, ignore_index=True)
-
-
-# --- does a rank survive another training? ---------------------------------------------------------------------------
-
-
-def across_seeds(jobs: Sequence[Job], tables: Tables, sentences: int, parser: str = "spacy") -> pd.DataFrame:
-    """How stable a head's rank is between seeds: rank correlation within layers of heads that look alike, and of equal numbers.
-
-    A row each (pair of trainings, measure, kind, compared): model, seeds ("1, 2"), measure, kind, compared, rho.
-    """
-    parts = [pd.DataFrame(columns=["model", "seeds", "measure", "kind", "compared", "rho"])]
-    tables = {(model.removesuffix(EVERY), seed): table for (model, seed), table in distinct(tables).items()}
-    for model, made in _translators(jobs).items():
-        for last in range(1, len(made)):
-            seeds, models = [*made][: last + 1], [*made.values()][: last + 1]
-            matched = MATCHES.read(*models, parser=parser, sentences=sentences)
-            parts += [ranks_across(tables, model, one, seeds[-1], alike) for one, alike in zip(seeds, matched, strict=False)]
-    return pd.concat(parts[1:] or parts, ignore_index=True)
-
-
-def ranks_across(tables: Tables, model: str, one: int, other: int, alike: pd.DataFrame) -> pd.DataFrame:
-    """`across_seeds` of two seeds of a model, whose heads are matched as `helpers.measures.matching.match` does."""
-    rows = []
-    for kind in KINDS:
-        mine, theirs = (_large(tables[model, seed], kind) for seed in (one, other))
-        for measure in _varied(mine, theirs):
-            brought = carried(theirs[measure], alike[alike.index.isin([kind], level="kind")])
-            for how, column in ((MATCHED, brought), (NUMBERED, theirs[measure])):
-                rho = correlation(mine[measure], column, kind, within_layer=True, repeats=1)["rho"]
-                rows.append((model, f"{one}, {other}", measure, kind, how, rho))
-    return pd.DataFrame(rows, columns=["model", "seeds", "measure", "kind", "compared", "rho"])
 
 
 # --- heads removed at once -------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def contest(table: pd.DataFrame, kept: pd.DataFrame, cost: pd.Series, label: str
     axes[0, 0].set_yticks(range(len(order)), order)
     _layers(axes[0, -1], kept.reindex(order), cost)
     axes[0, 0].set_ylim(len(order) - 0.5, -0.5)
-    looks = {"one training": {"color": MODELS[0]}, "not told from random heads": {"color": MODELS[0], "mfc": "white"}}
+    looks = {"one training": {"color": MODELS[0]}, "one not told from random heads": {"color": MODELS[0], "mfc": "white"}}
     looks |= {"one random draw": {"color": _DARK, "mfc": _GREY}}
     looks = {name: look | {"ls": "", "marker": "o"} for name, look in looks.items()}
     looks |= {"mean of random draws": {"color": _DARK, "ls": "--"}}

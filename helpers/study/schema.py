@@ -228,7 +228,6 @@ class Comparison(Block):
     # columns of the head table by which heads are removed, beside pruning.criteria
     criteria: list[str] = ["attnlrp", "cp", "votes", "L1 gates", "syntactic", "positional"]
     dialogues: Count = 60  # dev dialogues on which a summarizer's heads are measured
-    matched: Count = 80  # dev sentences on which heads of two seeds are matched
     first_order: bool = True  # estimates of the loss without a head from one gradient; they need the models' weights
     decoder: bool = True  # a small decoder of today, as one more model
     again: list[str] = []  # models that have the further seeds, such as "ru-news" or "ru-news+small"; empty: all of them

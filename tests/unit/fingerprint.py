@@ -24,7 +24,6 @@ from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning, regimes
 from helpers.heads.families import KINDS
 from helpers.measures import analysis, measured
-from helpers.measures.matching import MATCHES
 from helpers.methods import contest, coreference
 from helpers.methods.contest import matched
 from helpers.runs import outputs, subjects, training
@@ -133,7 +132,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
         found[f"analysis, {name}"] = lambda name=name, told=told: analysis.ANALYSES[name].recipe(model, **told)
     for rule in ("alpha_beta", "attnlrp", "cp"):
         found[f"analysis, relevance, {rule}"] = lambda rule=rule: measured.EXPLAINED.recipe(model, rule=rule, first=few)
-    found["analysis, heads that look alike"] = lambda: MATCHES.recipe(model, model, sentences=4)
     found["analysis, size"] = lambda: grouped.COST.recipe(grouped.runs.run(kept))
     found["analysis, grouping in its regime"] = lambda: regimes.MEASURED.recipe(ght_run, grouped.runs.run(kept), beam=1)
     found["analysis, dev loss and BLEU"] = lambda: matched.SCORE.recipe(pruning.pruned(matching), beam=1)
