@@ -1,7 +1,7 @@
 """Hold the tables of a rerun against the committed ones: `python -m tests.golden runs/laptop-controlled figures/controlled`.
 
-Every CSV file below the first folder is compared with the one of the same path below the second: columns, text and types must be
-equal, numbers to a relative 1e-9. Tables of one folder alone are listed.
+Every CSV file below the first folder is compared with the one of the same path below the second: columns, types and text must
+be equal, numbers to a relative 1e-9. Tables of one folder alone are listed.
 """
 
 import argparse

@@ -214,22 +214,6 @@ def test_syntactic_accuracy_is_the_slow_loop(family):
     assert (frame.score.max() > 0) and (kind == "encoder" or (frame.offset <= 0).all())
 
 
-def test_a_planted_head_of_a_decoder_finds_subjects_that_stand_earlier():
-    model, batches = tiny_model("llama"), [one_batch("llama")]
-    width = batches[0]["input_ids"].shape[1]
-    places = torch.arange(width).expand(4, -1)
-    batches[0]["word_ids"] = places.masked_fill(places >= torch.tensor(LENGTHS)[:, None], -1)
-    arcs = [[(0, 2, "nsubj"), (2, 1, "nsubj")], [(0, 2, "nsubj")], [(1, 3, "nsubj")], [(1, 2, "nsubj")]]
-    with heads.inject(model, {("decoder", 1, 2): one_hot([0, 0, 0, *[1] * (width - 3)], width)}):
-        frame = measures.syntactic(model, batches, arcs, 10)
-        reducer = functions.Syntactic(arcs, "decoder")
-        held = reducer.held_out(one_pass(model, batches, reducer), 10)
-    row = frame.loc[("decoder", 1, 2, "nsubj", DOWN)]
-    assert row[["score", "n", "offset", "verdict"]].tolist() == [0.75, 4, -2, False] and row.baseline == 0.75
-    assert frame.loc[("decoder", 1, 2, "nsubj", UP)][["score", "n", "offset"]].tolist() == [0, 1, -1]
-    assert held.loc[("nsubj", DOWN)][["n", "offset"]].tolist() == [2, -2] and ("nsubj", UP) not in held.index
-
-
 def test_batches_may_come_in_any_order_and_without_an_index():
     model, links = tiny_model("marian").double(), [{0: 1}, {0: 0, 1: 2}, {1: 3}, {}]
     arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))

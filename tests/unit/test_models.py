@@ -10,7 +10,7 @@ import torch
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from helpers import heads, models, study
+from helpers import heads, models
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_model
@@ -42,14 +42,6 @@ def test_one_table_holds_all_vocabularies_and_the_output_and_what_is_saved_is_lo
     torch.testing.assert_close(loaded.state_dict(), model.state_dict(), rtol=0, atol=0)
     assert loaded.get_output_embeddings().weight is loaded.get_input_embeddings().weight
     assert loaded.generation_config.max_length == models.MAX_POSITIONS
-
-
-@pytest.mark.parametrize("profile", study.profiles())
-def test_every_profile_can_be_built(profile):
-    settings = study.settings(profile)
-    with torch.device("meta"):
-        models.build(settings["model"], 100, 100, 1)
-        models.build_bart(settings["coreference"]["summarization"]["model"], 100, 1)
 
 
 @pytest.mark.parametrize("name", ["translator", "summarizer"])

@@ -10,7 +10,7 @@ from helpers.heads import KINDS
 from helpers.runs import subjects
 from tests.unit import tiny_injection, tiny_sweep
 
-STORE = tiny_sweep.go_to
+STORE = "sweep"
 FEW = {"pruning.draws": 1}  # of random heads
 
 

@@ -13,17 +13,15 @@ from helpers.runs.subjects import LANGUAGE, SUMMARIZATION
 from helpers.study import StudyError
 from tests.unit import tiny_groups
 
-STORE = tiny_groups.go_to
+STORE = "groups"
 CPU = torch.device("cpu")
 SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 32, "dropout": 0.0}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made():
     """Each task on its prepared text."""
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_groups.go_to(tmp_path_factory.getbasetemp(), patch)
-        yield {kind: subjects.of_text(subjects.corpus(tiny_groups.settings(), kind, 1)) for kind in subjects.METRICS}
+    return {kind: subjects.of_text(subjects.corpus(tiny_groups.settings(), kind, 1)) for kind in subjects.METRICS}
 
 
 def same(one, two):

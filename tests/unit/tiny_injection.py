@@ -39,12 +39,6 @@ def plan(changes: dict[str, Any] | None = None, start: str = "") -> runs.Rows:
     return runs.Rows(settings(changes), SEED, checkpoint=start)
 
 
-def go_to(base: Path, patch) -> None:
-    """Let the store be the one that all tests of a session share."""
-    patch.setenv("HEADS_RUNS", str(base / "injection" / "runs"))
-    patch.setenv("HEADS_DATA", str(base / "injection" / "data"))
-
-
 def checkpoint(folder: Path, corpus: dict[str, Any], family: str, vocabulary: int, **sizes: int) -> Path:
     """A folder as one downloads it: a model of random weights, and a tokenizer that is learnt from a corpus."""
     pairs = corpora.read_pairs(corpora.file(corpora.prepare(corpus), "train"))
