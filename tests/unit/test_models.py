@@ -55,15 +55,6 @@ def test_start_says_which_attention_begins_with_an_output_of_zero(name, start, z
         torch.testing.assert_close(model.get_parameter(name), plain.get_parameter(name), atol=0, rtol=0)
 
 
-@builders
-def test_width_that_cannot_be_split(build):
-    for wrong in ({"heads": 3}, {"heads": 0}, {"heads": 32}, {"decoder_heads": 3}):
-        if "decoder_heads" in wrong and build is BUILDERS["language model"]:
-            continue
-        with pytest.raises(StudyError, match=f"16 cannot be split over {next(iter(wrong.values()))} heads"):
-            build(SHAPE | wrong)
-
-
 LAYER = 4 * (16 * 16 + 16) + 2 * 16 * 24 + 24 + 16 + 2 * 2 * 16  # attention, feed-forward and two norms, with biases
 
 

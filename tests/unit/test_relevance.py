@@ -160,18 +160,6 @@ def test_targets_are_explained_in_chunks_where_memory_is_short(name, monkeypatch
     assert gap(explain(model, [batch], "alpha_beta").values, whole) < 1e-12
 
 
-def test_only_targets_with_a_label_are_explained():
-    model, batch = small("marian"), batch_for("marian")
-    whole = explain(model, [batch], "cp")
-    batch["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(batch["labels"])
-    batch["labels"] = batch["labels"].clone()
-    batch["labels"][0, 1] = batch["labels"][1, :] = -100
-    part = explain(model, [batch], "cp")
-    assert part.sentence.tolist() == [0] * 4 + [2] * 3
-    kept = [0, 2, 3, 4, *range(11, 14)]
-    assert gap(part.values, whole.values[kept]) < 1e-10
-
-
 def test_a_decoder_only_model_explains_next_tokens():
     model, batch = small("opt"), batch_for("opt")
     whole = explain(model, [batch], "attnlrp")

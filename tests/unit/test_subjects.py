@@ -71,18 +71,6 @@ def test_order_is_drawn_by_seed_and_number(made, kind):
     assert not any(same(one, two) for one, two in itertools.combinations(orders, 2))
 
 
-@pytest.mark.parametrize("kind", subjects.METRICS)
-def test_held_out_text(made, kind):
-    task = made[kind]
-    whole, few = task.held_out(400, None, CPU), task.held_out(10**9, 5, CPU)
-    assert len(whole) > 1 and len(few) == 1 and len(few[0]["input_ids"]) == 5
-    assert sum(len(batch["input_ids"]) for batch in whole) == len(task.dev) and same(whole, task.held_out(400, None, CPU))
-    if kind == LANGUAGE:
-        assert few[0]["input_ids"].tolist() == task.dev[:5] and (few[0]["labels"][:, 0] == -100).all()
-    else:
-        assert sorted(few[0]["index"].tolist()) == [0, 1, 2, 3, 4]
-
-
 def build(spec, place):
     training.keep(subjects.text_of(spec).build(SHAPE, spec["seed"]), place)
 
