@@ -74,16 +74,12 @@ def test_outputs_equal_those_of_closed_gates(family, seed, monkeypatch):
     close(logits(remove(model, heads), batch), expected, SINGLE.get(family, 1e-10))
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("family", [family for family in EVERY if family not in ("bert", "roberta")])
-def test_generated_text_is_that_of_closed_gates(family, attention):
-    """Greedy and with beams; prompts of unequal lengths are padded on the left. By SDPA the first layers are empty.
-
-    Its numbers, too, single precision as most models are used.
-    """
-    model, batch = three_layers(family, attention), prompts(family)
+@some
+def test_generated_text_is_that_of_closed_gates(family):
+    """Greedy and with beams, in single precision as most models are used; prompts of unequal lengths are padded on the left."""
+    model, batch = three_layers(family), prompts(family)
     batch = tiny_models.left(batch) if family == "t5" else batch
-    heads = some_heads(model, int(attention == "eager"))
+    heads = some_heads(model, int(family in SEQ2SEQ))
     cut = remove(copy.deepcopy(model), heads)
     with closed(model, heads):
         close(logits(cut, tiny_batch(family)), logits(model, tiny_batch(family)), 1e-5)
