@@ -7,12 +7,11 @@ import time
 
 import pytest
 import torch
-from tokenizers.processors import TemplateProcessing
-from transformers import PreTrainedTokenizerFast
 
 from helpers import heads, models
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
+from tests.unit import tiny_injection
 from tests.unit.tiny_models import logits, tiny_model
 
 SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 24, "dropout": 0.1}
@@ -71,13 +70,8 @@ def test_size_of_an_encoder_with_a_decoder():
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     """A folder as one downloads it: a tiny Marian model, with a fast tokenizer."""
-    folder = tmp_path_factory.mktemp("checkpoint")
-    inner = tokens.learn_vocabulary(["the cat sees the dog", "кошка видит"] * 3, 60)
-    inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
-    tokenizer.save_pretrained(folder)
-    tiny_model("marian", vocab_size=len(tokenizer), d_model=16).save_pretrained(folder)
-    return folder
+    texts = ["the cat sees the dog", "кошка видит"] * 3
+    return tiny_injection.checkpoint(tmp_path_factory.mktemp("checkpoint"), texts, "marian", 60, d_model=16)
 
 
 def test_load_takes_a_folder_in_one_call(checkpoint):
