@@ -7,13 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from helpers.measures.ranks import (
-    correlation,
-    follows_function,
-    rank_agreement,
-    relative,
-    within_layer_ranks,
-)
+from helpers.measures.ranks import correlation, follows_function, rank_agreement, relative, within_layer_ranks
 from helpers.study import StudyError
 
 ROLE = [("nsubj", "v→s")]

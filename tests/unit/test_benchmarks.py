@@ -7,13 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import (
-    common,
-    heads_overhead,
-    pruned_models,
-    removed_heads,
-    training_speed,
-)
+from benchmarks import common, heads_overhead, pruned_models, removed_heads, training_speed
 from benchmarks import coreference_injection as injection
 from helpers import study
 

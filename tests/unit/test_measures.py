@@ -364,13 +364,8 @@ def test_relations_are_held_out_with_their_offset():
         assert row.gain_low < row.gain < row.gain_high and row.low < row.accuracy < row.high
 
 
-def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
-    rows = {(kind, layer, head): value for layer, values in enumerate(layers) for head, value in enumerate(values)}
-    return pd.Series(rows).rename_axis(["kind", "layer", "head"])
-
-
 def test_effects_that_differ_from_zero():
-    heads = shares([0.0] * 4).index
+    heads = pd.MultiIndex.from_product([["encoder"], [0], range(4)], names=["kind", "layer", "head"])
     frame = pd.DataFrame({"loss": [3.0, -3.0, 2.1, 0.5], "low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, heads)
     found = measured.effects_that_differ({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
     row = found.loc[("a", 1, "encoder")]
