@@ -1,4 +1,4 @@
-"""The controlled corpus: exact English with its tree, words in every language, distributions, splits (text: test_world_text)."""
+"""The controlled corpus: English with its tree, words in every language, distributions, splits; its text: test_world_text."""
 
 import random
 from itertools import islice

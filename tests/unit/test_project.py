@@ -7,7 +7,6 @@ import subprocess
 import tarfile
 import tomllib
 from importlib import metadata
-from pathlib import Path
 
 import jupytext
 import nbformat
@@ -129,16 +128,6 @@ def texts(path):
             ]
             return [archive.extractfile(one).read().decode("utf-8") for one in members]  # what models write may be paths
     return [gzip.decompress(path.read_bytes()).decode("utf-8") if path.suffix == ".gz" else path.read_text(encoding="utf-8")]
-
-
-def test_what_is_made_is_not_committed():
-    files = [str(path.relative_to(ROOT)) for path in committed()]
-    assert [name for name in files if name.startswith(("runs/", ".venv/", ".snakemake/"))] == []
-    assert [name for name in files if re.match("data/(?!README.md$|published/)", name)] == []
-    made = [name for name in files if Path(name).suffix in (".pt", ".safetensors", ".pyc")]
-    assert [name for name in made if not name.startswith("tests/folders/")] == []
-    large = [name for name in files if (ROOT / name).stat().st_size > 2_000_000]
-    assert [name for name in large if not name.startswith("data/published/")] == []
 
 
 def test_what_is_published_is_whole(monkeypatch):
