@@ -1,9 +1,10 @@
-"""The project's own files: pins, front, notebooks and their pairs."""
+"""The project's own files: lint and types, pins, front, notebooks and their pairs, formulas that are broken on purpose."""
 
 import ast
 import gzip
 import re
 import subprocess
+import sys
 import tarfile
 import tomllib
 from importlib import metadata
@@ -18,6 +19,7 @@ from packaging.utils import canonicalize_name
 from helpers import plan, study
 from helpers.runs import subjects
 from helpers.study import published
+from tests.mutants import mutants
 
 ROOT = study.ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -35,6 +37,24 @@ def committed():
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a git checkout")
     return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("command", ["ruff check --no-cache .", "ruff format --check --no-cache .", "mypy"])
+def test_the_code_is_clean(command):
+    done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+
+
+def test_every_formula_can_be_broken_and_names_tests_that_are_there():
+    missing = []
+    for mutant in mutants():
+        ast.parse(mutant.broken(ROOT))
+        assert mutant.caught, mutant.formula
+        for test in mutant.caught:
+            file, _, name = test.partition("[")[0].partition("::")
+            if not (ROOT / file).is_file() or (name and f"def {name}(" not in (ROOT / file).read_text()):
+                missing.append((mutant.formula, test))
+    assert missing == []
 
 
 def test_every_pin_is_exact_and_whatever_is_needed_is_pinned():
