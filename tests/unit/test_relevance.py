@@ -27,7 +27,7 @@ VARIANTS = {  # marian: post-norm, swish
     "marian": {}, "mbart": {}, "pegasus": {"activation_function": "relu"}, "t5": {},
     "t5 gated": {"feed_forward_proj": "gated-gelu"}, "t5 scaled": {"tie_word_embeddings": True}, "opt": {},
     "opt post-norm": {"do_layer_norm_before": False, "word_embed_proj_dim": 24},
-    "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False},
+    "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False}, "gemma2": {},
 }  # fmt: skip
 rules = pytest.mark.parametrize("rule", RULES)
 
@@ -35,7 +35,7 @@ rules = pytest.mark.parametrize("rule", RULES)
 @cache
 def small(name: str, dtype=torch.float64):
     """A tiny model whose norms and biases of logits are random, too: nothing is 0 or 1 by chance."""
-    model = tiny_model(name.partition(" ")[0], **VARIANTS[name])
+    model = tiny_model(name.partition(" ")[0], attention="eager" if name in EAGER_ALONE else "sdpa", **VARIANTS[name])
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for weight_name, weight in model.named_parameters():
@@ -74,11 +74,14 @@ def test_relevance_is_that_of_the_slow_relprop(name):
 
 
 @pytest.mark.parametrize("rule", SIGNED)
-@pytest.mark.parametrize("name", ["marian", "t5 gated", "t5 scaled", "opt post-norm", "opt bare"])
+@pytest.mark.parametrize("name", ["marian", "t5 gated", "t5 scaled", "opt post-norm", "opt bare", "gemma2"])
 def test_signed_relevance_is_that_of_its_slow_twin(name, rule):
-    """Of what the matrix does not have: biases of logits, variants of families."""
+    """Of what the matrix does not have: biases of logits, variants of families; and caps on scores, to the last digits."""
     model, batch = frozen.exact(deepcopy(small(name))), batch_for(name)
-    found, (_, truth) = explain(model, [batch], rule), frozen.relevance(model, [batch], rule)
+    _, truth = frozen.relevance(model, [batch], rule)
+    if name in EAGER_ALONE:
+        model.set_attn_implementation("eager")
+    found = explain(model, [batch], rule)
     assert gap(found.values, values_of(truth, found.heads)) < 1e-9
 
 
@@ -97,6 +100,19 @@ def test_gates_and_injected_matrices_count(name):
     expected = values_of(truth, found.heads)
     assert gap(found.values, expected) < tolerance(name)
     assert gap(explain(model, [batch], "alpha_beta").values, expected) > 0.01  # and no more once the blocks are left
+
+
+@rules
+def test_gates_of_nested_blocks_multiply(rule):
+    model, batch = small("marian"), batch_for("marian")
+    places = [("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 3)]
+    # some are open again in the inner block, some only there are closed
+    outer, inner = dict(zip(places, (0.0, -0.7, 0.5), strict=True)), dict(zip(places, (0.6, 2.0, 0.0), strict=True))
+    with gate(model, {place: outer[place] * inner[place] for place in places}):
+        expected = explain(model, [batch], rule).values
+    for first, second in ((outer, inner), (inner, outer)):
+        with gate(model, first), gate(model, second):
+            assert gap(explain(model, [batch], rule).values, expected) < 1e-10
 
 
 class Held(TorchDispatchMode):
