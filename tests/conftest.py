@@ -28,16 +28,21 @@ def session(tmp_path_factory):
         torch.set_num_threads(threads)
 
 
-@pytest.fixture(autouse=True)
-def isolated(request, tmp_path, tmp_path_factory, monkeypatch, session):
-    """What a test makes lies in a folder of this test; figures have the project's style and do not outlive it.
+@pytest.fixture(autouse=True, scope="module")
+def module_store(request, tmp_path_factory, session):
+    """Modules with a `STORE` of one name share it for the session: a run is made when the first test reads it."""
+    with pytest.MonkeyPatch.context() as patch:
+        if hasattr(request.module, "STORE"):
+            for name in ("runs", "data"):
+                patch.setenv(f"HEADS_{name.upper()}", str(tmp_path_factory.getbasetemp() / request.module.STORE / name))
+        yield
 
-    Tests of a module with a `STORE` share one of the session instead, in which a run is made when the first of them reads it.
-    """
-    for name in ("runs", "data", "published"):
+
+@pytest.fixture(autouse=True)
+def isolated(request, tmp_path, monkeypatch, module_store):
+    """What a test makes lies in a folder of this test; figures have the project's style and do not outlive it."""
+    for name in ("published",) if hasattr(request.module, "STORE") else ("runs", "data", "published"):
         monkeypatch.setenv(f"HEADS_{name.upper()}", str(tmp_path / name))
-    if hasattr(request.module, "STORE"):
-        request.module.STORE(tmp_path_factory.getbasetemp(), monkeypatch)
     for name in UNSET:
         monkeypatch.setenv(name, "")  # so that what a test sets is undone
         monkeypatch.delenv(name)

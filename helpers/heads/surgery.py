@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers.initialization import no_init_weights
 from transformers.pytorch_utils import Conv1D
 
 from helpers.heads import compat, fewer_heads
@@ -244,7 +245,8 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     folder = Path(folder)
     model_class, config_class = _classes(folder)
     config = _bare(config_class.from_pretrained(folder))
-    with init_empty_weights(include_buffers=False):  # full size, without numbers but those that are computed, not learnt
+    # full size, without numbers but those that are computed, not learnt; drawing the others would take most of the time
+    with init_empty_weights(include_buffers=False), no_init_weights():
         model = model_class(config).eval()
     model.tie_weights()
     try:

@@ -29,12 +29,18 @@ def provenance() -> dict[str, Any]:
     """When, on what and with which code and libraries something is made."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "*.py") else ""),
+        "commit": commit(),
         "python": platform.python_version(),
         "libraries": dict(versions()),
         "hardware": hardware(),
         "threads": torch.get_num_threads(),
     }
+
+
+@cache
+def commit() -> str:
+    """The commit of the code, and whether files differ from it, asked once: a process goes on with what it has loaded."""
+    return _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "*.py") else "")
 
 
 @cache

@@ -16,34 +16,16 @@ from helpers import study
 
 @dataclass(frozen=True)
 class Mutant:
-    """A formula and a way to break it.
+    """A formula and a way to break it."""
 
-    Attributes
-    ----------
-    formula : str
-        What is broken, in the words of the paper or of the project.
-    file : str
-        Where it stands, from the root of the project.
-    before, after : str
-        A piece of that file, which is in it once, and what it is broken to.
-    caught : tuple of str
-        The tests that must fail (files, or names as pytest takes them).
-    """
-
-    formula: str
-    file: str
-    before: str
+    formula: str  # in the words of the paper or of the project
+    file: str  # from the root of the project
+    before: str  # a piece of that file, which is in it once
     after: str
-    caught: tuple[str, ...]
+    caught: tuple[str, ...]  # tests that must fail: files, or names as pytest takes them
 
     def broken(self, root: Path) -> str:
-        """The file's text with the formula broken.
-
-        Raises
-        ------
-        StudyError
-            If the formula does not stand there, or twice.
-        """
+        """The file's text with the formula broken; a StudyError if the formula does not stand there, or twice."""
         text = (root / self.file).read_text(encoding="utf-8")
         if (times := text.count(self.before)) != 1:
             raise study.StudyError(

@@ -50,13 +50,7 @@ def _run(root: Path, tests: tuple[str, ...], log: Path) -> None:
 
 
 def caught(mutant: Mutant, root: Path) -> bool:
-    """Whether tests fail in the copy while the formula is broken there, or wait for ever.
-
-    Raises
-    ------
-    StudyError
-        If the tests did not run.
-    """
+    """Whether tests fail in the copy while the formula is broken there, or wait for ever; a StudyError if they did not run."""
     path, log = root / mutant.file, root / "mutant.log"
     whole = path.read_text(encoding="utf-8")
     path.write_text(mutant.broken(root), encoding="utf-8")
@@ -74,13 +68,7 @@ def caught(mutant: Mutant, root: Path) -> bool:
 
 
 def main(words: list[str]) -> None:
-    """Break what is asked for, all if nothing is.
-
-    Raises
-    ------
-    SystemExit
-        If a mutant survived.
-    """
+    """Break what is asked for, all if nothing is; ends with an error if a mutant survived."""
     chosen = [one for one in mutants() if not words or any(word in f"{one.formula} {one.file}" for word in words)]
     survived = []
     with study.one_sentence(), tempfile.TemporaryDirectory() as folder:

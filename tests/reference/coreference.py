@@ -6,7 +6,9 @@ A mention is a list of token positions, a cluster a list of mentions, a matrix a
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from scipy.spatial.distance import cosine
 from torch import Tensor
 
 Mention = Sequence[int]
@@ -104,13 +106,6 @@ def mixed(hidden: Tensor, matrices: Matrices, share: float = 0.3) -> Tensor:
     return torch.stack(found)
 
 
-def cosine(weights: Matrix, matrix: Matrix) -> float:
-    """Cosine of two matrices as long vectors."""
-    pairs = [(a, b) for row, other in zip(weights, matrix, strict=True) for a, b in zip(row, other, strict=True)]
-    product = math.fsum(a * b for a, b in pairs)
-    return product / math.sqrt(math.fsum(a * a for a, _ in pairs)) / math.sqrt(math.fsum(b * b for _, b in pairs))
-
-
 def probing(attentions: Sequence[Sequence[Tensor]], matrices: Matrices) -> dict[tuple[str, int, int], float]:
     """Mean over texts of the cosine of every encoder head's attention with the text's matrix, real tokens only.
 
@@ -121,5 +116,5 @@ def probing(attentions: Sequence[Sequence[Tensor]], matrices: Matrices) -> dict[
         for layer, heads in enumerate(layers):
             for head, weights in enumerate(heads):
                 real = [[float(weights[i][j]) for j in range(len(matrix))] for i in range(len(matrix))]
-                found.setdefault(("encoder", layer, head), []).append(cosine(real, matrix))
+                found.setdefault(("encoder", layer, head), []).append(1 - cosine(np.ravel(real), np.ravel(matrix)))
     return {address: math.fsum(values) / len(values) for address, values in found.items()}

@@ -104,13 +104,7 @@ def dunn(vectors: Vectors, labels: Sequence[int]) -> float:
 
 
 def vectors(model, batches: Iterable[Mapping[str, torch.Tensor]], which: str) -> dict[tuple[str, int], list[list[float]]]:
-    """{(kind, layer): vectors of its heads} over all sentences of the batches.
-
-    Parameters
-    ----------
-    which : str
-        ``V``: what the value projection gives; ``A``: attention weights; ``O``: what the output projection is given.
-    """
+    """{(kind, layer): vectors of its heads} over all sentences: values, attention weights or what goes into the output."""
     model = deepcopy(model).eval()
     if which == "A":
         model.set_attn_implementation("eager")
@@ -157,12 +151,8 @@ def ballot(
     """{(kind, layer): (votes, scores, groups) of its heads}.
 
     Every batch is grouped anew. In each of its groups the head of largest cosine with the hidden unit gets a vote, the first of
-    equals. Scores are summed cosines. The groups of the whole are those of all batches joined.
-
-    Parameters
-    ----------
-    starts : callable
-        First heads of the groups, from the number of heads of a layer.
+    equals. Scores are summed cosines. The groups of the whole are those of all batches joined. `starts` gives the first heads
+    of the groups, from the number of heads of a layer.
     """
     found = {}
     for place, heads in vectors(model, batches, which).items():

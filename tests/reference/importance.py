@@ -85,18 +85,7 @@ def leave_one_out(model, batches, heads: Iterable[tuple]) -> dict:
 
 
 def importance(model, batches, per: str, heads: Iterable[tuple], gates: Mapping[tuple, float] | None = None) -> dict:
-    """{(kind, layer, head): importance}, not normalised.
-
-    Parameters
-    ----------
-    model
-        In float64.
-    per : str
-        ``example`` or ``token``.
-    heads : iterable of (kind, layer, head)
-    gates : mapping, optional
-        {(kind, layer, head): factor of the head's output} of the model to be measured.
-    """
+    """{(kind, layer, head): importance}, not normalised, of a model in float64 whose heads' outputs have factors `gates`."""
     model = deepcopy(model).eval()
     for address, factor in (gates or {}).items():
         columns(model, address).mul_(factor)

@@ -151,16 +151,19 @@ def having(sentences: list[Sentence], address: tuple, offset: int) -> int:
     )
 
 
-def to_words(rows: list[list[float]], owners: list[int], count: int) -> list[list[float]]:
-    """Attention to a word: the sum over its subwords; from a word: the mean over its subwords."""
+def to_words(rows: list[list[float]], queries: list[int], keys: list[int], down: int, across: int) -> list[list[float]]:
+    """Attention from `down` words to `across`: the sum over the subwords of one, the mean over those of the other.
+
+    `queries` and `keys` are the words of the positions.
+    """
     table = []
-    for word in range(count):
-        subwords = [query for query, owner in enumerate(owners) if owner == word]
+    for word in range(down):
+        subwords = [query for query, owner in enumerate(queries) if owner == word]
         line = []
-        for other in range(count):
+        for other in range(across):
             total = 0.0
             for query in subwords:
-                for key, owner in enumerate(owners):
+                for key, owner in enumerate(keys):
                     if owner == other:
                         total += rows[query][key]
             line.append(total / len(subwords) if subwords else 0.0)
@@ -178,7 +181,7 @@ def syntactic(sentences: list[Sentence], arcs: list[list[tuple]], kind: str = "e
         for address, rows in sentence.maps.items():
             if address[0] != kind:
                 continue
-            table = to_words(rows, owners, count)
+            table = to_words(rows, owners, owners, count, count)
             hits, totals = Counter(), Counter()
             for dependent, head, relation in arcs[sentence.place]:
                 for direction, word, partner in zip(DIRECTIONS, (head, dependent), (dependent, head), strict=True):
@@ -288,22 +291,3 @@ def align(sources, targets, rounds=5) -> list[dict[int, int]]:
     """Target position -> source position where both directions agree."""
     forward, backward = likeliest_sources(sources, targets, rounds), likeliest_sources(targets, sources, rounds)
     return [{t: s for t, s in enumerate(one) if s >= 0 and other[s] == t} for one, other in zip(forward, backward, strict=True)]
-
-
-def bootstrap(hits: list[float], totals: list[float], draws: list[list[int]]) -> tuple[float, float]:
-    """Percentile interval of sum(hits) / sum(totals) when sentence i is drawn draws[k][i] times; draws without a total do
-    not count. Percentiles interpolate linearly between the two nearest draws."""
-    values = []
-    for draw in draws:
-        total = sum(times * total for times, total in zip(draw, totals, strict=True))
-        if total:
-            values.append(sum(times * hit for times, hit in zip(draw, hits, strict=True)) / total)
-    values.sort()
-
-    def percentile(q):
-        place = q * (len(values) - 1)
-        low = math.floor(place)
-        high = min(low + 1, len(values) - 1)
-        return values[low] + (place - low) * (values[high] - values[low])
-
-    return percentile(0.025), percentile(0.975)

@@ -24,27 +24,12 @@ Heads = dict  # {(kind, layer, head): raw relevance, read at the input of the ou
 
 @torch.no_grad()
 def explain(
-    model,
-    batch,
-    row: int,
-    gates: Mapping[tuple, float] | None = None,
-    injected: Mapping[tuple, Tensor] | None = None,
+    model, batch, row: int, gates: Mapping[tuple, float] | None = None, injected: Mapping[tuple, Tensor] | None = None
 ) -> list[Heads]:
-    """Explain the largest logit at each real target position of a sentence, in order.
+    """Explain the largest logit at each real target position of one of the sentences that have any, in order.
 
-    Parameters
-    ----------
-    model : transformers.PreTrainedModel
-        Marian, BART, mBART, Pegasus, T5 or OPT.
-    batch : mapping
-        input_ids, perhaps attention_mask, labels; padding at any place.
-    row : int
-        Which of the sentences that have something to predict.
-    gates : mapping, optional
-        {(kind, layer, head): factor of the head's output}.
-    injected : mapping, optional
-        {(kind, layer, head): matrix [query, key]} to stand for the head's attention weights; of a larger matrix (one for a
-        batch padded on the right) the first rows and columns.
+    `gates` are factors of heads' outputs, `injected` matrices [query, key] that stand for heads' attention weights: of a larger
+    one, for a batch padded on the right, the first rows and columns.
     """
     model = deepcopy(model).eval()
     model.set_attn_implementation("sdpa")  # eager attention of some families has its softmax in float32

@@ -107,8 +107,6 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     ght_run = grouped.runs.run(ght)
     found["grouped, constraint"] = lambda: ght_run
     found["grouped, votes"] = lambda: grouped.runs.run(kept)
-    found["grouped, weights of attention"] = lambda: grouped.runs.run(rows.first(rows.constraint(which="A")))
-    found["grouped, outputs"] = lambda: grouped.runs.run(rows.first(rows.constraint(which="O")))
     found["grouped, L0"] = lambda: grouped.runs.run(rows.peers()[grouped.runs.L0])
     found["grouped, gradient"] = lambda: grouped.runs.run(rows.peers()[grouped.runs.GRADIENT])
     spoken = grouped.runs.Rows(chosen, subjects.LANGUAGE, SEED)
@@ -117,8 +115,8 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
 
     put = coreference.runs.Rows(chosen, SEED)
     found["injected, holes and plain"] = lambda: coreference.runs.run(put.plain())
-    for name, control in {"masked": put.masked(), "full": put.injected(), "adjacent": put.injected({"matrix": "adjacent"}),
-                          "own layer": put.mixed("all"), "rule": put.injected({"links": "rule"})}.items():  # fmt: skip
+    controls = {"masked": put.masked(), "full": put.injected(), "own layer": put.mixed("all")}
+    for name, control in (controls | {"rule": put.injected({"links": "rule"})}).items():
         found[f"injected, {name}"] = lambda control=control: coreference.runs.run(put.tuned(control))
     found["ranking"] = lambda: coreference.runs.ranked(put.plain(), chosen["coreference"]["probe"], put.links())
 

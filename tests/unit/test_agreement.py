@@ -7,13 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from helpers.measures.ranks import (
-    correlation,
-    follows_function,
-    rank_agreement,
-    relative,
-    within_layer_ranks,
-)
+from helpers.measures.ranks import correlation, follows_function, rank_agreement, relative, within_layer_ranks
 from helpers.study import StudyError
 
 ROLE = [("nsubj", "v→s")]
@@ -82,18 +76,6 @@ def test_correlation_is_spearmans_with_a_bootstrap_over_heads(within):
     np.testing.assert_allclose([found["low"], found["high"]], slow_bootstrap(truth, measure, layers, within), atol=0.07)
     # the order of the rows is nothing
     assert correlation(truth, measure.sample(frac=1, random_state=1), within_layer=within) == found
-
-
-def test_depth_alone_is_no_correlation_within_layers():
-    index = table([8, 8, 8])
-    depth = pd.Series(index.get_level_values("layer"), index)
-    one, other = noise(index, 5) + 10 * depth, noise(index, 6) + 10 * depth
-    within = correlation(one, other, within_layer=True)
-    assert correlation(one, other)["rho"] > 0.8 and within["low"] < 0 < within["high"]
-    # layers need not be in one piece
-    mixed = correlation(*(column.sort_index(level="head") for column in (one, other)), within_layer=True)
-    found, wanted = ([side[name] for name in ("rho", "low", "high")] for side in (mixed, within))
-    np.testing.assert_allclose(found, wanted, atol=0.08)
 
 
 def roles(index, places):

@@ -7,13 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import (
-    common,
-    heads_overhead,
-    pruned_models,
-    removed_heads,
-    training_speed,
-)
+from benchmarks import common, heads_overhead, pruned_models, removed_heads, training_speed
 from benchmarks import coreference_injection as injection
 from helpers import study
 
@@ -38,6 +32,18 @@ def test_benchmarks_keep_what_they_measure(name, monkeypatch):
     assert (table.low <= table.value).all() and (table.value <= table.high).all()
     assert (table.value[~table.quantity.str.startswith("exponent")] > 0).all()
     assert 0 <= facts["gate"]["difference"] <= facts["gate"]["bound"]
+
+
+@pytest.mark.parametrize(
+    ("made", "now", "command", "there"),
+    [("a", "a", "x", True), ("a", "b", "x", False), ("a", "a", "y", False), ("a+changes", "a+changes", "x", False)],
+)  # fmt: skip
+def test_what_a_command_left_at_this_commit_is_kept(made, now, command, there, monkeypatch):
+    monkeypatch.setattr(study, "provenance", lambda: {"commit": now})
+    assert not common.kept("one", "tiny", command)
+    study.write_text(study.runs() / "benchmarks" / "tiny" / "one.csv", "")
+    study.write_json(study.runs() / "benchmarks" / "tiny" / "one.json", {"command": "x", "commit": made})
+    assert common.kept("one", "tiny", command) == there
 
 
 @pytest.mark.parametrize("benchmark", [removed_heads, pruned_models])

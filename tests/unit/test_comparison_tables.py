@@ -54,17 +54,6 @@ def fisher(values):
     return [np.tanh(z.mean()), *np.tanh(ttest_1samp(z, 0).confidence_interval())]
 
 
-def test_seeds_within_models():
-    values = {("a", 1): 0.1, ("a", 2): 0.5, ("a", 3): 0.3, ("b", 1): 0.8, ("b", 2): 0.6}
-    a, b = np.arctanh([0.1, 0.5, 0.3]), np.arctanh([0.8, 0.6])
-    parts = np.array([a.var(ddof=1) / 3 / 4, b.var(ddof=1) / 2 / 4])
-    freedom = parts.sum() ** 2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 1)
-    mean, half = (a.mean() + b.mean()) / 2, t.ppf(0.975, freedom) * np.sqrt(parts.sum())
-    wanted = {"rho": np.tanh(mean), "low": np.tanh(mean - half), "high": np.tanh(mean + half), "models": 5}
-    found = comparison.over_models(values)
-    assert found.pop("over") == intervals.TEXTS and found == pytest.approx(wanted)
-
-
 def test_one_training_and_one_seed_of_several_models():
     found = comparison.over_models({("a", 1): 0.2, ("a", 2): 0.2, ("a", 3): 0.2, ("b", 1): 0.5, ("c", 1): 0.3})
     assert [found[name] for name in ("rho", "low", "high")] == pytest.approx(fisher([0.2, 0.5, 0.3]))  # each model once

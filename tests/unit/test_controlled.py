@@ -1,7 +1,6 @@
-"""The controlled corpus: exact English with its tree, rules that every plan keeps, distributions, splits."""
+"""The controlled corpus: English with its tree, words in every language, distributions, splits; its text: test_world_text."""
 
 import random
-from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -9,8 +8,7 @@ import pytest
 from helpers import world
 from helpers.corpora.describe import relative_positions
 from helpers.world import french_words, german_words, lexicon, russian, russian_words, sampler
-from helpers.world.english import RELATIONS, realise
-from helpers.world.meanings import NP, Clause
+from helpers.world.english import realise
 from tests.unit.tiny_plans import check, did, does, np
 
 # register, plan, and for each word its relation and the position of its head (from 1; 0 for the root)
@@ -41,119 +39,6 @@ def test_exact_english(register, plan, wanted):
 def drawn(request):
     """A register, and plans with their English."""
     return request.param, list(islice(world.plans(request.param, 7), 3000))
-
-
-def clauses(plan: Clause):
-    """All clauses of a plan."""
-    yield plan
-    inner = [plan.complement, plan.subordinate and plan.subordinate[1], plan.coordinate and plan.coordinate[1]]
-    for clause in (*inner, *(noun.relative for noun in phrases(plan))):
-        if clause is not None:
-            yield from clauses(clause)
-
-
-def phrases(plan: Clause):
-    """Noun phrases of a clause, not those of its inner clauses."""
-    waiting = [plan.subject, plan.object, plan.recipient, plan.attribute, *(pp.np for pp in plan.places)]
-    while waiting:
-        noun = waiting.pop()
-        if isinstance(noun, NP):
-            yield noun
-            waiting += [noun.genitive, noun.coordinate, noun.place and noun.place.np]
-
-
-def test_trees(drawn):
-    for _, english in drawn[1]:
-        words, heads, relations = english.words, english.heads, english.relations
-        assert len(words) == len(heads) == len(relations) and set(relations) <= RELATIONS
-        assert [place for place, head in enumerate(heads) if head < 0] == [relations.index("root")]
-        for place in range(len(words)):
-            steps = 0
-            while heads[place] >= 0:
-                place, steps = heads[place], steps + 1
-                assert steps <= len(words), f"a cycle in {words}"
-        subjects = [head for head, relation in zip(heads, relations, strict=True) if relation in ("nsubj", "nsubjpass")]
-        assert len(set(subjects)) == len(subjects), words
-        arcs = [(min(i, head), max(i, head), words[i]) for i, head in enumerate(heads) if head >= 0]
-        for left, right, word in arcs:  # projective, but for fronted words
-            for left2, right2, word2 in arcs:
-                assert not left < left2 < right < right2 or {word, word2} & {"what", "where", "that"}, words
-
-
-def check_phrase(noun: NP, text: str) -> None:
-    if noun.pronoun:
-        assert not (noun.determiner or noun.adjectives or noun.genitive or noun.place or noun.relative), text
-        return
-    entry = lexicon.NOUNS.get(noun.noun)
-    assert entry is not None or noun.determiner == "", text
-    assert (noun.determiner in ("two", "three", "many")) <= (noun.number == "pl"), text
-    assert (noun.determiner == "every") <= (noun.number == "sg"), text
-    assert all(noun.noun in lexicon.ADJECTIVES[key] for key in noun.adjectives), text
-    assert len({lexicon.ORDER[key] for key in noun.adjectives}) == len(noun.adjectives), text
-    if entry is not None and entry.mass:
-        assert noun.number == "sg" and noun.determiner not in ("a", "every"), text
-    elif entry is not None and noun.number == "sg":
-        assert noun.determiner, text
-
-
-def stands_for(noun: NP) -> str:
-    """The common noun that names and pronouns of people stand for."""
-    if noun.person < 3 or noun.noun not in lexicon.NOUNS:
-        return "woman" if noun.noun in lexicon.FEMALE else "man"
-    return noun.noun
-
-
-def test_every_plan_keeps_the_rules(drawn):
-    register, sentences = drawn
-    verbs, adjectives, adverbs = lexicon.VERBS, lexicon.ADJECTIVES, lexicon.ADVERBS
-    for plan, english in sentences:
-        text, found = " ".join(english.words), list(clauses(plan))
-        assert len(found) - 1 <= (2 if register == "news" else 1), text
-        for clause in found:
-            verb = verbs[clause.verb]
-            assert verb.passive or not clause.passive, text
-            assert (clause.complement is not None) == bool(verb.clause) and (verb.recipient or clause.recipient is None), text
-            for noun in (clause.subject, clause.subject and clause.subject.coordinate):
-                assert noun is None or stands_for(noun) in verb.subjects, text
-            for noun in (clause.object, clause.object and clause.object.coordinate):
-                assert noun is None or stands_for(noun) in verb.objects or noun.noun in verb.objects, text
-            asked = clause.gap == "object" or clause.question == "what"
-            assert bool(verb.objects) == (clause.object is not None or asked), text
-            unsaid = clause.gap == "subject" or clause.imperative or clause.question == "who"
-            assert clause.subject is not None or clause.passive or unsaid, text
-            if clause.verb in sampler.GROUPS["agent decides"]:  # "eat": whoever eats tells the sense
-                assert clause.subject is not None or unsaid, text
-            if isinstance(clause.attribute, str) and clause.subject is not None:
-                assert stands_for(clause.subject) in adjectives[clause.attribute], text
-            for adverb in clause.adverbs:
-                entry = adverbs[adverb.adverb]
-                assert adverb.position in entry.positions and entry.tense in ("", "any", clause.tense), text
-                assert entry.kind != "manner" or clause.verb in entry.verbs, text
-            for noun in phrases(clause):
-                check_phrase(noun, text)
-
-
-def is_thing(noun: NP) -> bool:
-    if noun.noun in lexicon.NOUNS:
-        return lexicon.NOUNS[noun.noun].cls != "person"
-    return noun.noun in lexicon.NAMES and lexicon.NAMES[noun.noun].kind == "town"
-
-
-def test_it_and_they_can_mean_one_noun_of_the_clause_before(drawn):
-    seen = 0
-    for plan, english in drawn[1]:
-        main, joined = replace(plan, subordinate=None, coordinate=None), plan.subordinate or plan.coordinate
-        if joined is None:
-            continue
-        before, after = (joined[1], main) if joined[2:] == (True,) else (main, joined[1])
-        said = list(sampler.mentions(before))
-        for noun in filter(None, (after.subject, after.object)):
-            if noun.pronoun and noun.person == 3 and is_thing(noun):
-                many = [m.noun for m in said if m.person == 3 and (m.number == "pl" or m.coordinate is not None)]
-                one = [m.noun for m in said if m.person == 3 and m.number == "sg" and is_thing(m)]
-                assert [noun.noun] == (many if noun.number == "pl" else one), english.words
-                seen += 1
-    assert seen > 20
 
 
 @pytest.mark.parametrize("language", world.LANGUAGES)
@@ -190,18 +75,6 @@ def test_distributions(drawn):
         assert found[relation].sum() == pytest.approx(1)
     if news:  # no fixed offset finds most subjects or objects, as in natural text (figure 3 of the paper)
         assert found["nsubj"].loc[3:].sum() > 0.2 and found["dobj"].loc[:-4].sum() > 0.12
-
-
-@pytest.mark.parametrize("register", sampler.REGISTERS)
-def test_english_is_the_same_in_every_language(register):
-    made = {language: list(islice(world.pairs(register, language, 1), 100)) for language in world.LANGUAGES}
-    for triple in zip(*made.values(), strict=True):
-        assert len({(pair.source, pair.heads, pair.relations) for pair in triple}) == 1
-        assert len({pair.target for pair in triple}) == 3
-    pairs = made["de"]
-    assert list(islice(world.pairs(register, "de", 2), 30)) != pairs[:30]
-    assert all(pair.source == " ".join(pair.words) and pair.origin == f"controlled-{register}" for pair in pairs)
-    assert all(len(pair.words) == len(pair.heads) == len(pair.relations) for pair in pairs)
 
 
 def test_no_sentence_stands_in_two_splits():

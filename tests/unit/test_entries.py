@@ -55,3 +55,15 @@ def test_a_column_that_is_none_is_refused(file, column):
     contest.enter(file)
     with pytest.raises(StudyError, match="second token"):
         measures.head_table(tiny_model("marian"), [tiny_batch("marian")], names=["second token"])
+
+
+def test_an_entry_is_measured_on_models_whose_weights_are_there(file, monkeypatch):
+    contest.enter(file)
+    model, batch = tiny_model("marian"), tiny_batch("marian")
+    stored = head_table(model, [batch], names=["confidence"])
+    monkeypatch.setattr(contest.runs, "measured", lambda described: (stored, {"confidence": 1.0}))
+    monkeypatch.setattr(contest.runs, "_opened", lambda described: (model, [batch], [batch], {}))
+    for there in (False, True):
+        monkeypatch.setattr(contest.runs, "_at_hand", lambda job, there=there: there)
+        table, seconds = contest.runs.tables({"run": {}}, ["second token"])
+        assert ("second token" in table) == ("second token" in seconds) == there and table.confidence.equals(stored.confidence)

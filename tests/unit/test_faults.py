@@ -20,10 +20,7 @@ def notebook_line(notebook, log, result):
 
 
 def test_a_kernel_that_dies_leaves_no_executed_notebook(tmp_path):
-    cells = [
-        'profile = corpus = overrides = output = ""',
-        "import os\nos.path.exists('go') or os.kill(os.getpid(), 9)",
-    ]
+    cells = ['profile = corpus = overrides = output = ""', "import os\nos.path.exists('go') or os.kill(os.getpid(), 9)"]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     notebook.cells[0].metadata["tags"] = ["parameters"]
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}

@@ -5,15 +5,12 @@ import pytest
 from helpers import study
 from tests.unit import fingerprint
 
+STORE = "fingerprints"  # most start from the same few runs
 NAMES = list(fingerprint.recipes())
 
 
 @pytest.fixture(autouse=True)
-def one_store(tmp_path_factory, monkeypatch):
-    """All fingerprints of a session share a store: most start from the same few runs."""
-    base = tmp_path_factory.getbasetemp() / "fingerprints"
-    for name in ("runs", "data"):
-        monkeypatch.setenv(f"HEADS_{name.upper()}", str(base / name))
+def on_a_processor(isolated, monkeypatch):
     monkeypatch.setenv("HEADS_DEVICE", "cpu")
 
 

@@ -18,7 +18,7 @@ from helpers.runs import subjects
 from helpers.training import learning_rate
 from tests.unit import tiny_groups
 
-STORE = tiny_groups.go_to
+STORE = "groups"
 TASKS = [subjects.TRANSLATION, subjects.LANGUAGE]  # of an encoder-decoder, of a decoder alone
 CPU = torch.device("cpu")
 

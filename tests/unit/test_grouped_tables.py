@@ -16,7 +16,7 @@ from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
 from tests.unit import tiny_groups
 
-STORE = tiny_groups.go_to
+STORE = "groups"
 CPU = torch.device("cpu")
 TEST = "test"
 QUICK = {"grouping.translation.steps": 2, "grouping.language.steps": 2, "grouping.translation.votes": 2}
@@ -46,14 +46,12 @@ LOSSES = {VANILLA: (60.0, 80.0, 100.0), GHT: (57.0, 79.0, 97.0), PS: (61.0, 82.0
 
 
 @pytest.fixture(scope="module")
-def scored(tmp_path_factory):
+def scored():
     """Scores of the main rows of two tasks, as if these were their outputs."""
     found = {}
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_groups.go_to(tmp_path_factory.getbasetemp(), patch)
-        for kind, losses in ((subjects.TRANSLATION, LOST), (subjects.LANGUAGE, LOSSES)):
-            rows = {name: quick(kind)[name] for name in losses}
-            found[kind] = tables.scores(rows, counted(rows, losses), repeats=100)
+    for kind, losses in ((subjects.TRANSLATION, LOST), (subjects.LANGUAGE, LOSSES)):
+        rows = {name: quick(kind)[name] for name in losses}
+        found[kind] = tables.scores(rows, counted(rows, losses), repeats=100)
     return found
 
 

@@ -13,9 +13,9 @@ from helpers.measures import table as table_module
 from helpers.measures.functions import Alignment, roles
 from helpers.measures.lrp import SIGNED, relevance
 from helpers.measures.reducers import Reducer, one_pass
-from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, head_table, numeric, register
+from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, groups, head_table, numeric, register
 from helpers.study import StudyError
-from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, tiny_batch, tiny_model
+from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, TODAY, tiny_batch, tiny_model
 
 COLUMNS = [
     "alpha_beta", "attnlrp, size", "cp, size", "gradient, example", "gradient, example, by layer", "gradient, token",
@@ -171,6 +171,17 @@ def test_a_decoder_has_functions_and_what_does_not_fit_is_refused_before_it_runs
             head_table(model, read, **asked)
     hook.remove()
     assert not runs
+
+
+@pytest.mark.parametrize("family", [*TODAY, "gpt2"])
+def test_a_query_head_knows_its_key_value_head(family):
+    model = tiny_model(family, attention="eager")
+    shared = getattr(model.config, "num_key_value_heads", None) == 2
+    expected = {address: float(address[2] // 2) if shared else np.nan for address in heads.index(model)}
+    assert groups(model).equals(pd.Series(expected).rename_axis(["kind", "layer", "head"]))
+    table = head_table(model, [tiny_batch(family)])
+    assert table[GROUP].equals(groups(model)) and table.drop(columns=[GROUP, FUNCTIONS]).notna().all(axis=None)
+    assert {"RelP, cp", "RelP, attnlrp", "gradient, signed", "output norm", "first token"} <= set(table)
 
 
 MODEL = tiny_model("marian")

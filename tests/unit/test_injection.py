@@ -17,7 +17,7 @@ from tests.reference import coreference as slow
 from tests.unit import tiny_injection
 from tests.unit.tiny_injection import SEED
 
-STORE = tiny_injection.go_to
+STORE = "injection"
 CPU = torch.device("cpu")
 MASKED, MIXED = "masked, lowest", "layer of its own, upper"
 LINKS = {"matrix": "full", "span": "first", "links": "gold"}
@@ -26,10 +26,8 @@ LINKS = {"matrix": "full", "span": "first", "links": "gold"}
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
     """Rows that start from a pretrained model, whose attention says much about what it writes."""
-    base = tmp_path_factory.getbasetemp()
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_injection.go_to(base, patch)
-        yield tiny_injection.plan({"coreference.summarization.rate": 2e-3}, start=tiny_injection.pretrained(base))
+    start = tiny_injection.pretrained(tmp_path_factory.getbasetemp())
+    return tiny_injection.plan({"coreference.summarization.rate": 2e-3}, start=start)
 
 
 def lowest(run, rank=0):

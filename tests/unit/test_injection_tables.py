@@ -15,7 +15,7 @@ from helpers.scores import scoring
 from helpers.world import conversations
 from tests.unit import tiny_injection
 
-STORE = tiny_injection.go_to
+STORE = "injection"
 MASKED, MIXED = "masked, lowest", "layer of its own, upper"
 ROUGE = ["ROUGE-1", "ROUGE-2", "ROUGE-L"]
 

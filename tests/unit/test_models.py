@@ -7,12 +7,11 @@ import time
 
 import pytest
 import torch
-from tokenizers.processors import TemplateProcessing
-from transformers import PreTrainedTokenizerFast
 
-from helpers import heads, models, study
+from helpers import heads, models
 from helpers.corpora import Pair, tokens
 from helpers.study import StudyError
+from tests.unit import tiny_injection
 from tests.unit.tiny_models import logits, tiny_model
 
 SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 24, "dropout": 0.1}
@@ -44,14 +43,6 @@ def test_one_table_holds_all_vocabularies_and_the_output_and_what_is_saved_is_lo
     assert loaded.generation_config.max_length == models.MAX_POSITIONS
 
 
-@pytest.mark.parametrize("profile", study.profiles())
-def test_every_profile_can_be_built(profile):
-    settings = study.settings(profile)
-    with torch.device("meta"):
-        models.build(settings["model"], 100, 100, 1)
-        models.build_bart(settings["coreference"]["summarization"]["model"], 100, 1)
-
-
 @pytest.mark.parametrize("name", ["translator", "summarizer"])
 @pytest.mark.parametrize(("start", "zero"), [(None, {"encoder"}), ("zero", {"encoder", "decoder", "cross"}), ("usual", set())])
 def test_start_says_which_attention_begins_with_an_output_of_zero(name, start, zero):
@@ -61,15 +52,6 @@ def test_start_says_which_attention_begins_with_an_output_of_zero(name, start, z
     others = [name for name, _ in model.named_parameters() if "attn.out_proj.weight" not in name]
     for name in others:  # nothing else depends on it
         torch.testing.assert_close(model.get_parameter(name), plain.get_parameter(name), atol=0, rtol=0)
-
-
-@builders
-def test_width_that_cannot_be_split(build):
-    for wrong in ({"heads": 3}, {"heads": 0}, {"heads": 32}, {"decoder_heads": 3}):
-        if "decoder_heads" in wrong and build is BUILDERS["language model"]:
-            continue
-        with pytest.raises(StudyError, match=f"16 cannot be split over {next(iter(wrong.values()))} heads"):
-            build(SHAPE | wrong)
 
 
 LAYER = 4 * (16 * 16 + 16) + 2 * 16 * 24 + 24 + 16 + 2 * 2 * 16  # attention, feed-forward and two norms, with biases
@@ -88,13 +70,8 @@ def test_size_of_an_encoder_with_a_decoder():
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
     """A folder as one downloads it: a tiny Marian model, with a fast tokenizer."""
-    folder = tmp_path_factory.mktemp("checkpoint")
-    inner = tokens.learn_vocabulary(["the cat sees the dog", "кошка видит"] * 3, 60)
-    inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
-    tokenizer.save_pretrained(folder)
-    tiny_model("marian", vocab_size=len(tokenizer), d_model=16).save_pretrained(folder)
-    return folder
+    texts = ["the cat sees the dog", "кошка видит"] * 3
+    return tiny_injection.checkpoint(tmp_path_factory.mktemp("checkpoint"), texts, "marian", 60, d_model=16)
 
 
 def test_load_takes_a_folder_in_one_call(checkpoint):

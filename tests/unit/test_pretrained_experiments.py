@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import heads, study
+from helpers import study
 from helpers.experiments import pretrained
 from helpers.experiments import pretrained_dialogues as dialogues
 from helpers.experiments import pretrained_measured as measured
@@ -17,18 +17,18 @@ from helpers.runs.passages import batches
 from helpers.study import StudyError
 from tests.unit import tiny_pretrained
 
+STORE = "pretrained"
 
-def STORE(base, monkeypatch):
-    folder = base / "pretrained"
-    if not folder.exists():
-        tiny_pretrained.make(folder)
-    for name in ("RUNS", "DATA", "PUBLISHED"):
-        monkeypatch.setenv(f"HEADS_{name}", str(folder / name.lower()))
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("models")
+    tiny_pretrained.make(place)
+    return place
 
 
 @pytest.fixture(autouse=True)
-def settings(isolated, tmp_path_factory, monkeypatch):
-    folder = tmp_path_factory.getbasetemp() / "pretrained"
+def settings(isolated, folder, monkeypatch):
     monkeypatch.setenv("HEADS_DATA_ROOT", str(folder))
     monkeypatch.setenv("HEADS_DEVICE", "cpu")
     return tiny_pretrained.settings(folder)
@@ -90,20 +90,6 @@ def test_what_is_missing_gets_a_sentence(settings, monkeypatch):
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
-
-
-def test_leave_one_out_is_the_loss_without_a_head_minus_the_loss(settings):
-    spec = measured.text_spec(settings)
-    model, _ = text.pretrained(spec["model"])
-    ids = text.passages(spec["model"], "valid", 4, 12)[:, :6]
-    lost, plain = (
-        pretrained.head_table(settings).set_index(["layer", "head"])["leave-one-out"],
-        worth.mean_loss(model, batches(ids)),
-    )
-    for _, layer, head in heads.index(model):
-        with heads.gate(model, {("decoder", layer, head): 0.0}):
-            rise = worth.mean_loss(model, batches(ids)) - plain
-        assert lost[layer + 1, head + 1] == pytest.approx(rise, abs=1e-5)
 
 
 def test_columns_are_those_of_the_measures_on_all_pieces(settings):

@@ -1,13 +1,13 @@
-"""The project's own files: pins, front, notebooks and their pairs."""
+"""The project's own files: lint and types, pins, front, notebooks and their pairs, formulas that are broken on purpose."""
 
 import ast
 import gzip
 import re
 import subprocess
+import sys
 import tarfile
 import tomllib
 from importlib import metadata
-from pathlib import Path
 
 import jupytext
 import nbformat
@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 from helpers import plan, study
 from helpers.runs import subjects
 from helpers.study import published
+from tests.mutants import mutants
 
 ROOT = study.ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -36,6 +37,24 @@ def committed():
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a git checkout")
     return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize("command", ["ruff check --no-cache .", "ruff format --check --no-cache .", "mypy"])
+def test_the_code_is_clean(command):
+    done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+
+
+def test_every_formula_can_be_broken_and_names_tests_that_are_there():
+    missing = []
+    for mutant in mutants():
+        ast.parse(mutant.broken(ROOT))
+        assert mutant.caught, mutant.formula
+        for test in mutant.caught:
+            file, _, name = test.partition("[")[0].partition("::")
+            if not (ROOT / file).is_file() or (name and f"def {name}(" not in (ROOT / file).read_text()):
+                missing.append((mutant.formula, test))
+    assert missing == []
 
 
 def test_every_pin_is_exact_and_whatever_is_needed_is_pinned():
@@ -129,16 +148,6 @@ def texts(path):
             ]
             return [archive.extractfile(one).read().decode("utf-8") for one in members]  # what models write may be paths
     return [gzip.decompress(path.read_bytes()).decode("utf-8") if path.suffix == ".gz" else path.read_text(encoding="utf-8")]
-
-
-def test_what_is_made_is_not_committed():
-    files = [str(path.relative_to(ROOT)) for path in committed()]
-    assert [name for name in files if name.startswith(("runs/", ".venv/", ".snakemake/"))] == []
-    assert [name for name in files if re.match("data/(?!README.md$|published/)", name)] == []
-    made = [name for name in files if Path(name).suffix in (".pt", ".safetensors", ".pyc")]
-    assert [name for name in made if not name.startswith("tests/folders/")] == []
-    large = [name for name in files if (ROOT / name).stat().st_size > 2_000_000]
-    assert [name for name in large if not name.startswith("data/published/")] == []
 
 
 def test_what_is_published_is_whole(monkeypatch):

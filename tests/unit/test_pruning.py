@@ -10,7 +10,7 @@ from helpers.heads import KINDS
 from helpers.runs import subjects
 from tests.unit import tiny_injection, tiny_sweep
 
-STORE = tiny_sweep.go_to
+STORE = "sweep"
 FEW = {"pruning.draws": 1}  # of random heads
 
 
@@ -81,7 +81,7 @@ def test_a_pretrained_model_can_be_swept(swept, tmp_path):
              for name, n in (("layers", 1), ("ffn_dim", 16), ("attention_heads", 2))}  # fmt: skip
     corpus = swept["encoder"]["start"]["corpus"]
     checkpoint = tiny_injection.checkpoint(
-        tmp_path / "tiny-marian", corpus, "marian", 200, d_model=16, max_position_embeddings=128, **sizes
+        tmp_path / "tiny-marian", tiny_injection.texts(corpus), "marian", 200, d_model=16, max_position_embeddings=128, **sizes
     )
     few = {"pruning.penalties": [1.0], "pruning.penalties_all": [1.0], "pruning.compared": [1.0],
            "pruning.criteria": ["confidence"], "pruning.variants": False}  # fmt: skip

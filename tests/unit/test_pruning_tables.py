@@ -15,19 +15,17 @@ from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 from tests.unit import tiny_sweep
 
-STORE = tiny_sweep.go_to
+STORE = "sweep"
 REPEATS = 50
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory):
+def swept():
     """The sweeps, the model that they start from, and the quality of their runs."""
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_sweep.go_to(tmp_path_factory.getbasetemp(), patch)
-        sweeps = tiny_sweep.sweeps()
-        subject = subjects.of_spec(sweeps["encoder"]["start"], tiny_sweep.NAME)
-        drawn = {which: pruning.draws(sweep, subject, REPEATS) for which, sweep in sweeps.items()}
-        yield {which: (one, subject, pruning.quality(one, subject, drawn[which])) for which, one in sweeps.items()}
+    sweeps = tiny_sweep.sweeps()
+    subject = subjects.of_spec(sweeps["encoder"]["start"], tiny_sweep.NAME)
+    drawn = {which: pruning.draws(sweep, subject, REPEATS) for which, sweep in sweeps.items()}
+    return {which: (one, subject, pruning.quality(one, subject, drawn[which])) for which, one in sweeps.items()}
 
 
 def sides(sweep, subject):

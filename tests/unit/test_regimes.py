@@ -18,7 +18,7 @@ from helpers.runs import subjects
 from helpers.study import values
 from tests.unit import tiny_groups, tiny_sweep
 
-STORE = tiny_groups.go_to
+STORE = "groups"
 
 
 def rows():
@@ -80,8 +80,7 @@ def test_claims_are_judged_by_differences_paired_by_seed():
     assert early.verdict.tolist()[2:] == ["cannot tell"] * 2 and early.seeds.tolist() == [5, 5, 1, 0]
 
 
-def test_matched_runs_remove_as_many_heads_of_each_layer(tmp_path_factory, monkeypatch):
-    tiny_sweep.go_to(tmp_path_factory.getbasetemp(), monkeypatch)
+def test_matched_runs_remove_as_many_heads_of_each_layer():
     sweep = tiny_sweep.sweeps({"pruning.criteria": ["gradient, example", "leave-one-out"]})["encoder"]
     chosen = matched.rows(sweep)
     assert [(row["criterion"], row["draw"]) for row in chosen] == [(by, draw) for by in matched.CRITERIA for draw in range(4)]

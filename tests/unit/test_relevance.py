@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from helpers import measures
-from helpers.heads import gate, inject, record, sites
+from helpers.heads import gate, inject, sites
 from helpers.measures import lrp
 from helpers.measures.lrp import RULES, SIGNED, BySentence, Explained, explain, relevance, summed
 from helpers.measures.lrp.alpha_beta import AlphaBeta
@@ -27,7 +27,7 @@ VARIANTS = {  # marian: post-norm, swish
     "marian": {}, "mbart": {}, "pegasus": {"activation_function": "relu"}, "t5": {},
     "t5 gated": {"feed_forward_proj": "gated-gelu"}, "t5 scaled": {"tie_word_embeddings": True}, "opt": {},
     "opt post-norm": {"do_layer_norm_before": False, "word_embed_proj_dim": 24},
-    "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False},
+    "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False}, "gemma2": {},
 }  # fmt: skip
 rules = pytest.mark.parametrize("rule", RULES)
 
@@ -35,7 +35,7 @@ rules = pytest.mark.parametrize("rule", RULES)
 @cache
 def small(name: str, dtype=torch.float64):
     """A tiny model whose norms and biases of logits are random, too: nothing is 0 or 1 by chance."""
-    model = tiny_model(name.partition(" ")[0], **VARIANTS[name])
+    model = tiny_model(name.partition(" ")[0], attention="eager" if name in EAGER_ALONE else "sdpa", **VARIANTS[name])
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for weight_name, weight in model.named_parameters():
@@ -74,11 +74,14 @@ def test_relevance_is_that_of_the_slow_relprop(name):
 
 
 @pytest.mark.parametrize("rule", SIGNED)
-@pytest.mark.parametrize("name", ["marian", "t5 gated", "t5 scaled", "opt post-norm", "opt bare"])
+@pytest.mark.parametrize("name", ["marian", "t5 gated", "t5 scaled", "opt post-norm", "opt bare", "gemma2"])
 def test_signed_relevance_is_that_of_its_slow_twin(name, rule):
-    """Of what the matrix does not have: biases of logits, variants of families."""
+    """Of what the matrix does not have: biases of logits, variants of families; and caps on scores, to the last digits."""
     model, batch = frozen.exact(deepcopy(small(name))), batch_for(name)
-    found, (_, truth) = explain(model, [batch], rule), frozen.relevance(model, [batch], rule)
+    _, truth = frozen.relevance(model, [batch], rule)
+    if name in EAGER_ALONE:
+        model.set_attn_implementation("eager")
+    found = explain(model, [batch], rule)
     assert gap(found.values, values_of(truth, found.heads)) < 1e-9
 
 
@@ -97,15 +100,6 @@ def test_gates_and_injected_matrices_count(name):
     expected = values_of(truth, found.heads)
     assert gap(found.values, expected) < tolerance(name)
     assert gap(explain(model, [batch], "alpha_beta").values, expected) > 0.01  # and no more once the blocks are left
-
-
-def test_what_the_rule_cp_holds_constant_may_as_well_be_injected():
-    model, batch, seen = small("marian"), batch_for("marian"), {}
-    with record(model, lambda site, weights: seen.update({(site.kind, site.layer): weights})):
-        whole = explain(model, [batch], "cp")
-    own = {("encoder", 0, 1): seen["encoder", 0][:, 1], ("cross", 1, 2): seen["cross", 1][:, 2]}
-    with inject(model, own):
-        assert gap(explain(model, [batch], "cp").values, whole.values) < 1e-10
 
 
 @rules
@@ -182,18 +176,6 @@ def test_targets_are_explained_in_chunks_where_memory_is_short(name, monkeypatch
     assert gap(explain(model, [batch], "alpha_beta").values, whole) < 1e-12
 
 
-def test_only_targets_with_a_label_are_explained():
-    model, batch = small("marian"), batch_for("marian")
-    whole = explain(model, [batch], "cp")
-    batch["decoder_input_ids"] = model.prepare_decoder_input_ids_from_labels(batch["labels"])
-    batch["labels"] = batch["labels"].clone()
-    batch["labels"][0, 1] = batch["labels"][1, :] = -100
-    part = explain(model, [batch], "cp")
-    assert part.sentence.tolist() == [0] * 4 + [2] * 3
-    kept = [0, 2, 3, 4, *range(11, 14)]
-    assert gap(part.values, whole.values[kept]) < 1e-10
-
-
 def test_a_decoder_only_model_explains_next_tokens():
     model, batch = small("opt"), batch_for("opt")
     whole = explain(model, [batch], "attnlrp")
@@ -234,17 +216,6 @@ def test_the_normalisations(normalise, wanted):
         assert (numerators.sum(0) / denominators.sum(0)).tolist() == pytest.approx(wanted)
         frame = found.frame(normalise, 50)
         assert (frame.low <= frame.relevance + 1e-6).all() and (frame.relevance <= frame.high + 1e-6).all()
-
-
-@pytest.mark.parametrize("rule", SIGNED)
-def test_a_layer_whose_sum_is_negative_is_not_ranked_backwards(rule):
-    """Three heads speak for the predicted tokens, one against them and louder: by the ratio the most helpful comes last."""
-    model, batch = tiny_model("marian", 2).double(), batch_for("marian")
-    raw, ratio, size = (relevance(model, [batch], rule, way, "cross").loc["cross", 0] for way in (None, "ratio", "size"))
-    for_them = raw > 0
-    assert raw.sum() < 0 and for_them.sum() == 3
-    assert ratio[for_them].rank().tolist() == (-raw[for_them]).rank().tolist()
-    assert size[for_them].rank().tolist() == raw[for_them].rank().tolist() and (size >= raw.abs()).all()
 
 
 @pytest.mark.parametrize("rule", SIGNED)

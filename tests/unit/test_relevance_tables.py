@@ -8,11 +8,6 @@ from helpers.experiments import relevance
 from helpers.measures.lrp import BySentence
 
 
-def shares(*layers: list[float], kind: str = "encoder") -> pd.Series:
-    rows = {(kind, layer, head): value for layer, values in enumerate(layers) for head, value in enumerate(values)}
-    return pd.Series(rows).rename_axis(["kind", "layer", "head"])
-
-
 def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
     """Relevance of each sentence, which has one target."""
     raw = np.array(values)
@@ -30,7 +25,7 @@ def test_what_one_reads_off_figure_1_in_numbers():
 
 
 def test_dominance_is_of_magnitudes():
-    heads = shares([0.0] * 2, [0.0] * 2).index
+    heads = pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1]], names=["kind", "layer", "head"])
     signed = by_sentence([[1.0, -2.0, 3.0, 3.0], [0.0, -1.0, 1.0, 1.0], [2.0, 3.0, 1.0, 2.0]], heads, "cp")
     random = by_sentence([[1.0, 3.0, 1.0, 1.0]], heads, "cp")
     table = relevance.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)

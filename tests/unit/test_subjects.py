@@ -13,17 +13,15 @@ from helpers.runs.subjects import LANGUAGE, SUMMARIZATION
 from helpers.study import StudyError
 from tests.unit import tiny_groups
 
-STORE = tiny_groups.go_to
+STORE = "groups"
 CPU = torch.device("cpu")
 SHAPE = {"layers": 2, "width": 16, "heads": 4, "feed_forward": 32, "dropout": 0.0}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made():
     """Each task on its prepared text."""
-    with pytest.MonkeyPatch.context() as patch:
-        tiny_groups.go_to(tmp_path_factory.getbasetemp(), patch)
-        yield {kind: subjects.of_text(subjects.corpus(tiny_groups.settings(), kind, 1)) for kind in subjects.METRICS}
+    return {kind: subjects.of_text(subjects.corpus(tiny_groups.settings(), kind, 1)) for kind in subjects.METRICS}
 
 
 def same(one, two):
@@ -71,18 +69,6 @@ def test_order_is_drawn_by_seed_and_number(made, kind):
     assert same(list(first(1)), list(again(1)))
     orders = [list(first(0)), list(first(1)), list(made[kind].epoch(400, 6, CPU)(0))]
     assert not any(same(one, two) for one, two in itertools.combinations(orders, 2))
-
-
-@pytest.mark.parametrize("kind", subjects.METRICS)
-def test_held_out_text(made, kind):
-    task = made[kind]
-    whole, few = task.held_out(400, None, CPU), task.held_out(10**9, 5, CPU)
-    assert len(whole) > 1 and len(few) == 1 and len(few[0]["input_ids"]) == 5
-    assert sum(len(batch["input_ids"]) for batch in whole) == len(task.dev) and same(whole, task.held_out(400, None, CPU))
-    if kind == LANGUAGE:
-        assert few[0]["input_ids"].tolist() == task.dev[:5] and (few[0]["labels"][:, 0] == -100).all()
-    else:
-        assert sorted(few[0]["index"].tolist()) == [0, 1, 2, 3, 4]
 
 
 def build(spec, place):

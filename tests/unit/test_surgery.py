@@ -54,21 +54,6 @@ def closed(model, heads):
     return gate(model, dict.fromkeys(heads, 0.0))
 
 
-def gradients(model, batch):
-    model.zero_grad()
-    model(**batch).logits.square().mean().backward()  # the loss of some models is in single precision
-    return {name: weight.grad for name, weight in model.named_parameters() if weight.requires_grad}
-
-
-def piece(whole, cut, values):
-    """The part of `values`, sized as the whole weight, that belongs to a cut one: where its rows or columns are the whole's."""
-    for dim in [dim for dim in range(cut.ndim) if cut.shape[dim] != whole.shape[dim]]:
-        rows, left = (weight.detach().movedim(dim, 0).unsqueeze(-1).flatten(1) for weight in (whole, cut))
-        numbers = [int((rows == row).all(1).nonzero()) for row in left]
-        values = values.index_select(dim, torch.tensor(numbers, dtype=torch.long))
-    return values
-
-
 def close(found, expected, tolerance):
     """Relative to the largest number."""
     assert found.shape == expected.shape and found.dtype == expected.dtype
@@ -77,38 +62,24 @@ def close(found, expected, tolerance):
 
 @pytest.mark.parametrize("seed", [0, 1])
 @families
-def test_outputs_and_gradients_equal_those_of_closed_gates(family, seed, monkeypatch):
+def test_outputs_equal_those_of_closed_gates(family, seed, monkeypatch):
     tiny_models.exact_norms(monkeypatch)
     attention = "eager" if seed and family not in TODAY else "sdpa"  # theirs has its softmax in single precision
     model, batch = three_layers(family, attention), tiny_batch(family)
     model = model if family in EAGER_ALONE else model.double()
-    heads, tolerance = some_heads(model, seed), SINGLE.get(family, 1e-10)
-    cut = remove(copy.deepcopy(model), heads)
+    heads = some_heads(model, seed)
     with closed(model, heads):
-        expected, slopes = logits(model, batch), gradients(model, batch)
+        expected = logits(model, batch)
     assert (expected - logits(model, batch)).abs().max() > 1e-2
-    close(logits(cut, batch), expected, tolerance)
-    largest = max(grad.abs().max() for grad in slopes.values() if grad is not None)
-    for name, found in gradients(cut, batch).items():
-        whole = slopes[name]
-        if whole is not None:
-            whole = piece(model.get_parameter(name), cut.get_parameter(name), whole)
-        # where nothing depends on a weight its gradient is zero or None
-        assert found is None or whole is None or found.shape == whole.shape
-        difference = (0 if found is None else found) - (0 if whole is None else whole)
-        assert not torch.as_tensor(difference).abs().gt(tolerance * largest).any(), name
+    close(logits(remove(model, heads), batch), expected, SINGLE.get(family, 1e-10))
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("family", [family for family in EVERY if family not in ("bert", "roberta")])
-def test_generated_text_is_that_of_closed_gates(family, attention):
-    """Greedy and with beams; prompts of unequal lengths are padded on the left. By SDPA the first layers are empty.
-
-    Its numbers, too, single precision as most models are used.
-    """
-    model, batch = three_layers(family, attention), prompts(family)
+@some
+def test_generated_text_is_that_of_closed_gates(family):
+    """Greedy and with beams, in single precision as most models are used; prompts of unequal lengths are padded on the left."""
+    model, batch = three_layers(family), prompts(family)
     batch = tiny_models.left(batch) if family == "t5" else batch
-    heads = some_heads(model, int(attention == "eager"))
+    heads = some_heads(model, int(family in SEQ2SEQ))
     cut = remove(copy.deepcopy(model), heads)
     with closed(model, heads):
         close(logits(cut, tiny_batch(family)), logits(model, tiny_batch(family)), 1e-5)
@@ -222,14 +193,11 @@ def test_a_loaded_model_is_like_the_saved_one(family, dtype, tmp_path):
 
 
 @some
-def test_the_library_reads_never_cut_models_and_its_own_folders_are_read(family, tmp_path):
+def test_folders_that_the_library_wrote_are_read(family, tmp_path):
     model, batch = tiny_model(family), tiny_batch(family)
     if family == "marian":  # the library leaves positions out of the file, as they are sines
         for part in (model.get_encoder(), model.get_decoder()):
             part.embed_positions.weight.data = part.embed_positions.create_weight()
-    save(model, tmp_path / "model")
-    same = type(model).from_pretrained(tmp_path / "model").eval()
-    assert torch.equal(logits(same, batch), logits(model, batch))
     for cut in (model, remove(copy.deepcopy(model), some_heads(model, 0))):
         for number_type in (torch.float32, torch.bfloat16):
             typed(cut, number_type).save_pretrained(tmp_path / "theirs")

@@ -5,14 +5,14 @@ from itertools import accumulate, pairwise
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from tokenizers.processors import TemplateProcessing
+from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import ByT5Tokenizer, MarianTokenizer, PreTrainedTokenizerFast
 
 from helpers import corpora, study
 from helpers.corpora import Pair, tokens
 from helpers.corpora.tokens import Subwords
 from helpers.study import StudyError
+from tests.unit import tiny_pretrained
 from tests.unit.tiny_text import refused
 
 TEXTS = {
@@ -42,14 +42,8 @@ def own():
 
 @pytest.fixture(scope="module")
 def fast():
-    """A pretrained-like tokenizer with offsets: "▁" starts words, "<s>" and "</s>" are added."""
-    inner = Tokenizer(models.BPE(unk_token="<unk>"))
-    inner.pre_tokenizer = pre_tokenizers.Metaspace()
-    inner.decoder = decoders.Metaspace()
-    trainer = trainers.BpeTrainer(vocab_size=160, special_tokens=["<pad>", "</s>", "<unk>"], show_progress=False)
-    inner.train_from_iterator(training_text(), trainer)
-    inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
+    """A pretrained-like tokenizer with offsets: "▁" starts words, an id stands before a text and one after it."""
+    return tiny_pretrained.tokenizer(training_text(), "bert", 160)
 
 
 @pytest.fixture(scope="module")

@@ -11,26 +11,21 @@ DOG = did("see", "the woman", "the dog")
 FRENCH = [
     # articles and determiners
     (did("see", "the man", "the bee"), "l' homme a vu l' abeille ."),
-    (did("see", "she", "this bird"), "elle a vu cet oiseau ."),
     (does("drink.person", "i", "beer"), "je bois de la bière ."),
     # adjectives: agreement, place, sense
     (did("see", "i", "a beautiful bird"), "j' ai vu un bel oiseau ."),
     (did("see", "i", "some small dog+"), "j' ai vu de petits chiens ."),
     (does("be", np("the nurse", coordinate="the king"), attribute="tired"), "l' infirmière et le roi sont fatigués ."),
     # the past: auxiliary, aspect, agreement of the participle
-    (did("arrive", "the woman+"), "les femmes sont arrivées ."),
-    (did("say", "he", complement=did("sell", "she", "the key")), "il a dit qu' elle avait vendu la clé ."),
     (did("buy", "i", "it:lamp"), "je l' ai achetée ."),
     (did("see", "i", np("the letter.mail", relative=did("write", "the king", gap="object"))),
      "j' ai vu la lettre que le roi a écrite ."),
     # clitics and government
     (does("give", "he", "it:key", "i"), "il me la donne ."),
-    (does("read", "he", "it:song", modal="want"), "il veut la lire ."),
     (did("answer", "he", "it:letter.mail"), "il y a répondu ."),
     (did("read", "i", np("the letter.mail", relative=did("answer", "he", gap="object"))),
      "j' ai lu la lettre à laquelle il a répondu ."),
     # tense and mood
-    (does("come", "i", tense="future", subordinate=("if", does("come", "he"), True)), "s' il vient , je viendrai ."),
     (does("come", "i", tense="future", subordinate=("when", does("read", "she", "it:book"), False)),
      "je viendrai quand elle le lira ."),
     (did("work.person", "he", subordinate=("although", did("be", "he", attribute="sick"), True)),
@@ -39,12 +34,9 @@ FRENCH = [
      "j' ai mangé le gâteau avant d' aller au marché ."),
     # passive
     (did("paint", "the girl", "the door+", passive=True), "les portes ont été peintes par la fillette ."),
-    (did("answer", None, "the question", passive=True), "on a répondu à la question ."),
     # questions and commands
     (did("discuss", "they", question="what"), "de quoi est-ce qu' ils ont discuté ?"),
     (does("give", None, "them:key", "i", imperative=True), "donne -les -moi ."),
-    (does("open.thing", None, "it:door", imperative=True, negated=True), "ne l' ouvre pas ."),
-    (did("win", "he", "the war", adverbs="perhaps/initial"), "peut-être qu' il a gagné la guerre ."),
 ]  # fmt: skip
 FRENCH_NEWS = [  # where subject and verb are turned
     (did("see", "the doctor", "the cat", question="polar"), "le médecin a -t-il vu le chat ?"),
@@ -53,7 +45,6 @@ FRENCH_NEWS = [  # where subject and verb are turned
 GERMAN = [
     # cases, strong, weak and mixed adjectives, the weak masculines
     (did("see", "the woman", "the young boy"), "die Frau sah den jungen Jungen ."),
-    (did("buy", "a man", "a new car"), "ein Mann kaufte ein neues Auto ."),
     # dative verbs, prepositional objects, reflexive, dative before accusative, pronouns
     (did("remember", "i", "the lawyer"), "ich erinnerte mich an den Anwalt ."),
     (did("give", "the man", "it:key", "she"), "der Mann gab ihn ihr ."),
@@ -61,7 +52,6 @@ GERMAN = [
     (did("sleep", "the man", at="in the garden"), "der Mann schlief im Garten ."),
     (did("sleep", "the man", at=(PP("in", np("the garden", relative=did("see", "i", gap="object"))),)),
      "der Mann schlief in dem Garten , den ich sah ."),
-    (did("wait", "the man", "it:answer"), "der Mann wartete darauf ."),
     # order: second, final, brackets
     (did("read", "the man", "the book", adverbs="yesterday/initial"), "gestern las der Mann das Buch ."),
     (did("say", "the man", complement=did("see", "the woman", "the dog", tense="perfect")),
@@ -69,20 +59,17 @@ GERMAN = [
     (did("sleep", "the man", subordinate=("when", DOG, False)), "der Mann schlief , als die Frau den Hund sah ."),
     (did("sleep", "the man", subordinate=("after", did("arrive", "the dog"), True)),
      "nachdem der Hund angekommen war , schlief der Mann ."),
-    (does("accept", "the man", "the plan", modal="must"), "der Mann muss den Plan annehmen ."),
     # passive
     (did("read", None, "the book", passive=True, tense="perfect"), "das Buch ist gelesen worden ."),
     (did("help", "the woman", "the boy", passive=True, adverbs="immediately/medial"),
      "dem Jungen wurde sofort von der Frau geholfen ."),
     # negation
-    (did("buy", "the man", "a book", negated=True), "der Mann kaufte kein Buch ."),
     (did("see", "the man", "the dog", negated=True, adverbs="often/medial"), "der Mann sah den Hund nicht oft ."),
     (does("leave.place", "the man", "the city", modal="must", negated=True), "der Mann darf die Stadt nicht verlassen ."),
     # predicate nouns, relative clauses, gender of "it"
     (does("be", "the man", attribute=np("a doctor")), "der Mann ist Arzt ."),
     (did("arrive", np("the train", relative=did("wait", "the woman", gap="object"))),
      "der Zug , auf den die Frau wartete , kam an ."),
-    (did("be", "it:key", attribute="new"), "er war neu ."),
 ]  # fmt: skip
 GERMAN_SUBTITLES = [
     (did("sleep", "i", subordinate=("because", did("open.thing", "she", "the door"), False)),
@@ -93,23 +80,17 @@ GERMAN_SUBTITLES = [
 ]  # fmt: skip
 RUSSIAN = [
     # aspect and agreement of the verb, animacy, counting, one's own
-    (did("write", "the nurse", "the letter.mail"), "медсестра написала письмо ."),
     (did("write", "the doctor", "the letter.mail", adverbs="often/medial"), "врач часто писал письмо ."),
     (did("find", "the boy", "two dog"), "мальчик нашел двух собак ."),
     (did("find", "the boy", "two new table"), "мальчик нашел два новых стола ."),
-    (does("love", "he", "his wife"), "он любит свою жену ."),
     # government, places, denied things
     (did("help", "the doctor", "the nurse"), "врач помог медсестре ."),
     (does("need", "i", "he", negated=True), "он мне не нужен ."),
-    (did("go", "the doctor", at="to the station"), "врач пошел на вокзал ."),
     (did("come", "a dog", at="from the market"), "с рынка пришла собака ."),
-    (did("find", "he", np("the key", genitive="the house")), "он нашел ключ от дома ."),
     (did("write", "the doctor", "a letter.mail", negated=True), "врач не написал письма ."),
     # copula, modals, passive, relative clauses
-    (does("be", "the queen", attribute=np("a thief")), "королева — вор ."),
     (did("be", "the queen", attribute=np("a thief")), "королева была вором ."),
     (does("repair", "the nurse", "the car", modal="should"), "медсестре следует починить машину ."),
-    (did("write", "the doctor", "the letter.mail", passive=True), "письмо было написано врачом ."),
     (did("find", "i", np("the city+", relative=does("dream", "the doctor", gap="object"))),
      "я нашел города , о которых врач мечтает ."),
     (did("find", "i", np("the book", relative=does("need", "the doctor", gap="object"))),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from helpers import study
@@ -37,9 +36,3 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 def rows(kind: str = subjects.TRANSLATION, changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The rows of a task."""
     return grouped.runs.rows_of(settings(changes), kind, SEED)
-
-
-def go_to(base: Path, patch) -> None:
-    """Let the store be the one that all tests of a session share."""
-    patch.setenv("HEADS_RUNS", str(base / "groups" / "runs"))
-    patch.setenv("HEADS_DATA", str(base / "groups" / "data"))

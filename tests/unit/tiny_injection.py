@@ -39,16 +39,15 @@ def plan(changes: dict[str, Any] | None = None, start: str = "") -> runs.Rows:
     return runs.Rows(settings(changes), SEED, checkpoint=start)
 
 
-def go_to(base: Path, patch) -> None:
-    """Let the store be the one that all tests of a session share."""
-    patch.setenv("HEADS_RUNS", str(base / "injection" / "runs"))
-    patch.setenv("HEADS_DATA", str(base / "injection" / "data"))
-
-
-def checkpoint(folder: Path, corpus: dict[str, Any], family: str, vocabulary: int, **sizes: int) -> Path:
-    """A folder as one downloads it: a model of random weights, and a tokenizer that is learnt from a corpus."""
+def texts(corpus: dict[str, Any]) -> list[str]:
+    """Both sides of what a corpus has to train on."""
     pairs = corpora.read_pairs(corpora.file(corpora.prepare(corpus), "train"))
-    inner = tokens.learn_vocabulary([text for pair in pairs for text in (pair.source, pair.target)], vocabulary)
+    return [text for pair in pairs for text in (pair.source, pair.target)]
+
+
+def checkpoint(folder: Path, texts: list[str], family: str, vocabulary: int, **sizes: int) -> Path:
+    """A folder as one downloads it: a model of random weights, and a tokenizer that is learnt from texts."""
+    inner = tokens.learn_vocabulary(texts, vocabulary)
     inner.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
     tokenizer.save_pretrained(folder)
@@ -60,5 +59,5 @@ def pretrained(base: Path) -> str:
     """A folder with a BART so large that what it writes depends on its attention."""
     folder = base / "injection" / "bart"
     if not folder.exists():
-        checkpoint(folder, plan().corpus, "bart", 500, max_position_embeddings=80)
+        checkpoint(folder, texts(plan().corpus), "bart", 500, max_position_embeddings=80)
     return str(folder)

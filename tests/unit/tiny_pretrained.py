@@ -89,11 +89,11 @@ def _conllu(sentence):
     return "\n".join([f"# text = {_text(sentence)}", *rows]) + "\n\n"
 
 
-def tokenizer(texts, family):
+def tokenizer(texts, family, size=50):
     """As one downloads it with a Llama, or with a BERT, which puts an id before a text and one after it."""
     made = Tokenizer(models.BPE(unk_token="[UNK]"))
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=50, special_tokens=SPECIAL, show_progress=False))
+    made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=size, special_tokens=SPECIAL, show_progress=False))
     own = {"pad_token": "[PAD]", "unk_token": "[UNK]", "eos_token": "[SEP]"}
     if family == "llama":
         return PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", **own)

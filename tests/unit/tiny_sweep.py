@@ -1,6 +1,5 @@
 """The two sweeps of a tiny model, encoder heads and all kinds; a run is made when the first test of a session reads it."""
 
-from pathlib import Path
 from typing import Any
 
 from helpers import study
@@ -24,9 +23,3 @@ def settings(changes: dict[str, Any] | None = None) -> dict[str, Any]:
 def sweeps(changes: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """The sweep over encoder heads, and that over all kinds."""
     return dict(zip(("encoder", "all"), pruning.of_training(settings(changes), [NAME], SEED), strict=True))
-
-
-def go_to(base: Path, patch) -> None:
-    """Let the store be the one that all tests of a session share."""
-    patch.setenv("HEADS_RUNS", str(base / "sweep" / "runs"))
-    patch.setenv("HEADS_DATA", str(base / "sweep" / "data"))
