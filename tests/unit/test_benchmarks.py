@@ -34,18 +34,6 @@ def test_benchmarks_keep_what_they_measure(name, monkeypatch):
     assert 0 <= facts["gate"]["difference"] <= facts["gate"]["bound"]
 
 
-@pytest.mark.parametrize(
-    ("made", "now", "command", "there"),
-    [("a", "a", "x", True), ("a", "b", "x", False), ("a", "a", "y", False), ("a+changes", "a+changes", "x", False)],
-)  # fmt: skip
-def test_what_a_command_left_at_this_commit_is_kept(made, now, command, there, monkeypatch):
-    monkeypatch.setattr(study, "provenance", lambda: {"commit": now})
-    assert not common.kept("one", "tiny", command)
-    study.write_text(study.runs() / "benchmarks" / "tiny" / "one.csv", "")
-    study.write_json(study.runs() / "benchmarks" / "tiny" / "one.json", {"command": "x", "commit": made})
-    assert common.kept("one", "tiny", command) == there
-
-
 @pytest.mark.parametrize("benchmark", [removed_heads, pruned_models])
 def test_heads_that_are_not_removed_are_not_timed(monkeypatch, benchmark):
     monkeypatch.setattr(benchmark, "remove", lambda model, heads: model)
