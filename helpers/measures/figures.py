@@ -6,12 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from helpers import drawing, plots
+from helpers import drawing
 from helpers.drawing import WIDTH
 
 
@@ -45,24 +44,6 @@ def head_map(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()
         bar.ax.tick_params(labelsize=7, length=2)
         bar.ax.minorticks_off()
         bar.formatter = FuncFormatter(lambda value, _: f"{value:.10g}")
-    return figure
-
-
-def beside_random(table: pd.DataFrame, whole: float, label: str):
-    """Perplexity without heads by each choice, a row a choice and a dot a draw, on a logarithmic scale.
-
-    Of a table with choice, rise of the loss (nats a token), low and high, drawn of choices with one draw. `whole` is the
-    perplexity with all heads, a dotted line.
-    """
-    rows = pd.DataFrame({"choice": table.choice, "perplexity": whole * np.exp(table.rise)})
-    alone = ~table.choice.duplicated(keep=False)
-    rows = rows.assign(**{end: (whole * np.exp(table[end])).where(alone) for end in ("low", "high")})
-    figure = plots.dots(rows, "choice", "perplexity", level=whole, label=label)
-    (axis,) = figure.axes
-    axis.set_xscale("log")
-    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")  # exponents are too small to be read
-    axis.xaxis.set_minor_formatter("")
     return figure
 
 

@@ -24,10 +24,10 @@
 #
 # We do the same with a language model that people use: SmolLM2, with `30` layers of `9` heads. We measure its heads, look at
 # two of them, remove a quarter of all for good, and load what is left as any other model. Nothing is trained, and all of it
-# takes about two minutes on two free cores.
+# takes two to three minutes on two free cores.
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice=least perplexity:.1f -->, and asked for the capital of France the pruned
+# **52.4**<!-- 00/removed choice="least important" percent=25 perplexity:.1f -->, and asked for the capital of France the pruned
 # model names London. As many heads drawn at random cost far more.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
@@ -36,7 +36,7 @@
 pretrained = "smollm2"  # the model: smollm2, a folder, or a Hub name
 text = ""  # a text file; an encoder-decoder's lines are a source, a tab and its target; empty: English from scikit-learn
 most = 100  # passages that are read of each half of the text, at most; fewer for a large model or a slow machine
-fraction = 0.25  # of the heads that are removed
+fraction = 0.25  # of the heads that are removed for good
 sentence = "The old doctor who lives next door sold her car to a student because she wanted a bicycle."  # to look at heads
 device = "cpu"  # "cuda": your GPU; numbers then differ a little from those in the text
 save_to = ""  # a folder for the model that is left; empty: it is gone when the notebook ends
@@ -50,7 +50,7 @@ import numpy as np
 import pandas as pd
 import torch
 import transformers
-from helpers import drawing, heads, measures, models, study
+from helpers import drawing, heads, measures, models, plots, study
 from helpers.measures import figures
 from helpers.measures.worth import losses_of_examples
 from helpers.runs import passages
@@ -78,20 +78,22 @@ print(f"{type(model).__name__}: {total} heads, {parameters:,} parameters")
 
 # %% [markdown]
 # The text comes from a package too: scikit-learn's descriptions of its data sets, about two thousand words of plain English. It
-# is cut into short passages. Heads are measured on the first half of the text (`dev`). What their removal costs is measured on
-# the last half (`test`), which describes other data sets. One description lies on both sides of the cut.
+# is cut into passages of `64` tokens. Heads are measured on the `24` passages of the first half (`dev`). What their removal
+# costs is measured on the `24` of the last half (`test`), which describes other data sets. One description lies on both sides
+# of the cut.
 
 # %%
 dev, test = passages.halves(model, tokenizer, text, most)
-print(f"{len(dev)} and {len(test)} batches of up to {passages.ROWS} passages. The first one:")
+count, others = (sum(len(batch["labels"]) for batch in half) for half in (dev, test))
+print(f"{count} passages to measure heads on, {others} to test what is left. The first one:")
 print(tokenizer.decode(dev[0]["input_ids"][0]))
 
 # %% [markdown]
 # ## How much does each head matter?
 #
 # Give every head $h$ a gate $g_h$: a number that multiplies what the head puts out. Normally all gates are one. *Gradient
-# importance* asks how steeply the loss $L$ of a passage moves as a gate begins to close. It is the mean of
-# $|\partial L / \partial g_h|$ over passages, at $g_h = 1$, in nats.
+# importance* asks how steeply the loss $L$ of a passage moves as a gate begins to close. $L$ is the sum over the tokens of the
+# passage. Importance is the mean of $|\partial L / \partial g_h|$ over passages, at $g_h = 1$: nats a passage.
 
 
 # %% tags=["method"]
@@ -120,25 +122,27 @@ library = measures.importance(model, dev[:1], norm=None)
 print(study.compare(importance(model, dev[:1]), library, 1e-3 * library.max()))
 
 # %% [markdown]
-# Three more measures only look at attention: a head's largest weight on average (its *confidence*), its weight on the first
-# token, and how often it looks at the same distance. All of them stand in one table with a row a head. In code layers and heads
-# count from zero. In this table, in figures and in the text they count from one.
+# Three more measures only look at attention, and are shares between zero and one. A head's *confidence* is its largest weight,
+# on average over tokens. Then there is its weight on the first token of a passage, on average, and how often its largest weight
+# lies at the same distance. All of them stand in one table with a row a head. In code layers and heads count from zero. In this
+# table, in figures and in the text they count from one.
 
 # %%
 table = measures.head_table(model, dev, names=["confidence", "first token", "positional"]).drop(columns="functions")
 table.insert(0, "importance", worth)
 flat = table.reset_index()
 flat = run.table(flat.assign(layer=flat.layer + 1, head=flat["head"] + 1).set_index(["kind", "layer", "head"]), "head_table")
-flat.sort_values("importance", ascending=False).round(3).head(8)
+columns = {"first token": "weight on the first token", "positional": "looks at one distance"}
+flat.sort_values("importance", ascending=False).rename(columns=columns).round(2).head(6)
 
 # %%
 drawing.style()
 shown = {
-    "importance (nats, log scale)": table.importance,
+    "importance (nats a passage)": table.importance,
     "weight on the first token": table["first token"],
     "looks at one distance": table.positional,
 }
-figure = figures.head_map(shown, ["importance (nats, log scale)"])
+figure = figures.head_map(shown, ["importance (nats a passage)"])
 run.figure(figure, "head_map", "Every head of the model, coloured by three measures.")
 
 # %% [markdown]
@@ -171,50 +175,69 @@ run.figure(figures.attention(maps), "attention", "What two heads look at in one 
 # *doctor* too, *she* looks at *student*, and *to* at *car*. So a name such as "subject head" says what a head is best at, and
 # not all that it does.
 #
-# ## What does it cost to remove a quarter?
+# ## What does it cost to remove heads?
 #
-# We close the gates of the quarter of heads with the least importance, all at once, and let the model read the other half of
-# the text. *Perplexity* is the exponential of the mean loss of a token. A model that chose evenly among so many words each time
-# would do as well; less is better.
+# We close the gates of the least important heads, all at once, and let the model read the other half of the text. We do so for
+# a tenth of all heads, a fifth, a quarter and two fifths. *Perplexity* is the exponential of the mean loss of a token. A model
+# that chose evenly among so many words each time would do as well; less is better.
 #
-# For comparison we draw as many heads at random, in two ways: from anywhere, and *matched by layer*, with as many in every
-# layer as our choice has. The second is the harder test, because layers differ.
+# For comparison we draw heads at random, three times. Layers differ, so each draw has as many heads in every layer as our
+# choice has. And Michel et al. divide importance by the norm of its layer, so we try that as well.
 
 # %%
-count = int(fraction * total)
-draws = [np.random.default_rng([seed, draw]) for draw in range(5)]
-first = worth  # heads of which this is least go for good; another column of the table may stand here
-layers = first.groupby(level=["kind", "layer"])
-orders = [("least", first)]
-orders += [("least, divided by layer norm", measures.importance(model, dev))]
-orders += [("random, matched by layer", layers.transform(random.permutation)) for random in draws]
-orders += [("random, from anywhere", pd.Series(random.permutation(first), first.index)) for random in draws]
+ranking = worth  # heads of which this is least go; another column of the table may stand here
+layers = ranking.groupby(level=["kind", "layer"])
+draws = [np.random.default_rng([seed, draw]) for draw in range(3)]
+rankings = [("least important", ranking), ("least important, divided by layer norm", measures.importance(model, dev))]
+rankings += [("random, as many in each layer", layers.transform(random.permutation)) for random in draws]
+percents = sorted({10, 20, 40, round(100 * fraction)})
 
 # %%
 whole, tokens = losses_of_examples(model, test)  # of each passage
-rows = [("all heads", 0, np.exp(whole.sum() / tokens.sum()), 0.0, np.nan, np.nan)]
-for choice, order in orders:
+rows = [("all heads", 0, 0, np.exp(whole.sum() / tokens.sum()), 0.0, np.nan, np.nan)]
+for percent, (choice, order) in [(percent, one) for percent in percents for one in rankings]:
+    count = int(percent / 100 * total)
     with heads.gate(model, dict.fromkeys(order.nsmallest(count).index, 0.0)):
         losses, _ = losses_of_examples(model, test)
     rise = [float(part) for part in ratio_interval(losses - whole, tokens)]  # nats a token, 95 % interval over passages
     rise[1:] = rise[1:] if len(tokens) >= passages.FEWEST else [np.nan, np.nan]
-    rows.append((choice, count, np.exp(losses.sum() / tokens.sum()), *rise))
-removed = pd.DataFrame(rows, columns=["choice", "heads", "perplexity", "rise", "low", "high"])
-run.table(removed, "removed", over="passages").head(3).round(2)
+    rows.append((choice, percent, count, np.exp(losses.sum() / tokens.sum()), *rise))
+removed = pd.DataFrame(rows, columns=["choice", "percent", "heads", "perplexity", "rise", "low", "high"])
+removed = run.table(removed, "removed", over="passages")
 
 # %%
-label = f"perplexity without {count} of {total} heads\n(dotted: with all; line: 95 % interval over passages)"
-figure = figures.beside_random(removed[1:], removed.perplexity[0], label)
-run.figure(figure, "removed", "Perplexity without the heads, chosen by importance and at random.", over="passages")
+alike = removed[1:].groupby(["choice", "percent"], sort=False)
+shown = alike.agg({"heads": "first", "perplexity": "mean", "rise": "mean", "low": "first", "high": "first"}).reset_index()
+drawn = shown.choice.str.startswith("random")  # from the best draw to the worst one
+shown.loc[drawn, ["low", "high"]] = alike.rise.agg(["min", "max"]).to_numpy()[drawn]
+labels = ("% of all heads that are removed", "rise of the loss (nats a token)")
+figure = plots.curve(shown, "percent", "rise", series="choice", labels=labels, falling=False)
+for percent, name in ((20, "a translator"), (40, "BERT")):
+    figure.axes[0].axvline(percent, **drawing.LEVEL)
+    text = f"Michel et al.,\n{name}:\nfree up to here"
+    figure.axes[0].text(percent - 0.4, shown.high.max(), text, ha="right", va="top", fontsize=7)
+run.figure(figure, "removed", "What removing heads costs, chosen by importance and at random.", over="passages")
+shown[shown.percent == round(100 * fraction)].drop(columns="percent").set_index("choice").round(2)
 
 # %% [markdown]
-# With all heads the perplexity is **43.2**<!-- 00/removed choice="all heads" perplexity:.1f -->, and without the quarter of
-# least importance **52.4**<!-- 00/removed choice=least perplexity:.1f -->. That is a fifth more. The loss rises
-# by **0.19**<!-- 00/removed choice=least rise:.2f --> nats a token; the table has the interval. All random draws
-# cost more than twice as much, also those that take as many heads from every layer. So the gradient knows more than which
-# layers matter. Whether it is divided by the norm of the layer makes no difference here.
+# *Bars of the least important heads: `95 %` intervals over passages. Bars of random heads: from the best to the worst of three
+# draws. Dotted: how many heads Michel et al. removed without a loss that one can see.*
 #
-# On other text the lead is smaller. On WikiText, with the same measure and the same fraction, the loss rises by **0.27**<!--
+# With all heads the perplexity is **43.2**<!-- 00/removed choice="all heads" perplexity:.1f -->, and without the quarter of
+# least importance **52.4**<!-- 00/removed choice="least important" percent=25 perplexity:.1f -->. The loss rises
+# by **0.19**<!-- 00/removed choice="least important" percent=25 rise:.2f --> nats a token, and that of the random draws by
+# more than twice as much. So the gradient knows more than which layers matter.
+#
+# No cut is free. A tenth of the heads costs **0.03**<!-- 00/removed choice="least important" percent=10 rise:.2f --> nats and a
+# fifth **0.11**<!-- 00/removed choice="least important" percent=20 rise:.2f -->, and both intervals lie above
+# zero.<!-- holds: 00/removed choice="least important" percent=10 low > 0 --><!-- holds: 00/removed
+# choice="least important" percent=20 low > 0 --> Michel et al. looked at BLEU and at accuracy, which may forgive more.
+#
+# Dividing by the norm of the layer, as they do, helps nowhere here. At two fifths it costs
+# **0.79**<!-- 00/removed choice="least important, divided by layer norm" percent=40 rise:.2f --> nats, twice as much as
+# without.
+#
+# On other text the lead is smaller. On WikiText, with the same measure and a quarter removed, the loss rises by **0.27**<!--
 # pretrained/removed_at_once by="gradient, example" fraction=0.25 random= change:.2f --> nats, and the cheapest of three
 # matched random choices costs **0.38**<!-- pretrained/removed_at_once by="gradient, example" fraction=0.25
 # random="same number a layer" change:.2f -->. ([What pretrained models show](../docs/pretrained.md) has more measures.)
@@ -222,19 +245,25 @@ run.figure(figure, "removed", "Perplexity without the heads, chosen by importanc
 # ## Remove them, save, and load what is left
 #
 # `heads.gate` closes gates for as long as a block lasts. `heads.remove` cuts heads for good: their rows and columns leave the
-# weights, and layers may keep different numbers of heads. Before that we let the whole model continue three texts.
+# weights, and layers may keep different numbers of heads. Before that we let the model continue three texts, with all heads and
+# without the first draw of random ones.
 
 
 # %%
+prompts = ("The capital of France is", "The largest animal in the world is", "A recipe for bread needs")
+
+
 def continued(model):
-    prompts = ("The capital of France is", "The largest animal in the world is", "A recipe for bread needs")
     read = [tokenizer(prompt, return_tensors="pt").to(model.device) for prompt in prompts]
     written = [model.generate(**one, max_new_tokens=20, do_sample=False, num_beams=1)[0] for one in read]
     return [tokenizer.decode(ids, skip_special_tokens=True) for ids in written]
 
 
-before = continued(model)
-model = heads.remove(model, first.nsmallest(count).index)
+count = int(fraction * total)
+texts = {"all heads": continued(model)}
+with heads.gate(model, dict.fromkeys(rankings[2][1].nsmallest(count).index, 0.0)):
+    texts["random heads removed"] = continued(model)
+model = heads.remove(model, ranking.nsmallest(count).index)
 left = [len(numbers) for numbers in heads.kept(model).values()]
 print(f"{total} heads -> {sum(left)}, from {min(left)} to {max(left)} a layer")
 print(f"{parameters:,} parameters -> {model.num_parameters():,} ({1 - model.num_parameters() / parameters:.1%} fewer)")
@@ -256,28 +285,30 @@ plain = AutoModelForSeq2SeqLM if model.config.is_encoder_decoder else AutoModelF
 del model
 loaded = plain.from_pretrained(folder, trust_remote_code=True).to(device)
 losses, _ = losses_of_examples(loaded, test)
-print(f"perplexity {removed.perplexity[1]:.2f} with closed gates, {np.exp(losses.sum() / tokens.sum()):.2f} loaded")
+gated = removed[(removed.choice == "least important") & (removed.heads == count)].perplexity.item()
+print(f"perplexity {gated:.2f} with closed gates, {np.exp(losses.sum() / tokens.sum()):.2f} loaded")
 
 # %%
-for first, second in zip(before, continued(loaded), strict=True):
-    print(f"all heads: {first!r}", f"{1 - fraction:.0%} of heads: {second!r}", sep="\n")
+texts["least important removed"] = continued(loaded)
+for number in range(len(prompts)):
+    print(*(f"{choice}: {written[number]!r}" for choice, written in texts.items()), "", sep="\n")
 
 # %% [markdown]
-# Each text goes on with the likeliest word at every step. The model with fewer heads still writes English. But the capital of
-# France is London now, and the largest animal is a shark. The recipe for bread goes round in a circle. These are three texts,
-# and no model with random heads removed was asked. But they warn that a little perplexity can hide what is lost in facts.
+# Each text goes on with the likeliest word at every step. The model without the least important heads still writes English.
+# But the capital of France is London now, and the largest animal is a shark. The recipe for bread goes round in a circle. The
+# model without random heads names London, too, though its perplexity is far worse, and its other two answers are no worse.
+# These are three texts and one draw. But they warn that perplexity does not say which facts are lost.
 #
 # ## What this means, and where it would not hold
 #
 # One backward pass tells which heads a model can spare far better than chance does. But a quarter of the heads of this model is
-# not free. Michel et al. saw a fifth of a translation model go for almost nothing, and here a tenth costs little
-# ([README](../README.md)); a fifth we have not tried. With trained gates
+# not free, and neither is the fifth that Michel et al. removed from a translation model for almost nothing. With trained gates
 # **23**<!-- pretrained/gates choice=gates random= price=0.0025 heads:.0f --> of `270` heads go without a change that we could
 # see ([notebook 3](03_l0_pruning.ipynb)).
 #
 # - *The choice depends on the text.* It was made, and tested, on descriptions of data sets. In dialogues other heads may
 #   matter. Choose on the text that you need, and check on it.
-# - *The text is short*, and one seed drew the random heads. The interval is over passages and knows nothing of other texts.
+# - *The text is short*, and the random heads are three draws. The interval is over passages and knows nothing of other texts.
 # - *The model is small, tuned to chat and stored in four bits.* Others may have more heads to spare.
 # - *The cut falls on few layers.* In two of the upper layers one head of nine is left.
 # - *Fewer heads save little.* With a quarter of the heads only `4.2 %` of the parameters go. Most weights lie elsewhere.
@@ -287,8 +318,8 @@ for first, second in zip(before, continued(loaded), strict=True):
 # ## Change one line
 #
 # - `fraction = 0.1` in the first cell removes a tenth. Does the capital of France come back? (two minutes)
-# - `first = -table.confidence` removes the heads with the sharpest attention, and `first = table.confidence` those that look
-#   around. Which of them matter? (a minute)
+# - `ranking = -table.confidence` removes the heads with the sharpest attention, and `ranking = table.confidence` those that
+#   look around. Which of them matter? (two minutes)
 # - Another model and another text, and a folder for what is left:
 #
 # ```
