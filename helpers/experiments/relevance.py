@@ -1,6 +1,6 @@
 """Relevance and confidence of heads (Voita et al. 2019, section 4): what is measured, and the tables that come of it.
 
-Relevance is measured by three rules (`helpers.measures.lrp`) on trained models, and on one of the same shape with random
+Relevance is measured by three rules (`helpers.measures.lrp`) on trained models, and on ten of the same shape with random
 weights. Layers and heads count from 0 in the index of a head table, from 1 in columns.
 """
 
@@ -16,7 +16,7 @@ from helpers import study
 from helpers.experiments import pruning
 from helpers.measures import ranks
 from helpers.measures.lrp import RULES, BySentence
-from helpers.measures.measured import DIFFUSE, EXPLAINED, FUNCTIONS
+from helpers.measures.measured import EXPLAINED, FUNCTIONS, UNTRAINED
 from helpers.measures.sentence import ONE_SENTENCE
 from helpers.runs import outputs, subjects
 from helpers.scores import scoring
@@ -24,6 +24,7 @@ from helpers.scores import scoring
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
 SURE = 0.8  # confidence of the paper's positional heads, and more
 RANDOM = 50  # sentences that suffice for random weights
+DRAWS = 10  # models with random weights
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -37,12 +38,10 @@ def recipes(settings: Settings, models: Sequence[study.Recipe]) -> Iterator[stud
     for place, model in enumerate(models):
         for rule in RULES:
             yield EXPLAINED.recipe(model, rule=rule, first=settings["relevance"])
-            if not place:
-                yield EXPLAINED.recipe(model, rule=rule, first=min(settings["relevance"], RANDOM), untrained=True)
         yield FUNCTIONS.recipe(model, repeats=settings["bootstrap"])
         if not place:
             yield ONE_SENTENCE.recipe(model)
-            yield DIFFUSE.recipe(model)
+            yield UNTRAINED.recipe(model, first=min(settings["relevance"], RANDOM), draws=DRAWS)
 
 
 def needs(settings: Settings, names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
@@ -57,11 +56,10 @@ def explained(subject: subjects.Subject, settings: Settings) -> dict[str, BySent
     return {rule: EXPLAINED.value(subject, rule=rule, first=settings["relevance"]) for rule in RULES}
 
 
-def at_random(subject: subjects.Subject, settings: Settings) -> tuple[dict[str, BySentence], pd.Series]:
-    """`explained`, and confidence, of a model of the subject's shape with random weights."""
-    first = min(settings["relevance"], RANDOM)
-    by_rule = {rule: EXPLAINED.value(subject, rule=rule, first=first, untrained=True) for rule in RULES}
-    return by_rule, DIFFUSE.value(subject)
+def at_random(subject: subjects.Subject, settings: Settings) -> tuple[dict[str, list[BySentence]], list[pd.Series]]:
+    """Relevance by every rule, and confidence, of `DRAWS` models of the subject's shape with random weights."""
+    found = UNTRAINED.value(subject, first=min(settings["relevance"], RANDOM), draws=DRAWS)
+    return found["relevance"], found["confidence"]
 
 
 # --- head by head (figures 1 and 2) ----------------------------------------------------------------------------------
@@ -133,32 +131,49 @@ def ranked_by(values: BySentence) -> pd.Series:
 def agreement(
     explained: Mapping[str, Rules],
     confidence: Mapping[str, pd.Series],
-    random: Rules,
-    random_confidence: pd.Series,
+    random: Mapping[str, Sequence[BySentence]],
+    random_confidence: Sequence[pd.Series],
     repeats: int = 2000,
 ) -> pd.DataFrame:
     """How relevance correlates with confidence over encoder heads, by every rule, with trained and with random weights.
 
     Of `explained` and confidence by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
-    trained ones together, or "random weights"): weights (trained, random), rho (Spearman, ranks within layers), low, high,
-    heads; shuffled (95 % of shuffles within layers give less than that, of either sign).
+    trained ones together, "random weights" for those of all random ones, "each of them" for every random one): rho (Spearman,
+    ranks within layers), low, high, heads; shuffled (95 % of shuffles within layers give less than that, of either sign).
     """
-    columns = {model: {rule: ranked_by(values) for rule, values in rules.items()} for model, rules in explained.items()}
-    sides = [(model, "trained", confidence[model], columns[model]) for model in columns]
-    if len(columns) > 1:
-        together = {rule: _pooled({model: by_rule[rule] for model, by_rule in columns.items()}) for rule in random}
-        sides.append(("all models", "trained", _pooled(confidence), together))
-    sides.append(("random weights", "random", random_confidence, {rule: ranked_by(one) for rule, one in random.items()}))
     rows = []
-    for model, weights, sure, by_rule in sides:
-        free = len(sure["encoder"]) - sure["encoder"].index.unique("layer").size
-        for rule, column in by_rule.items():
-            found = ranks.correlation(sure, column, "encoder", within_layer=True, repeats=repeats)
-            rows.append({"rule": NAMES[rule], "model": model, "weights": weights, **found, "shuffled": 1.96 / free**0.5})
+    for rule, drawn in random.items():
+        columns = {model: ranked_by(rules[rule]) for model, rules in explained.items()}
+        sides = [(model, confidence[model], column) for model, column in columns.items()]
+        if len(columns) > 1:
+            sides.append(("all models", pooled(confidence), pooled(columns)))
+        luck, sure = ({str(n): one for n, one in enumerate(many)} for many in (map(ranked_by, drawn), random_confidence))
+        sides.append(("random weights", pooled(sure), pooled(luck)))
+        for model, certain, column in [*sides, *(("each of them", sure[n], luck[n]) for n in luck)]:
+            found = ranks.correlation(certain, column, "encoder", within_layer=True, repeats=repeats)
+            free = len(certain["encoder"]) - certain["encoder"].index.unique("layer").size
+            alone = {"low": np.nan, "high": np.nan} if model == "each of them" else {}
+            rows.append({"rule": NAMES[rule], "model": model} | found | alone | {"shuffled": 1.96 / free**0.5})
     return pd.DataFrame(rows)
 
 
-def _pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
+def rules_apart(explained: Mapping[str, Rules], confidence: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """By how much relevance agrees more with confidence by the first rule than by the others, over all models' heads.
+
+    Columns one, other (rules), difference (of the two correlations), low, high (95 %, the same heads drawn for both), heads.
+    """
+    columns = {
+        name: pooled({model: ranked_by(rules[rule]) for model, rules in explained.items()}) for rule, name in NAMES.items()
+    }
+    (one, column), *others = columns.items()
+    sure, rows = pooled(confidence), []
+    for other, lower in others:
+        found = ranks.correlation(sure, column, "encoder", within_layer=True, minus=lower)
+        rows.append({"one": one, "other": other, "difference": found.pop("rho")} | found)
+    return pd.DataFrame(rows)
+
+
+def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
     """Columns of several models as one, whose layers are "MODEL LAYER": for comparisons within layers over all models."""
     parts = []
     for model, column in columns.items():
@@ -170,22 +185,25 @@ def _pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
 # --- do a few heads dominate? ----------------------------------------------------------------------------------------
 
 
-def dominance(explained: Mapping[str, Rules], random: Rules, repeats: int = 1000) -> pd.DataFrame:
+def dominance(explained: Mapping[str, Rules], random: Mapping[str, Sequence[BySentence]], repeats: int = 1000) -> pd.DataFrame:
     """Do a few encoder heads dominate their layer? Shares of magnitudes, which are safe for signed rules too.
 
     A head's share is the magnitude of its mean relevance over the sum of the layer's magnitudes: for a positive rule its share
     of relevance, and for a signed one never negative and at most 1.
 
     On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that head's
-    share, sentences drawn anew); at random: the largest share of the same layer with random weights, by chance.
+    share, sentences drawn anew); at random: the same layer's largest share with random weights, on average, random low and
+    random high in the least and the most of these models.
     """
-    luck, rows = {rule: _shares(values, 0) for rule, values in random.items()}, {}
+    luck, rows = {rule: [_shares(values, 0) for values in drawn] for rule, drawn in random.items()}, {}
     for model, rules in explained.items():
         for rule, values in rules.items():
             for layer, drawn in _shares(values, repeats).items():
                 ends = scoring.of_draws(drawn[:, int(drawn[0].argmax())])
                 row = dict(zip(("largest", "low", "high"), ends, strict=True))
-                rows[model, layer + 1, rule] = {"heads": drawn.shape[1], **row, "at random": luck[rule][layer].max()}
+                most = [shares[layer].max() for shares in luck[rule]]
+                row |= {"at random": np.mean(most), "random low": min(most), "random high": max(most)}
+                rows[model, layer + 1, rule] = {"heads": drawn.shape[1], **row}
     index = pd.MultiIndex.from_tuples(rows, names=["model", "layer", "rule"])
     return pd.DataFrame(list(rows.values()), index)
 

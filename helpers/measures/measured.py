@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 from helpers.corpora.describe import arcs_of
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import Alignment, Confidence, Positional, Rare, Syntactic, confidence, roles
-from helpers.measures.lrp import BySentence, explain
+from helpers.measures.lrp import RULES, BySentence, explain
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import leave_one_out
 from helpers.scores import intervals
@@ -66,9 +67,8 @@ def from_one(table: pd.DataFrame) -> pd.DataFrame:
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
 
 
-def _explained(subject, rule: str, first: int, untrained: bool = False) -> BySentence:
-    model, more = (subject.untrained(), ", random weights") if untrained else (subject.model, "")
-    return explain(model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}{more}").by_sentence()
+def _explained(subject, rule: str, first: int) -> BySentence:
+    return explain(subject.model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}").by_sentence()
 
 
 def _functions(subject, repeats: int) -> dict[str, Any]:
@@ -76,8 +76,12 @@ def _functions(subject, repeats: int) -> dict[str, Any]:
     return {"confidence": scores["confidence"], "functions": roles(*(scores[name] for name in FUNCTIONAL))}
 
 
-def _diffuse(subject) -> pd.Series:
-    return confidence(subject.untrained(), subject.batches())
+def _untrained(subject, first: int, draws: int) -> dict[str, Any]:
+    found: dict[str, list[BySentence]] = {rule: [] for rule in RULES}
+    batches, models = subject.batches(2048, first), [subject.untrained(seed) for seed in range(draws)]
+    for (rule, drawn), model in product(found.items(), models):
+        drawn.append(explain(model, batches, rule, label=f"{rule} {subject.title}, random weights").by_sentence().together())
+    return {"relevance": found, "confidence": [confidence(model, batches) for model in models]}
 
 
 def _without(subject, first: int) -> pd.DataFrame:
@@ -86,5 +90,5 @@ def _without(subject, first: int) -> pd.DataFrame:
 
 EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # confidence with its interval, and `roles`
-DIFFUSE = Analysis("confidence of random weights", 1, _diffuse)
+UNTRAINED = Analysis("relevance of random weights", 1, _untrained)  # and confidence: lists, of so many models
 WITHOUT = Analysis("leave one out", 1, _without)

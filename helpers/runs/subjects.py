@@ -170,9 +170,9 @@ class Subject:
         """The name as figures show it: "EN-RU news"."""
         return title(self.name)
 
-    def untrained(self):
+    def untrained(self, seed: int = 0):
         """A model of the same class and size with random weights: a baseline for every score."""
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         config = type(self.model.config).from_dict(self.model.config.to_dict())
         return type(self.model)(config).to(next(self.model.parameters()).device).eval()
 

@@ -36,12 +36,11 @@
 # We draw the same figure for translators that are small enough for a laptop. Their text is generated: a toy language of news
 # and subtitles whose grammar we know. In short, this is what we find:
 #
-# - The two agree if relevance is computed by the authors' later code: the rank correlation is **0.56**<!--
-#   01/agreement_by_rule rule="LRP αβ" model="all models" rho:.2f -->. By two other rules it is lower, though intervals
-#   overlap.
+# - The two agree. How much depends on how relevance is computed: most by the authors' later code, where the rank correlation is
+#   **0.56**<!-- 01/agreement_by_rule rule="LRP αβ" model="all models" rho:.2f -->, and less by two other rules.
 # - A few heads dominate a little. Part of it comes from the rule, for it shows with random weights too.
-# - Heads with a function are more relevant in two of four translators. On Europarl, natural text, we cannot tell. - In
-#   SmolLM2, a pretrained language model, relevance (AttnLRP) and confidence agree only where the first token of the text is
+# - Heads with a function are more relevant in two of four translators. On Europarl, natural text, we cannot tell.
+# - In SmolLM2, a pretrained language model, relevance (AttnLRP) and confidence agree only where the first token of the text is
 #   left out.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
@@ -62,6 +61,7 @@ import torch
 from helpers import claims, drawing, heads, measures, models as library, plots, study
 from helpers.experiments import relevance
 from helpers.measures import lrp, ranks, sentence as example
+from helpers.measures.lrp import alpha_beta
 from helpers.plan import sources
 from helpers.runs import subjects
 
@@ -163,10 +163,45 @@ if hasattr(decoder, "layer_norm"):
     print(study.compare(mine.numpy(), explained.values[target, last]))
 
 # %% [markdown]
-# Through self-attention the same rule goes to queries, keys and values at once
-# ([alpha_beta.py](../helpers/measures/lrp/alpha_beta.py)). The paper leaves open what to do with softmax, norms and biases. So
-# there are other rules: *conservative* (Ali et al. 2022) takes attention weights as constants, *AttnLRP* (Achtibat et al. 2024)
-# linearises the softmax. Both have a sign. We use all three below.
+# From there it goes on into the encoder, and through its heads. A head multiplies and takes a softmax, but `down` takes any
+# layer. So here is an encoder head of the same sentence, as a layer from its queries, keys and values to what it puts out. Say
+# that each number it puts out has relevance one. Where does that come from?
+
+
+# %% tags=["method"]
+def of_one_head(layer, head):  # its queries, keys and values [3, tokens, numbers]
+    attention, made = model.get_encoder().layers[layer].self_attn, []
+    parts = attention.q_proj, attention.k_proj, attention.v_proj
+    hooks = [part.register_forward_hook(lambda part, given, out: made.append(out[0])) for part in parts]
+    model(**library.inputs(batch))
+    for hook in hooks:
+        hook.remove()
+    q, k, v = (out.unflatten(-1, (attention.num_heads, -1))[:, head] for out in made)
+    return torch.stack([q * attention.scaling, k, v])
+
+
+def attend(given):
+    q, k, v = given.view(qkv.shape)
+    return ((q @ k.T).softmax(-1) @ v).flatten()
+
+
+qkv = of_one_head(sentence["layer"], sentence["head"])
+R = torch.ones_like(qkv[0])
+shares = down(attend, qkv.flatten(), R.flatten()).view(qkv.shape)
+print("to queries, keys, values:", (shares.sum((1, 2)) / R.sum()).numpy().round(2))
+
+# %%
+q, k, v = qkv[:, None]
+theirs = torch.cat(alpha_beta.joint(q, k, v, (q @ k.mT).softmax(-1), torch.tensor([False]), R[None, :, None]))[:, :, 0]
+print(study.compare((shares / shares.sum()).numpy(), (theirs / theirs.sum()).numpy()))
+
+# %% [markdown]
+# Only a quarter of it comes from the values. The rest comes from queries and keys: by this rule a head is also relevant for
+# where it looks.
+#
+# The paper leaves open what to do with softmax, norms and biases. So there are other rules: *conservative* (Ali et al. 2022)
+# takes attention weights as constants, *AttnLRP* (Achtibat et al. 2024) linearises the softmax. Both have a sign. We use all
+# three below.
 #
 # Confidence needs no rule. It is the largest weight of each word that looks, and the mean of these. The end of the sentence is
 # left out on both sides, as it is no word.
@@ -281,23 +316,25 @@ figure = plots.by_relevance(every[every.model == subject.title])
 run.figure(figure, "fig1_relevance_and_confidence", "Relevance, confidence and functions of every encoder head.")
 
 # %% [markdown]
-# The most relevant head of a layer has
-# **18 %**<!-- 01/most_relevant model="EN-RU subtitles" "largest share":.0% --> of it on average, where equal heads would
-# have `12.5 %`. In most layers one to three heads stand out a little, in the first hardly any does. The most relevant head is
-# the most confident one too in **3**<!-- 01/most_relevant model="EN-RU subtitles" "most confident too":.0f --> of `6` layers;
-# by chance it would be in less than one.
+# *The order of heads is the same in all three panels. A cell of two colours has two functions; "none" means none that we test.*
 #
-# The first layer spreads its attention, and the layers above look at one token. The most relevant head of the first layer has a
-# confidence of **0.30**<!-- 01/most_relevant model="EN-RU subtitles" "first confidence":.2f -->. In the paper such a head was
-# the exception. Here the whole layer is like that.
+# The paper prints no values of its figure. What it shows, and what ours shows:
 #
-# Rare words are looked at one layer higher. The most relevant head of layer `2` looks at one of the two rarest tokens of a
-# sentence **48 %**<!-- 02/rare_tokens layer=2 head=7 "two rarest":.0% --> of the time, so near the half that counts as a
-# function that we cannot tell.<!-- holds: 02/rare_tokens layer=2 head=7 high > 0.5 --> In the paper it is `83 %` on subtitles.
+# - *The most relevant head of a layer.* In the paper it stands out in most layers. Here it has
+#   **18 %**<!-- 01/most_relevant model="EN-RU subtitles" "largest share":.0% --> of its layer on average, where equal heads
+#   would have `12.5 %`.
+# - *Is it the most confident one?* "To a reasonable extent" in the paper. Here in **3**<!-- 01/most_relevant
+#   model="EN-RU subtitles" "most confident too":.0f --> of `6` layers; by chance it would be in less than one.
+# - *The first layer.* In the paper its most relevant head is the exception, with little confidence. Here it has
+#   **0.30**<!-- 01/most_relevant model="EN-RU subtitles" "first confidence":.2f -->, but the whole layer is like that.
+# - *Rare words.* In the paper that head looks at them, for `83 %` of words. Here it is the most relevant head of layer `2`, for
+#   **48 %**<!-- 02/rare_tokens layer=2 head=7 "two rarest":.0% -->, and we cannot tell whether it reaches the half that counts
+#   as a function.<!-- holds: 02/rare_tokens layer=2 head=7 high > 0.5 -->
+# - *Other relevant heads.* In the paper they look at a neighbour, with a confidence above `0.8`. Here none looks at a neighbour
+#   for `90 %` of words. **4**<!-- 01/most_relevant model="EN-RU subtitles" sure:.0f --> of `48` heads are as sure, and half of
+#   those find the object of a verb.
 #
-# In the paper the most relevant heads look at a neighbouring word and have a confidence above `0.8`. None of these heads looks
-# at a neighbour for `90 %` of words. **4**<!-- 01/most_relevant model="EN-RU subtitles" sure:.0f --> of `48` heads are as sure
-# as that, and half of those find the object of a verb.
+# So relevance is spread more evenly here, and the first layer as a whole spreads its attention.
 
 # %%
 others = every[every.model != subject.title] if len(studied) > 1 else every
@@ -305,7 +342,10 @@ figure = plots.by_relevance(others)
 run.figure(
     figure, "fig2_other_translators", "The same for the other translators, the paper's figure 2.", table="heads_by_relevance"
 )
-run.table(relevance.most_relevant(every), "most_relevant").round(2)
+top = run.table(relevance.most_relevant(every), "most_relevant")
+words = {"largest share": "share of the most relevant head", "most confident too": "layers where it is the most confident"}
+words |= {"by chance": "so many by chance", "with a function": "layers where it has a function"}
+top[list(words)].rename(columns=words).round(2)
 
 # %% [markdown]
 # The translators of news look more like the paper than that of subtitles does. A single head has up to two fifths of a layer.
@@ -319,32 +359,53 @@ run.table(relevance.most_relevant(every), "most_relevant").round(2)
 # We rank the heads of each layer by both and correlate the ranks. One means that they agree, zero that they have nothing in
 # common. For the two rules with a sign we sum relevance over all words first, and rank heads by its size, without the sign.
 #
-# There are two controls. *Shuffled* is what heads that are shuffled within their layers stay below, `95 %` of the time. And one
-# model with random weights has a relevance and a confidence too, and learned nothing.
+# There are two controls. *Shuffled* is what heads that are shuffled within their layers stay below, `95 %` of the time. And ten
+# models with random weights have a relevance and a confidence too, and learned nothing.
 
 # %%
 sure = {model: table.confidence for model, table in tables.items()}
 random, diffuse = relevance.at_random(first, settings)
 agreement = relevance.agreement(explained, sure, random, diffuse)
 run.table(agreement, "agreement_by_rule", over="heads", **facts)
-figure = plots.dots(agreement, row="model", value="rho", series="weights", panel="rule", label="rank correlation")
+natural = study.ROOT / "figures" / "natural"
+europarl = natural / "01_relevance_and_confidence" / "tables"  # the published tables of another run, on natural text
+shown = pd.read_csv(europarl / "agreement_by_rule.csv", index_col=0).query("model == 'EN-FR europarl'")
+shown = pd.concat([agreement, shown])
+shown = shown.assign(hollow=shown.model.isin(["random weights", "each of them"]))
+words = {"all models": "all four together", "random weights": "ten random models", "each of them": "each random model"}
+figure = plots.dots(shown.replace({"model": words}), row="model", value="rho", panel="rule", label="rank correlation")
 run.figure(figure, "agreement_by_rule", "How far relevance and confidence agree, by three rules.")
 
 # %% [markdown]
+# *Bars: `95 %` intervals over heads. Of each random model only the value is drawn. The last row is a translator of Europarl,
+# natural text, from the published tables of another run (one training).*
+#
 # By the αβ rule they agree to a reasonable extent, as the paper says. Over all translators the rank correlation is
-# **0.56**<!-- 01/agreement_by_rule rule="LRP αβ" model="all models" rho:.2f -->, with random weights
-# **0.10**<!-- 01/agreement_by_rule rule="LRP αβ" model="random weights" rho:.2f -->.<!-- holds: 01/agreement_by_rule
-# rule="LRP αβ" model="all models" low > 0.343 -->
+# **0.56**<!-- 01/agreement_by_rule rule="LRP αβ" model="all models" rho:.2f -->. By the other two rules it is lower: AttnLRP
+# gives **0.38**<!-- 01/agreement_by_rule rule=AttnLRP model="all models" rho:.2f -->, the conservative rule
+# **0.34**<!-- 01/agreement_by_rule rule=conservative model="all models" rho:.2f -->.
 #
-# By the other two rules it is lower: AttnLRP gives **0.38**<!-- 01/agreement_by_rule rule=AttnLRP model="all models"
-# rho:.2f -->, the conservative rule **0.34**<!-- 01/agreement_by_rule rule=conservative model="all models" rho:.2f -->. That is
-# not chance, for shuffled heads stay below **0.15**<!-- 01/agreement_by_rule rule=AttnLRP model="all models"
+# None of this is chance: shuffled heads stay below **0.15**<!-- 01/agreement_by_rule rule=AttnLRP model="all models"
 # shuffled:.2f -->.<!-- holds: 01/agreement_by_rule rule=AttnLRP model="all models" low > shuffled --><!-- holds:
-# 01/agreement_by_rule rule=conservative model="all models" low > shuffled -->
+# 01/agreement_by_rule rule=conservative model="all models" low > shuffled --> And it is learned: in models with random weights
+# the correlation is about zero by every rule.<!-- holds: 01/agreement_by_rule rule="LRP αβ" model="random weights" low < 0
+# --><!-- holds: 01/agreement_by_rule rule=AttnLRP model="random weights" high < 0.15 --><!-- holds: 01/agreement_by_rule
+# rule=conservative model="random weights" high < 0.15 --> The
+# single ones lie far from each other, and that is why there are ten.
 #
-# Whether it is more than in a model that learned nothing is another question, and the verdict below asks it. By these two rules
-# we cannot tell, because one random model of `48` heads says little. The paper does not say which rule it used for softmax and
-# norms, so its sentence may be true of one way to count and not of another.
+# Are the rules surely apart? We draw the same heads for both, and look at the difference.
+
+# %%
+run.table(relevance.rules_apart(explained, sure), "rules_apart", over="heads").round(2)
+
+# %% [markdown]
+# Yes. By the αβ rule relevance agrees more with confidence than by AttnLRP, by **0.18**<!-- 01/rules_apart other=AttnLRP
+# difference:.2f -->, and than by the conservative rule, by **0.22**<!-- 01/rules_apart other=conservative difference:.2f -->.
+# Both intervals lie above zero.<!-- holds: 01/rules_apart other=AttnLRP low > 0 --><!-- holds: 01/rules_apart
+# other=conservative low > 0 -->
+#
+# The paper does not say which rule it used for softmax and norms. So its sentence may be truer of one way to count than of
+# another.
 
 # %% [markdown]
 # ## Do a few heads dominate?
@@ -356,8 +417,8 @@ run.figure(figure, "agreement_by_rule", "How far relevance and confidence agree,
 dominant = relevance.dominance(explained, random, settings["bootstrap"])
 run.table(dominant, "dominance", over="sentences", **facts)
 flat = dominant.reset_index()
-luck = flat[flat.model == first.title].drop(columns=["largest", "low", "high"])
-luck = luck.assign(model="random weights").rename(columns={"at random": "largest"})
+luck = flat[flat.model == first.title].drop(columns=["largest", "low", "high"]).assign(model="ten random models")
+luck = luck.rename(columns={"at random": "largest", "random low": "low", "random high": "high"})
 largest = pd.concat([flat, luck], ignore_index=True)
 largest = largest.assign(rule=largest.rule.map(relevance.NAMES), layer="layer " + largest.layer.astype(str))
 figure = plots.dots(largest, "layer", "largest", "model", panel="rule", label="share of the largest head", level=0.25)
@@ -368,31 +429,35 @@ run.figure(figure, "largest_heads", "What part of a layer's relevance its larges
 def dominated(table):
     above = table.largest > table["at random"]
     table = table.assign(**{"above random": above, "and above a quarter": above & (table.largest > 0.25), "layers": 1})
-    return table.groupby("rule")[["layers", "above random", "and above a quarter"]].sum()
+    return table.groupby("rule")[["layers", "above random", "and above a quarter"]].sum().rename(index=relevance.NAMES)
 
 
 run.table(dominated(flat), "dominated_layers")
 
 # %% [markdown]
-# By the αβ rule a few heads dominate, a little. In **23**<!-- 01/dominated_layers rule=alpha_beta "above random":.0f --> of
-# `24` layers the largest head has more than in the model with random weights. But it has a quarter of the layer in only
-# **9**<!-- 01/dominated_layers rule=alpha_beta "and above a quarter":.0f -->, and no head carries a layer alone.
+# *Bars of translators: `95 %` intervals over sentences. Bars of random models: from the least to the most of ten.*
+#
+# By the αβ rule a few heads dominate, a little. In **23**<!-- 01/dominated_layers rule="LRP αβ" "above random":.0f --> of
+# `24` layers the largest head has more than with random weights, on average. But it has a quarter of the layer in only
+# **9**<!-- 01/dominated_layers rule="LRP αβ" "and above a quarter":.0f -->, and no head carries a layer alone.
 #
 # The other two rules show larger heads, and that alone would look like the paper's claim. But they are large with random
-# weights too, where training has not begun: about a third of a layer. Random numbers do the same. If eight are drawn from a
-# bell curve and their signs are left out, the largest has `28 %` of the sum. So a rule with a sign makes few heads dominate by
-# itself. (The verdict below counts the layers of all three rules.)
+# weights too, where training has not begun: about three tenths of a layer. Random numbers do the same. If eight are drawn from
+# a bell curve and their signs are left out, the largest has `28 %` of the sum. So a rule with a sign makes few heads dominate
+# by itself. (The verdict below counts the layers of all three rules.)
 
 # %% [markdown]
 # ## Do relevant heads do something one can name?
 #
 # The paper reads its figure this way. We compare, within layers, heads that have a function with those that have none. The
-# difference is in units of the average head of a layer. *null* is what comes out when functions are shuffled among the heads of
-# each layer.
+# difference is in units of the average head of a layer. *Shuffled* is what comes out if functions are dealt out anew among the
+# heads of each layer. The last row is Europarl again.
 
 # %%
 each = run.table(relevance.follows_function(tables), "follows_function_by_model", over="heads", **facts)
-each.reset_index()[["model", "functional", "others", "difference", "low", "high", "null_low", "null_high"]].round(2)
+both = pd.concat([each.reset_index(), pd.read_csv(europarl / "follows_function_by_model.csv").head(1)], ignore_index=True)
+words = {"functional": "heads with a function", "others": "others", "null_low": "shuffled: low", "null_high": "shuffled: high"}
+both[["model", "difference", "low", "high", *words]].rename(columns=words).set_index("model").round(2)
 
 # %% [markdown]
 # Yes, over all translators: heads with a function have **0.64**<!-- 01/follows_function_by_model model="all models"
@@ -407,26 +472,17 @@ each.reset_index()[["model", "functional", "others", "difference", "low", "high"
 # %% [markdown]
 # ## And on natural text?
 #
-# The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training). These are the
-# published tables of that run, not of this one. First figure 1 again, with the best head of each relation that it follows.
+# The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training). Two of its results
+# stand above already. Here is its figure 1, with the best head of each relation that it follows, and how many of its layers are
+# dominated.
 
 # %%
-natural = study.ROOT / "figures" / "natural"
-europarl = natural / "01_relevance_and_confidence" / "tables"
 rows = pd.read_csv(europarl / "heads_fr-europarl.csv").set_index(["kind", "layer", "head"]).assign(functions="")
 found = pd.read_csv(natural / "02_head_functions" / "tables" / "syntactic_relations.csv").query("passes")
 rows.loc[[("encoder", one.layer - 1, one.head - 1) for one in found.itertuples()], "functions"] = list(found.relation)
 figure = plots.by_relevance(relevance.by_relevance({"EN-FR europarl": rows}))
 run.figure(figure, "fig1_europarl", "Relevance, confidence and functions of encoder heads, on Europarl.")
-
-# %%
-pd.read_csv(europarl / "agreement_by_rule.csv", index_col=0).round(2)
-
-# %%
 run.table(dominated(pd.read_csv(europarl / "dominance.csv")), "dominated_layers_europarl")
-
-# %%
-pd.read_csv(europarl / "follows_function_by_model.csv").round(2).head(1)
 
 # %% [markdown]
 # On Europarl the αβ rule agrees with confidence at **0.75**<!-- natural/01/agreement_by_rule rule="LRP αβ"
@@ -435,7 +491,7 @@ pd.read_csv(europarl / "follows_function_by_model.csv").round(2).head(1)
 # rule lies between them.
 #
 # A few heads dominate less clearly: by the αβ rule the largest head passes both lines in **2**<!--
-# 01/dominated_layers_europarl rule=alpha_beta "and above a quarter":.0f --> of `6` layers.
+# 01/dominated_layers_europarl rule="LRP αβ" "and above a quarter":.0f --> of `6` layers.
 #
 # And heads with a function are not clearly more relevant there. The difference is **0.16**<!--
 # natural/01/follows_function_by_model model="EN-FR europarl" difference:.2f -->, and the interval holds
@@ -456,7 +512,9 @@ smollm2 = smollm2.assign(**{rule: smollm2[f"{rule}, signed"].abs() for rule in (
 smollm2 = smollm2.assign(kind="decoder").set_index(["kind", "layer", "head"])
 pairs = [(one, other) for one in ("attnlrp", "cp") for other in ("confidence", "confidence, later tokens")]
 found = [ranks.correlation(smollm2[one], smollm2[other], within_layer=True) for one, other in pairs]
-run.table(pd.DataFrame(pairs, columns=["one", "other"]).join(pd.DataFrame(found)), "smollm2", over="heads").round(2)
+both = run.table(pd.DataFrame(pairs, columns=["one", "other"]).join(pd.DataFrame(found)), "smollm2", over="heads")
+words = {"one": "relevance by", "other": "confidence", "rho": "rank correlation"}
+both.replace({"one": relevance.NAMES}).rename(columns=words).round(2)
 
 # %% [markdown]
 # In SmolLM2 they do not agree. By the conservative rule the rank correlation of relevance and confidence is
@@ -474,8 +532,8 @@ run.table(pd.DataFrame(pairs, columns=["one", "other"]).join(pd.DataFrame(found)
 # %% [markdown]
 # ## What it means, and where it would not hold
 #
-# - **Relevance and confidence agree by the rule of the authors' later code**, on both texts. By two other rules they agree
-#   less, though more than chance would have it. Whoever reports relevance should say which rule was used.
+# - **Relevance and confidence agree**, most by the rule of the authors' later code, on both texts. By two other rules they
+#   agree less, though more than random weights would have it. Whoever reports relevance should say which rule was used.
 # - **Hold a few large heads against random weights.** Two of three rules let few heads dominate in a model that has learned
 #   nothing.
 # - **A confident head may be at rest.** In a pretrained decoder confidence says little about relevance, or the opposite, until

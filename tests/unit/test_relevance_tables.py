@@ -27,9 +27,11 @@ def test_what_one_reads_off_figure_1_in_numbers():
 def test_dominance_is_of_magnitudes():
     heads = pd.MultiIndex.from_product([["encoder"], [0, 1], [0, 1]], names=["kind", "layer", "head"])
     signed = by_sentence([[1.0, -2.0, 3.0, 3.0], [0.0, -1.0, 1.0, 1.0], [2.0, 3.0, 1.0, 2.0]], heads, "cp")
-    random = by_sentence([[1.0, 3.0, 1.0, 1.0]], heads, "cp")
+    random = [by_sentence([values], heads, "cp") for values in ([1.0, 3.0, 1.0, 1.0], [1.0, -1.0, 1.0, 1.0])]
     table = relevance.dominance({"a": {"cp": signed}}, {"cp": random}, repeats=200)
     assert table.index.tolist() == [("a", 1, "cp"), ("a", 2, "cp")]  # magnitudes of the sums 3 and 0, 5 and 6
-    assert table[["heads", "largest", "at random"]].to_numpy() == pytest.approx(np.array([[2, 1, 0.75], [2, 6 / 11, 0.5]]))
+    columns = ["heads", "largest", "at random", "random low", "random high"]
+    wanted = [[2, 1, 0.625, 0.5, 0.75], [2, 6 / 11, 0.5, 0.5, 0.5]]
+    assert table[columns].to_numpy() == pytest.approx(np.array(wanted))
     row = table.loc["a", 2, "cp"]
     assert row.low < row.largest < row.high

@@ -64,6 +64,11 @@ class BySentence:
         values = {"step": self.step, "size": np.abs(self.raw), None: self.raw}[normalise]
         return values, np.broadcast_to(self.targets[:, None], values.shape)
 
+    def together(self) -> BySentence:
+        """The sums over all sentences, as if they were one: enough for what has no interval."""
+        step = None if self.step is None else self.step.sum(0, keepdims=True)
+        return BySentence(self.heads, self.raw.sum(0, keepdims=True), self.targets.sum(keepdims=True), self.rule, step)
+
     def series(self, normalise: str | None = "step") -> pd.Series:
         """The column of the head table, see `relevance`."""
         numerators, denominators = (part.sum(0) for part in self.per_sentence(normalise))
