@@ -16,13 +16,18 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
 
 from helpers.study import StudyError
 
 # Okabe-Ito colours, safe for colour-blind readers; each function keeps its own everywhere
 COLOURS = {
     "positional": "#0072B2", "nsubj": "#D55E00", "dobj": "#E69F00", "amod": "#009E73", "advmod": "#56B4E9",
-    "rare": "#CC79A7", "none": "#EDEDED",
+    "rare": "#CC79A7", "none": "#D8D8D8",
+}  # fmt: skip
+FUNCTIONS = {  # in words
+    "positional": "positional", "nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb",
+    "rare": "rare words", "none": "none",
 }  # fmt: skip
 MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP*Xh"
@@ -84,6 +89,28 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     hues = (*MODELS, "#000000", "#5B2A86", "#7A5200")  # no grey, which stands for others
     unique = dict.fromkeys(names)
     return {name: {"color": hues[i % 9], "marker": MARKERS[(i + i // 9) % 9]} for i, name in enumerate(unique)}
+
+
+def functions(axis, cells: Mapping[tuple[float, float], str], gone: Iterable[tuple[float, float]] = ()) -> None:
+    """Cells round these places (x, y) in the colours of functions (names joined by a comma, which share a cell).
+
+    Those that are `gone` are white with a frame.
+    """
+    for (x, y), names in cells.items():
+        here = (x, y) not in gone
+        colours = [COLOURS[name] for name in names.split(", ") if name] or [COLOURS["none"]]
+        for part, colour in enumerate(colours if here else ["white"]):
+            width = 1 / len(colours) if here else 1
+            axis.add_patch(Rectangle((x - 0.5 + part * width, y - 0.5), width, 1, fc=colour, ec="none"))
+        frame = {"fc": "none", "ec": "white" if here else "#DDDDDD", "lw": 1.0 if here else 0.5}
+        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **frame))
+    axis.tick_params(length=0, labelsize=7)
+    axis.spines[:].set_visible(False)
+
+
+def key(figure) -> None:
+    """The legend of `functions`: all of them, in words."""
+    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items()}))
 
 
 def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

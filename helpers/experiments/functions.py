@@ -115,6 +115,30 @@ def rare(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFra
     return pd.DataFrame(rows).T.infer_objects().astype(whole)
 
 
+def beside_random(tests: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
+    """The best head of every model, the best of as many with random weights, and chance where it is known, in per cent.
+
+    Of tables of best heads by the name of their test (`positional`, `rare`, and those of pretrained models), of the encoder
+    where heads are of several kinds: columns test, model, head (which of these), value, low, high.
+    """
+    names = {"score": "the best head", "best_random": "the best with random weights", "chance": "chance"}
+    parts = []
+    for test, tables in tests.items():
+        for table in tables:
+            table = table if "model" in table else table.rename_axis(index={None: "model"}).reset_index()
+            old = {"chance, two": "chance"} if "chance, two" in table else {}  # of tables before chance was of two alone
+            table = table.drop(columns=old.values()).rename(
+                columns=old | {"two rarest": "score", "best at random": "best_random"}
+            )
+            table = table[table.kind == "encoder"] if "kind" in table else table
+            ends = {"low": 100 * table.low, "high": 100 * table.high}
+            for column, head in names.items():
+                if column in table:
+                    row = {"test": test, "model": table.model, "head": head, "value": 100 * table[column]}
+                    parts.append(pd.DataFrame(row | (ends if column == "score" else {})))
+    return pd.concat(parts, ignore_index=True)
+
+
 def counted(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
     """How many encoder heads have a function, by estimate on all sentences.
 

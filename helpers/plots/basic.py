@@ -9,10 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.patches import Rectangle
 
 from helpers import drawing
-from helpers.drawing import COLOURS, WIDTH
+from helpers.drawing import WIDTH
 
 
 def curve(
@@ -137,7 +136,7 @@ def heat_map(
     return figure
 
 
-def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str]):
+def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across: bool = False):
     """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
 
     Parameters
@@ -145,30 +144,29 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str]):
     table : pandas.DataFrame
         Columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
     titles : mapping of panel -> title
+    across : bool
+        Whether layers go from left to right, in panels as wide as they have layers.
     """
     drawing.need(table, "layer", "head", "stays", "functions", panel)
     panels = list(dict.fromkeys(table[panel]))
-    layers, heads = table.layer.max() + 1, table["head"].max() + 1
-    figure, axes = drawing.grid(len(panels), 3, WIDTH / 3, max(1.2, 0.18 * layers) + 0.8, sharex=True, sharey=True)
+    layers = table.groupby(panel, sort=False).layer.max() + 1
+    x, y = ("layer", "head") if across else ("head", "layer")
+    if across:
+        size = (WIDTH, 0.15 * (table["head"].max() + 1) + 1.0)
+        figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
+        axes = list(axes.flat)
+    else:
+        figure, axes = drawing.grid(len(panels), 3, WIDTH / 3, max(1.2, 0.18 * layers.max()) + 0.8, sharex=True, sharey=True)
     for axis, place in zip(axes, panels, strict=True):
-        for row in table[table[panel] == place].itertuples():
-            colours = [COLOURS[name] for name in row.functions.split(", ") if name] or ["#C9C9C9"]
-            colours = colours if row.stays else ["white"]
-            width = 1 / len(colours)
-            for part, colour in enumerate(colours):
-                cell = (row.head + 0.5 + part * width, row.layer + 0.5)
-                axis.add_patch(Rectangle(cell, width, 1, fc=colour, ec="none"))
-            frame = {"fc": "none", "ec": "white" if row.stays else "#DDDDDD", "lw": 1.0 if row.stays else 0.5}
-            axis.add_patch(Rectangle((row.head + 0.5, row.layer + 0.5), 1, 1, **frame))
-        axis.set(xlim=(0.4, heads + 0.6), ylim=(0.4, layers + 0.6), title=titles[place])
-        axis.set_xticks(range(1, heads + 1))
-        axis.set_yticks(range(1, layers + 1))
-        axis.tick_params(length=0, labelsize=7)
-        axis.spines[:].set_visible(False)
-        axis.set(xlabel="head", ylabel="layer" if drawing.left(axis) else "")
-    names = dict.fromkeys(name for cell in table.functions for name in cell.split(", ") if name)
-    colours = {name: COLOURS[name] for name in COLOURS if name in names}
-    drawing.legend(figure, drawing.squares(colours | {"no function": "#C9C9C9"}))
+        rows = table[table[panel] == place]
+        at = list(zip(rows[x] + 1, rows[y] + 1, strict=True))
+        gone = {cell for cell, stays in zip(at, rows.stays, strict=True) if not stays}
+        drawing.functions(axis, dict(zip(at, rows.functions, strict=True)), gone)
+        axis.set(xlim=(0.4, rows[x].max() + 1.6), ylim=(0.4, table[y].max() + 1.6), title=titles[place], xlabel=x)
+        axis.set_xticks(range(1, rows[x].max() + 2))
+        axis.set_yticks(range(1, table[y].max() + 2))
+        axis.set_ylabel(y if drawing.left(axis) else "")
+    drawing.key(figure)
     return figure
 
 

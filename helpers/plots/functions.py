@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Rectangle
 
 from helpers import drawing, papers
 from helpers.drawing import MODELS, WIDTH
-from helpers.plots.basic import correlations
+from helpers.measures.functions import MARGIN
 
 LEAST = 0.04  # weight of attention that is drawn
 
 
 def gains(table: pd.DataFrame):
-    """By how much the best head of each relation is right more often than the best fixed guess (table 1): a row a model.
+    """How often the best head of each relation is right, and the best fixed guess (table 1): a row a model.
 
-    A case that was not asked is empty, one whose interval holds zero is white.
+    A cell says both, in per cent; its colour says by how many points the head is above the guess: red above 10, blue below. A
+    black frame is round cells of 10 points or more, and a question mark is where the interval of the gain holds 10. A case that
+    was not asked is empty.
 
     Parameters
     ----------
@@ -26,18 +30,32 @@ def gains(table: pd.DataFrame):
         A row a cell: model, relation, direction, accuracy and baseline (shares); gain_low and gain_high where there are
         intervals.
     """
-    drawing.need(table, "model", "relation", "direction", "accuracy", "baseline")
-    cells = table[["model"]].assign(
-        case=[papers.CASES[key] for key in zip(table.relation, table.direction, strict=True)],
-        gain=table.accuracy - table.baseline, low=table.get("gain_low", np.nan), high=table.get("gain_high", np.nan),
-    )  # fmt: skip
-    cells = cells.sort_values("case", key=lambda cases: cases.map([*papers.CASES.values()].index), kind="stable")
-    return correlations(cells, "model", "case", "gain", label="gain over the guess")
+    drawing.need(table, "model", "relation", "direction", "accuracy", "baseline", once=("model", "relation", "direction"))
+    models, cases = list(dict.fromkeys(table.model)), list(papers.CASES)
+    gain = (table.accuracy - table.baseline).set_axis(pd.MultiIndex.from_frame(table[["model", "relation", "direction"]]))
+    values = gain.unstack(["relation", "direction"]).reindex(index=models, columns=cases)
+    figure, axis = plt.subplots(figsize=(WIDTH, 0.26 * len(models) + 0.75))
+    drawn = drawing.heat(axis, 100 * values, None, "RdBu_r", (100 * MARGIN - 50, 100 * MARGIN + 50))
+    axis.grid(False, which="minor")
+    for row in table.itertuples():
+        down, across = models.index(row.model), cases.index((row.relation, row.direction))
+        ends = (getattr(row, name, np.nan) for name in ("gain_low", "gain_high"))
+        open_ = " ?" if next(ends) < MARGIN < next(ends) else ""
+        value = row.accuracy - row.baseline
+        ink = drawing.ink(drawn.cmap(drawn.norm(100 * value)))
+        text = f"{100 * row.accuracy:.0f} / {100 * row.baseline:.0f}{open_}"
+        axis.text(across, down, text, fontsize=7, ha="center", va="center", color=ink)
+        if value >= MARGIN - 1e-9:
+            axis.add_patch(Rectangle((across - 0.47, down - 0.43), 0.94, 0.86, fill=False, ec="black", lw=1.2))
+    axis.set_xticks(range(len(cases)), [name.replace("→", "\n→ ") for name in papers.CASES.values()])
+    axis.set_yticks(range(len(models)), models)
+    drawing.bar(figure, drawn, [axis], "points above the guess", [-40, -15, 10, 35, 60])
+    return figure
 
 
 def grouped(
     table: pd.DataFrame, x: str, y: str, series: str = "model", panel: str = "", labels: tuple[str, str] = ("", ""),
-    level: float | None = None, columns: int = 1,
+    columns: int = 1,
 ):  # fmt: skip
     """Bars side by side, in per cent.
 
@@ -50,15 +68,13 @@ def grouped(
         A column whose values have a panel each; one panel without it.
     labels : (str, str)
         Of the axes.
-    level : float, optional
-        A share at which a dotted line is drawn across the panel, and named below.
     columns : int
         Panels side by side, at most.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles, names = list(dict.fromkeys(table[panel])) if panel else [""], list(dict.fromkeys(table[series]))
     colours = dict(zip(names, MODELS, strict=False))
-    width, top = 0.82 / len(names), min(105, 110 * max(table[y].max(), level or 0))
+    width, top = 0.82 / len(names), min(105, 110 * table[y].max())
     figure, axes = drawing.grid(len(titles), columns, WIDTH / min(columns, len(titles)), 2.0, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table[panel] == title] if panel else table
@@ -68,13 +84,10 @@ def grouped(
             at = bars[x].map(places).to_numpy(float) + (number - (len(names) - 1) / 2) * width
             ends = 100 * drawing.whiskers(bars, y) if "low" in bars else None
             axis.bar(at, 100 * bars[y], 0.92 * width, color=colour, yerr=ends, ecolor="#555555", error_kw={"elinewidth": 0.8})
-        if level is not None:
-            axis.axhline(100 * level, **drawing.LEVEL)
         axis.set_xticks(range(len(places)), [f"{place:+d}" if place else "0" for place in places])
         axis.set(title=title, xlabel=labels[0], ylabel=(labels[1] or y) if drawing.left(axis) else "", ylim=(0, top))
         axis.tick_params(axis="x", length=0)
-    line = {f"{level:.0%}": drawing.LEVEL} if level is not None else {}
-    drawing.legend(figure, drawing.squares(colours) | line)
+    drawing.legend(figure, drawing.squares(colours))
     return figure
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.patches import Rectangle
 
 from helpers import drawing
-from helpers.drawing import COLOURS, WIDTH
+from helpers.drawing import WIDTH
 
 PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confidence", "functions": "what heads do"}
 
@@ -32,7 +31,9 @@ def by_relevance(table: pd.DataFrame):
         for axis, (column, title) in zip(line, PANELS.items(), strict=True):
             values = rows.pivot(index="layer", columns="place", values=column)[::-1]
             if column == "functions":
-                _functions(axis, values)
+                cells = {(x, y): names for (y, x), names in np.ndenumerate(values.to_numpy(object)) if isinstance(names, str)}
+                drawing.functions(axis, cells)
+                axis.set(xlim=(-0.5, values.shape[1] - 0.5), ylim=(len(values) - 0.5, -0.5))
             else:
                 most = 1.0 if column == "confidence" else max(0.4, float(table.relevance.max()))  # alike in all figures
                 drawing.heat(axis, values, values.map(drawing.short), "Blues", (0, most))
@@ -41,21 +42,5 @@ def by_relevance(table: pd.DataFrame):
             axis.set_title(title if number == 0 else "")
             axis.set_xlabel("heads, most relevant first" if number == len(models) - 1 else "")
         line[0].set_ylabel(f"{model}\nlayer")
-    drawn = {name for cell in table.functions for name in cell.split(", ") if name}
-    drawing.legend(figure, drawing.squares({name: COLOURS[name] for name in COLOURS if name in drawn} | {"none": "#E4E4E4"}))
+    drawing.key(figure)
     return figure
-
-
-def _functions(axis, names: pd.DataFrame) -> None:
-    """Cells in the colours of functions; a head with several shares its cell."""
-    for (down, across), cell in np.ndenumerate(names.to_numpy(object)):
-        if not isinstance(cell, str):  # a layer with fewer heads
-            continue
-        colours = [COLOURS[name] for name in cell.split(", ") if name] or ["#E4E4E4"]
-        width = 1 / len(colours)
-        for part, colour in enumerate(colours):
-            axis.add_patch(Rectangle((across - 0.5 + part * width, down - 0.5), width, 1, fc=colour, ec="none"))
-        axis.add_patch(Rectangle((across - 0.5, down - 0.5), 1, 1, fc="none", ec="white", lw=1.0))
-    axis.set(xlim=(-0.5, names.shape[1] - 0.5), ylim=(len(names) - 0.5, -0.5))
-    axis.tick_params(length=0)
-    axis.spines[:].set_visible(False)

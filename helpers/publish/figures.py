@@ -30,24 +30,10 @@ def _by_relevance(first: bool):
     return plots.by_relevance(heads[(heads.model == "EN-RU subtitles") == first])
 
 
-def _agreement():
-    rows = table("01/agreement_by_rule")
-    return plots.dots(rows, row="model", value="rho", series="weights", panel="rule", label="rank correlation")
-
-
-def _gains_over_guesses(name: str):
-    rows = table(name)
-    return plots.gains(pd.concat([papers.TABLE_1, rows[rows.trees == "ewt"] if "trees" in rows else rows]))
-
-
-def _positions():
-    rows, axes = table("02/pretrained_positional"), ("place of the largest weight, 0 the word itself", "% of tokens")
-    return plots.grouped(rows[rows.trees == "ewt"], "offset", "score", labels=axes, level=0.9)
-
-
-def _offsets():
-    axes = ("place of the dependent, from its governor", "% of pairs")
-    return plots.grouped(table("02/fig3_offsets"), "offset", "share", panel="relation", labels=axes, columns=2)
+def _gains_over_guesses():
+    rows, natural = table("02/pretrained_syntactic"), FIGURES.parent / "natural" / "02_head_functions" / "tables"
+    europarl = pd.read_csv(natural / "syntactic_relations.csv")
+    return plots.gains(pd.concat([papers.TABLE_1, rows[rows.trees == "ewt"], table("02/syntactic_relations"), europarl]))
 
 
 def _pruned():
@@ -89,12 +75,8 @@ def _gains():
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
     "01/fig2_other_translators": lambda: _by_relevance(False),
-    "01/agreement_by_rule": _agreement,
     "02/hits_and_misses": lambda: plots.looking(table("02/where_heads_look")),
-    "02/table1_pretrained": lambda: _gains_over_guesses("02/pretrained_syntactic"),
-    "02/pretrained_positional": _positions,
-    "02/fig3_offsets": _offsets,
-    "02/fig4_syntactic_heads": lambda: _gains_over_guesses("02/syntactic_relations"),
+    "02/table1_syntactic_heads": _gains_over_guesses,
     "03/fig7_bleu_by_heads": _pruned,
     "03/fig8_heads_that_stay": _heads_that_stay,
     "03/fig9_heads_by_kind": _kinds,

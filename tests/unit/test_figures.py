@@ -58,6 +58,14 @@ def test_cells_whose_interval_holds_zero_are_white():
     np.testing.assert_array_equal(cells(axis), [[0.25, NAN], [-0.5, NAN]])
 
 
+def test_cases_ten_points_above_the_guess_have_a_frame():
+    rows = [("a", "nsubj", 0.5, 0.4, 0.05, 0.2), ("a", "dobj", 0.6, 0.4, 0.15, 0.25), ("b", "dobj", 0.4, 0.4, NAN, NAN)]
+    frame = pd.DataFrame(rows, columns=["model", "relation", "accuracy", "baseline", "gain_low", "gain_high"])
+    axis = whole(plots.gains(frame.assign(direction="dependent to head")))[0]
+    assert [text.get_text() for text in axis.texts] == ["50 / 40 ?", "60 / 40", "40 / 40"]
+    assert sorted((round(box.get_x() + 0.47), round(box.get_y() + 0.43)) for box in axis.patches) == [(1, 0), (3, 0)]
+
+
 def test_choices_are_ranked_beside_every_random_draw():
     rows = [("a", -2.5), ("a", -1.5), ("b", -1.0), ("c", -5.0), *[("random heads", value) for value in (-4.0, -3.5, -1.5)]]
     frame = pd.DataFrame(rows, columns=["criterion", "change"]).assign(low=NAN, high=NAN, **{"test set": "test"})

@@ -35,10 +35,9 @@ def test_every_committed_file_is_where_the_layout_says(track):
 @pytest.mark.parametrize(
     "name",
     [
-        "01/agreement_by_rule",
+        "01/fig1_relevance_and_confidence",
         "02/hits_and_misses",
-        "02/fig4_syntactic_heads",
-        "02/pretrained_positional",
+        "02/table1_syntactic_heads",
         "03/fig7_bleu_by_heads",
     ],
 )

@@ -36,7 +36,6 @@ from helpers.study import StudyError, layout
 HERE = Path(__file__).parent
 SITE = "The story of heads"
 ASSETS = ("style.css", "page.js", "explorer.js")
-NAMES = {"nsubj": "subject", "dobj": "object", "amod": "adjective", "advmod": "adverb", "rare": "rare tokens", "none": "none"}
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 SHOWN = (*PICTURES, "text/html", "text/markdown", "text/plain")  # of an output the first that it has
 HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
@@ -198,7 +197,7 @@ def build(run: Path, output: Path) -> Path:
     every = "Every head of every model: measures, functions, attention on example sentences"
     pages.append({"file": "explorer.html", "number": "", "name": "Head explorer", "about": every})
     scale = [to_hex(matplotlib.colormaps["viridis"](step / 8)) for step in range(9)]
-    look = {"scale": scale, "colours": drawing.COLOURS, "kinds": drawing.KIND_TITLES, "names": NAMES}
+    look = {"scale": scale, "colours": drawing.COLOURS, "kinds": drawing.KIND_TITLES, "names": drawing.FUNCTIONS}
     models = _models(results, output / "heads")
     filled = {
         "index.html": {"title": SITE, **_front(links, output)},
