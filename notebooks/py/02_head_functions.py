@@ -278,8 +278,8 @@ caption = "The best head for a neighbour and for rare words in each model, besid
 run.figure(figure, "positions_and_rare_words", caption, table="beside_random", over="sentences")
 
 # %% [markdown]
-# *Dotted: from here on a head has the function. Bars: 95 % intervals over sentences, mostly smaller than the dots. There is one
-# model with random weights of each shape.*
+# *Dotted: from here on a head has the function. Bars: `95 %` intervals over sentences, mostly smaller than the dots. Of each
+# shape there is one model with random weights, and its best head may keep to any distance.*
 #
 # **Positional heads: one in each pretrained model.** The paper has several among `48`. Here one of `270` looks at the word
 # before, for **98 %**<!-- pretrained/positional model=smollm2 trees=ewt offset=-1 score:.0% --> of tokens, and one of MiniLM's
