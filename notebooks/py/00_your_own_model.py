@@ -27,8 +27,8 @@
 # takes two to three minutes on two free cores.
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice="least important" percent=25 perplexity:.1f -->, and asked for the capital of France the pruned
-# model names London. As many heads drawn at random cost far more.
+# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->, and asked for the capital of France the
+# pruned model names London. As many heads drawn at random cost far more.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
 
@@ -190,51 +190,52 @@ layers = ranking.groupby(level=["kind", "layer"])
 draws = [np.random.default_rng([seed, draw]) for draw in range(3)]
 rankings = [("least important", ranking), ("least important, divided by layer norm", measures.importance(model, dev))]
 rankings += [("random, as many in each layer", layers.transform(random.permutation)) for random in draws]
-percents = sorted({10, 20, 40, round(100 * fraction)})
+fractions = sorted({0.1, 0.2, 0.4, fraction})
 
 # %%
 whole, tokens = losses_of_examples(model, test)  # of each passage
 rows = [("all heads", 0, 0, np.exp(whole.sum() / tokens.sum()), 0.0, np.nan, np.nan)]
-for percent, (choice, order) in [(percent, one) for percent in percents for one in rankings]:
-    count = int(percent / 100 * total)
+for share, (choice, order) in [(share, one) for share in fractions for one in rankings]:
+    count = int(share * total)
     with heads.gate(model, dict.fromkeys(order.nsmallest(count).index, 0.0)):
         losses, _ = losses_of_examples(model, test)
     rise = [float(part) for part in ratio_interval(losses - whole, tokens)]  # nats a token, 95 % interval over passages
     rise[1:] = rise[1:] if len(tokens) >= passages.FEWEST else [np.nan, np.nan]
-    rows.append((choice, percent, count, np.exp(losses.sum() / tokens.sum()), *rise))
-removed = pd.DataFrame(rows, columns=["choice", "percent", "heads", "perplexity", "rise", "low", "high"])
+    rows.append((choice, share, count, np.exp(losses.sum() / tokens.sum()), *rise))
+removed = pd.DataFrame(rows, columns=["choice", "fraction", "heads", "perplexity", "rise", "low", "high"])
 removed = run.table(removed, "removed", over="passages")
 
 # %%
-alike = removed[1:].groupby(["choice", "percent"], sort=False)
+alike = removed[1:].groupby(["choice", "fraction"], sort=False)
 shown = alike.agg({"heads": "first", "perplexity": "mean", "rise": "mean", "low": "first", "high": "first"}).reset_index()
 drawn = shown.choice.str.startswith("random")  # from the best draw to the worst one
 shown.loc[drawn, ["low", "high"]] = alike.rise.agg(["min", "max"]).to_numpy()[drawn]
 labels = ("% of all heads that are removed", "rise of the loss (nats a token)")
+shown["percent"] = 100 * shown.fraction
 figure = plots.curve(shown, "percent", "rise", series="choice", labels=labels, falling=False)
 for percent, name in ((20, "a translator"), (40, "BERT")):
     figure.axes[0].axvline(percent, **drawing.LEVEL)
     text = f"Michel et al.,\n{name}:\nfree up to here"
     figure.axes[0].text(percent - 0.4, shown.high.max(), text, ha="right", va="top", fontsize=7)
 run.figure(figure, "removed", "What removing heads costs, chosen by importance and at random.", over="passages")
-shown[shown.percent == round(100 * fraction)].drop(columns="percent").set_index("choice").round(2)
+shown[shown.fraction == fraction][["choice", "heads", "perplexity", "rise", "low", "high"]].round(2)
 
 # %% [markdown]
 # *Bars of the least important heads: `95 %` intervals over passages. Bars of random heads: from the best to the worst of three
 # draws. Dotted: how many heads Michel et al. removed without a loss that one can see.*
 #
 # With all heads the perplexity is **43.2**<!-- 00/removed choice="all heads" perplexity:.1f -->, and without the quarter of
-# least importance **52.4**<!-- 00/removed choice="least important" percent=25 perplexity:.1f -->. The loss rises
-# by **0.19**<!-- 00/removed choice="least important" percent=25 rise:.2f --> nats a token, and that of the random draws by
+# least importance **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. The loss rises
+# by **0.19**<!-- 00/removed choice="least important" fraction=0.25 rise:.2f --> nats a token, and that of the random draws by
 # more than twice as much. So the gradient knows more than which layers matter.
 #
-# No cut is free. A tenth of the heads costs **0.03**<!-- 00/removed choice="least important" percent=10 rise:.2f --> nats and a
-# fifth **0.11**<!-- 00/removed choice="least important" percent=20 rise:.2f -->, and both intervals lie above
-# zero.<!-- holds: 00/removed choice="least important" percent=10 low > 0 --><!-- holds: 00/removed
-# choice="least important" percent=20 low > 0 --> Michel et al. looked at BLEU and at accuracy, which may forgive more.
+# No cut is free. A tenth of the heads costs **0.03**<!-- 00/removed choice="least important" fraction=0.1 rise:.2f --> nats and
+# a fifth **0.11**<!-- 00/removed choice="least important" fraction=0.2 rise:.2f -->, and both intervals lie above
+# zero.<!-- holds: 00/removed choice="least important" fraction=0.1 low > 0 --><!-- holds: 00/removed
+# choice="least important" fraction=0.2 low > 0 --> Michel et al. looked at BLEU and at accuracy, which may forgive more.
 #
 # Dividing by the norm of the layer, as they do, helps nowhere here. At two fifths it costs
-# **0.79**<!-- 00/removed choice="least important, divided by layer norm" percent=40 rise:.2f --> nats, twice as much as
+# **0.79**<!-- 00/removed choice="least important, divided by layer norm" fraction=0.4 rise:.2f --> nats, twice as much as
 # without.
 #
 # On other text the lead is smaller. On WikiText, with the same measure and a quarter removed, the loss rises by **0.27**<!--
@@ -285,7 +286,7 @@ plain = AutoModelForSeq2SeqLM if model.config.is_encoder_decoder else AutoModelF
 del model
 loaded = plain.from_pretrained(folder, trust_remote_code=True).to(device)
 losses, _ = losses_of_examples(loaded, test)
-gated = removed[(removed.choice == "least important") & (removed.heads == count)].perplexity.item()
+gated = removed[(removed.choice == "least important") & (removed.fraction == fraction)].perplexity.item()
 print(f"perplexity {gated:.2f} with closed gates, {np.exp(losses.sum() / tokens.sum()):.2f} loaded")
 
 # %%
