@@ -48,11 +48,12 @@ class Rows(BaseModel):
 
 
 class Worth(Rows):
-    """What heads are worth to a model, the least of some rows minus that of others (`less`), and the least that is asked."""
+    """What taking heads away costs a model: its score minus that of rows without them (`less`), or `value` out of `score`."""
 
     less: dict[str, Any] = {}
-    scale: float = 1.0
-    least: float
+    score: str = ""  # where `value` is the cost, the column of the score
+    scale: float = 1.0  # -1 where a cost is negative
+    share: float  # of the score that must be lost, or the model is hollow
 
 
 class Evidence(Rows):
@@ -148,7 +149,7 @@ def _claim(paper: str, fields: Mapping[str, Any], content: Mapping[str, Any]) ->
     for name in (name for name, evidence in columns.items() if evidence.worth):
         rows = content["worth"][columns[name].worth]
         bare = {key: value for key, value in rows.items() if key not in COLUMNS}
-        worth[name] = Worth.model_validate(bare | rows.get(name, {}))
+        worth[name] = Worth.model_validate({"share": content["share"]} | bare | rows.get(name, {}))
     return Claim(paper=paper, columns=columns, worth=worth, **texts)
 
 
@@ -293,11 +294,10 @@ def _untested(claim: Claim, column: str, tables: Tables) -> str:
     if frame.empty:
         return "not run"
     if worth is not None:
-        less = _least(worth.model_copy(update={"where": worth.less}), tables) if worth.less else 0.0
-        here = _least(worth, tables) - less
-        if math.isnan(here):
+        lost = share_lost(worth, tables)
+        if math.isnan(lost):
             return "no control"
-        if here < worth.least:
+        if lost < worth.share:
             return "hollow"
     trainings = min(_trainings(evidence, frame))
     if trainings < evidence.needs:
@@ -305,10 +305,17 @@ def _untested(claim: Claim, column: str, tables: Tables) -> str:
     return ""
 
 
-def _least(worth: Worth, tables: Tables) -> float:
-    """The least of what rows say that heads are worth; nan if there are none."""
+def share_lost(worth: Worth, tables: Tables) -> float:
+    """The share of its score that a model loses without heads, of several rows the least; nan if there are none."""
     frame = select(worth, tables)
-    return math.nan if frame.empty else float((frame[worth.value] * worth.scale).min())
+    less = select(worth.model_copy(update={"where": worth.less}), tables) if worth.less else frame
+    if frame.empty or less.empty:
+        return math.nan
+    if worth.score:
+        shares = worth.scale * frame[worth.value] / frame[worth.score]
+    else:
+        shares = 1 - less[worth.value].min() / frame[worth.value].nsmallest(1)
+    return float(shares.fillna(0.0).min())  # who scores nothing has nothing to lose
 
 
 def committed(column: str) -> list[Judged]:
@@ -333,9 +340,10 @@ def of_run(run: study.Run) -> list[Judged]:
 
 
 def show(run: study.Run) -> None:
-    """The verdicts of a notebook's claims as a small table."""
-    rows = [(one.claim.claim, one.claim.printed, one.number or "–", one.words) for one in of_run(run)]
-    display(pd.DataFrame(rows, columns=["claim", "the paper", "here", "verdict"]).style.hide(axis="index"))
+    """The verdicts of a notebook's claims as a small table, each beside the rule that makes it."""
+    rows = [(one.claim.claim, one.claim.rule, one.claim.printed, one.number or "–", one.words) for one in of_run(run)]
+    table = pd.DataFrame(rows, columns=["claim", "it holds if", "the paper", "here", "verdict"])
+    display(table.style.hide(axis="index").set_properties(**{"text-align": "left", "vertical-align": "top"}))
 
 
 def main() -> None:

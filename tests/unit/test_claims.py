@@ -92,17 +92,30 @@ def test_a_baseline_s_own_interval_counts():
     assert row.p == pytest.approx(2 * norm.sf((one[1] - two[1]) / (width / 2 / norm.ppf(0.975))))
 
 
-def test_what_is_hollow_or_was_trained_too_seldom_is_not_tested_whatever_its_rows_say():
-    table = frame(("x", 2.0, 1.0, 3.0), ("floor", -1.5, -2.0, -1.0))
-    floor = {"where": {"model": "floor"}, "scale": -1}
-    one = judged(table, where={"model": "x"}, worth=floor | {"least": 5})
-    assert (one.words, one.number) == ("not tested (hollow)", "2.0 [1.0, 3.0]")
-    assert judged(table, where={"model": "x"}, worth=floor | {"least": 1}).verdict == "holds"
-    less = {"where": {"model": "x"}, "less": {"model": "floor"}}
-    assert judged(table, where={"model": "x"}, worth=less | {"least": 3.6}).reason == "hollow"
-    assert judged(table, where={"model": "x"}, worth=less | {"less": {"model": "z"}, "least": 1}).reason == "no control"
-    assert judged(table, where={"model": "x"}, needs=3).words == "not tested (one training)"
-    assert judged(table, where={"model": "x"}, needs=3, trainings=2).reason == "2 trainings"
+def test_a_model_is_hollow_that_loses_less_than_a_share_of_its_score():
+    """Not less than some points: of these two the one with the lower score loses fewer, and needs its heads more."""
+    table = frame(("low", 12.0, 11.0, 13.0), ("low, without", 9.0, 8.0, 10.0), ("high", 80.0, 79.0, 81.0))
+    table = pd.concat([table, frame(("high, without", 76.0, 75.0, 77.0))])
+    low, high = ({"where": {"model": name}, "less": {"model": f"{name}, without"}, "share": 0.1} for name in ("low", "high"))
+    assert judged(table, where={"model": "low"}, worth=low).verdict == "holds"  # loses 3 of 12
+    one = judged(table, where={"model": "high"}, worth=high)  # 4 of 80
+    assert (one.words, one.number) == ("not tested (hollow)", "80.0 [79.0, 81.0]")
+    assert judged(table, where={"model": "high"}, worth=high | {"share": 0.04}).verdict == "holds"
+    assert judged(table, worth=high | {"less": {"model": "z"}}).reason == "no control"
+
+
+def test_a_share_is_of_a_cost_with_its_sign_and_the_least_of_several_rows():
+    table = frame(("x", -1.0, -2.0, -0.5), ("x", -3.0, -4.0, -2.0)).assign(whole=[20.0, 20.0])
+    lost = {"score": "whole", "scale": -1, "share": 0.1}
+    assert judged(table, worth=lost).reason == "hollow" and judged(table, worth=lost | {"share": 0.04}).reason == ""
+    assert judged(table, worth=lost | {"scale": 1, "share": 0.01}).reason == "hollow"  # better without heads
+    assert judged(table.assign(change=0.0, whole=0.0), worth=lost).reason == "hollow"
+
+
+def test_what_was_trained_too_seldom_is_not_tested_whatever_its_rows_say():
+    table = frame(("x", 2.0, 1.0, 3.0))
+    assert judged(table, needs=3).words == "not tested (one training)"
+    assert judged(table, needs=3, trainings=2).reason == "2 trainings"
 
 
 def test_what_is_not_there_is_not_tested():
@@ -117,11 +130,11 @@ def test_what_is_not_there_is_not_tested():
 def test_a_column_has_what_the_claim_and_its_chapter_say_but_for_what_it_changes(tmp_path):
     path = tmp_path / "claims.toml"
     shared = '[chapter.03_l0_pruning]\nover = "trainings"\nworth = "w"\n'
-    shared += '[worth.w]\ntable = "a/b"\nleast = 5\neuroparl = {least = 1}\n'
-    path.write_text(HEAD + 'table = "03_l0_pruning/t"\neuroparl = {over = "sentences"}\n' + shared)
+    shared += '[worth.w]\ntable = "a/b"\neuroparl = {share = 0.2}\n'
+    path.write_text("share = 0.1\n" + HEAD + 'table = "03_l0_pruning/t"\neuroparl = {over = "sentences"}\n' + shared)
     (claim,) = claims.ledger(path)
     assert [evidence.over for evidence in claim.columns.values()] == ["trainings", "sentences", "trainings"]
-    assert {column: worth.least for column, worth in claim.worth.items()} == {"generated": 5, "europarl": 1}
+    assert {column: worth.share for column, worth in claim.worth.items()} == {"generated": 0.1, "europarl": 0.2}
     assert claim.columns["pretrained"].missing == "not run" and claim.chapter == "03_l0_pruning"
     (tmp_path / "other.toml").write_text(HEAD + 'table = "a/b"\nvalues = "x"\n')
     with pytest.raises(ValidationError, match="values"):
