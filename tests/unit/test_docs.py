@@ -3,11 +3,8 @@
 import re
 
 import pytest
-import torch
-from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
-from helpers import claims, heads, study
-from tests.unit.tiny_models import tiny_batch, tiny_model
+from helpers import claims, study
 
 PAGES = sorted([study.ROOT / "README.md", *(study.ROOT / "docs").glob("*.md"), study.ROOT / "data" / "README.md"])
 ANCHOR = re.compile(r"[^\w\- ]")
@@ -55,30 +52,6 @@ def test_verdicts_of_the_front_page_are_those_of_the_committed_tables():
         for cell, column in zip(row, JUDGED, strict=True):
             words = [one.reason or one.verdict for one in JUDGED[column] if one.claim.claim == f"{name}."]
             assert [cell] == words, (name, column)
-
-
-def test_training_with_gates_constraint_and_links_runs_as_printed(tmp_path, monkeypatch):
-    """On a tiny Llama, in few steps; what is saved trains on without this project."""
-    monkeypatch.chdir(tmp_path)
-    text = (study.ROOT / "docs" / "use.md").read_text(encoding="utf-8")
-    section = text.partition("## Your own training")[2].partition("\n## ")[0]
-    code = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert len(code) == 5
-    batch = tiny_batch("llama")
-    rows = [{name: value[place] for name, value in batch.items()} for place in range(len(batch["input_ids"]))]
-    tokens = [row["input_ids"][row["attention_mask"].bool()].tolist() for row in rows]
-    texts = [(ids, list(range(len(ids))), [[(0, 1), (2, 3)]]) for ids in tokens]
-    space = {"batches": [batch], "dev": [batch], "rows": rows, "texts": texts}
-    exec(code[0].replace('"steps": 500', '"steps": 3').replace('"evaluate_every": 100', '"evaluate_every": 3'), space)
-    for lines in code[1:]:
-        space["model"] = model = tiny_model("llama")
-        before = len(heads.index(model))
-        exec(lines.replace("max_steps=500", "max_steps=3, use_cpu=True"), space)
-        assert "injected" in lines or len(heads.index(model)) <= before
-    again = AutoModelForCausalLM.from_pretrained("pruned", trust_remote_code=True)
-    torch.testing.assert_close(again(**batch).logits, model.eval()(**batch).logits)
-    options = TrainingArguments("more", max_steps=2, use_cpu=True, save_strategy="no", report_to="none")
-    Trainer(again, options, train_dataset=rows).train()
 
 
 def test_every_page_is_linked_from_the_front_page():

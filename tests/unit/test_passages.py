@@ -10,21 +10,27 @@ import torch
 from tokenizers import Tokenizer, pre_tokenizers
 from tokenizers.models import WordLevel
 from tokenizers.processors import TemplateProcessing
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Trainer, TrainingArguments
 
-from helpers import models
+from helpers import heads, models
 from helpers.heads import index, load
+from helpers.methods import l0
 from helpers.runs import passages
 from helpers.study import ROOT, StudyError
-from tests.unit.tiny_models import VOCABULARY, tiny_model
+from tests.unit.tiny_models import VOCABULARY, tiny_batch, tiny_model
+
+MENTIONED = sorted(
+    {*"Ann sold the old car because she needed money Bob saw his sister and waved to her".split()}
+)  # docs/use.md
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A tiny Llama with a tokenizer of words w2 to w59, in half precision, and a text of a thousand words."""
+    """A tiny Llama with a tokenizer of words w2 to w59 and a few more, in half precision, and a text of a thousand words."""
     place = tmp_path_factory.mktemp("llama")
-    tiny_model("llama", max_position_embeddings=128).half().save_pretrained(place / "model")
-    words = {"<pad>": 0, "<s>": 1, **{f"w{number}": number for number in range(2, VOCABULARY)}}
+    known = {word: VOCABULARY + number for number, word in enumerate(MENTIONED)}
+    tiny_model("llama", max_position_embeddings=128, vocab_size=VOCABULARY + len(known)).half().save_pretrained(place / "model")
+    words = {"<pad>": 0, "<s>": 1, **{f"w{number}": number for number in range(2, VOCABULARY)}, **known}
     split = Tokenizer(WordLevel(words, unk_token="<pad>"))
     split.pre_tokenizer = pre_tokenizers.Whitespace()
     PreTrainedTokenizerFast(tokenizer_object=split, bos_token="<s>", pad_token="<pad>").save_pretrained(place / "model")
@@ -92,6 +98,44 @@ def test_the_ten_lines_run_as_the_page_shows_them(folder, tmp_path, monkeypatch)
     made = scope["model"].generate(**prompt, num_beams=4, max_new_tokens=20)[0]
     assert scope["tokenizer"].decode(made) == done.stdout.strip() and len(made) > 4
     assert not torch.equal(made, load(folder / "model").generate(**prompt, num_beams=4, max_new_tokens=20)[0])
+
+
+def scripts(folder):
+    """The code of the page's part on training, on a tiny model and in few steps."""
+    text = (ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    section = text.partition("## Your own training")[2].partition("\n## ")[0]
+    small = {'models.load("smollm2")': f"models.load({str(folder / 'model')!r}); model.float()", '"steps": 200': '"steps": 3'}
+    for code in re.findall(r"```python\n(.*?)```", section, re.DOTALL):
+        for printed, here in (small | {'"evaluate_every": 100': '"evaluate_every": 3'}).items():
+            assert printed in code or "Trainer" in code
+            code = code.replace(printed, here)
+        yield code.replace("max_steps=200", "max_steps=3, use_cpu=True")
+
+
+@pytest.mark.parametrize("number", range(3), ids=["gates", "groups", "links"])
+def test_training_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch, number):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text((folder / "text.txt").read_text())
+    exec([*scripts(folder)][number], scope := {"torch": torch})
+    batch, name = scope["batches"][0], ("gates", "groups", "links")[number]
+    made, saved = scope["model"], load(tmp_path / name)
+    torch.testing.assert_close(saved(**batch).logits, made(**batch).logits)
+    before = load(folder / "model").float()
+    assert name == "gates" or not torch.equal(before(**batch).logits, made(**batch).logits)  # in three steps no gate closes
+    assert name != "groups" or len(index(made)) == 4
+
+
+def test_training_under_trainer_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch):
+    """What is saved trains on without this project."""
+    monkeypatch.chdir(tmp_path)
+    batch = tiny_batch("llama")
+    rows = [{name: value[place] for name, value in batch.items()} for place in range(len(batch["input_ids"]))]
+    scope = {"rows": rows, "l0": l0, "heads": heads, "model": tiny_model("llama")}
+    exec([*scripts(folder)][3], scope)
+    again = AutoModelForCausalLM.from_pretrained("pruned", trust_remote_code=True)
+    torch.testing.assert_close(again(**batch).logits, scope["model"].eval()(**batch).logits)
+    options = TrainingArguments("more", max_steps=2, use_cpu=True, save_strategy="no", report_to="none")
+    Trainer(again, options, train_dataset=rows).train()
 
 
 def front():
