@@ -33,17 +33,17 @@
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
 
 # %% tags=["parameters"]
-pretrained = "smollm2"  # the model: smollm2, a folder, or a Hub name
-text = ""  # a text file; an encoder-decoder's lines are a source, a tab and its target; empty: English from scikit-learn
-most = 100  # passages that are read of each half of the text, at most; fewer for a large model or a slow machine
-fraction = 0.25  # of the heads that are removed for good
-sentence = "The old doctor who lives next door sold her car to a student because she wanted a bicycle."  # to look at heads
-device = "cpu"  # "cuda": your GPU; numbers then differ a little from those in the text
-save_to = ""  # a folder for the model that is left; empty: it is gone when the notebook ends
-profile = "laptop"  # where numbers are computed, as in the other notebooks
-seed = 1  # of the random heads
-overrides = ""  # settings to change
-output = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
+pretrained: str = "smollm2"  # the model: smollm2, a folder, or a Hub name
+text: str = ""  # a text file; an encoder-decoder's lines are a source, a tab and its target; empty: English from scikit-learn
+most: int = 100  # passages that are read of each half of the text, at most; fewer for a large model or a slow machine
+fraction: float = 0.25  # of the heads that are removed for good
+sentence: str = "The old doctor who lives next door sold her car to a student because she wanted a bicycle."  # heads look at it
+device: str = "cpu"  # "cuda": your GPU; numbers then differ a little from those in the text
+save_to: str = ""  # a folder for the model that is left; empty: it is gone when the notebook ends
+profile: str = "laptop"  # where numbers are computed, as in the other notebooks
+seed: int = 1  # of the random heads
+overrides: str = ""  # settings to change
+output: str = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
 
 # %% jupyter={"source_hidden": true}
 import numpy as np

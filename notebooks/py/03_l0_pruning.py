@@ -40,15 +40,15 @@
 # - A model that is trained from scratch with the few heads that pruning leaves does better here than the pruned one.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
-profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
-corpus = ""  # "controlled" or "natural"; empty: the profile's own
-models = ""  # such as "ru-news de-news"; empty: the corpus's own
-pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead
-data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
-parser = "spacy"  # of natural text: "spacy", "stanza" or the path of a CoNLL-U file
-seed = 1
-overrides = ""  # settings to change, name and value joined by an equals sign, separated by spaces
-output = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
+profile: str = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
+corpus: str = ""  # "controlled" or "natural"; empty: the profile's own
+models: str = ""  # such as "ru-news de-news"; empty: the corpus's own
+pretrained: str = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead
+data_root: str = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
+parser: str = "spacy"  # of natural text: "spacy", "stanza" or the path of a CoNLL-U file
+seed: int = 1
+overrides: str = ""  # settings to change, name and value joined by an equals sign, separated by spaces
+output: str = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
 
 # %% jupyter={"source_hidden": true}
 import copy

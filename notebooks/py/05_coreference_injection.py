@@ -41,15 +41,15 @@
 # above all in the last layer.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
-profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
-corpus = ""  # the texts are settings of their own (coreference.summarization.text); kept for the notebooks' common face
-models = ""  # as corpus
-pretrained = ""  # a BART checkpoint (Hub name or folder) to start from instead
-data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
-parser = "spacy"  # as corpus
-seed = 1
-overrides = ""  # settings to change, name and value joined by an equals sign, separated by spaces
-output = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
+profile: str = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
+corpus: str = ""  # the texts are settings of their own (coreference.summarization.text); kept for the notebooks' common face
+models: str = ""  # as corpus
+pretrained: str = ""  # a BART checkpoint (Hub name or folder) to start from instead
+data_root: str = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
+parser: str = "spacy"  # as corpus
+seed: int = 1
+overrides: str = ""  # settings to change, name and value joined by an equals sign, separated by spaces
+output: str = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd

@@ -40,16 +40,16 @@
 # - No cheap measure is shown to predict better than gradient importance what happens without a head.
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
-profile = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
-corpus = ""  # "controlled" or "natural"; empty: the profile's own
-models = ""  # such as "ru-news de-news"; empty: the corpus's own
-pretrained = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead
-data_root = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
-parser = "spacy"  # of natural text: "spacy", "stanza" or the path of a CoNLL-U file
-seed = 1  # the first one; the setting "seeds" says how many
-overrides = ""  # settings to change, name and value joined by an equals sign, separated by spaces
-output = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
-entries = ""  # a Python file of measures of your own, which join the tables (docs/add.md)
+profile: str = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
+corpus: str = ""  # "controlled" or "natural"; empty: the profile's own
+models: str = ""  # such as "ru-news de-news"; empty: the corpus's own
+pretrained: str = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead
+data_root: str = ""  # folder of natural corpora; empty: HEADS_DATA_ROOT
+parser: str = "spacy"  # of natural text: "spacy", "stanza" or the path of a CoNLL-U file
+seed: int = 1  # the first one; the setting "seeds" says how many
+overrides: str = ""  # settings to change, name and value joined by an equals sign, separated by spaces
+output: str = ""  # where figures and tables go; empty: a folder of runs/ named by profile and corpus
+entries: str = ""  # a Python file of measures of your own, which join the tables (docs/add.md)
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd

@@ -108,7 +108,9 @@ def test_one_cell_holds_the_parameters(path):
     notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert len(cells) == 1
-    given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(cells[0].source).body}
+    nodes = {node.target.id: node for node in ast.parse(cells[0].source).body}  # with types, which papermill shows
+    given = {name: ast.literal_eval(node.value) for name, node in nodes.items()}
+    assert all(node.annotation.id == type(given[name]).__name__ for name, node in nodes.items())
     every, own = study.PARAMETERS | study.OWN.get(path.stem, {}), study.OWN.get(path.stem, {})
     assert given.items() <= every.items() and own.items() <= given.items()
     assert "pretrained" in own or given == every, "a notebook about a pretrained model leaves out what it does not read"
