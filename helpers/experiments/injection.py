@@ -74,7 +74,7 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
 def named(links: str) -> str:
     """What people call clusters by their name in rows: whose they are, and whether they are shuffled."""
     whose, _, change = links.partition("+")
-    whose = {"rule": "resolver", "none": "no links"}.get(whose, whose)
+    whose = {"rule": "resolver", "none": "no links", "gold": "true links"}.get(whose, whose)
     return whose if not change or change.startswith("corrupt:") else f"{whose}, {change}"
 
 
@@ -82,7 +82,8 @@ def labels(one: Row) -> dict[str, Any]:
     """What a row is, as columns.
 
     method ("no injection", "heads off", "injected", "layers mixed"); choice (of heads), count (of a layer), layers; links
-    (whose clusters: "gold", "resolver", "gold, shuffled", "no links"), matrix, span. What a row does not have is "" or nan.
+    (whose clusters: "true links", "resolver", "resolver, shuffled", "no links"), matrix, span. What a row does not have is ""
+    or nan.
     """
     control = one.get("control", one["run"].get("control")) or {}
     heads, methods = control.get("heads", {}), {MASKED: "heads off", INJECTED: "injected", runs.MIXED: "layers mixed"}
@@ -106,6 +107,19 @@ def labelled(table: pd.DataFrame, rows: Rows, value: str = "") -> pd.DataFrame:
         table = table[table.choice != ""].drop(columns=["low", "high"], errors="ignore")
         table = table.rename(columns={f"{value}_low": "low", f"{value}_high": "high"})
     return table
+
+
+def place(row: Mapping[str, Any]) -> str:
+    """What sets a row apart from the main one, in words, from its `labels`: its layers, heads, matrix or tokens."""
+    if row["method"] == "layers mixed":
+        return "after every layer" if row["layers"] == "all" else f"after the {row['layers']} layers"
+    if row["layers"] != "all":
+        return f"{row['layers']} layers alone"
+    if row["count"] > 1:
+        return f"{row['count']:.0f} heads of each layer"
+    if row["matrix"] != "full":
+        return f"{row['matrix']} matrix"
+    return "one head of each layer" if row["span"] == "first" else "all tokens of a mention"
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -290,6 +304,8 @@ def masking(board: Board, rows: Rows) -> pd.DataFrame:
 def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
     """Importance of the heads that each row injects: where they were chosen, and in the model trained with the matrix.
 
+    Of heads chosen by probing no ranking was kept after training: what they are there is nan.
+
     row, kind, layer, head; before, after (normalised by layer), rank_before and rank_after (1 is the most important of its
     layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer), seed.
     """
@@ -298,7 +314,8 @@ def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) 
         before = runs.ranking(board.rows[PLAIN]["run"], probe)
         for name in names:
             run = board.rows[name]["run"]
-            after = runs.ranking(run, probe, control=run["control"])
+            probed = run["control"]["heads"]["by"] == "probing"
+            after = before * np.nan if probed else runs.ranking(run, probe, control=run["control"])
             places = [each.importance.groupby(level=["kind", "layer"]).rank(ascending=False) for each in (before, after)]
             for address in runs.addresses(run["control"]["heads"]):
                 row = {"row": name, **dict(zip(ADDRESS, address, strict=True))}
