@@ -66,16 +66,17 @@ def write_tables(seeds: int) -> None:
     settings, folder = study.settings("regimes"), study.ROOT / "figures" / "regimes"
     main_rows = regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)
     other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
-    other += [*regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds), *map(regimes.paper_heads, main_rows)]
     table = regimes.table(settings, main_rows)
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
+        "grouped_numbers": regimes.table(settings, regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds)),
+        "grouped_wide": regimes.table(settings, map(regimes.paper_heads, main_rows)),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
         "matched": matched.table(sweeps(settings, 1)),
     }
     folder.mkdir(exist_ok=True)
-    for name, rows in tables.items():
+    for name, rows in ((name, rows) for name, rows in tables.items() if len(rows)):
         rows.round(4).to_csv(folder / f"{name}.csv", index=False)
 
 
