@@ -46,7 +46,6 @@ MEASURES = {
     "leave-one-out": lambda model, batches: worth.leave_one_out(model, batches, repeats=1).loss,
     "gradient, example": partial(worth.importance, norm=None),
     "gradient, token": partial(worth.importance, per="token", norm=None), "gradient, signed": worth.patching,
-    "RelP, attnlrp": lrp.relp, "RelP, cp": partial(lrp.relp, rule="cp"),
     "attnlrp": partial(lrp.relevance, rule="attnlrp", normalise=None), "cp": partial(lrp.relevance, rule="cp", normalise=None),
     "alpha_beta": lrp.relevance, "confidence": measures.confidence,
     "positional": lambda model, batches: functions.positional(model, batches, 1).score,
@@ -285,11 +284,9 @@ def _positional(model, given: list) -> dict:
     return found
 
 
-def _relevance(measure: str, family: str, state: str, given: list) -> dict:
+def _relevance(rule: str, family: str, state: str, given: list) -> dict:
     """Relevance by alpha_beta unit by unit, by the signed rules from differences of logits."""
-    rule, exact = measure.removeprefix("RelP, "), plain(family, state, exactly=True)
-    if rule != measure:
-        return frozen.patched(exact, given, rule)
+    exact = plain(family, state, exactly=True)
     if rule != "alpha_beta":
         return frozen.relevance(exact, given, rule)[0]
     model, off = plain(family, state, exactly=False), dict.fromkeys(_gone(exact) if state == "removed" else [], 0.0)

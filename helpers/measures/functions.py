@@ -1,4 +1,4 @@
-"""Confidence and functions of heads (Voita et al. 2019, sections 4 and 5): positional, syntactic, rare tokens; alignment."""
+"""Confidence and functions of heads (Voita et al. 2019, sections 4 and 5): positional, syntactic, rare tokens."""
 
 from __future__ import annotations
 
@@ -461,41 +461,3 @@ def roles(
         for address, _ in rare[rare.verdict].iterrows():
             functions[address].append(("rare", "rare"))
     return pd.Series(functions.values(), index=positional.index, name="functions")
-
-
-# --- alignment (cross-attention) --------------------------------------------------------------------------------------
-
-
-class Alignment(Reducer):
-    """Per sentence and cross-attention head: target tokens whose largest weight lies on the source token aligned with them.
-
-    Row t of cross-attention predicts target token t, so it is held to that token's alignment. `links` hold for each sentence of
-    the corpus target position -> source position (`helpers.corpora.alignment.align`).
-    """
-
-    kinds = ("cross",)
-
-    def __init__(self, links: Sequence[Mapping[int, int]]) -> None:
-        super().__init__()
-        self.links = links
-
-    def start(self, view: View) -> None:
-        super().start(view)
-        if not view.present["cross"][:, 0].all():
-            raise StudyError("Links count source tokens from the first column: put padding on the right.")
-        rows = [(row, t, s) for row, i in enumerate(view.index) for t, s in self.links[i].items()]
-        self._flat = torch.tensor(rows, dtype=torch.long, device=view.ids["cross"].device).reshape(-1, 3)
-
-    def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
-        best = weights.masked_fill(~view.keys["cross"][:, None, None, :], -1).argmax(-1)  # [B, H, T]
-        row, target, source = self._flat.unbind(-1)
-        real = view.queries["cross"][row, target]
-        hits = (best[row, :, target] == source[:, None]) & real[:, None]
-        sums = torch.zeros(len(view.index), best.shape[1], 2, device=best.device)
-        sums[..., 0].index_add_(0, row, hits.float())
-        sums[..., 1].index_add_(0, row, real.float()[:, None].expand(-1, best.shape[1]))
-        return sums
-
-    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """Columns predicted, low, high: the share of tokens with its bootstrap interval over sentences."""
-        return self.ratio(self.of_kinds(heads), "predicted", repeats)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers.corpora.describe import arcs_of
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import Alignment, Confidence, Positional, Rare, Syntactic, confidence, roles
+from helpers.measures.functions import Confidence, Positional, Rare, Syntactic, confidence, roles
 from helpers.measures.lrp import RULES, BySentence, explain
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import leave_one_out
@@ -19,15 +19,15 @@ from helpers.scores import intervals
 FUNCTIONAL = ("positional", "syntactic", "rare")
 
 
-def measure(subject, model, repeats: int = 1000, names: Sequence[str] = (*FUNCTIONAL, "alignment")) -> dict[str, pd.DataFrame]:
-    """Confidence, positional, syntactic, rare-token or alignment scores of a model in one pass over the subject's dev set.
+def measure(subject, model, repeats: int = 1000, names: Sequence[str] = FUNCTIONAL) -> dict[str, pd.DataFrame]:
+    """Confidence, positional, syntactic or rare-token scores of a model in one pass over the subject's dev set.
 
-    The model is the subject's own or another one (random weights); sentences, trees, frequencies and alignments are the
-    subject's. `names` are of "confidence", "positional", "syntactic", "rare" and "alignment".
+    The model is the subject's own or another one (random weights); sentences, trees and frequencies are the subject's. `names`
+    are of "confidence", "positional", "syntactic" and "rare".
     """
     made: dict[str, Callable[[], Reducer]] = {
         "confidence": Confidence, "positional": Positional, "syntactic": lambda: Syntactic(arcs_of(subject.sentences)),
-        "rare": lambda: Rare(subject.counts), "alignment": lambda: Alignment(subject.links),
+        "rare": lambda: Rare(subject.counts),
     }  # fmt: skip
     reducers = {name: made[name]() for name in names}
     heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")

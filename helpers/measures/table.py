@@ -14,7 +14,6 @@ import torch
 
 from helpers.heads import KINDS, index, sites
 from helpers.measures.functions import (
-    Alignment,
     Confidence,
     ConfidenceBeyondFirst,
     First,
@@ -25,7 +24,7 @@ from helpers.measures.functions import (
     reads,
     roles,
 )
-from helpers.measures.lrp import relevance, relp, rules
+from helpers.measures.lrp import relevance, rules
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import by_layer, importance, leave_one_out, patching
 from helpers.study import StudyError
@@ -41,7 +40,7 @@ class Measure:
 
     `find` gives a Series on (kind, layer, head): of what the measure `needs`, in that order; of the frame of its `reducer`; or
     of the column that it is a form `of`, whose cost it shares. It needs such as "model", "batches", "explained", "arcs",
-    "counts" or "links" (`head_table`), "sweep"; of a reducer what it is made from, besides model and batches.
+    "counts" (`head_table`), "sweep"; of a reducer what it is made from, besides model and batches.
     """
 
     name: str  # of the column
@@ -87,10 +86,6 @@ def _without(model, explained) -> pd.Series:
     return leave_one_out(model, explained, repeats=1).loss
 
 
-def _relp(rule: str) -> Callable[..., pd.Series]:
-    return lambda model, explained: relp(model, explained, rule)
-
-
 def groups(model) -> pd.Series:
     """The key-value head that each query head reads, from 0; nan where every head has keys and values of its own."""
     by_site = {(site.kind, site.layer): site.groups for site in sites(model)}
@@ -127,10 +122,6 @@ for _measure in (
             _DEPENDS, by_layer, of="gradient, token", compared=False),
     Measure("gradient, signed", "gradient, signed", "minus the loss gradient at the head's gate (nats a token)",
             _DEPENDS, patching, _FEW),
-    Measure("RelP, attnlrp", "relevance patching, AttnLRP", "the same with AttnLRP's coefficients (nats a token)",
-            _DEPENDS, _relp("attnlrp"), _FEW, rule="attnlrp"),
-    Measure("RelP, cp", "relevance patching, conservative", "the same with the conservative rule's coefficients (nats a token)",
-            _DEPENDS, _relp("cp"), _FEW, rule="cp"),
     Measure("output norm", "output norm", "norm of what the head adds to the residual stream, mean over tokens",
             "the head writes more", output_norm, ("model", "batches")),
     Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
@@ -149,8 +140,6 @@ for _measure in (
             "the head follows a relation", _best_relation, ("arcs", "reads"), Syntactic, kinds=KINDS[:2]),
     Measure("rare", "rare tokens", "share of tokens that look at one of the sentence's two rarest tokens",
             "the head looks at rare tokens", lambda frame: frame.two_rarest, ("counts", "reads"), Rare, kinds=KINDS[:2]),
-    Measure("alignment", "alignment", "share of target tokens that look at the aligned source token",
-            "the head aligns target and source", lambda frame: frame.predicted, ("links",), Alignment, kinds=("cross",)),
 ):  # fmt: skip
     register(_measure)
 
@@ -161,7 +150,6 @@ def head_table(
     explained: Iterable[Mapping[str, Any]] | None = None,
     arcs: Sequence[Sequence[tuple[int, int, str]]] | None = None,
     counts: torch.Tensor | None = None,
-    links: Sequence[Mapping[int, int]] | None = None,
     names: Iterable[str] | None = None,
     **known: Any,
 ) -> pd.DataFrame:
@@ -179,9 +167,9 @@ def head_table(
         measured.
     explained : iterable of dict, optional
         Fewer batches, for relevance, gradients and the loss without each head, which cost more; by default the same.
-    arcs, counts, links
-        For the syntactic, rare-token and alignment columns (`helpers.measures.functions`); without them these are missing. What
-        does not fit the batches is refused before what costs more is measured.
+    arcs, counts
+        For the syntactic and rare-token columns (`helpers.measures.functions`); without them these are missing. What does not
+        fit the batches is refused before what costs more is measured.
     names : iterable of str, optional
         These measures alone.
     **known
@@ -210,8 +198,7 @@ def head_table(
         raise StudyError(f"There is no measure {unknown[0]!r}: choose from {', '.join(MEASURES)}.")
     if model is None:
         raise StudyError("A head table needs a model: give one.")
-    given = {"model": model, "batches": batches, "explained": few, "counts": counts}
-    given |= {"arcs": arcs or None, "links": links or None}
+    given = {"model": model, "batches": batches, "explained": few, "counts": counts, "arcs": arcs or None}
     there = {name for name, value in (given | known).items() if value is not None}
     for name in names or ():
         if missing := sorted(lacking(name, there)):

@@ -19,7 +19,7 @@ import torch
 
 from helpers import corpora, gpu, heads, models, study
 from helpers import pretrained as pretrained_models
-from helpers.corpora import Pair, alignment, texts, tokens
+from helpers.corpora import Pair, texts, tokens
 from helpers.runs import training
 from helpers.scores import scoring
 from helpers.study import StudyError
@@ -262,14 +262,6 @@ class Subject:
         """How often each source token stands in the training text."""
         size = self.source.size + self.target.size if self.source.own else self.model.config.vocab_size
         return tokens.counts(self.source.encode_all([pair.source for pair in self.pairs("train", bare=True)]), size)
-
-    @cached_property
-    def links(self) -> list[dict[int, int]]:
-        """Alignments of the dev set's tokens (target position -> source position), learned with the training text."""
-        train = tokens.encode(self.pairs("train", bare=True)[:20_000], self.source, self.target)  # of any length
-        sources = [row[:-1] for row in self.dev.source + train.source]
-        targets = [row[:-1] for row in self.dev.target + train.target]
-        return alignment.align(sources, targets)[: len(self.dev)]
 
     @staticmethod
     def _blocks(data: Any, rows, device: torch.device) -> Fed:

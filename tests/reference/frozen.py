@@ -39,28 +39,11 @@ def relevance(model, batches, rule: str) -> tuple[dict, list]:
     """Raw head relevance of every predicted position's largest logit: {head: mean} and a {head: value} for each, in order."""
     found = [
         {a: float(moved[t, logits[t].argmax()]) for a, moved in slopes.items()}
-        for sentence, logits, slopes in _passed(model, batches, rule)
+        for sentence in read(model, batches)
+        for logits, slopes in [Frozen(model, rule).slopes(sentence)]
         for t in sentence.predicts
     ]
     return {a: sum(one[a] for one in found) / len(found) for a in found[0]}, found
-
-
-def patched(model, batches, rule: str) -> dict:
-    """{head: minus the loss's slopes at the logits, times how these move with the head's gate}: nats a predicted token."""
-    found, tokens = {}, 0
-    for sentence, logits, slopes in _passed(model, batches, rule):
-        tokens += len(sentence.predicts)
-        for t, word in sentence.predicts.items():
-            rise = logits[t].softmax(-1)
-            rise[word] -= 1
-            for address, moved in slopes.items():
-                found[address] = found.get(address, 0.0) - float(rise @ moved[t])
-    return {address: value / tokens for address, value in found.items()}
-
-
-def _passed(model, batches, rule: str) -> list[tuple]:
-    """Each sentence with its logits, and {head: slopes of all logits in its gate}."""
-    return [(one, *Frozen(model, rule).slopes(one)) for one in read(model, batches)]
 
 
 class Frozen:

@@ -64,7 +64,7 @@ def test_one_training_and_one_seed_of_several_models():
 
 def test_agreement_of_equal_reversed_and_other_columns():
     cross = HEADS.isin(["cross"], level="kind")
-    tables = {ONE: table(0, alignment=noise(5).where(cross)), TWO: table(1)}
+    tables = {ONE: table(0, **{"L1 gates": noise(5).where(cross)}), TWO: table(1)}
     found = comparison.agreement(tables).set_index(["kind", "one", "other"])
     assert found.rho["encoder", "alpha_beta", "confidence"] == pytest.approx(SURE)
     assert found.rho["encoder", "alpha_beta", "cp"] == found.rho["cross", "cp", "confidence"] == pytest.approx(-SURE)
@@ -73,7 +73,7 @@ def test_agreement_of_equal_reversed_and_other_columns():
         row = found.loc[(kind, LOSS, "confidence")]
         assert [row.rho, row.low, row.high] == pytest.approx(fisher(values)) and row.models == 2
     assert set(found.index.unique("kind")) == {"encoder", "cross"}  # two decoder heads are no ranking
-    row = found.loc[("cross", LOSS, "alignment")]  # a measure that one model has, of one kind
+    row = found.loc[("cross", LOSS, "L1 gates")]  # a measure that one model has, of one kind
     assert row.rho == pytest.approx(rho(tables[ONE][LOSS], noise(5), "cross")) and row.models == 1
 
 

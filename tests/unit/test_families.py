@@ -9,7 +9,6 @@ import transformers as hf
 
 from helpers import measures
 from helpers.heads import inject
-from helpers.measures import lrp
 from helpers.measures.lrp import explain
 from helpers.measures.worth import importance, leave_one_out, patching
 from helpers.study import StudyError
@@ -67,7 +66,7 @@ def test_rules_that_do_not_cover_a_family_say_so():
 def test_a_model_without_an_output_layer_has_attention_alone(made):
     model, batch = made(), tiny_batch("llama")
     assert measures.confidence(model, [batch]).notna().all()
-    for measure in (leave_one_out, importance, patching, lrp.relp, partial(explain, rule="cp")):
+    for measure in (leave_one_out, importance, patching, partial(explain, rule="cp")):
         with pytest.raises(StudyError, match=r"no output layer over a vocabulary.*\.$"):
             measure(model, [batch])
 

@@ -10,19 +10,19 @@ import torch
 from helpers import heads, measures
 from helpers.measures import removal
 from helpers.measures import table as table_module
-from helpers.measures.functions import Alignment, roles
+from helpers.measures.functions import roles
 from helpers.measures.lrp import SIGNED, relevance
-from helpers.measures.reducers import Reducer, one_pass
+from helpers.measures.reducers import Reducer
 from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, groups, head_table, numeric, register
 from helpers.study import StudyError
 from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, TODAY, tiny_batch, tiny_model
 
 COLUMNS = [
     "alpha_beta", "attnlrp, size", "cp, size", "gradient, example", "gradient, example, by layer", "gradient, token",
-    "gradient, token, by layer", "gradient, signed", "RelP, attnlrp", "RelP, cp", "output norm", GROUP, TRUTH, "confidence",
-    "confidence, later tokens", "first token", "positional",
+    "gradient, token, by layer", "gradient, signed", "output norm", GROUP, TRUTH, "confidence", "confidence, later tokens",
+    "first token", "positional",
 ]  # fmt: skip
-TEXT = ["syntactic", "rare", "alignment"]
+TEXT = ["syntactic", "rare"]
 SIZE = 600  # ids of the model, most of which no sentence has
 
 
@@ -43,13 +43,12 @@ def batches():
 
 
 def known():
-    """Arcs, counts and alignments of those sentences, at random."""
+    """Arcs of those sentences, at random, and counts of their tokens."""
     rng = random.Random(2)
-    lengths, said = [n - 1 for n in LENGTHS * 2], [n - 1 for n in TARGETS * 2]
+    lengths = [n - 1 for n in LENGTHS * 2]
     arcs = [[(*rng.sample(range(n), 2), relation) for relation in ("nsubj", "amod") for _ in range(3)] for n in lengths]
     counts = torch.arange(SIZE) + 1  # words of these sentences are rare: hundreds of others are more frequent
-    links = [{t: rng.randrange(n) for t in range(m)} for n, m in zip(lengths, said, strict=True)]
-    return {"arcs": arcs, "counts": counts, "links": links}
+    return {"arcs": arcs, "counts": counts}
 
 
 @pytest.fixture(scope="module")
@@ -87,19 +86,18 @@ def test_relevance_is_divided_as_each_rule_needs(whole):
 
 def test_what_heads_do(whole):
     model, table = whole
-    text, alignment = known(), Alignment(known()["links"])
+    text = known()
     positional, syntactic = measures.positional(model, batches(), 1), measures.syntactic(model, batches(), text["arcs"], 1)
     rare = measures.rare(model, batches(), text["counts"], 1)
     same(table.confidence, measures.confidence(model, batches()))
     same(table.positional, positional.score)
     same(table.syntactic, (syntactic.score - syntactic.baseline).groupby(level=["kind", "layer", "head"]).max())
     same(table.rare, rare.two_rarest)
-    same(table.alignment, alignment.frame(one_pass(model, batches(), alignment), 1).predicted)
     for address, found in roles(positional, syntactic, rare).items():
         assert table.functions[address].split("; ") == (list(dict.fromkeys(label for _, label in found)) or [""])
     assert any("; " in said for said in table.functions)
-    for name, kinds in {"syntactic": ["encoder"], "rare": ["encoder"], "alignment": ["cross"]}.items():
-        there = table.index.isin(kinds, level="kind")
+    there = table.index.isin(["encoder"], level="kind")
+    for name in TEXT:
         assert table[name][there].notna().all() and table[name][~there].isna().all(), name
 
 
@@ -181,7 +179,7 @@ def test_a_query_head_knows_its_key_value_head(family):
     assert groups(model).equals(pd.Series(expected).rename_axis(["kind", "layer", "head"]))
     table = head_table(model, [tiny_batch(family)])
     assert table[GROUP].equals(groups(model)) and table.drop(columns=[GROUP, FUNCTIONS]).notna().all(axis=None)
-    assert {"RelP, cp", "RelP, attnlrp", "gradient, signed", "output norm", "first token"} <= set(table)
+    assert {"gradient, signed", "output norm", "first token"} <= set(table)
 
 
 MODEL = tiny_model("marian")

@@ -215,11 +215,11 @@ def test_syntactic_accuracy_is_the_slow_loop(family):
 
 
 def test_batches_may_come_in_any_order_and_without_an_index():
-    model, links = tiny_model("marian").double(), [{0: 1}, {0: 0, 1: 2}, {1: 3}, {}]
+    model = tiny_model("marian").double()
     arcs = random_arcs(word_ids(sentences(LENGTHS, 1)))
 
     def measured_on(batches):
-        reducers = [functions.Syntactic(arcs), functions.Alignment(links), functions.Confidence()]
+        reducers = [functions.Syntactic(arcs), functions.Confidence()]
         one_pass(model, batches, *reducers)
         return [reducer.per_sentence() for reducer in reducers]
 
@@ -300,20 +300,6 @@ def test_rare_takes_the_papers_border():
     batch["input_ids"][2, 1], batch["input_ids"][3, 1] = 500, 499  # the 501st and the 500th most frequent
     frame = measures.rare(tiny_model("marian", vocab_size=600), [batch], torch.arange(600, 0, -1), 10)
     assert (frame.tokens == LENGTHS[2]).all()
-
-
-@seq2seq
-def test_alignment_is_the_slow_loop(family):
-    model, batches = tiny_model(family).double(), corpus(family)
-    rng = random.Random(8)
-    links = [
-        {t: rng.randrange(n) for t in range(m) if rng.random() < 0.7} for n, m in zip(LENGTHS, TARGETS, strict=True)
-    ]  # fmt: skip
-    links[1] = {}
-    reducer = functions.Alignment(links)
-    frame = reducer.frame(one_pass(model, batches, reducer), 100)
-    found = slow.aligned(slow.read(model, batches), links)
-    assert_same(frame.predicted, found, 1e-6)
 
 
 def test_roles_of_heads():

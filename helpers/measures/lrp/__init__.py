@@ -35,7 +35,7 @@ from helpers.measures.lrp.alpha_beta import AlphaBeta
 from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import known
 from helpers.measures.reducers import check_finite, evaluating, given, view
-from helpers.measures.worth import check_gradients, prepared
+from helpers.measures.worth import check_gradients
 from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
@@ -246,23 +246,6 @@ def _added(sentence: np.ndarray, rows: np.ndarray) -> np.ndarray:
     sums = np.zeros((places.max() + 1, *rows.shape[1:]))
     np.add.at(sums, places, rows)
     return sums
-
-
-@torch.no_grad()
-def relp(model, batches: Iterable[Mapping[str, Any]], rule: str = "attnlrp") -> pd.Series:
-    """Estimate of `helpers.measures.worth.leave_one_out` by a signed rule in place of gradients (RelP, Jafari et al. 2025).
-
-    `helpers.measures.worth.patching` in the graph of `helpers.measures.lrp.graph`: the loss's slopes at the logits go down by
-    the rule's coefficients, and a head's output is multiplied by what arrives there. Text and columns are those of it.
-    """
-    _check(rule, SIGNED, "rule of relevance patching")
-    _precision(model)
-    heads, held = index(model), prepared(model, batches, slopes=True)
-    graph, total = Graph(model, rule, tuple(heads.unique("kind"))), torch.zeros(len(heads), dtype=torch.float64)
-    with evaluating(model):
-        for fed, labels in study.progress(held, "relevance patching"):
-            total -= graph.slopes(fed, labels)
-    return pd.Series((total / sum(int((labels != -100).sum()) for _, labels in held)).numpy(), heads, name="relp")
 
 
 def _view(model, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], Tensor, dict[str, Tensor]]:

@@ -8,7 +8,7 @@ knowledge of how layers are put together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from helpers.heads import compat, sites
 from helpers.heads.attention import attending
 from helpers.measures.lrp.layout import Found
-from helpers.measures.reducers import check_finite
 from helpers.study import StudyError
 
 # what gates a feed-forward block, and what is gated; one name: both, the gate first
@@ -73,19 +72,23 @@ class Graph:
 
     def started(self, fed: Mapping[str, Tensor]) -> tuple[Tensor, list[Tensor]]:
         """The largest logits [B, n] of a forward pass by the rule, where relevance starts; what each output map read."""
-        with self._pass(fed) as (raw, logits, outputs):
-            best = logits.argmax(-1, keepdim=True)
-            return proportional(raw.gather(-1, best), logits.gather(-1, best)).squeeze(-1), outputs
+        top: list[Tensor] = []
+        given: dict[int, Tensor] = {}
 
-    def slopes(self, fed: Mapping[str, Tensor], labels: Tensor) -> Tensor:
-        """Slope in each gate, by the rule, of a batch's loss (cross-entropy, nats, summed): float64 [all heads]."""
-        with self._pass(fed) as (raw, logits, outputs):
-            start = proportional(raw, logits)
-        check_finite(logits[labels != -100])
-        truth = nn.functional.one_hot(labels.clamp(min=0), logits.shape[-1])
-        rises = (logits.softmax(-1) - truth).masked_fill((labels == -100).unsqueeze(-1), 0.0)
-        heads = self._relevance(start, outputs, rises).values()
-        return torch.cat([torch.zeros(0, dtype=torch.float64), *(part.sum(0).cpu() for part in heads)])
+        def keep(place: int, module: nn.Module, args: tuple) -> tuple:
+            given[place] = args[0] if args[0].requires_grad else args[0].detach().requires_grad_()
+            return given[place], *args[1:]
+
+        with torch.enable_grad(), ExitStack() as undo, attending(self.model, self._attend):
+            for module, hook in self._changes():
+                undo.callback(module.register_forward_hook(hook).remove)
+            for place, site in enumerate(self.sites):
+                undo.callback(site.projection("out").register_forward_pre_hook(partial(keep, place)).remove)
+            undo.callback(self.head.register_forward_hook(lambda module, args, out: top.append(out)).remove)
+            logits, bias = self.model(**fed, use_cache=False).logits.detach(), compat.logits_bias(self.model)
+            best = logits.argmax(-1, keepdim=True)
+            start = (top[0] if bias is None else top[0] + bias).gather(-1, best)  # before a cap, which lets relevance pass
+            return proportional(start, logits.gather(-1, best)).squeeze(-1), [given[place] for place in range(len(self.sites))]
 
     def _relevance(self, start: Tensor, outputs: list[Tensor], weights: Tensor, again: bool = False) -> Found:
         """Relevance of heads {(kind, layer): float64 [B, heads]} that starts with these weights; `again` keeps the graph."""
@@ -103,25 +106,6 @@ class Graph:
         block = sum(parameter.shape[0] for parameter in self.model.base_model.parameters() if parameter.ndim == 2)
         maps = 8 * sum(site.heads for site in self.sites) * length**2
         return 2.0 * length * self.head.weight.shape[0] + 6.0 * length * block + maps, 0.0
-
-    @contextmanager
-    def _pass(self, fed: Mapping[str, Tensor]) -> Iterator[tuple[Tensor, Tensor, list[Tensor]]]:
-        """A forward pass by the rule: logits that have a gradient, but for a cap; logits without; what output maps read."""
-        top: list[Tensor] = []
-        given: dict[int, Tensor] = {}
-
-        def keep(place: int, module: nn.Module, args: tuple) -> tuple:
-            given[place] = args[0] if args[0].requires_grad else args[0].detach().requires_grad_()
-            return given[place], *args[1:]
-
-        with torch.enable_grad(), ExitStack() as undo, attending(self.model, self._attend):
-            for module, hook in self._changes():
-                undo.callback(module.register_forward_hook(hook).remove)
-            for place, site in enumerate(self.sites):
-                undo.callback(site.projection("out").register_forward_pre_hook(partial(keep, place)).remove)
-            undo.callback(self.head.register_forward_hook(lambda module, args, out: top.append(out)).remove)
-            logits, bias = self.model(**fed, use_cache=False).logits.detach(), compat.logits_bias(self.model)
-            yield top[0] if bias is None else top[0] + bias, logits, [given[place] for place in range(len(self.sites))]
 
     def _changes(self) -> Iterator[tuple[nn.Module, Callable]]:
         """Modules that are not linear, or whose output is a factor, and what makes of their output what the rule says."""

@@ -33,11 +33,10 @@ SURVIVAL = "kept by L0"
 GROUPS = 2  # a layer, in which heads vote
 STORED = (  # measures in version 1 of the kind "head table": others would be other numbers under its keys
     "alpha_beta", "attnlrp", "cp", "gradient, example", "gradient, example, by layer", "gradient, token",
-    "gradient, token, by layer", TRUTH, "confidence", "positional", "syntactic", "rare", "alignment", "votes", "L1 gates",
+    "gradient, token, by layer", TRUTH, "confidence", "positional", "syntactic", "rare", "votes", "L1 gates",
     "probing",
 )  # fmt: skip
-ESTIMATES = ("gradient, signed", "RelP, attnlrp", "RelP, cp")  # of leave-one-out, to the first order
-FIRST = (*ESTIMATES, "first token", "output norm", GROUP)  # measures in version 1 of the kind "first-order head table"
+FIRST = ("gradient, signed", "first token", "output norm", GROUP)  # measures in version 1 of the kind "first-order head table"
 UNIT = "gradient, example"  # the measure whose seconds are the unit of cost
 LEFT = (0.75, 0.5, 0.25)  # shares of the heads that stay where there is no sweep to say how many
 
@@ -202,7 +201,7 @@ def _translator(described: Mapping[str, Any]):
     """A translation model, batches of its dev set, the few, and what else its table is made from."""
     subject = pruning.start_of(described["start"])
     known: dict[str, Callable[[], Any]] = {"arcs": lambda: arcs_of(subject.sentences), "counts": lambda: subject.counts}
-    known |= {"links": lambda: subject.links, **_learning(subject, described["l1"])}
+    known |= _learning(subject, described["l1"])
     few = min(described["few"], len(subject.sentences))
     return subject.model, subject.batches(described["votes"]), subject.batches(2048, few), known
 
