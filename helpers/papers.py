@@ -8,6 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 KINDS = ("encoder", "decoder", "cross")
+MARGIN = 0.1  # Voita et al. 2019, section 5.2.1: points above the baseline that make a head syntactic
 
 # Voita et al. 2019, figure 7: encoder heads left of 48, BLEU minus that of all heads
 FIGURE_7 = pd.DataFrame(

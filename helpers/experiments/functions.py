@@ -15,8 +15,9 @@ from helpers import study
 from helpers.corpora.describe import arcs_of, relative_positions
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import MARGIN, RELATIONS, Syntactic, roles
+from helpers.measures.functions import RELATIONS, Syntactic, roles
 from helpers.measures.reducers import one_pass
+from helpers.papers import MARGIN
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals
 

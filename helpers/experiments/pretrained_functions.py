@@ -10,9 +10,10 @@ from helpers import study
 from helpers.experiments.pretrained_measured import LEFT_OUT, Settings, Spec, column, part, read, recipe, text_spec
 from helpers.experiments.pretrained_text import TREES, pretrained, sentences
 from helpers.measures import ranks
-from helpers.measures.functions import MARGIN, POSITIONAL, RAREST, Positional, Rare, Syntactic, reads
+from helpers.measures.functions import POSITIONAL, RAREST, Positional, Rare, Syntactic, reads
 from helpers.measures.measured import from_one
 from helpers.measures.reducers import one_pass
+from helpers.papers import MARGIN
 
 NEAR = 2  # offsets that the table of positions shows, either way
 LEAST = 30  # arcs of odd sentences without which a relation shows nothing

@@ -19,12 +19,12 @@ from helpers.corpora.describe import Arc
 from helpers.corpora.parsing import RELATIONS
 from helpers.heads import Site, causal, compat, index, sites
 from helpers.measures.reducers import Reducer, View, check_finite, evaluating, given, one_pass, view
+from helpers.papers import MARGIN
 from helpers.scores.scoring import ratio, ratio_interval
 from helpers.study import StudyError
 
 DIRECTIONS = ("head to dependent", "dependent to head")  # the verb looks at its subject; the subject looks at its verb
 POSITIONAL = 0.9  # section 5.1: the share of tokens whose maximum lies at one offset
-MARGIN = 0.1  # section 5.2.1: points above the baseline that make a head syntactic
 RAREST = 0.5  # section 5.3: the share of tokens that look at one of the two rarest ones (WMT)
 
 

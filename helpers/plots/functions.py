@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from helpers import drawing, papers
 from helpers.drawing import MODELS, WIDTH
-from helpers.measures.functions import MARGIN
+from helpers.papers import MARGIN
 
 LEAST = 0.04  # weight of attention that is drawn
 
