@@ -3,7 +3,7 @@
 # ruff: noqa: F401
 from helpers.plots.basic import bars, correlations, curve, head_map, heat_map
 from helpers.plots.contest import contest
-from helpers.plots.functions import gains, grouped, looking
+from helpers.plots.functions import gains, looking, offsets
 from helpers.plots.gates import gates
 from helpers.plots.groups import by_groups, cosines
 from helpers.plots.heads import by_relevance

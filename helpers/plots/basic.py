@@ -19,26 +19,11 @@ def curve(
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
     falling: bool = True, columns: int = 1,
 ):  # fmt: skip
-    """Marks with intervals, joined by lines.
+    """Marks with intervals, joined by lines, of the columns x, y and series.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns x, y and series; low and high where there are intervals (of y).
-    printed : pandas.DataFrame, optional
-        The paper's numbers in the same columns: hollow black marks.
-    panel : str
-        A column whose values are drawn apart; one panel without it.
-    labels : (str, str)
-        Of the axes; the columns' names where empty.
-    level : float, optional
-        Where a dotted horizontal line is drawn.
-    band : (low, high), optional
-        A grey band of y.
-    falling : bool
-        Whether x falls from left to right, as in the paper's figures of heads left.
-    columns : int
-        Panels side by side, at most.
+    There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
+    value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
+    band of y; x is `falling` from left to right, as in the paper's figures of heads left.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -66,15 +51,9 @@ def curve(
 
 
 def bars(table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tuple[str, str] = ("", "")):
-    """Stacked bars at evenly spread places, the largest x at the left.
+    """Stacked bars at evenly spread places, the largest x at the left, a panel for each value of `panel`.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns x, y, stack (the parts of a bar, in their order: light to dark) and panel. Rows alike in all labels are
-        averaged.
-    labels
-        As in `curve`.
+    `stack` is a column of the parts of a bar, in their order: light to dark. Rows alike in all labels are averaged.
     """
     drawing.need(table, x, y, stack, panel)
     parts = sorted(set(table[stack]))
@@ -99,18 +78,8 @@ def heat_map(
 ):
     """Cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a cell: columns x, y and value; x and y are texts or numbers, in the table's order.
-    panel : str
-        A column whose values are drawn apart; one panel without it.
-    mark : str
-        A column of bool: cells with a dot.
-    rising : bool
-        Whether the first y is at the bottom.
-    square : bool
-        Whether cells are square.
+    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the bottom where they are
+    `rising`. `mark` is a column of bool: cells with a dot.
     """
     drawing.need(table, x, y, value, *filter(None, (panel, mark)))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -139,13 +108,8 @@ def heat_map(
 def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across: bool = False):
     """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
-    titles : mapping of panel -> title
-    across : bool
-        Whether layers go from left to right, in panels as wide as they have layers.
+    The table has the columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
+    With `across` layers go from left to right, in panels as wide as they have layers.
     """
     drawing.need(table, "layer", "head", "stays", "functions", panel)
     panels = list(dict.fromkeys(table[panel]))
@@ -171,16 +135,9 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across:
 
 
 def correlations(table: pd.DataFrame, row: str, column: str, value: str, label: str = ""):
-    """Cells coloured by value, with their numbers: rows and columns in the order in which they come.
+    """Cells coloured by value, blue for -1 and red for 1, with their numbers: rows and columns in the order in which they come.
 
-    Cells whose interval holds zero are white, their numbers grey.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a cell: row and column (names), value; low and high where there are intervals. What is not there stays empty.
-    label : str
-        Of the colours: blue for -1, red for 1.
+    Cells whose interval (low, high) holds zero are white, their numbers grey. What is not in the table stays empty.
     """
     drawing.need(table, row, column, value, once=(row, column))
     rows, columns = list(dict.fromkeys(table[row])), list(dict.fromkeys(table[column]))

@@ -15,17 +15,10 @@ _GREY, _DARK = "#C4C4C4", "#555555"
 def contest(table: pd.DataFrame, kept: pd.DataFrame, cost: pd.Series, label: str = "change"):
     """What each choice of heads changes, the best at the top: a dot a training or draw; beside it heads left by layer.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a training of each choice, of "random heads", which the others are held against, a row a draw: criterion, change,
-        test set; low and high (nan where there is no interval); hollow (bool): cannot be told from random heads.
-    kept : pandas.DataFrame
-        On criterion, a column a layer, the first one first: heads left.
-    cost : pandas.Series
-        Of each layer the share of what single heads cost, written below its column; a frame round the largest. It may be empty.
-    label : str
-        Of the x axis.
+    The table has a row a training of each choice, of "random heads", which the others are held against, a row a draw:
+    criterion, change, test set; low and high (nan where there is no interval); hollow (bool): cannot be told from random heads.
+    `kept` are heads left on criterion, a column a layer; `cost` is of each layer the share of what single heads cost, written
+    below its column, with a frame round the largest. It may be empty.
     """
     panel, random = "test set", "random heads"
     drawing.need(table, "criterion", "change", "low", "high", "hollow", panel)

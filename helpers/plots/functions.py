@@ -22,13 +22,8 @@ def gains(table: pd.DataFrame):
 
     A cell says both, in per cent; its colour says by how many points the head is above the guess: red above 10, blue below. A
     black frame is round cells of 10 points or more, and a question mark is where the interval of the gain holds 10. A case that
-    was not asked is empty.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a cell: model, relation, direction, accuracy and baseline (shares); gain_low and gain_high where there are
-        intervals.
+    was not asked is empty. The table has a row a cell: model, relation, direction, accuracy and baseline (shares); gain_low and
+    gain_high where there are intervals.
     """
     drawing.need(table, "model", "relation", "direction", "accuracy", "baseline", once=("model", "relation", "direction"))
     models, cases = list(dict.fromkeys(table.model)), list(papers.CASES)
@@ -53,55 +48,37 @@ def gains(table: pd.DataFrame):
     return figure
 
 
-def grouped(
-    table: pd.DataFrame, x: str, y: str, series: str = "model", panel: str = "", labels: tuple[str, str] = ("", ""),
-    columns: int = 1,
-):  # fmt: skip
-    """Bars side by side, in per cent.
+def offsets(table: pd.DataFrame):
+    """How far partners stand from each other (figure 3), in per cent: bars of models side by side, a panel a relation.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns x (a whole number), y (a share) and series; low and high where there are intervals. A bar that is not there has
-        no row.
-    panel : str
-        A column whose values have a panel each; one panel without it.
-    labels : (str, str)
-        Of the axes.
-    columns : int
-        Panels side by side, at most.
+    The table has the columns offset (a whole number), share, model and relation.
     """
-    drawing.need(table, x, y, series, *([panel] if panel else []))
-    titles, names = list(dict.fromkeys(table[panel])) if panel else [""], list(dict.fromkeys(table[series]))
+    drawing.need(table, "offset", "share", "model", "relation")
+    titles, names = list(dict.fromkeys(table.relation)), list(dict.fromkeys(table.model))
     colours = dict(zip(names, MODELS, strict=False))
-    width, top = 0.82 / len(names), min(105, 110 * table[y].max())
-    figure, axes = drawing.grid(len(titles), columns, WIDTH / min(columns, len(titles)), 2.0, sharey=True)
+    width, top = 0.82 / len(names), min(105, 110 * table.share.max())
+    figure, axes = drawing.grid(len(titles), 2, WIDTH / min(2, len(titles)), 2.0, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
-        rows = table[table[panel] == title] if panel else table
-        places = {place: number for number, place in enumerate(sorted(set(rows[x])))}
+        rows = table[table.relation == title]
+        places = {place: number for number, place in enumerate(sorted(set(rows.offset)))}
         for number, (name, colour) in enumerate(colours.items()):
-            bars = rows[rows[series] == name]
-            at = bars[x].map(places).to_numpy(float) + (number - (len(names) - 1) / 2) * width
-            ends = 100 * drawing.whiskers(bars, y) if "low" in bars else None
-            axis.bar(at, 100 * bars[y], 0.92 * width, color=colour, yerr=ends, ecolor="#555555", error_kw={"elinewidth": 0.8})
+            bars = rows[rows.model == name]
+            at = bars.offset.map(places).to_numpy(float) + (number - (len(names) - 1) / 2) * width
+            axis.bar(at, 100 * bars.share, 0.92 * width, color=colour)
         axis.set_xticks(range(len(places)), [f"{place:+d}" if place else "0" for place in places])
-        axis.set(title=title, xlabel=labels[0], ylabel=(labels[1] or y) if drawing.left(axis) else "", ylim=(0, top))
+        axis.set(title=title, xlabel="words from the governor to the dependent", ylim=(0, top))
+        axis.set_ylabel("% of pairs" if drawing.left(axis) else "")
         axis.tick_params(axis="x", length=0)
     drawing.legend(figure, drawing.squares(colours))
     return figure
 
 
 def looking(table: pd.DataFrame):
-    """Where a head looks from one word of a sentence: a panel a sentence.
+    """Where a head looks from one word of a sentence: a panel a sentence (title), a row of the table a word, in order.
 
-    Above the words a dashed arc leads to where the word should look; below, arcs as thick as its attention, coloured where that
-    is right. The word that looks is yellow. Behind the title stands whether the largest weight is where it should be.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a word, in order: title (of the panel), word, weight (of the looking word on it), looks (the word that looks) and
-        wanted (where it should look).
+    Above the words a dashed arc leads to where the word should look (wanted); below, arcs as thick as its weight, coloured
+    where that is right. The word that looks is yellow. Behind the title stands whether the largest weight is where it should
+    be.
     """
     drawing.need(table, "title", "word", "weight", "looks", "wanted")
     titles = list(dict.fromkeys(table.title))

@@ -15,13 +15,7 @@ BINS = 40
 
 
 def gates(samples: Mapping[float, Any]):
-    """What is drawn of gates (figure 6): a histogram between 0 and 1, and stems for gates of exactly 0 and 1.
-
-    Parameters
-    ----------
-    samples : mapping of location -> tensor or array
-        Gates between 0 and 1; a panel each.
-    """
+    """Samples of gates by location (figure 6): a histogram between 0 and 1, and stems for gates of exactly 0 and 1."""
     figure, axes = drawing.grid(len(samples), 3, WIDTH / 3, 2.25, sharex=True, sharey=True)
     for axis, (location, values) in zip(axes, samples.items(), strict=True):
         _distribution(axis, pd.Series(list(map(float, values))), f"location {float(location):g}", axis is axes[-1])

@@ -13,12 +13,9 @@ from helpers.drawing import WIDTH, left
 
 
 def cosines(table: pd.DataFrame):
-    """How alike the heads of one attention are, a panel a model: heads sorted by group, a black frame round each group.
+    """How alike the heads of one attention are, a panel a title: heads sorted by group, a black frame round each group.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row each pair of heads: head, other (from 0), cosine, group (of the head), and title (of the panel).
+    A row of the table is a pair of heads: head, other (from 0), cosine, group (of the head), and title.
     """
     drawing.need(table, "head", "other", "cosine", "group", "title")
     titles = list(dict.fromkeys(table.title))
@@ -44,12 +41,8 @@ def cosines(table: pd.DataFrame):
 def by_groups(table: pd.DataFrame, panel: str, printed: tuple[float, float] = (0, 0)):
     """What each number of groups changes (figure 3): a panel a method, each on a scale of its own, a line a number of heads.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns groups (their number, drawn at even distances), change, low, high, heads and panel.
-    printed : (least, most)
-        The numbers of groups that do best in the paper: a grey band.
+    The table has the columns groups (drawn at even distances), change, low, high, heads and panel. A grey band marks the
+    numbers of groups that do best in the paper, from the least to the most (`printed`).
     """
     drawing.need(table, "groups", "change", "low", "high", "heads", panel)
     numbers = np.sort(table.groups.unique())

@@ -14,13 +14,9 @@ PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confiden
 def by_relevance(table: pd.DataFrame):
     """Relevance, confidence and functions of heads: a line of three panels a model, a row a layer, layer 1 at the bottom.
 
-    In all three panels the heads of a layer are sorted by relevance, the most relevant one at the left.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        A row a head: model, layer, place (in its layer by relevance, from 1), relevance, confidence, and functions (names
-        joined by a comma, which share the cell).
+    In all three panels the heads of a layer are sorted by relevance, the most relevant one at the left. A row of the table is a
+    head: model, layer, place (in its layer, from 1), relevance, confidence, and functions (names joined by a comma, which share
+    the cell).
     """
     drawing.need(table, "model", "layer", "place", *PANELS, once=("model", "layer", "place"))
     models = list(dict.fromkeys(table.model))

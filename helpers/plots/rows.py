@@ -19,25 +19,12 @@ def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
     level: float | None = 0.0, sharex: bool = True,
 ):  # fmt: skip
-    """A dot with its interval for each row of a table, from top to bottom in the table's order.
+    """A dot with its interval (low, high) for each row of a table, from top to bottom in the table's order.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Columns row (its label) and value; low and high where there are intervals, printed (the paper's value, a hollow diamond)
-        where there is one, hollow (bool) for dots that are white inside.
-    series : str
-        A column that gives dots their colours; several in one row stand side by side.
-    group : str
-        A column whose values are headings; rows of one value stand together.
-    panel : str
-        A column whose values have a panel each, all with the same rows.
-    label : str
-        Of the axis.
-    level : float, optional
-        Where a dotted vertical line is drawn.
-    sharex : bool
-        Whether panels have one scale.
+    `row` is the column of its label; `series` gives dots their colours, and several in one row stand side by side; values of
+    `group` are headings; those of `panel` have a panel each, all with the same rows, and one scale with `sharex`. `level` is
+    where a dotted line stands. A column printed has the paper's value, a hollow diamond; dots are white inside where hollow is
+    true.
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))

@@ -15,12 +15,7 @@ from helpers.drawing import WIDTH
 def through_a_sentence(sentence: Mapping[str, Any], target: int):
     """Relevance of one predicted token: at source tokens, from the last layer down to the input, and of encoder heads.
 
-    Parameters
-    ----------
-    sentence : mapping
-        What `helpers.measures.sentence.one_sentence` returns.
-    target : int
-        The predicted token whose relevance is followed down.
+    The sentence is what `helpers.measures.sentence.one_sentence` returns, `target` the token that is followed down.
     """
     flow, heads = sentence["flow"][target], sentence["heads"]["encoder"].loc[[target]]
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))

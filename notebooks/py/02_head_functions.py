@@ -243,9 +243,8 @@ run.figure(figure, "table1_syntactic_heads", caption, table="syntactic_relations
 # %%
 offsets = functions.offsets([studied[0], studied[-1]])
 run.table(offsets, "fig3_offsets", split="dev")
-axes = ("words from the governor to the dependent", "% of pairs")
 words = {"nsubj": "subject of a verb", "dobj": "object of a verb", "amod": "adjective of a noun", "advmod": "adverb of a word"}
-figure = plots.grouped(offsets.replace({"relation": words}), "offset", "share", panel="relation", labels=axes, columns=2)
+figure = plots.offsets(offsets.replace({"relation": words}))
 run.figure(figure, "fig3_offsets", "How far a dependent stands from its governor, by relation.")
 
 # %% [markdown]
