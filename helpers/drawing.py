@@ -190,14 +190,8 @@ def lines(
 ) -> None:
     """One panel of dots with intervals against x, a line through the mean at each x.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The columns x, y and series; low, high and hollow (bool) if there are any.
-    entries : mapping of series -> look
-        Colour, marker and style of the line.
-    dodge : float
-        How far series stand from each other along x.
+    The table has x, y and series; low, high and hollow (bool) if there are any. `entries` are colour, marker and style of the
+    line by series, which stand `dodge` from each other along x.
     """
     for number, (name, look) in enumerate(entries.items()):
         rows = table[table[series] == name].sort_values(x, kind="stable")

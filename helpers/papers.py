@@ -91,13 +91,6 @@ GROUPED_TABLE_1 = pd.DataFrame.from_dict(
     columns=["parameters", "speed", "FLOPs", *GROUPED_SETS],
 )
 
-# Ni et al. 2023, table 5: newstest2013 en-de
-GROUPED_TABLE_5 = pd.DataFrame.from_dict(
-    {"vanilla": (44, 1016.4, 1996, 25.8), "GHT-PS-LITE": (16, 1170.2, 1181, 26.6)},
-    orient="index",
-    columns=["parameters", "speed", "FLOPs", "BLEU"],
-)
-
 # Ni et al. 2023, table 3: BLEU on the IWSLT sets, without a part of the method
 GROUPED_TABLE_3 = pd.DataFrame.from_dict(
     {

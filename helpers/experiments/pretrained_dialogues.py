@@ -64,13 +64,7 @@ def dialogues(split: str) -> list[Dialogue]:
 
 @cache
 def examples(name: str, split: str, count: int, longest: int) -> list[Example]:
-    """The first dialogues that have, with their summary, at most so many tokens.
-
-    Raises
-    ------
-    StudyError
-        If the split has too few of them.
-    """
+    """The first dialogues that have, with their summary, at most so many tokens; too few of them are refused."""
     tokenizer = pretrained(name)[1]
     subwords, found = Subwords(tokenizer), []
     ending = tokenizer(ENDING, add_special_tokens=False)["input_ids"]

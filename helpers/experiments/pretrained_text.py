@@ -43,15 +43,10 @@ def pretrained(name: str, seed: int | None = None) -> tuple[Any, Any]:
 
 
 def passages(name: str, split: str, count: int, length: int) -> torch.Tensor:
-    """Passages of WikiText in a model's tokens, without a start token: ids [count, length].
+    """Passages of WikiText ("valid" or "test") in a model's tokens, without a start token: ids [count, length].
 
-    The first is the beginning of the first article, the next that of the second; after the last article follow the next
-    tokens of each.
-
-    Raises
-    ------
-    StudyError
-        If the text ("valid" or "test") is not there, or too short.
+    The first is the beginning of the first article, the next that of the second; after the last article follow the next tokens
+    of each. Text that is not there, or too short, is refused.
     """
     tokenizer = pretrained(name)[1]
     ids = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in articles(split)]
@@ -93,13 +88,9 @@ class Sentences(NamedTuple):
 def sentences(name: str, trees: str, count: int) -> Sentences:
     """Sentences of a treebank, evenly from all of it, with the words that the tokens of a model belong to (`word_ids`).
 
-    A sentence is read as it is written. A decoder gets its start token before it, which is no word, as are [CLS] and [SEP].
-    Of a token that covers parts of two words the first one counts.
-
-    Raises
-    ------
-    StudyError
-        If the treebank is not there, or has too few sentences.
+    A sentence is read as it is written. A decoder gets its start token before it, which is no word, as are [CLS] and [SEP]. Of
+    a token that covers parts of two words the first one counts. A treebank that is not there, or has too few sentences, is
+    refused.
     """
     model, tokenizer = pretrained(name)
     subwords, start, rows = Subwords(tokenizer), [tokenizer.bos_token_id] if causal(model) else [], []

@@ -256,7 +256,7 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
         if "table" in method:
             worths = column(study.kind("head table").of(method["table"]), kinds, by)
         elif by == RANDOM:
-            worths = drawn(start, heads.index(model, kinds), method["draw"])
+            worths = removal.shuffled(heads.index(model, kinds), start.get("seed", 0), method["draw"])
         else:
             worths = column(scored(start, method["few"]), kinds, by)
         return heads.remove(model, removal.least(worths, len(_removed(model, method["like"]))))
@@ -316,23 +316,12 @@ SCORES = study.Kind("scores", 1, _score, lambda spec: subjects.needs(spec["start
 
 
 def column(table: study.Recipe, kinds: Sequence[str], by: str) -> pd.Series:
-    """What heads are worth by a column of a head table (`helpers.methods.contest.runs`).
-
-    Raises
-    ------
-    StudyError
-        If the table has no such column.
-    """
+    """What heads are worth by a column of a head table (`helpers.methods.contest.runs`); one that it has not is refused."""
     worths = pd.read_csv(table.results / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan", ""])
     worths = worths[worths.index.isin(kinds, level="kind")]
     if by not in worths:
         raise StudyError(f"The head table has no column {by!r} to choose heads by: write one of {', '.join(worths)}.")
     return worths[by].astype(float)
-
-
-def drawn(start: Mapping[str, Any], index: pd.MultiIndex, draw: int) -> pd.Series:
-    """Random numbers on the heads of a model, the same for the same draw."""
-    return removal.shuffled(index, start.get("seed", 0), draw)
 
 
 def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
@@ -456,8 +445,8 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
         run = sweep["runs"][name]
         row = _counts(retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
         row |= {"penalty": penalty(run), "dev_loss": study.read_json(pruned(run).results / "losses.json")["dev_loss"]}
-        gated = run["method"]["name"] == "l0"
-        row["undecided"] = int(closing(run).iloc[-1].between(*UNDECIDED).sum()) if gated else np.nan
+        closed = pd.Series(gates(run)[0].p_closed()[-1].numpy()) if run["method"]["name"] == "l0" else None
+        row["undecided"] = np.nan if closed is None else int(closed.between(*UNDECIDED).sum())
         for split in subject.tests:
             bleu = drawn[name, split]
             scored = zip(("bleu", "low", "high"), scoring.of_draws(bleu), strict=True)
@@ -614,12 +603,6 @@ def gates(run: Mapping[str, Any]) -> tuple[l0.HardConcrete, pd.DataFrame]:
     trace = pd.read_csv(pruned(run).results / "trace.csv", index_col=0, header=[0, 1, 2])
     trace.columns = pd.MultiIndex.from_tuples([(k, int(n), int(h)) for k, n, h in trace.columns], names=list(ADDRESS))
     return l0.HardConcrete(torch.tensor(trace.to_numpy()), run["method"]["temperature"]), trace
-
-
-def closing(run: Mapping[str, Any]) -> pd.DataFrame:
-    """P(g = 0) of every gate after every step of an L0 run, from step 0: rows are steps, columns (kind, layer, head)."""
-    distribution, trace = gates(run)
-    return pd.DataFrame(distribution.p_closed().numpy(), index=trace.index, columns=trace.columns)
 
 
 def survival(sweep: Mapping[str, Any]) -> pd.Series:

@@ -74,11 +74,6 @@ def over_passages(truth: pd.DataFrame, measure: pd.DataFrame) -> dict[str, float
     return {"rho": rho, "low": max(-1.0, rho - far), "high": min(1.0, rho + far), "heads": heads, "passages": count}
 
 
-def clear(table: pd.DataFrame) -> pd.Series:
-    """Of rows of `follows_function`: whether the interval lies above 0 and the difference above shuffled ones."""
-    return (table.low > 0) & (table.difference > table.null_high + 1e-9)
-
-
 def follows_function(
     relevance: Mapping[str, pd.Series], functions: Mapping[str, pd.Series], draws=10000, scale=relative, kind="encoder"
 ) -> dict:

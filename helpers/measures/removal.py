@@ -47,13 +47,3 @@ def at_once(
         if out not in known:
             known[out] = score(heads.remove(copy.deepcopy(model), out) if out else model)
         yield {**labels, **known[out]}
-
-
-def by_columns(
-    columns: Iterable[tuple[str, int, pd.Series]], left: Iterable[int]
-) -> Iterator[tuple[dict[str, Any], list[Address]]]:
-    """Choices for `at_once`: heads of least worth by each column (criterion, draw, column), such that so many are left."""
-    left = list(left)
-    for criterion, draw, column in columns:
-        for count in left:
-            yield {"criterion": criterion, "draw": draw, "heads": count}, least(column, len(column) - count)

@@ -122,12 +122,6 @@ def _known(outputs: Mapping[tuple[nn.Module, str], Any]) -> Iterator[None]:
         yield
 
 
-def mean_loss(model, batches: Batches) -> float:
-    """Cross-entropy in nats, mean over all target tokens; errors as of `leave_one_out`."""
-    losses, tokens = losses_of_examples(model, batches)
-    return float(losses.sum() / tokens.sum())
-
-
 def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, label: str = "slopes") -> pd.DataFrame:
     """Slope of each example's loss in each head's gate, where all stand open: a row an example, a column a head; nats.
 

@@ -22,7 +22,6 @@ TEXTS = "trainings, each with its own text (t)"
 BLOCKS = "blocks of text of one training"
 HEADS = "heads, drawn anew within layers"
 MODELS = "models (t)"
-SEEDS = "least and largest of pairs of trainings"
 ROUNDS = "quartiles of rounds"
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from helpers import claims, heads, measures, models, plan, study
-from helpers.measures.worth import mean_loss
+from helpers.measures.worth import losses_of_examples
 from helpers.runs import passages, subjects
 from helpers.study import layout
 from tests.unit.test_entries import CODE
@@ -174,10 +174,11 @@ def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(exe
     removed = pd.read_csv(chapter.table("removed"), index_col="choice")
     assert removed.groupby(level=0, sort=False).size().tolist() == [1, 4, 4, 12] and set(removed["heads"]) == {0, 1, 2, 3}
     with heads.gate(model, dict.fromkeys(worth.nsmallest(2).index, 0.0)):
-        without = mean_loss(model, test)
+        without, tokens = losses_of_examples(model, test)
     least = removed[removed["heads"] == 2].loc["least important"]
-    assert least.perplexity == pytest.approx(math.exp(without), rel=1e-4)
-    assert least.rise == pytest.approx(without - mean_loss(model, test), abs=1e-5) and math.isnan(least.low)
+    assert least.perplexity == pytest.approx(math.exp(without.sum() / tokens.sum()), rel=1e-4)
+    rise = (without - losses_of_examples(model, test)[0]).sum() / tokens.sum()
+    assert least.rise == pytest.approx(rise, abs=1e-5) and math.isnan(least.low)
     texts = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
     assert "8 heads -> 6" in texts and "least important removed: " in texts and "without this project: False" not in texts
     scored = re.search(r"perplexity ([\d.]+) with closed gates, ([\d.]+) loaded", texts)

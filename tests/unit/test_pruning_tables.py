@@ -104,7 +104,7 @@ def test_how_long_heads_survive(swept):
         kept = [pruning.retained(run) for run in runs]
         times = np.array([sum(head in left[kind, layer] for left in kept) for kind, layer, head in found.index])
         assert (np.floor(found) == times).all() and (found > times).all() and (found < times + 1).all()
-        opened = np.mean([1 - pruning.closing(run).iloc[-1] for run in runs], axis=0)
+        opened = np.mean([1 - pruning.gates(run)[0].p_closed()[-1].numpy() for run in runs], axis=0)
         np.testing.assert_allclose(found - times, 0.99 * opened, rtol=1e-9)
 
 

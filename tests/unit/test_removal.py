@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import heads
-from helpers.measures.removal import at_once, by_columns, least, shuffled
+from helpers.measures.removal import at_once, least, shuffled
 from tests.unit.tiny_models import tiny_model
 
 
@@ -23,15 +23,16 @@ def test_of_equals_the_first_heads_go_and_unmeasured_ones_before_all():
 def test_choices_of_the_same_heads_are_scored_once():
     model, seen = tiny_model("llama"), []
     worth = pd.Series(range(8), heads.index(model), dtype=float)
-    columns = [("one", 0, worth), ("again", 0, 2 * worth), ("other", 0, -worth)]
+    columns = {"one": worth, "again": 2 * worth, "other": -worth}
+    choices = [({"criterion": name}, least(column, 8 - left)) for name, column in columns.items() for left in (8, 5)]
 
     def score(left) -> dict[str, object]:
         seen.append(left)
         return {"left": heads.kept(left)}
 
-    rows = list(at_once(model, by_columns(columns, [8, 5]), score))
+    rows = list(at_once(model, choices, score))
     counts = [(row["criterion"], sum(map(len, row["left"].values()))) for row in rows]
-    assert counts == [(name, n) for name, *_ in columns for n in (8, 5)]
+    assert counts == [(name, n) for name in columns for n in (8, 5)]
     assert len(seen) == 3 and seen[0] is model, "the whole model needs no copy"
     assert rows[1]["left"] == rows[3]["left"] == {("decoder", 0): [3], ("decoder", 1): [0, 1, 2, 3]}
     assert rows[5]["left"] == {("decoder", 0): [0, 1, 2, 3], ("decoder", 1): [0]}

@@ -347,9 +347,11 @@ def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> p
     like = described.get("like")
     left = pruning.counts(like, kinds) if like else sorted({round(share * len(index)) for share in described["left"]})
     rows = []
-    for choice, out in removal.by_columns(study.progress(ways, "removing at once"), left):
-        with heads.gate(model, dict.fromkeys(out, 0.0)):  # of every family, where not all can be cut out
-            rows.append({**choice, "change": training.dev_loss(model, dev) - whole})
+    for by, draw, column in study.progress(ways, "removing at once"):
+        for count in left:
+            gone = removal.least(column, len(column) - count)
+            with heads.gate(model, dict.fromkeys(gone, 0.0)):  # of every family, where not all can be cut out
+                rows.append((by, draw, count, training.dev_loss(model, dev) - whole))
     return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
 
 
