@@ -1,14 +1,123 @@
-"""Heads in their layers, sorted by relevance (Voita et al. 2019, figures 1 and 2)."""
+"""Heads: what they do, where they look, what they are worth, and whether they stay (Voita et al. 2019; Michel et al. 2019)."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from helpers import drawing
-from helpers.drawing import WIDTH
+from helpers import drawing, papers
+from helpers.drawing import MODELS, WIDTH, left
+from helpers.papers import MARGIN
 
+LEAST = 0.04  # weight of attention that is drawn
+BINS = 40  # of gates between 0 and 1
 PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confidence", "functions": "what heads do"}
+
+
+def gains(table: pd.DataFrame):
+    """How often the best head of each relation is right, and the best fixed guess (table 1): a row a model.
+
+    A cell says both, in per cent; its colour says by how many points the head is above the guess: red above 10, blue below. A
+    black frame is round cells of 10 points or more, and a question mark is where the interval of the gain holds 10. A case that
+    was not asked is empty. The table has a row a cell: model, relation, direction, accuracy and baseline (shares); gain_low and
+    gain_high where there are intervals.
+    """
+    drawing.need(table, "model", "relation", "direction", "accuracy", "baseline", once=("model", "relation", "direction"))
+    models, cases = list(dict.fromkeys(table.model)), list(papers.CASES)
+    gain = (table.accuracy - table.baseline).set_axis(pd.MultiIndex.from_frame(table[["model", "relation", "direction"]]))
+    values = gain.unstack(["relation", "direction"]).reindex(index=models, columns=cases)
+    figure, axis = plt.subplots(figsize=(WIDTH, 0.26 * len(models) + 0.75))
+    drawn = drawing.heat(axis, 100 * values, None, "RdBu_r", (100 * MARGIN - 50, 100 * MARGIN + 50))
+    axis.grid(False, which="minor")
+    for row in table.itertuples():
+        down, across = models.index(row.model), cases.index((row.relation, row.direction))
+        ends = (getattr(row, name, np.nan) for name in ("gain_low", "gain_high"))
+        open_ = " ?" if next(ends) < MARGIN < next(ends) else ""
+        value = row.accuracy - row.baseline
+        ink = drawing.ink(drawn.cmap(drawn.norm(100 * value)))
+        text = f"{100 * row.accuracy:.0f} / {100 * row.baseline:.0f}{open_}"
+        axis.text(across, down, text, fontsize=7, ha="center", va="center", color=ink)
+        if value >= MARGIN - 1e-9:
+            axis.add_patch(Rectangle((across - 0.47, down - 0.43), 0.94, 0.86, fill=False, ec="black", lw=1.2))
+    axis.set_xticks(range(len(cases)), [name.replace("→", "\n→ ") for name in papers.CASES.values()])
+    axis.set_yticks(range(len(models)), models)
+    drawing.bar(figure, drawn, [axis], "points above the guess", [-40, -15, 10, 35, 60])
+    return figure
+
+
+def offsets(table: pd.DataFrame):
+    """How far partners stand from each other (figure 3), in per cent: bars of models side by side, a panel a relation.
+
+    The table has the columns offset (a whole number), share, model and relation.
+    """
+    drawing.need(table, "offset", "share", "model", "relation")
+    titles, names = list(dict.fromkeys(table.relation)), list(dict.fromkeys(table.model))
+    colours = dict(zip(names, MODELS, strict=False))
+    width, top = 0.82 / len(names), min(105, 110 * table.share.max())
+    figure, axes = drawing.grid(len(titles), 2, WIDTH / min(2, len(titles)), 2.0, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table.relation == title]
+        places = {place: number for number, place in enumerate(sorted(set(rows.offset)))}
+        for number, (name, colour) in enumerate(colours.items()):
+            bars = rows[rows.model == name]
+            at = bars.offset.map(places).to_numpy(float) + (number - (len(names) - 1) / 2) * width
+            axis.bar(at, 100 * bars.share, 0.92 * width, color=colour)
+        axis.set_xticks(range(len(places)), [f"{place:+d}" if place else "0" for place in places])
+        axis.set(title=title, xlabel="words from the governor to the dependent", ylim=(0, top))
+        axis.set_ylabel("% of pairs" if drawing.left(axis) else "")
+        axis.tick_params(axis="x", length=0)
+    drawing.legend(figure, drawing.squares(colours))
+    return figure
+
+
+def looking(table: pd.DataFrame):
+    """Where a head looks from one word of a sentence: a panel a sentence (title), a row of the table a word, in order.
+
+    Above the words a dashed arc leads to where the word should look (wanted); below, arcs as thick as its weight, coloured
+    where that is right. The word that looks is yellow. Behind the title stands whether the largest weight is where it should
+    be.
+    """
+    drawing.need(table, "title", "word", "weight", "looks", "wanted")
+    titles = list(dict.fromkeys(table.title))
+    figure, axes = drawing.grid(len(titles), 1, WIDTH, 1.15)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table.title == title]
+        widths = rows.word.str.len().to_numpy(float) + 1.6
+        middle = (np.cumsum(widths) - widths / 2) / widths.sum()
+        (query,) = np.flatnonzero(rows.looks).tolist()
+        for place, row in zip(middle, rows.itertuples(), strict=True):
+            look: dict[str, Any] = {"color": MODELS[1] if row.wanted else "black"}
+            if row.looks:
+                look |= {"fontweight": "bold", "bbox": {"fc": "#FFF1A8", "ec": "none", "pad": 1.2}}
+            axis.text(place, 0, row.word, ha="center", va="center", fontsize=8, parse_math=False, **look)
+            if row.wanted:
+                _arc(axis, middle[query], place, 0.18, {"color": "black", "ls": "--", "lw": 1.0})
+            if row.weight > LEAST:
+                colour = MODELS[1] if row.wanted else "#888888"
+                _arc(axis, middle[query], place, -0.18, {"color": colour, "lw": 0.4 + 4.5 * row.weight})
+        axis.set_axis_off()
+        axis.set(xlim=(0, 1), ylim=(-1.25, 1.25))
+        hit = rows.wanted[rows.weight.idxmax()]
+        axis.set_title(f"{title} ({'hit' if hit else 'miss'})", loc="left", fontsize=8.5)
+    should, does = {"color": "black", "ls": "--", "lw": 1}, {"color": "#888888", "lw": 2.5}
+    drawing.legend(figure, {"where the word should look": should, f"where it looks (weights above {LEAST})": does})
+    return figure
+
+
+def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) -> None:
+    """Half an ellipse between two words, above or below them; a small loop where they are one."""
+    reach = max(abs(end - start), 0.02)
+    turn = np.linspace(0, np.pi, 40)
+    high = np.sign(level) * min(0.85, 0.25 + 1.1 * reach)
+    axis.plot((start + end) / 2 - reach / 2 * np.cos(turn), level + high * np.sin(turn), solid_capstyle="butt", **look)
 
 
 def by_relevance(table: pd.DataFrame):
@@ -39,4 +148,123 @@ def by_relevance(table: pd.DataFrame):
             axis.set_xlabel("heads, most relevant first" if number == len(models) - 1 else "")
         line[0].set_ylabel(f"{model}\nlayer")
     drawing.key(figure)
+    return figure
+
+
+def through_a_sentence(sentence: Mapping[str, Any], target: int):
+    """Relevance of one predicted token: at source tokens, from the last layer down to the input, and of encoder heads.
+
+    The sentence is what `helpers.measures.sentence.one_sentence` returns, `target` the token that is followed down.
+    """
+    flow, heads = sentence["flow"][target], sentence["heads"]["encoder"].loc[[target]]
+    source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
+    block, layer, head = sentence["block"], sentence["layer"], sentence["head"]
+    rows = range(len(flow) - 1, -1, -1)
+    tall = [0.22 * len(rows), 0.26, 0.36]
+    figure, (above, words, below) = plt.subplots(3, 1, figsize=(WIDTH, sum(tall) + 1.8), height_ratios=tall)
+    for axis, values in ((above, flow[::-1]), (below, heads.to_numpy())):
+        most = float(np.abs(values).max()) or 1.0
+        drawing.bar(figure, drawing.heat(axis, values, None, "RdBu_r", (-most, most)), [axis], "logits")
+    # what the most relevant head reads at the word through which most relevance goes down to its layer
+    word = int(np.abs(flow[layer + 1]).argmax())
+    weights = block["A"][head][word]
+    drawing.heat(words, weights[None], None, "Greys", (0, 1))
+    for place, weight in enumerate(weights):
+        ink = "white" if weight > 0.5 else "black"
+        words.text(place, 0, f"{weight:.2f}", ha="center", va="center", fontsize=7, color=ink)
+    words.set_yticks([0], [f"from {source[word]!r}"])
+    words.set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
+    above.set_xticks([])
+    words.set_xticks(range(len(source)), source)
+    above.set_yticks(range(len(rows)), [f"after layer {row}" if row else "input words" for row in rows])
+    above.set_title(f"relevance (conservative) at each source token, for {predicted[target]!r}")
+    below.set_yticks([0], [predicted[target]])
+    below.set_xticks(range(heads.shape[1]), [head + 1 for _, head in heads.columns])
+    layers = [layer for layer, _ in heads.columns]
+    for layer in dict.fromkeys(layers):
+        places = [place for place, of_head in enumerate(layers) if of_head == layer]
+        below.axvline(places[-1] + 0.5, color="black", lw=0.8)
+        below.annotate(
+            f"layer {layer + 1}", (np.mean(places), 0), (0, -22), ha="center", va="top", fontsize=8,
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+        )  # fmt: skip
+    largest = f"layer {sentence['layer'] + 1}, head {head + 1}: {heads.iloc[0][sentence['layer'], head]:.1f}"
+    below.set_title(f"relevance (conservative) of each encoder head, for the same word ({largest})")
+    return figure
+
+
+def gates(samples: Mapping[float, Any]):
+    """Samples of gates by location (figure 6): a histogram between 0 and 1, and stems for gates of exactly 0 and 1."""
+    figure, axes = drawing.grid(len(samples), 3, WIDTH / 3, 2.25, sharex=True, sharey=True)
+    for axis, (location, values) in zip(axes, samples.items(), strict=True):
+        _distribution(axis, pd.Series(list(map(float, values))), f"location {float(location):g}", axis is axes[-1])
+    return figure
+
+
+def _distribution(axis, values: pd.Series, title: str, last: bool = True) -> None:
+    """A histogram of what lies between 0 and 1, as a density; shares of exactly 0 and 1 as stems on an axis at the right."""
+    inside = values[(values > 0) & (values < 1)]
+    weights = [BINS / len(values)] * len(inside)
+    axis.hist(inside, BINS, (0, 1), weights=weights, color=MODELS[0], alpha=0.3)
+    masses = axis.twinx()
+    for at, side in ((0, "left"), (1, "right")):
+        mass = float((values == at).mean())
+        masses.plot([at, at], [0, mass], "-", color=MODELS[1], lw=2, clip_on=False)
+        masses.plot(at, mass, "o", color=MODELS[1], ms=5, clip_on=False)
+        place = {"xytext": (6 if side == "left" else -6, 5), "textcoords": "offset points", "ha": side, "fontsize": 8}
+        masses.annotate(f"{mass:.2f}", (at, mass), color=MODELS[1], **place)
+    axis.set(title=title.replace("-", "−"), xlabel="gate", xlim=(-0.12, 1.12), ylim=(0, 1.16), xticks=[0, 0.5, 1])
+    axis.set(yticks=[0, 0.5, 1])
+    axis.set_ylabel("density between" if left(axis) else "", color=MODELS[0])
+    masses.set(ylim=(0, 1.16), yticks=[0, 0.5, 1])
+    masses.set_ylabel("share of exactly 0 or 1" if last else "", color=MODELS[1], fontsize=8)
+    sns.despine(ax=masses, left=True, right=False)
+    masses.tick_params(labelright=last)
+
+
+def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()):
+    """All heads in their places, a column of panels a measure (a Series on (kind, layer, head) by its title), a row a kind.
+
+    Colours go from zero to the largest head; `logarithmic` ones from a hundredth of it, on a logarithmic scale.
+    """
+    index = next(iter(columns.values())).index
+    kinds = list(index.unique("kind"))
+    layers = [index[index.get_level_values("kind") == kind].unique("layer").size for kind in kinds]
+    tall = 0.12 * max(sum(layers), 8) + 0.5 * len(kinds) + 0.7
+    figure, axes = plt.subplots(
+        len(kinds), len(columns), figsize=(min(WIDTH, 2.3 * len(columns)), tall), squeeze=False, height_ratios=layers
+    )
+    for place, (title, column) in enumerate(columns.items()):
+        top = max(column.max(), 1e-12)
+        norm = LogNorm(top / 100, top) if title in logarithmic else Normalize(0, top)
+        for axis, kind in zip(axes[:, place], kinds, strict=True):
+            cells = column[kind].clip(lower=norm.vmin).unstack("head")
+            drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title in logarithmic else "viridis_r")
+            drawn.set_norm(norm)
+            axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axis.xaxis.set_major_formatter(lambda head, _: f"{head + 1:.0f}")
+            ticks = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]
+            axis.set_yticks(ticks, [cells.index[::-1][row] + 1 for row in ticks])
+            axis.set_ylabel("" if place else "layer" if len(kinds) == 1 else drawing.KIND_TITLES[kind])
+        axes[0, place].set_title(title)
+        axes[-1, place].set_xlabel("head")
+        bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02)
+        bar.ax.tick_params(labelsize=7, length=2)
+        bar.ax.minorticks_off()
+        bar.formatter = FuncFormatter(lambda value, _: f"{value:.10g}")
+    return figure
+
+
+def attention(examples: Sequence[Mapping[str, Any]]):
+    """Attention maps of chosen heads: "title", "rows" that look at "columns" (words), "weights" [rows, columns]."""
+    figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
+    for axis, example in zip(axes, examples, strict=True):
+        drawn = drawing.heat(axis, example["weights"], cmap="Blues")
+        axis.grid(False, which="minor")
+        axis.set_xticks(range(len(example["columns"])), example["columns"], rotation=90)
+        axis.set_yticks(range(len(example["rows"])), example["rows"])
+        axis.set(title=example["title"], xlabel="token attended to", ylabel="token")
+        axis.spines[["left", "bottom"]].set_visible(True)
+    figure.set_figwidth(min(WIDTH, figure.get_figwidth() + 0.7))
+    drawing.bar(figure, drawn, axes, "share of the row's weight", [0, 0.5, 1])
     return figure

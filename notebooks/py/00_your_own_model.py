@@ -51,7 +51,6 @@ import pandas as pd
 import torch
 import transformers
 from helpers import drawing, heads, measures, models, plots, study
-from helpers.measures import figures
 from helpers.measures.worth import losses_of_examples
 from helpers.runs import passages
 from helpers.scores.scoring import ratio_interval
@@ -142,7 +141,7 @@ shown = {
     "weight on the first token": table["first token"],
     "looks at one distance": table.positional,
 }
-figure = figures.head_map(shown, ["importance (nats a passage)"])
+figure = plots.by_measure(shown, ["importance (nats a passage)"])
 run.figure(figure, "head_map", "Every head of the model, coloured by three measures.")
 
 # %% [markdown]
@@ -164,7 +163,7 @@ maps = []
 for kind, layer, head in two:
     weights = models.head_weights(model, read | {"labels": read["input_ids"]}, (kind, layer, head)).numpy()
     maps.append({"title": f"layer {layer + 1}, head {head + 1}", "weights": weights, "rows": words, "columns": words})
-run.figure(figures.attention(maps), "attention", "What two heads look at in one sentence.", table="head_table")
+run.figure(plots.attention(maps), "attention", "What two heads look at in one sentence.", table="head_table")
 
 # %% [markdown]
 # In the left head *her car* looks at *sold*, and *a bicycle* at *wanted*: objects look at their verbs. But so do words that are
