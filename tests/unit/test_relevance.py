@@ -27,7 +27,7 @@ VARIANTS = {  # marian: post-norm, swish
     "marian": {}, "mbart": {}, "pegasus": {"activation_function": "relu"}, "t5": {},
     "t5 gated": {"feed_forward_proj": "gated-gelu"}, "t5 scaled": {"tie_word_embeddings": True}, "opt": {},
     "opt post-norm": {"do_layer_norm_before": False, "word_embed_proj_dim": 24},
-    "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False}, "gemma2": {},
+    "opt bare": {"layer_norm_elementwise_affine": False, "enable_bias": False}, "gemma2": {}, "phi3": {},
 }  # fmt: skip
 rules = pytest.mark.parametrize("rule", RULES)
 
@@ -74,7 +74,7 @@ def test_relevance_is_that_of_the_slow_relprop(name):
 
 
 @pytest.mark.parametrize("rule", SIGNED)
-@pytest.mark.parametrize("name", ["marian", "t5 gated", "t5 scaled", "opt post-norm", "opt bare", "gemma2"])
+@pytest.mark.parametrize("name", ["marian", "t5 gated", "t5 scaled", "opt post-norm", "opt bare", "gemma2", "phi3"])
 def test_signed_relevance_is_that_of_its_slow_twin(name, rule):
     """Of what the matrix does not have: biases of logits, variants of families; and caps on scores, to the last digits."""
     model, batch = frozen.exact(deepcopy(small(name))), batch_for(name)
