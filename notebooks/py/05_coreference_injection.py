@@ -343,9 +343,9 @@ run.figure(figure, "paired", "Links in idle heads against other links and other 
 # metric=ROUGE-1 change_low:.2f --> to **0.50**<!-- 05/against_controls control="injected, random" metric=ROUGE-1
 # change_high:.2f -->. By importance these random heads are not idle. Their places, of eight in a layer, are the same
 # in all five trainings: number **3**<!-- 05/before_after row="injected, random" seed=1 layer=1 rank_before:.0f --> in the first
-# layer, **5**<!-- 05/before_after row="injected, random" seed=1 layer=2 rank_before:.0f --> in the second. In the last, which
-# carries the gain, it is **2**<!-- 05/before_after row="injected, random" seed=1 layer=3 rank_before:.0f -->, but we
-# cannot see that these heads cost anything when they are off. So they may have been idle after all.<!-- holds: 05/rises
+# layer, number **5**<!-- 05/before_after row="injected, random" seed=1 layer=2 rank_before:.0f --> in the second. In the last,
+# which carries the gain, it is number **2**<!-- 05/before_after row="injected, random" seed=1 layer=3 rank_before:.0f -->, but
+# we cannot see that these heads cost anything when they are off. So they may have been idle after all.<!-- holds: 05/rises
 # row="injected, random" layer=3 before_low < 0 --> A second draw, in the first training alone, gained nothing.<!-- holds:
 # 05/injection row="injected, random 2" metric=ROUGE-1 change_low < 0 --> It holds the most important head of the first layer.
 # Two draws are too few to say more.
@@ -382,7 +382,7 @@ for place in (injection.best_example(board, runs.MAIN), injection.best_example(b
 # ## Do these heads come to matter?
 #
 # How much the loss rises when one of these heads is switched off: in the model that was trained without injection, and in
-# the one that was trained with the matrix in it. Dots are means over five trainings, bars `95 %` intervals over them.
+# the one that was trained with the matrix in these heads. Dots are means over five trainings, bars `95 %` intervals over them.
 
 # %%
 ranked = [*injection.ranked_after(parts), *(["injected, probing"] if "injected, probing" in parts["main"] else [])]
@@ -394,7 +394,7 @@ shown = shown[shown.choice.isin([injection.HEADS["lowest"], injection.HEADS["ran
 for when, model in {"before": "without injection", "after": "with it"}.items():
     columns = {when: "value", f"{when}_low": "low", f"{when}_high": "high"}
     points.append(shown[["choice", "links", "layer", *columns]].rename(columns=columns).assign(model=model))
-label = "rise of the loss with one head off, 0.001 nats a token"
+label = "rise of the loss,\n0.001 nats a token"
 points = pd.concat(points).assign(layer=lambda table: "layer " + table.layer.astype(str))
 figure = plots.dots(points, "links", "value", series="model", group="choice", panel="layer", label=label)
 run.figure(figure, "before_after", "How much heads matter without links and with links in them.", table="rises")
@@ -491,7 +491,7 @@ if "where" in parts:
 # One row stands out. Mixing over the links after every layer gains **2.5**<!-- 05/where row="layer of its own, all"
 # metric=ROUGE-1 change:.1f --> points, three times as much as heads do, and takes no head away. After the last layer
 # alone, over five trainings, it cannot be told from links in heads,<!-- holds: 05/against_controls
-# control="layer of its own, upper" metric=ROUGE-1 change_low < 0 --> but not from no injection either: its gain of
+# control="layer of its own, upper" metric=ROUGE-1 change_low < 0 --> nor from no injection: its gain of
 # **0.32**<!-- 05/seeds row="layer of its own, upper" metric=ROUGE-1 change:.2f --> may be zero.<!-- holds: 05/seeds
 # row="layer of its own, upper" metric=ROUGE-1 change_low < 0 --> We have no shuffled links for it, and of all layers one
 # training, so this is a lead, not a finding.
