@@ -27,9 +27,9 @@ EVENTS = "events"  # factual consistency: share of the reference's events with t
 Row = Mapping[str, Any]  # as `helpers.methods.coreference.runs.row` makes it
 Rows = Mapping[str, Row]  # by name
 HEADS = {
-    "lowest": "least important heads", "highest": "most important heads", "random": "random heads",
-    "probing": "heads most like the matrix",
+    "lowest": "idle heads", "highest": "most important heads", "random": "random heads", "probing": "heads by probing",
 }  # fmt: skip
+WRITERS = {PLAIN: "no injection", MAIN: "links in idle heads"}  # what people call those whose summaries are shown
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -270,7 +270,8 @@ def marked(board: Board, by: str, place: int) -> str:
 
 def example(board: Board, by: str, place: int, names: Iterable[str]) -> str:
     """A dialogue as of `marked`, its reference summary, and what the models of rows write."""
-    texts = {"reference": board.task.pairs(board.split)[place].target} | {name: board.written(name)[place] for name in names}
+    texts = {"reference": board.task.pairs(board.split)[place].target}
+    texts |= {WRITERS.get(name, name): board.written(name)[place] for name in names}
     width = max(map(len, texts))
     return "\n".join([marked(board, by, place), "", *(f"{name:>{width}} => {text}" for name, text in texts.items())])
 
