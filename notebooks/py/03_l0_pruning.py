@@ -33,8 +33,8 @@
 #
 # In short:
 #
-# - In two of three translators about half of the encoder heads can go for a quarter of a BLEU, give or take a quarter of them.
-#   In the third, a small one, it is fewer, and because of it the verdict on all three is that we cannot tell. On Europarl, with
+# - In two of three translators about half of the encoder heads can go, with wide intervals, for a quarter of a BLEU.
+#   In the third, a small one, it is fewer, so the verdict on all three is *cannot tell*. On Europarl, with
 #   a deeper decoder, we get the paper's curve, in one short training.
 # - Whether heads that do something stay longest, we cannot tell.
 # - Encoder heads go first, as in the paper. But ours are in six layers, and the decoder has two.
@@ -158,8 +158,8 @@ run.table(one, "one_pruning").round(2)
 
 # %% [markdown]
 # **12**<!-- 03/one_pruning model="pruned, heads removed" heads:.0f --> of `48` encoder heads are left, and the translator loses
-# one point of **88.3**<!-- 03/one_pruning model=trained BLEU:.1f --> BLEU. Removing the heads for good changes nothing that
-# closing their gates had not changed already: the last two scores are the same.
+# one point of **88.3**<!-- 03/one_pruning model=trained BLEU:.1f --> BLEU. Removing the heads for good changes nothing more:
+# the last two scores are the same.
 
 # %% [markdown]
 # ## The price decides how many heads stay (figure 7)
@@ -271,8 +271,7 @@ rows[[*titles, "p", "least p"]].rename(columns=titles).round(3)
 # encoder's own attention, the decoder's own, and *cross*, from the decoder to the source.
 #
 # The whole model learns. Each mark is one price and one training; the lowest line is the kind that goes first. The paper's
-# marks are drawn from its table 2. Its decoder has six layers and ours has two, with fewer heads to lose, so this is no even
-# race.
+# marks are drawn from its table 2. Its decoder has six layers and ours has two, with fewer heads to lose.
 
 # %%
 every = pruning.all_kinds_sweeps(settings, names, seed, pretrained)
@@ -307,7 +306,7 @@ run.figure(figure, "fig10_heads_by_layer", "In which layers heads stay as prunin
 
 # %% [markdown]
 # *The paper's* figure 10 prints curves without numbers. There the last of the decoder's own heads are in its low layers, and
-# the last heads of cross-attention in the high ones. Of ours too: of the last `10` only **2**<!-- 03/fig10_heads_by_layer
+# the last heads of cross-attention in the high ones. So are ours: of the last `10` only **2**<!-- 03/fig10_heads_by_layer
 # model="EN-RU news" total_kept=25 kind=cross layer=0 kept:.0f --> sit in the first layer. The decoder's own heads thin out
 # evenly in its two layers.
 
@@ -429,8 +428,7 @@ perplexity.sort_index(axis=1).sort_index(ascending=False).rename_axis(columns=["
 # against that, removing more than half of the heads by gates still costs **0.42**<!-- pretrained/trained_on choice=gates
 # price=0.02 random= change:.2f --> nats a token, and by the gradient **0.56**<!-- pretrained/trained_on
 # choice="gradient, example" price=0.02 random= change:.2f -->. In our translators, which train on, gates do not choose better
-# than the gradient ([notebook 6](06_do_measures_agree.ipynb)). Gates have also seen more text here, and they see how heads
-# stand in for one another.
+# than the gradient ([notebook 6](06_do_measures_agree.ipynb)).
 #
 # Do heads with a function stay? With more than half of all heads gone, **67 %**<!-- pretrained/gates choice=gates random=
 # price=0.02 functions_left:.0% --> of those with a function are left, and **48 %**<!-- pretrained/gates choice=gates
@@ -441,7 +439,7 @@ perplexity.sort_index(axis=1).sort_index(ascending=False).rename_axis(columns=["
 # ## What it means, and where it would not hold
 #
 # - **In two of three translators about half of the encoder heads can go** for a quarter of a BLEU, with wide intervals, and on
-#   Europarl nearly as many. In the paper more than three quarters can. In our small translator it is fewer, as far as we see.
+#   Europarl nearly as many. In the paper more than three quarters can. In our small translator it is fewer.
 # - **With a deeper decoder the paper's curve comes out**, on Europarl, in one training. A shallow decoder, as most of ours are,
 #   may lean more on the encoder. But that translator was trained for fewer steps, so the reason is a guess.
 # - **Whether heads with a function stay longest, we cannot tell.** There are few of them here. Heads of the first layer tend to
