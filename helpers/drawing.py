@@ -5,7 +5,7 @@ Intervals are columns `low` and `high` of the tables that they draw, nan where t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -108,9 +108,9 @@ def functions(axis, cells: Mapping[tuple[float, float], str], gone: Iterable[tup
     axis.spines[:].set_visible(False)
 
 
-def key(figure) -> None:
-    """The legend of `functions`: all of them, in words."""
-    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items()}))
+def key(figure, names: Collection[str] = ()) -> None:
+    """The legend of `functions`, in words: of these, or of all."""
+    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items() if not names or name in names}))
 
 
 def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -31,6 +31,8 @@ def curve(
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
     looks = drawing.looks(table[series])
+    for name, count in table[series].value_counts().items():
+        looks[name] |= {"ls": ""} if count == 1 else {}  # a lone mark has no line, nor has its legend
     names = [] if printed is None else [name for name in dict.fromkeys(printed[series]) if name not in looks]
     looks |= {
         name: {"color": "black", "marker": mark, "mfc": "white", "mec": "black", "ls": "--", "lw": 0.8}
@@ -133,7 +135,7 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across:
         axis.set_xticks(range(1, rows[x].max() + 2))
         axis.set_yticks(range(1, table[y].max() + 2))
         axis.set_ylabel(y if drawing.left(axis) else "")
-    drawing.key(figure)
+    drawing.key(figure, {name for names in table.functions for name in (names.split(", ") if names else ["none"])})
     return figure
 
 

@@ -67,6 +67,6 @@ def _layers(axis, kept: pd.DataFrame, cost: pd.Series) -> None:
         axis.annotate(layer + 1, (layer, 1), (0, 3), ha="center", fontsize=8, **where)
     axis.set_xticks(range(values.shape[1]), [f"{share:.0%}"[:-1] for share in cost] or [""] * values.shape[1], fontsize=7)
     if len(cost):
-        axis.set_xlabel("% of what single\nheads cost (frame: most)", fontsize=8)
+        axis.set_xlabel("% of the rise of the loss,\neach head taken out alone", fontsize=8)
         corner = (int(np.argmax(cost)) - 0.5, -0.5)
         axis.add_patch(plt.Rectangle(corner, 1, len(values), fill=False, ec=MODELS[1], lw=1.6, zorder=5))

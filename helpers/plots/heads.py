@@ -215,7 +215,7 @@ def _distribution(axis, values: pd.Series, title: str, last: bool = True) -> Non
         masses.annotate(f"{mass:.2f}", (at, mass), color=MODELS[1], **place)
     axis.set(title=title.replace("-", "−"), xlabel="gate", xlim=(-0.12, 1.12), ylim=(0, 1.16), xticks=[0, 0.5, 1])
     axis.set(yticks=[0, 0.5, 1])
-    axis.set_ylabel("density between" if left(axis) else "", color=MODELS[0])
+    axis.set_ylabel("density between 0 and 1" if left(axis) else "", color=MODELS[0])
     masses.set(ylim=(0, 1.16), yticks=[0, 0.5, 1])
     masses.set_ylabel("share of exactly 0 or 1" if last else "", color=MODELS[1], fontsize=8)
     sns.despine(ax=masses, left=True, right=False)
