@@ -305,8 +305,8 @@ for number in range(len(prompts)):
 # Six backward passes find a quarter of the heads that costs far less here than a random quarter does; on WikiText the lead is
 # smaller. But this quarter is not free, and neither is the fifth that Michel et al. removed almost for nothing. Trained gates
 # can close **23**<!-- pretrained/gates choice=gates random= price=0.0025 heads:.0f --> of `270` heads without a
-# change of WikiText's loss that we could see.<!-- holds: pretrained/gates choice=gates random= price=0.0025 change_low < 0 --> But
-# the gradient's choice of as many costs hardly more ([notebook 3](03_l0_pruning.ipynb)).
+# change of WikiText's loss that we could see.<!-- holds: pretrained/gates choice=gates random= price=0.0025 change_low < 0 -->
+# But the gradient's choice of as many costs hardly more ([notebook 3](03_l0_pruning.ipynb)).
 #
 # - *The choice depends on the text.* In dialogues other heads may matter. Choose on the text that you need, and check on it.
 # - *The text is short*, and the random heads are three draws. The interval is over passages and knows nothing of other texts.
