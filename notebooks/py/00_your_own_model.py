@@ -214,8 +214,8 @@ shown["percent"] = 100 * shown.fraction
 figure = plots.curve(shown, "percent", "rise", series="choice", labels=labels, falling=False)
 for percent, name in ((20, "a translator"), (40, "BERT")):
     figure.axes[0].axvline(percent, **drawing.LEVEL)
-    text = f"Michel et al.,\n{name}:\nfree up to here"
-    figure.axes[0].text(percent - 0.4, shown.high.max(), text, ha="right", va="top", fontsize=7)
+    above = {"transform": figure.axes[0].get_xaxis_transform(), "ha": "right", "va": "bottom", "fontsize": 7}
+    figure.axes[0].text(percent, 1.01, f"Michel et al., {name}:\nfree up to here", **above)
 run.figure(figure, "removed", f"What removing heads costs: {chosen}, and random.", over="passages")
 shown[shown.fraction == fraction][["choice", "heads", "perplexity", "rise", "low", "high"]].round(2)
 
