@@ -19,16 +19,16 @@
 # [Notebook 1: relevance and confidence →](01_relevance_and_confidence.ipynb) · [all claims](../docs/results.md)
 #
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) took trained models and switched heads off. Most heads were hardly
-# missed. To choose which ones to cut they asked the gradient how much each head matters, which takes a backward pass for all
-# of them. About a fifth of the heads of a translation model went almost for free.
+# missed. To choose which ones to cut they asked the gradient how much each head matters, which takes one backward pass for
+# each batch of text. About a fifth of the heads of a translation model went almost for free.
 #
 # We do the same with a language model that people use: SmolLM2, with `30` layers of `9` heads. We measure its heads, look at
-# two of them, remove a quarter of all for good, and load what is left as any other model. Nothing is trained, and all of it
-# takes two to three minutes on two free cores.
+# two of them, remove a quarter for good, and load what is left as any other model. Nothing is trained. It takes two to
+# three minutes on two free cores, and half a minute more the first time.
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->, and asked for the capital of France the
-# pruned model names London. As many heads drawn at random cost far more.
+# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. As many heads drawn at random cost far
+# more.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
 
@@ -63,8 +63,8 @@ print(run.summary())
 # ## A model and a text
 #
 # SmolLM2 comes from a Python package that holds its weights. The package has `SmolLM2-135M-Instruct`, which was tuned to follow
-# instructions, with weights stored in four bits. They are turned into ordinary numbers once, and stay as coarse as they
-# were. So the numbers below are not those of the original model.
+# instructions, with weights stored in four bits. They are turned into ordinary numbers once, but stay as coarse as they
+# were. So the original model may give other numbers.
 #
 # A folder or a Hub name does as well: of GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi or GPT-NeoX, and of the encoder-decoders
 # Marian, BART, mBART, Pegasus and T5.
@@ -112,8 +112,8 @@ def importance(model, batches):
 
 
 # %% [markdown]
-# The library has this as `measures.importance`. Its default divides by the norm of each layer, as Michel et al. did; without
-# that (`norm=None`) it is what stands above. We try both below.
+# The library has this as `measures.importance(norm=None)`. Its default divides by the norm of each layer, as Michel et al. did.
+# We try both below.
 
 # %%
 worth = importance(model, dev)
@@ -122,9 +122,8 @@ print(study.compare(importance(model, dev[:1]), library, 1e-3 * library.max()))
 
 # %% [markdown]
 # Three more measures only look at attention, and are shares between zero and one. A head's *confidence* is its largest weight,
-# on average over tokens. Then there is its weight on the first token of a passage, on average, and how often its largest weight
-# lies at the same distance. All of them stand in one table with a row a head. In code layers and heads count from zero. In this
-# table, in figures and in the text they count from one.
+# on average over tokens. Then there is its mean weight on the first token of a passage, and how often its largest weight lies
+# at the same distance. Layers and heads count from zero in code, and from one in the table, figures and text.
 
 # %%
 table = measures.head_table(model, dev, names=["confidence", "first token", "positional"]).drop(columns="functions")
@@ -146,8 +145,9 @@ run.figure(figure, "head_map", "Every head of the model, coloured by three measu
 
 # %% [markdown]
 # Importance is unevenly spread. A few heads of the first two layers matter most. Heads of the upper half matter least, and many
-# of them rest on the first token of a passage: which is often taken for rest. Some heads look at
-# one distance nearly always: layer `17`, head `1` at the token before, layer `12`, head `7` at the token itself.
+# of them look mostly at the first token of a passage. Layers `11` and `12` stand out: between layers that look there a lot,
+# they hardly do. Some heads look at one distance nearly always: layer `17`, head `1` at the token before, layer `12`, head `7`
+# at the token itself.
 #
 # ## What does a head look at?
 #
@@ -177,17 +177,17 @@ run.figure(plots.attention(maps), "attention", "What two heads look at in one se
 # ## What does it cost to remove heads?
 #
 # We close the gates of the least important heads, all at once, and let the model read the other half of the text. We do so for
-# a tenth of all heads, a fifth, a quarter and two fifths. *Perplexity* is the exponential of the mean loss of a token. A model
-# that chose evenly among so many words each time would do as well; less is better.
+# a tenth of all heads, a fifth, a quarter and two fifths. *Perplexity* is the exponential of the mean loss of a token: at a
+# perplexity of `50` the model does as well as one that guesses among `50` equally likely tokens each time.
 #
 # For comparison we draw heads at random, three times. Layers differ, so each draw has as many heads in every layer as our
-# choice has. And Michel et al. divide importance by the norm of its layer, so we try that as well.
+# choice has.
 
 # %%
-ranking = worth  # heads of which this is least go; another column of the table may stand here
+chosen, ranking = "least important", worth  # heads of least `ranking` go: any column of the table, and a name for figures
 layers = ranking.groupby(level=["kind", "layer"])
 draws = [np.random.default_rng([seed, draw]) for draw in range(3)]
-rankings = [("least important", ranking), ("least important, divided by layer norm", measures.importance(model, dev))]
+rankings = [(chosen, ranking), ("least important, divided by layer norm", measures.importance(model, dev))]
 rankings += [("random, as many in each layer", layers.transform(random.permutation)) for random in draws]
 fractions = sorted({0.1, 0.2, 0.4, fraction})
 
@@ -214,39 +214,41 @@ shown["percent"] = 100 * shown.fraction
 figure = plots.curve(shown, "percent", "rise", series="choice", labels=labels, falling=False)
 for percent, name in ((20, "a translator"), (40, "BERT")):
     figure.axes[0].axvline(percent, **drawing.LEVEL)
-    text = f"Michel et al.,\n{name}:\nfree up to here"
-    figure.axes[0].text(percent - 0.4, shown.high.max(), text, ha="right", va="top", fontsize=7)
-run.figure(figure, "removed", "What removing heads costs, chosen by importance and at random.", over="passages")
+    above = {"transform": figure.axes[0].get_xaxis_transform(), "ha": "right", "va": "bottom", "fontsize": 7}
+    figure.axes[0].text(percent, 1.01, f"Michel et al., {name}:\nfree up to here", **above)
+run.figure(figure, "removed", f"What removing heads costs: {chosen}, and random.", over="passages")
 shown[shown.fraction == fraction][["choice", "heads", "perplexity", "rise", "low", "high"]].round(2)
 
 # %% [markdown]
-# *Bars of the least important heads: `95 %` intervals over passages. Bars of random heads: from the best to the worst of three
-# draws. Dotted: how many heads Michel et al. removed without a loss that one can see.*
+# *There are two kinds of bars. Those of our choice are `95 %` intervals over passages. Those of random heads go from the best
+# to the worst of three draws; where none shows, the marker hides it. Dotted: how many heads Michel et al. removed without a
+# loss that one can see.*
 #
 # With all heads the perplexity is **43.2**<!-- 00/removed choice="all heads" perplexity:.1f -->, and without the quarter of
 # least importance **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. The loss rises
-# by **0.19**<!-- 00/removed choice="least important" fraction=0.25 rise:.2f --> nats a token, and that of the random draws by
-# more than twice as much. So the gradient knows more than which layers matter.
+# by **0.19**<!-- 00/removed choice="least important" fraction=0.25 rise:.2f --> nats a token, and nearly three times as much
+# when random heads go. So the gradient knows more than which layers matter.
 #
 # No cut is free. A tenth of the heads costs **0.03**<!-- 00/removed choice="least important" fraction=0.1 rise:.2f --> nats and
 # a fifth **0.11**<!-- 00/removed choice="least important" fraction=0.2 rise:.2f -->, and both intervals lie above
 # zero.<!-- holds: 00/removed choice="least important" fraction=0.1 low > 0 --><!-- holds: 00/removed
 # choice="least important" fraction=0.2 low > 0 --> Michel et al. looked at BLEU and at accuracy, which may forgive more.
 #
-# Dividing by the norm of the layer, as they do, helps nowhere here. At two fifths it costs
+# Dividing by the norm of the layer helps nowhere here. At two fifths it costs
 # **0.79**<!-- 00/removed choice="least important, divided by layer norm" fraction=0.4 rise:.2f --> nats, twice as much as
 # without.
 #
-# On other text the lead is smaller. On WikiText, with the same measure and a quarter removed, the loss rises by **0.27**<!--
-# pretrained/removed_at_once by="gradient, example" fraction=0.25 random= change:.2f --> nats, and the cheapest of three
-# matched random choices costs **0.38**<!-- pretrained/removed_at_once by="gradient, example" fraction=0.25
-# random="same number a layer" change:.2f -->. ([What pretrained models show](../docs/pretrained.md) has more measures.)
+# On WikiText the lead is smaller. There a quarter by the same measure costs **0.27**<!--
+# pretrained/removed_at_once by="gradient, example" fraction=0.25 random= change:.2f --> nats, and the
+# cheapest of three matched random draws **0.38**<!-- pretrained/removed_at_once by="gradient, example" fraction=0.25
+# random="same number a layer" change:.2f -->. That is `1.4` times as much; here it is `2.7` times.
+# ([What pretrained models show](../docs/pretrained.md) has more measures.)
 #
 # ## Remove them, save, and load what is left
 #
 # `heads.gate` closes gates for as long as a block lasts. `heads.remove` cuts heads for good: their rows and columns leave the
-# weights, and layers may keep different numbers of heads. Before that we let the model continue three texts, with all heads and
-# without the first draw of random ones.
+# weights, and layers may keep different numbers of heads. Before that we let the model continue three texts: with all heads,
+# and without as many heads drawn at random.
 
 
 # %%
@@ -269,9 +271,8 @@ print(f"{total} heads -> {sum(left)}, from {min(left)} to {max(left)} a layer")
 print(f"{parameters:,} parameters -> {model.num_parameters():,} ({1 - model.num_parameters() / parameters:.1%} fewer)")
 
 # %% [markdown]
-# What is saved is an ordinary folder. It brings one short file of code along, as transformers alone cannot say that layers have
-# different numbers of heads; so `trust_remote_code=True`. This project is not needed to load it. We score the loaded model as
-# well: it should do what the model with closed gates did.
+# The folder loads without this project. It brings one short file of code along, as transformers cannot say that layers have
+# different numbers of heads; so `trust_remote_code=True`. The loaded model should do what the model with closed gates did.
 
 # %%
 import tempfile
@@ -285,41 +286,42 @@ plain = AutoModelForSeq2SeqLM if model.config.is_encoder_decoder else AutoModelF
 del model
 loaded = plain.from_pretrained(folder, trust_remote_code=True).to(device)
 losses, _ = losses_of_examples(loaded, test)
-gated = removed[(removed.choice == "least important") & (removed.fraction == fraction)].perplexity.item()
+gated = removed[(removed.choice == chosen) & (removed.fraction == fraction)].perplexity.item()
 print(f"perplexity {gated:.2f} with closed gates, {np.exp(losses.sum() / tokens.sum()):.2f} loaded")
 
 # %%
-texts["least important removed"] = continued(loaded)
+texts[f"{chosen} removed"] = continued(loaded)
 for number in range(len(prompts)):
     print(*(f"{choice}: {written[number]!r}" for choice, written in texts.items()), "", sep="\n")
 
 # %% [markdown]
-# Each text goes on with the likeliest word at every step. The model without the least important heads still writes English.
-# But the capital of France is London now, and the largest animal is a shark. The recipe for bread goes round in a circle. The
-# model without random heads names London, too, though its perplexity is far worse, and its other two answers are no worse.
-# These are three texts and one draw. But they warn that perplexity does not say which facts are lost.
+# Each text goes on with the likeliest token at every step. The model without the least important heads still writes English.
+# But the capital of France is London now, the largest animal is a shark, and the recipe goes round in a circle. The model
+# without random heads has a far worse perplexity, and yet its answers are no worse. These are three texts and one draw. But
+# they warn that perplexity does not say which facts are lost.
 #
 # ## What this means, and where it would not hold
 #
-# One backward pass tells which heads a model can spare far better than chance does. But a quarter of the heads of this model is
-# not free, and neither is the fifth that Michel et al. removed from a translation model for almost nothing. With trained gates
-# **23**<!-- pretrained/gates choice=gates random= price=0.0025 heads:.0f --> of `270` heads go without a change that we could
-# see ([notebook 3](03_l0_pruning.ipynb)).
+# Six backward passes find a quarter of the heads that costs far less here than a random quarter does; on WikiText the lead is
+# smaller. But this quarter is not free, and neither is the fifth that Michel et al. removed almost for nothing. Trained gates
+# can close **23**<!-- pretrained/gates choice=gates random= price=0.0025 heads:.0f --> of `270` heads without a
+# change of WikiText's loss that we could see.<!-- holds: pretrained/gates choice=gates random= price=0.0025 change_low < 0 -->
+# But the gradient's choice of as many costs hardly more ([notebook 3](03_l0_pruning.ipynb)).
 #
-# - *The choice depends on the text.* It was made, and tested, on descriptions of data sets. In dialogues other heads may
-#   matter. Choose on the text that you need, and check on it.
+# - *The choice depends on the text.* In dialogues other heads may matter. Choose on the text that you need, and check on it.
 # - *The text is short*, and the random heads are three draws. The interval is over passages and knows nothing of other texts.
-# - *The model is small, tuned to chat and stored in four bits.* Others may have more heads to spare.
-# - *The cut falls on few layers.* In two of the upper layers one head of nine is left.
-# - *Fewer heads save little.* With a quarter of the heads only `4.2 %` of the parameters go. Most weights lie elsewhere.
+# - *The model is small and stored in four bits.* Others may have more heads to spare.
+# - *The cut is uneven.* Eleven layers lose no head, and two of the upper ones keep one of nine.
+# - *Fewer heads save little.* With a quarter of the heads only `4.2 %` of the parameters go.
 #   What removal saves, and what a short training after it gives back, is in notebooks [3](03_l0_pruning.ipynb) and
 #   [4](04_grouped_heads.ipynb).
 #
 # ## Change one line
 #
 # - `fraction = 0.1` in the first cell removes a tenth. Does the capital of France come back? (two minutes)
-# - `ranking = -table.confidence` removes the heads with the sharpest attention, and `ranking = table.confidence` those that
-#   look around. Which of them matter? (two minutes)
+# - `chosen, ranking = "least confident", table.confidence` removes the heads whose attention is most spread, and perplexity
+#   rises to about `12,300`. With `"most confident", -table.confidence` those with the sharpest attention go, and it rises to
+#   about `100`. (two minutes each)
 # - Another model and another text, and a folder for what is left:
 #
 # ```
