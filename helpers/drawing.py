@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import Rectangle
 
 from helpers.study import StudyError
@@ -109,8 +109,9 @@ def functions(axis, cells: Mapping[tuple[float, float], str], gone: Iterable[tup
 
 
 def key(figure) -> None:
-    """The legend of `functions`: all of them, in words."""
-    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items()}))
+    """The legend of `functions`: those that the figure shows, in words."""
+    shown = {patch.get_facecolor() for axis in figure.axes for patch in axis.patches}
+    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}))
 
 
 def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
