@@ -5,7 +5,7 @@ Intervals are columns `low` and `high` of the tables that they draw, nan where t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import Rectangle
 
 from helpers.study import StudyError
@@ -108,9 +108,10 @@ def functions(axis, cells: Mapping[tuple[float, float], str], gone: Iterable[tup
     axis.spines[:].set_visible(False)
 
 
-def key(figure, names: Collection[str] = ()) -> None:
-    """The legend of `functions`, in words: of these, or of all."""
-    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items() if not names or name in names}))
+def key(figure) -> None:
+    """The legend of `functions`: those that the figure shows, in words."""
+    shown = {patch.get_facecolor() for axis in figure.axes for patch in axis.patches}
+    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}))
 
 
 def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

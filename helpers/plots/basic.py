@@ -135,7 +135,7 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across:
         axis.set_xticks(range(1, rows[x].max() + 2))
         axis.set_yticks(range(1, table[y].max() + 2))
         axis.set_ylabel(y if drawing.left(axis) else "")
-    drawing.key(figure, {name for names in table.functions for name in (names.split(", ") if names else ["none"])})
+    drawing.key(figure)
     return figure
 
 

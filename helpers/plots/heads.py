@@ -25,7 +25,7 @@ PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confiden
 def gains(table: pd.DataFrame):
     """How often the best head of each relation is right, and the best fixed guess (table 1): a row a model.
 
-    A cell says both, in per cent; its colour says by how many points the head is above the guess: red above 10, blue below. A
+    A cell says both, in per cent; its colour says by how many points the head is above the guess (red) or below (blue). A
     black frame is round cells of 10 points or more, and a question mark is where the interval of the gain holds 10. A case that
     was not asked is empty. The table has a row a cell: model, relation, direction, accuracy and baseline (shares); gain_low and
     gain_high where there are intervals.
@@ -35,7 +35,7 @@ def gains(table: pd.DataFrame):
     gain = (table.accuracy - table.baseline).set_axis(pd.MultiIndex.from_frame(table[["model", "relation", "direction"]]))
     values = gain.unstack(["relation", "direction"]).reindex(index=models, columns=cases)
     figure, axis = plt.subplots(figsize=(WIDTH, 0.26 * len(models) + 0.75))
-    drawn = drawing.heat(axis, 100 * values, None, "RdBu_r", (100 * MARGIN - 50, 100 * MARGIN + 50))
+    drawn = drawing.heat(axis, 100 * values, None, "RdBu_r", (-60, 60))
     axis.grid(False, which="minor")
     for row in table.itertuples():
         down, across = models.index(row.model), cases.index((row.relation, row.direction))
@@ -49,7 +49,7 @@ def gains(table: pd.DataFrame):
             axis.add_patch(Rectangle((across - 0.47, down - 0.43), 0.94, 0.86, fill=False, ec="black", lw=1.2))
     axis.set_xticks(range(len(cases)), [name.replace("→", "\n→ ") for name in papers.CASES.values()])
     axis.set_yticks(range(len(models)), models)
-    drawing.bar(figure, drawn, [axis], "points above the guess", [-40, -15, 10, 35, 60])
+    drawing.bar(figure, drawn, [axis], "points above the guess", [-60, -30, 0, 30, 60])
     return figure
 
 

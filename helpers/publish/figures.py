@@ -32,8 +32,9 @@ def _by_relevance(first: bool):
 
 def _gains_over_guesses():
     rows, natural = table("02/pretrained_syntactic"), FIGURES.parent / "natural" / "02_head_functions" / "tables"
-    europarl = pd.read_csv(natural / "syntactic_relations.csv")
-    return plots.gains(pd.concat([papers.TABLE_1, rows[rows.trees == "ewt"], table("02/syntactic_relations"), europarl]))
+    europarl, toy = pd.read_csv(natural / "syntactic_relations.csv"), table("02/syntactic_relations")
+    toy = toy.assign(model="toy " + toy.model)
+    return plots.gains(pd.concat([papers.TABLE_1, rows[rows.trees == "ewt"], toy, europarl]))
 
 
 def _pruned():
