@@ -315,7 +315,6 @@ run.figure(figure, "positions_and_rare_words", caption, table="beside_random", o
 # published, as above.
 
 # %%
-cases = pd.concat(cases)
 cases = cases.assign(cases=cases.accuracy - cases.baseline >= 0.1 - 1e-9, asked=1)
 cases = cases.groupby("model", sort=False)[["cases", "asked"]].sum()
 counts = checkpoints.counted(run.settings).replace({"model": names})
