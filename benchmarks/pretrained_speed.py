@@ -26,7 +26,7 @@ from helpers.measures.table import MEASURES, TRUTH
 from helpers.measures.worth import importance, leave_one_out
 
 TINY = {"layers": 2, "width": 32, "heads": 4, "feed_forward": 48, "vocabulary": 100}
-LAPTOP = {"passages": 2, "tokens": 512, "short": 64, "table": 16}  # tokens a passage, those of passages for leaving heads out
+LAPTOP = {"passages": 8, "tokens": 128, "short": 64, "table": 64}  # tokens a passage, those of passages for leaving heads out
 SIZES = {"tiny": {"passages": 2, "tokens": 12, "short": 6, "table": 2}, "laptop": LAPTOP, "base": LAPTOP}
 TARGETS = 8  # explained one by one
 REPEATS, TOLERANCE = 3, 1e-4  # of the largest value
@@ -96,7 +96,7 @@ def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
     seconds["leave one out, least"] = seconds["leave one out, whole passes"] * needed
     given = {"model", "batches", "explained"}
     names = [one.name for one in MEASURES.values() if {*one.needs} <= given and one.rule in ("", *SIGNED) and one.name != TRUTH]
-    rest = [{name: part[at : at + 2] for name, part in batch.items()} for at in range(0, size["table"], 2)]
+    rest = [{name: part[at : at + 8] for name, part in batch.items()} for at in range(0, size["table"], 8)]
     seconds["head table"] = common.interleaved({"table": lambda: head_table(model, rest, names=names)}, 1).table[0]
     group = (
         f"{size['passages']} passages of {size['tokens']} tokens, {size['table']} for the head table; one of {size['short']}"
