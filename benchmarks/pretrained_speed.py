@@ -95,7 +95,8 @@ def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
     needed = np.mean([1 - site.layer / len(sites(model)) for site in sites(model)])  # of a whole pass
     seconds["leave one out, least"] = seconds["leave one out, whole passes"] * needed
     given = {"model", "batches", "explained"}
-    names = [one.name for one in MEASURES.values() if {*one.needs} <= given and one.rule in ("", *SIGNED) and one.name != TRUTH]
+    names = [one.name for one in MEASURES.values() if {*one.needs} <= given and one.rule in ("", *SIGNED) and not one.asked]
+    names.remove(TRUTH)
     rest = [{name: part[at : at + 8] for name, part in batch.items()} for at in range(0, size["table"], 8)]
     seconds["head table"] = common.interleaved({"table": lambda: head_table(model, rest, names=names)}, 1).table[0]
     group = (
