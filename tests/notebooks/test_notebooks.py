@@ -14,6 +14,7 @@ import sys
 import nbformat
 import pandas as pd
 import pytest
+from transformers import AutoTokenizer
 
 from helpers import claims, heads, measures, models, plan, study
 from helpers.measures.worth import losses_of_examples
@@ -188,7 +189,8 @@ def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(exe
 def test_notebook_00_takes_an_encoder_decoder_with_pairs(store, llama, tmp_path):  # noqa: F811
     folder = tmp_path / "model"
     shutil.copytree(llama / "model", folder)
-    tiny_model("t5").save_pretrained(folder)
+    words = len(AutoTokenizer.from_pretrained(folder))
+    tiny_model("t5", vocab_size=words).save_pretrained(folder)
     (tmp_path / "pairs.tsv").write_text("\n".join(f"w{n} w{n + 1}\tw{n + 2} w{n + 3}" for n in range(2, 42)))
     given = ["-p", "pretrained", folder, "-p", "text", tmp_path / "pairs.tsv", "-p", "output", tmp_path / "results"]
     done = papermill(store, NOTEBOOKS[0], tmp_path / "out.ipynb", *given)
