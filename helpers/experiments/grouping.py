@@ -193,7 +193,7 @@ def _off(subject, beam: int, repeats: int) -> pd.DataFrame:
 OFF = Analysis("test scores with kinds off", 1, _off)
 
 
-# --- models of one size (tables 1 and 2) ----------------------------------------------------------------------------
+# --- models of one size (tables 1, 2 and 5) -------------------------------------------------------------------------
 
 
 def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
@@ -217,7 +217,7 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
 
 def sizes(specs: Runs) -> dict[str, study.Recipe]:
     """The recipes of what models cost, of those rows of `equal_size` that have a shape of their own."""
-    shaped = (VANILLA, GHT, PS, *runs.EQUAL)
+    shaped = (VANILLA, GHT, PS, runs.LITE, *runs.EQUAL)
     return {name: COST.recipe(runs.run(specs[name])) for name in shaped if name in specs}
 
 

@@ -26,7 +26,7 @@ from helpers.runs import outputs, subjects
 from helpers.runs import training as translators
 from helpers.training import learning_rate
 
-VANILLA, GHT, PS = "vanilla", "GHT", "GHT-PS"
+VANILLA, GHT, PS, LITE = "vanilla", "GHT", "GHT-PS", "GHT-PS-LITE"
 FEWER, NARROWER, L0, GRADIENT = "fewer layers", "narrower", "L0", "gradient importance"
 EQUAL = (FEWER, NARROWER, L0, GRADIENT)  # controls with as many weights as GHT-PS, or as many heads
 NO_HOMOGENISATION, NO_DIVERSIFICATION = "GHT w/o homogenisation", "GHT w/o diversification"
@@ -137,9 +137,11 @@ class Rows:
         return {VANILLA: self.whole(), GHT: self.whole(self.constraint()), PS: self.pruned(self.constraint())}
 
     def peers(self) -> dict[str, dict]:
-        """The paper's controls (Tables 1 and 2): as large as GHT-PS, but smaller otherwise or with other heads."""
+        """The paper's controls (Tables 1, 2 and 5): as large as GHT-PS, but smaller otherwise or with other heads."""
+        lite = self.shape | {"feed_forward": self.shape["feed_forward"] // 2}
         plain = self.first()
         return {
+            LITE: self.pruned(self.constraint(), lite),
             FEWER: self.whole(shape=fewer_layers(self.shape, self.block["groups"])),
             NARROWER: self.whole(shape=narrower(self.shape, self.block["groups"])),
             L0: self.gated(plain, self.cut("gates")),
@@ -293,7 +295,7 @@ def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
 
 
 def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """The main rows and controls of the size of GHT-PS, of every seed of table 3; or none."""
+    """The main rows and controls of the size of GHT-PS, of every seed of table 3, and LITE of the first; or none."""
     chosen = settings["grouping"]
 
     def part(rows: Rows) -> dict[str, dict]:
@@ -301,7 +303,10 @@ def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
         every = rows.peers() | ablations
         return rows.main() | {name: every[name] for name in (*EQUAL, AT_START, RANDOM) if name in every}
 
-    return _of_seeds(settings, seed, chosen["ablation_seeds"], part) if "peers" in chosen["parts"] else {}
+    if "peers" not in chosen["parts"]:
+        return {}
+    lite = Rows(settings, subjects.TRANSLATION, seed).peers()[LITE]
+    return _of_seeds(settings, seed, chosen["ablation_seeds"], part) | {LITE: lite}
 
 
 def every_row(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict[str, Any]]]:
