@@ -28,9 +28,8 @@
 # - importance finds better heads for this than *probing*, which takes those that attend most like the matrix;
 # - afterwards these heads matter.
 #
-# **These numbers are hearsay.** We could read only the paper's [abstract](https://arxiv.org/abs/2312.09541), which gives
-# none. They are from summaries on the web that machines wrote and whose addresses were not kept, so they cannot be checked
-# here.
+# **These numbers are second-hand.** We could read only the paper's [abstract](https://arxiv.org/abs/2312.09541), which gives
+# none. They come from machine-written summaries on the web, whose addresses we did not keep, so you cannot check them here.
 #
 # The paper starts from BART-large. We train a small BART on `60,000` dialogues that we generate, so we know who is meant by
 # every word. It has three encoder layers of eight heads, a width of `128` and two decoder layers. It first learns to fill
