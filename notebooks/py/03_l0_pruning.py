@@ -33,8 +33,8 @@
 #
 # In short: For a quarter of a BLEU about half of the encoder heads of two translators can go, fewer of a small one, and three
 # quarters of one of Europarl with a deeper decoder, which gives the paper's curve in one short training. Encoder heads go
-# first, as in the paper. We see no sign that heads that do something stay longest. Against the paper, a model that is trained
-# from scratch with the few heads that pruning leaves does better than the pruned one.
+# first, as in the paper. In translators we see no sign that heads that do something stay longest. Against the paper, a model
+# that is trained from scratch with the few heads that pruning leaves does better than the pruned one.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
