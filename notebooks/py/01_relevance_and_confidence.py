@@ -482,9 +482,9 @@ run.table(pd.DataFrame(rows), "smollm2", over="heads").round(2)
 claims.show(run)
 
 # %% [markdown]
-# The first row holds as all three intervals lie above those of random weights. The second counts layers by three rules, `9` and
-# twice `17` of `24`: that is mixed. The third holds over all four translators together, though two of them alone do not show
-# it.
+# The first row holds: all three intervals lie above those of random weights. The second counts layers with a quarter, by three
+# rules: `9` and twice `17` of `24`, which is mixed. The third holds for all four translators together. Two of them alone do not
+# show it.
 #
 # ## What it means, and what it cannot say
 #
@@ -500,9 +500,11 @@ claims.show(run)
 # %% [markdown]
 # ## Change one line
 #
-# - At *The two numbers*: write `subject = studied[0]` for another translator. Some minutes, as with the next two.
+# Times are of the cell alone.
+#
+# - At *The two numbers*: write `subject = studied[0]` for another translator. A minute.
 # - There too: write `"rule": "cp", "normalise": "size"` for the conservative rule. This rule has a sign, so it must not be
-#   divided word by word: by a negative sum heads would be ranked backwards.
-# - There too: write `few = 5`, and see whether the same three heads come first.
+#   divided word by word: by a negative sum heads would be ranked backwards. Seconds.
+# - There too: write `few = 5`, and see whether the same three heads come first. Seconds.
 # - In `down`: write `R_x = R @ (helped / (helped.sum(1, True) + 1e-5))`, so that only what helps gets relevance. At once; the
 #   comparison below says by how much it differs.
