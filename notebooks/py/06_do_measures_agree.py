@@ -202,8 +202,8 @@ run.figure(figure, "contest", "What each way of choosing heads costs after furth
 # **Gradient importance chooses as well as L0.** With **12**<!-- 06/removed_and_trained_on seed=1 criterion="L0 (trained)"
 # heads:.0f --> to **15**<!-- 06/removed_and_trained_on seed=3 criterion="L0 (trained)" heads:.0f --> of `48` heads left L0
 # loses **0.6**<!-- 06/contest criterion="L0 (trained)" -value:.1f --> BLEU and the gradient **0.5**<!-- 06/contest
-# criterion="gradient, example" -value:.1f -->; random heads lose **3.3**<!-- 06/contest criterion=random -value:.1f -->. Their
-# difference may be anything from **0.14**<!-- 06/contest_against_l0 criterion="gradient, example" -low:.2f --> worse than L0 to
+# criterion="gradient, example" -value:.1f -->; random heads lose **3.3**<!-- 06/contest criterion=random -value:.1f -->. The
+# gradient may be anything from **0.14**<!-- 06/contest_against_l0 criterion="gradient, example" -low:.2f --> worse than L0 to
 # **0.29**<!-- 06/contest_against_l0 criterion="gradient, example" high:.2f --> better. L1 gates come as close. Seven choices
 # beat random heads, votes among them,<!-- holds: 06/contest_against_random criterion=votes p_holm < 0.05 --> but votes come
 # after L0, the opposite of what Ni et al. print. Confidence does not beat random heads here.<!-- holds: 06/contest
@@ -278,8 +278,8 @@ run.figure(figure, "rank_remove_score", "The loss after heads are removed at onc
 # rise:.2f -->), and all of the gain is in the heads. Confidence spares the wrong layers: random heads from its layers cost as
 # much.<!-- holds: 06/rank_remove_score measure=confidence heads="least by the measure" left=75 rise > 0.1 -->
 #
-# The same in SmolLM2, a language model of `135` million parameters that others trained on natural text. These are published
-# tables. 
+# The same in SmolLM2, a language model of `135` million parameters that others trained on natural text. It is drawn from
+# published tables.
 
 # %%
 smollm2 = study.ROOT / "figures" / "pretrained"
@@ -302,7 +302,7 @@ run.figure(figure, "smollm2_removed", "The loss of a pretrained model after head
 # by="gradient, example" fraction=0.5 change:.2f --> nats, by random heads from the same layers **2.2**<!--
 # pretrained/drawn_at_once random="same number a layer" by="gradient, example" fraction=0.5 draw=2 change:.1f --> or more, and
 # from anywhere **4.6**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5 change:.1f --> or more: again layers and
-# heads. With half of the heads gone the gradient of *each token* does a little better than that of each sentence, and so does
+# heads. There the gradient of *each token* does a little better than that of each sentence, and so does
 # the loss without the head. Best are gates that are learned while the model stays as it is ([notebook 3](03_l0_pruning.ipynb)):
 # `86` go for **0.17**<!-- pretrained/gates choice=gates random= heads=86 change:.2f -->, by the gradient for **0.37**<!--
 # pretrained/gates choice="gradient, example" random= heads=86 change:.2f -->. Confidence, which is not drawn, destroys the
@@ -364,7 +364,8 @@ run.figure(figure, "agreement", "How far two measures rank the heads of a layer 
 # ## Which measure predicts the loss without the head?
 #
 # A cheap measure can stand in for the loss without the head if it ranks the heads of a layer alike. We correlate both for the
-# kinds of attention in which at least half of the heads change the loss. Encoder heads of our translators are none such.
+# kinds of attention in which at least half of the heads change the loss. Encoder heads of most of our translators are none
+# such.
 
 # %%
 predictors = run.table(comparison.predictors(tables, seconds, differ), "predictors")
@@ -381,7 +382,8 @@ run.figure(figure, "predictors", "How well each measure predicts the loss withou
 
 # %% [markdown]
 # Bars are `95 %` intervals over three or four models (a model that was trained several times counts once), in SmolLM2 over
-# passages of text. Rows are in the order of their mean; a dot is missing where fewer than three models have the measure.
+# passages of text. Rows are in the order of their mean; a dot is missing where fewer than three models, or SmolLM2, have the
+# measure.
 #
 # **The gradient predicts, and each token's as well as each sentence's**: **0.60**<!-- 06/predictors kind=decoder
 # truth=leave-one-out heads="within layers" measure="gradient, example" rho:.2f --> for the decoder's heads, **0.56**<!--
@@ -399,8 +401,9 @@ run.figure(figure, "predictors", "How well each measure predicts the loss withou
 #
 # - **To prune, rank heads by gradient importance over all layers and kinds, then train on.** It takes one pass forward and
 #   back. L1 gates do as well for a short training, and learned gates are better in SmolLM2.
-# - **Do not prune by confidence.** It gains a little where few encoder heads are left untrained, and on Europarl. In the
-#   contest it is not shown to beat random heads, and where decoder heads may go it does harm.
+# - **Do not prune by confidence.** It beats random heads by a little where few encoder heads are left untrained, in the small
+#   language model and on Europarl. In the contest it is not shown to beat random heads, and where decoder heads may go it does
+#   harm.
 # - **Removing heads one by one is no safe guide to removing many encoder heads.** Where all kinds may go, and in SmolLM2, it
 #   did well.
 #
