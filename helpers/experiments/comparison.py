@@ -7,7 +7,7 @@ remove heads by several criteria and train on. Tables of several jobs are mappin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -160,15 +160,6 @@ def predictors(
     return pd.DataFrame(rows)
 
 
-def telling(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `predictors` what can tell: of `FEW` models or more, with an effect to predict; the best measure first. All rows where
-    there are none such."""
-    rows = table[(table.models >= FEW) & table.shown.astype(bool)]
-    rows = rows if len(rows) else table
-    mean = -rows.groupby("measure").rho.transform("mean")
-    return rows.assign(mean=mean).sort_values("mean", kind="stable").drop(columns="mean")
-
-
 def over_models(values: Mapping[Trained, float]) -> dict[str, Any]:
     """Mean over trainings with its t interval: over seeds within each model where each has several, else over models.
 
@@ -213,28 +204,6 @@ def _varied(*parts: pd.DataFrame) -> list[str]:
     return [name for name in compared(parts[0]) if all(name in part and part[name].nunique() > 1 for part in parts)]
 
 
-# --- which heads do they place differently? --------------------------------------------------------------------------
-
-
-def places(tables: Tables, kind: str, names: Sequence[str]) -> pd.DataFrame:
-    """The place of every head of a kind in its layer by some measures, 1 for the largest; ties share a mean place.
-
-    Columns model, seed, layer and head (from 1), functions, confidence and output norm as they are, and "place, MEASURE" for
-    each measure that the table has.
-    """
-    parts = []
-    for (model, seed), table in distinct(tables).items():
-        part = table[table.index.isin([kind], level="kind")]
-        columns = part[[name for name in ("functions", "confidence", "output norm") if name in part]]
-        ranks = part[[name for name in names if name in part]].groupby(level="layer").rank(ascending=False)
-        rows = columns.join(ranks.add_prefix("place, ")).droplevel("kind").reset_index()
-        rows = rows.assign(layer=rows.layer + 1, head=rows["head"] + 1)
-        rows.insert(0, "model", model.removesuffix(EVERY))
-        rows.insert(1, "seed", seed)
-        parts.append(rows)
-    return pd.concat(parts, ignore_index=True)
-
-
 # --- heads removed at once -------------------------------------------------------------------------------------------
 
 
@@ -263,48 +232,65 @@ def beside_random(table: pd.DataFrame) -> pd.DataFrame:
 # --- the contest: models that train on -------------------------------------------------------------------------------
 
 
-def contest(jobs: Iterable[Job], parser: str, repeats: int) -> pd.DataFrame:
-    """`trained_on` of all sweeps that have rivals, on (model, seed, row)."""
-    parts = {}
-    for job in (job for job in jobs if "sweep" in job):
-        if list(job["sweep"]["kinds"]) == ["encoder"] and job["sweep"]["settings"]["pruning"]["compared"]:
-            parts[title(job), job["seed"]] = trained_on(job, pruning.subject_of(job["sweep"], parser), repeats)
-    return pd.concat(parts, names=["model", "seed", "row"]) if parts else pd.DataFrame()
+def contested(jobs: Iterable[Job]) -> list[Job]:
+    """Jobs whose sweep of encoder heads has rivals of L0."""
+    sweeps = [job for job in jobs if "sweep" in job and list(job["sweep"]["kinds"]) == ["encoder"]]
+    return [job for job in sweeps if job["sweep"]["settings"]["pruning"]["compared"]]
 
 
-def trained_on(job: Job, subject: subjects.Subject, repeats: int) -> pd.DataFrame:
-    """Every way to choose heads at one number of heads, all trained on alike: BLEU against the unpruned model.
+def by_l0(job: Job) -> tuple[study.Recipe, list[tuple[str, int, int]]]:
+    """The run in which L0 prunes at the price that is compared, and the heads that it closes."""
+    sweep = job["sweep"]
+    spec = sweep["runs"][f"L0 {sweep['settings']['pruning']['compared'][0]:g}"]
+    return pruning.pruned(spec), _gone(job, spec)
 
-    A row each (criterion, draw, test set): heads, bleu, change, low, high (paired bootstrap over sentences); above, with
-    above_low and above_high: what it is above L0's own run (likewise); "layer 1" and on: encoder heads left there.
+
+def cut_and_train(job: Job, gone: Iterable[tuple[str, int, int]]) -> study.Recipe:
+    """The run that removes some heads of a job's model, then trains the rest as L0 trained.
+
+    It is the study's own where one removes the very same heads, else a new one.
+    """
+    known, gone = job["sweep"]["runs"] | runs.contest(job), sorted(gone)
+    for spec in known.values():
+        if spec["method"]["name"] in ("cut", "map") and _gone(job, spec) == gone:
+            return pruning.pruned(spec)
+    method = {"name": "these", "heads": gone}
+    return pruning.pruned(known["control"] | {"method": method}, f"{pruning.title(job['sweep'])}: {len(gone)} heads cut")
+
+
+def _gone(job: Job, spec: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+    """The heads that a run of a job's sweep removed."""
+    whole, kept = pruning.retained(job["sweep"]["runs"]["control"]), pruning.retained(spec)
+    return sorted((*place, head) for place, every in whole.items() for head in set(every) - set(kept[place]))
+
+
+def scored(job: Job, entries: Sequence[tuple[str, study.Recipe]], parser: str, repeats: int) -> pd.DataFrame:
+    """BLEU of runs from a job's model, each with the criterion that chose its heads, the first one L0's.
+
+    A row each (criterion, draw, test set): heads, bleu, change, low, high (against the unpruned model, paired bootstrap over
+    sentences); above, with above_low and above_high: what it is above the first run (likewise); "layer 1" and on: heads left.
     """
     sweep = job["sweep"]
-    price = sweep["settings"]["pruning"]["compared"][0]
-    chosen = [spec for name, spec in sweep["runs"].items() if pruning.penalty(spec) == price and name[:3] != "L0,"]
-    named_by = {"l0": TRAINED, "map": "L0's heads"}
-
-    def counted(spec: Mapping[str, Any], split: str) -> np.ndarray:
-        return pruning.statistics(subject, spec, split, sweep["settings"]["pruning"]["beam"])
-
-    others = {"change low high": sweep["runs"]["control"], "above above_low above_high": sweep["runs"][f"L0 {price:g}"]}
-    held_against = {split: {names: counted(spec, split) for names, spec in others.items()} for split in subject.tests}
+    subject, beam = pruning.subject_of(sweep, parser), sweep["settings"]["pruning"]["beam"]
+    others = {"change low high": sweep["runs"]["control"], "above above_low above_high": entries[0][1].spec}
     rows = []
-    for number, (spec, split) in enumerate(product([*chosen, *runs.contest(job).values()], subject.tests)):
-        criterion = named_by.get(spec["method"]["name"]) or pruning.called(spec["method"]["by"])
-        kept = {at: len(stay) for (kind, at), stay in sorted(pruning.retained(spec).items()) if kind == "encoder"}
-        mine, draw = counted(spec, split), number if criterion == RANDOM else 0
-        row = {"criterion": criterion, "draw": draw, "test set": split, "heads": sum(kept.values())}
-        row["bleu"] = scoring.bleu_interval(mine, None, 1)[0]
-        for names, other in held_against[split].items():
-            row |= zip(names.split(), scoring.bleu_interval(mine, other, repeats), strict=True)
-        rows.append(row | {f"layer {at + 1}": left for at, left in kept.items()})
+    for split in subject.tests:
+        against = {names: pruning.statistics(subject, spec, split, beam) for names, spec in others.items()}
+        for number, (criterion, run) in enumerate(entries):
+            kept = {at: len(stay) for (kind, at), stay in sorted(pruning.retained(run.spec).items()) if kind == "encoder"}
+            mine, draw = pruning.statistics(subject, run.spec, split, beam), number if criterion == RANDOM else 0
+            row = {"criterion": criterion, "draw": draw, "test set": split, "heads": sum(kept.values())}
+            row["bleu"] = scoring.bleu_interval(mine, None, 1)[0]
+            for names, other in against.items():
+                row |= zip(names.split(), scoring.bleu_interval(mine, other, repeats), strict=True)
+            rows.append(row | {f"layer {at + 1}": left for at, left in kept.items()})
     return pd.DataFrame(rows)
 
 
 def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str] = ("low", "high")) -> pd.DataFrame:
     """Mean change over seeds by model, criterion and test set, with its t interval; a single seed keeps its own interval.
 
-    `value` is the column of `contest` that is averaged, `ends` those of a single seed's interval. Columns model, criterion,
+    `value` is the column of `scored` that is averaged, `ends` those of a single seed's interval. Columns model, criterion,
     test set, heads (mean), value, low, high (of several draws `nested`), seeds, runs (that the interval is over), over.
     """
     whole = table.reset_index(["model", "seed"]).drop(columns=[name for name in ("low", "high") if name not in ends])
@@ -351,20 +337,3 @@ def against_random(table: pd.DataFrame) -> pd.DataFrame:
 def way(criterion: str) -> str:
     """What people call a criterion of a contest."""
     return TITLES.get(criterion) or named(criterion)
-
-
-def drawn_of_contest(table: pd.DataFrame, random: pd.DataFrame, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
-    """What `helpers.plots.contest` draws of a contest's first model: its rows, heads left by layer, and what layers cost.
-
-    By the corrected p-values of `against_random` a choice can be told from random heads or not.
-    """
-    model = table.index.unique("model")[0]
-    rows = table.xs(model, level="model", drop_level=False).reset_index(["model", "seed"])
-    alone = (rows.groupby("criterion").seed.transform("nunique") == 1) & (rows.criterion != RANDOM)
-    unsure = random[~(random.p_holm < 0.05)].loc[model].index
-    hollow = [place in unsure for place in zip(rows["test set"], rows.criterion, strict=True)]
-    rows = rows.assign(low=rows.low.where(alone), high=rows.high.where(alone), hollow=hollow)
-    rows = rows.assign(criterion=rows.criterion.map(way))
-    kept = rows.filter(regex=r"^layer \d+$").dropna(axis=1).groupby(rows.criterion, sort=False).mean()
-    worth = [tables[model, seed][TRUTH].loc[["encoder"]].groupby(level="layer").sum() for seed in rows.seed.unique()]
-    return rows, kept, pd.DataFrame([one / one.sum() for one in worth if one.sum() > 0]).mean()

@@ -69,6 +69,7 @@ def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Seque
         least worth by a criterion, then training; with "table" (spec of a recipe "head table") in place of "draw"
         and "few" the criterion is a column of that table;
         ``{"name": "map", "like": SPEC}``: the very heads that that run removed, removed first, then training;
+        ``{"name": "these", "heads": LIST}``: the heads of a list removed first, each (kind, layer, head);
         ``{"name": "matched", "like": SPEC, "draw"}``: as many heads of each layer as that run removed, drawn at random, first;
         ``{"name": "scratch", "like": SPEC}``: the very heads of that run removed from random weights, which are trained as the
         converged model was and then as every run is (Table 2).
@@ -246,6 +247,8 @@ def _start(spec: Mapping[str, Any], subject: subjects.Subject):
     model = copy.deepcopy(subject.model)
     if method["name"] == "map":
         return heads.remove(model, _removed(model, method["like"]))
+    if method["name"] == "these":
+        return heads.remove(model, map(tuple, method["heads"]))
     if method["name"] == "matched":
         gone, seeds = _removed(model, method["like"]), (start.get("seed", 0), method["draw"])
         return heads.remove(model, removal.matched(heads.index(model, tuple(spec["kinds"])), gone, *seeds))

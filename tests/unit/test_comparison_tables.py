@@ -155,3 +155,17 @@ def test_choices_against_l0_and_against_random_heads():
     assert set(random.index) == {comparison.TRAINED, "cp"} and (random.p_holm <= 1).all()
     alone = comparison.against_random(contested({ONE: {"cp": 2.0, "random": [1.0, 3.0]}}))
     assert alone["value"].tolist() == [0] and alone[["low", "p_holm"]].isna().all(axis=None)
+
+
+def test_the_study_s_own_run_is_taken_where_it_cut_the_same_heads(monkeypatch):
+    kept = {"none": [0, 1, 2], "l0": [2], "cut": [0]}
+    specs = {name: {"method": {"name": name}, "seed": 1} for name in kept}
+    monkeypatch.setattr(comparison.pruning, "retained", lambda spec: {("encoder", 0): kept[spec["method"]["name"]]})
+    monkeypatch.setattr(comparison.pruning, "pruned", lambda spec, label="": spec)
+    monkeypatch.setattr(runs, "contest", lambda job: {})
+    sweep = {"name": "a", "seed": 1, "kinds": ["encoder"], "settings": {"pruning": {"compared": [0.1]}}}
+    job = {"sweep": sweep | {"runs": {"control": specs["none"], "L0 0.1": specs["l0"], "confidence 0.1": specs["cut"]}}}
+    assert comparison.by_l0(job) == (specs["l0"], [("encoder", 0, 0), ("encoder", 0, 1)])
+    assert comparison.cut_and_train(job, [("encoder", 0, 2), ("encoder", 0, 1)]) is specs["cut"]
+    new = {"name": "these", "heads": [("encoder", 0, 0)]}
+    assert comparison.cut_and_train(job, [("encoder", 0, 0)]) == {"method": new, "seed": 1}

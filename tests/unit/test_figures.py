@@ -66,19 +66,6 @@ def test_cases_ten_points_above_the_guess_have_a_frame():
     assert sorted((round(box.get_x() + 0.47), round(box.get_y() + 0.43)) for box in axis.patches) == [(1, 0), (3, 0)]
 
 
-def test_choices_are_ranked_beside_every_random_draw():
-    rows = [("a", -2.5), ("a", -1.5), ("b", -1.0), ("c", -5.0), *[("random heads", value) for value in (-4.0, -3.5, -1.5)]]
-    frame = pd.DataFrame(rows, columns=["criterion", "change"]).assign(low=NAN, high=NAN, **{"test set": "test"})
-    frame = frame.assign(hollow=frame.criterion == "a")
-    kept = pd.DataFrame([[0.0, 2.0], [1.5, 0.5], [2.0, 0.0]], ["c", "a", "b"], ["layer 1", "layer 2"])
-    left, right = whole(plots.contest(frame, kept, pd.Series([0.2, 0.8])))
-    assert ticks(left) == ["b", "a", "random heads", "c"]
-    assert marked(left, True) == [-2.5, -1.5] and {-5.0, -1.0} <= {*marked(left, False)}  # hollow: not told from chance
-    means = [line.get_xdata()[0] for line in left.lines if line.get_color() == "black"]
-    np.testing.assert_allclose(means, [-2, -3])
-    np.testing.assert_array_equal(cells(right), [[2, 0], [1.5, 0.5], [NAN, NAN], [0, 2]])
-
-
 def test_gates_show_all_their_mass():
     samples = {location: HardConcrete(torch.tensor(location), 0.5).sample(torch.linspace(1e-4, 1 - 1e-4, 9999))
                for location in (0.0, -3.0)}  # fmt: skip
