@@ -164,12 +164,12 @@ contested = {}
 for job in comparison.contested(jobs):  # trainings of the first translator
     place = comparison.title(job), job["seed"]
     l0, closed = comparison.by_l0(job)  # as many heads go as L0 closes
-    entries = [("L0 (trained)", l0), ("L0's heads", comparison.cut_and_train(job, closed))]
+    ways = [("L0 (trained)", l0), ("L0's heads", comparison.cut_and_train(job, closed))]
     for by in criteria:
         for draw in range(draws.get(by, 1)):
             gone = choose(tables[place].loc[["encoder"]], by, len(closed), job["seed"], draw)
-            entries.append((by, comparison.cut_and_train(job, gone)))  # fetched where published, else trained now
-    contested[place] = comparison.scored(job, entries, parser, settings["bootstrap"])  # BLEU of what it translates
+            ways.append((by, comparison.cut_and_train(job, gone)))  # fetched where published, else trained now
+    contested[place] = comparison.scored(job, ways, parser, settings["bootstrap"])  # BLEU of what it translates
 trained = pd.concat(contested, names=["model", "seed", "row"])
 run.table(trained, "removed_and_trained_on", over="sentences of one training")
 means = run.table(comparison.over_seeds(trained), "contest")
