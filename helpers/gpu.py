@@ -43,11 +43,6 @@ def device() -> torch.device:
     return torch.device(device_name())
 
 
-def cpu() -> torch.device:
-    """The processor, also where a GPU computes."""
-    return torch.device(CPU)
-
-
 def use(settings: Mapping[str, Any]) -> None:
     """Compute where a profile's setting `device` says, here and in processes that are started from here."""
     os.environ["HEADS_DEVICE"] = os.environ.get("HEADS_DEVICE") or settings.get("device", "auto")

@@ -120,7 +120,6 @@ def _sized(shape: Mapping[str, Any]) -> dict[str, Any]:
     decoder = {name: shape.get(f"decoder_{name}", shape[name]) for name in ("layers", "heads")}
     sizes = {"max_position_embeddings": MAX_POSITIONS, "d_model": shape["width"], "init_std": shape["width"] ** -0.5}
     for side, of_side in (("encoder", shape), ("decoder", decoder)):
-        _split(shape["width"], of_side["heads"])
         sizes |= {f"{side}_layers": of_side["layers"], f"{side}_attention_heads": of_side["heads"]}
         sizes[f"{side}_ffn_dim"] = shape["feed_forward"]
     return sizes | dict.fromkeys(("dropout", "attention_dropout", "activation_dropout"), shape["dropout"])
@@ -136,11 +135,6 @@ def _begun(family, config, shape: Mapping[str, Any], seed: int):
     return _long(model)
 
 
-def _split(width: int, heads: int) -> None:
-    if heads < 1 or width % heads:
-        raise StudyError(f"A width of {width} cannot be split over {heads} heads: choose a multiple.")
-
-
 def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
     """A randomly initialised decoder-only Transformer for language modelling: of the OPT class, or of today's make (Llama).
 
@@ -154,14 +148,11 @@ def build_decoder(shape: Mapping[str, Any], size: int, seed: int):
     """
     from transformers import LlamaConfig, LlamaForCausalLM, OPTConfig, OPTForCausalLM
 
-    _split(shape["width"], shape["heads"])
     torch.manual_seed(seed)
     sizes = {"vocab_size": size, "max_position_embeddings": MAX_POSITIONS, "hidden_size": shape["width"]}
     sizes |= {"num_hidden_layers": shape["layers"], "num_attention_heads": shape["heads"]}
     sizes |= {"attention_dropout": shape["dropout"], "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1}
     if pairs := shape.get("key_value_heads"):
-        if shape["heads"] % pairs:
-            raise StudyError(f"{shape['heads']} heads cannot share {pairs} key-value heads evenly: choose a divisor.")
         own = {"num_key_value_heads": pairs, "intermediate_size": shape["feed_forward"], "tie_word_embeddings": True}
         return _long(LlamaForCausalLM(LlamaConfig(**sizes, **own)))
     own = {"word_embed_proj_dim": shape["width"], "ffn_dim": shape["feed_forward"], "activation_function": "relu"}

@@ -15,7 +15,7 @@ from helpers.records import Pair
 from helpers.study import StudyError
 
 LANGUAGES = natural.LANGUAGES
-REGISTERS = world.REGISTERS
+REGISTERS = world.LENGTHS
 NATURAL_VERSION = 1
 
 

@@ -52,14 +52,11 @@ def spec(table: Mapping[str, Source], settings: Mapping[str, int], name: str, se
     """Everything that a prepared corpus of summarization, dialogues or language modelling depends on.
 
     Of the settings "train", "dev" and "test" (examples; 0 for all there are, of a natural corpus), "vocabulary" (subwords at
-    most) and "longest" (0 for all), which must be there.
+    most) and "longest" (0 for all).
     """
     source = find(table, name)
-    for size in SIZES:
-        least = 1 if size == "vocabulary" or (source.corpus == "controlled" and size in SPLITS) else 0
-        value = settings.get(size, "missing")
-        if type(value) is not int or value < least:
-            raise StudyError(f"The size {size!r} of {name} is {value!r}: give a whole number of {least} or more.")
+    if empty := [size for size in SPLITS if source.corpus == "controlled" and not settings[size]]:
+        raise StudyError(f"The size {empty[0]!r} of {name} must be 1 or more, not 0: generated text has no end.")
     chosen = {"task": source.task, "name": name, "corpus": source.corpus} | {size: settings[size] for size in SIZES}
     return chosen | {"seed": seed} | ({"files": digest(source)} if source.files else {})
 

@@ -22,7 +22,6 @@ TEXTS = "trainings, each with its own text (t)"
 BLOCKS = "blocks of text of one training"
 HEADS = "heads, drawn anew within layers"
 MODELS = "models (t)"
-ROUNDS = "quartiles of rounds"
 
 
 def over_runs(values) -> tuple[float, float, float, int]:
@@ -73,8 +72,6 @@ def holm(p) -> np.ndarray:
     """
     p = np.asarray(p, float)
     known = np.flatnonzero(~np.isnan(p))
-    if ((p[known] < 0) | (p[known] > 1)).any():
-        raise StudyError("A p-value lies between 0 and 1: check what is to be corrected.")
     order, corrected_p = known[p[known].argsort(kind="stable")], np.full(p.shape, np.nan)
     corrected_p[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
     return corrected_p
@@ -97,11 +94,7 @@ def _scores(scores) -> np.ndarray:
     """Float [runs, tasks] with at least one run of every task."""
     scores = np.asarray(scores, float)
     scores = scores[:, None] if scores.ndim == 1 else scores
-    if scores.ndim != 2:
-        raise StudyError(f"Scores have the shape {scores.shape}: give an array [runs, tasks].")
     empty = np.flatnonzero(_counts(scores) == 0)
-    if len(empty) == scores.shape[1]:
-        raise StudyError("There are no runs: give the score of at least one run of every task.")
     if len(empty):
         raise StudyError(f"Task {empty[0]} (from 0) has no run: train it, or leave the task out.")
     return scores

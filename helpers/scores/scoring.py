@@ -126,8 +126,6 @@ def perplexity_interval(
     losses = [np.asarray(side, np.float64) for side in (loss, other_loss) if side is not None]
     tokens = np.asarray(tokens, np.float64)
     _check_sizes("Perplexity needs as many losses as token counts", *(side.shape for side in losses), tokens.shape)
-    if (tokens < 1).any():
-        raise StudyError("Perplexity needs at least one token in every document: leave out those without.")
     weights = resamples(len(tokens), repeats if len(tokens) > 1 else 0)
     draws = [np.exp(np.append(side.sum() / tokens.sum(), weights @ side / (weights @ tokens))) for side in losses]
     return of_draws(draws[0] if other_loss is None else draws[0] - draws[1])

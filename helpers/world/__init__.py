@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from helpers.records import Pair
-from helpers.study import StudyError
 from helpers.world import french, german, russian
 from helpers.world.english import English, realise
 from helpers.world.meanings import Clause
-from helpers.world.sampler import REGISTERS, World
+from helpers.world.sampler import World
 
 LANGUAGES = {"de": german, "fr": french, "ru": russian}  # `realise` says a plan: words, elided ones too, chosen by dice
 VERSIONS = dict.fromkeys(LANGUAGES, 1)  # of the text in each language: raise it when a sentence or its translation changes
@@ -22,10 +21,8 @@ LENGTHS = {"news": (5, 32), "subtitles": (2, 20)}  # words of a sentence, shorte
 def plans(register: str, seed: int, surnames: int = 0) -> Iterator[tuple[Clause, English]]:
     """Endless plans with their English, the same for every target language.
 
-    `surnames` further ones, invented and rare, stand beside the usual. Raises StudyError if there is no such register.
+    `surnames` further ones, invented and rare, stand beside the usual.
     """
-    if register not in REGISTERS:
-        raise StudyError(f"No register {register!r}: the controlled corpus has {' and '.join(REGISTERS)}.")
     (shortest, longest), world, block = LENGTHS[register], World(register, surnames), 0
     while True:
         world.random = random.Random(f"controlled {register} {seed} {block}").random
@@ -38,12 +35,7 @@ def plans(register: str, seed: int, surnames: int = 0) -> Iterator[tuple[Clause,
 
 
 def pairs(register: str, language: str, seed: int, surnames: int = 0) -> Iterator[Pair]:
-    """Endless sentence pairs: English words with gold heads and relations, the same in every language, and the translation.
-
-    Raises StudyError if the register or language is unknown.
-    """
-    if language not in LANGUAGES:
-        raise StudyError(f"No language {language!r}: the controlled corpus is translated into {', '.join(LANGUAGES)}.")
+    """Endless sentence pairs: English words with gold heads and relations, the same in every language, and the translation."""
     origin, rng = f"controlled-{register}", random.Random(f"{language} {register} {seed}")
     for plan, english in plans(register, seed, surnames):
         target = LANGUAGES[language].realise(plan, register, rng)

@@ -13,11 +13,6 @@ from helpers.world import lexicon
 from helpers.world.lexicon import FEMALE, KINDS, NAMES, NOUNS, VERBS
 from helpers.world.meanings import NP, PP, Clause
 
-RELATIONS = frozenset(
-    "root nsubj nsubjpass dobj dative attr acomp amod advmod neg aux auxpass det poss case prep pobj agent mark advcl ccomp "
-    "xcomp relcl cc conj nummod compound punct".split()
-)
-
 
 @dataclass(slots=True)
 class English:
@@ -25,7 +20,7 @@ class English:
 
     words: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)  # position of each word's head, -1 for the root
-    relations: list[str] = field(default_factory=list)  # of each word to its head, one of `RELATIONS`
+    relations: list[str] = field(default_factory=list)  # of each word to its head
 
     def add(self, word: str, relation: str, head: int = -1) -> int:
         """Append a word and return its position; a head not known yet is set later."""

@@ -50,7 +50,7 @@ def test_free_memory_counts_what_torch_has_reserved(monkeypatch):
     for name, gib in {"mem_get_info": (30, 80), "memory_reserved": 20, "memory_allocated": 10}.items():
         size = tuple(part * 2**30 for part in gib) if isinstance(gib, tuple) else gib * 2**30
         monkeypatch.setattr(torch.cuda, name, lambda device, size=size: size)
-    assert gpu.free_memory(torch.device("cuda")) == 40 and gpu.free_memory(gpu.cpu()) == 0
+    assert gpu.free_memory(torch.device("cuda")) == 40 and gpu.free_memory(torch.device("cpu")) == 0
 
 
 def batch(lengths):
@@ -132,7 +132,7 @@ def together(processes, described, folder, last=0):
 
 def test_several_processes_train_what_one_does(tmp_path):
     described = spec(**{"model.dropout": 0.0})
-    rows = [len(batch["labels"]) for batch in subjects.of_text(described["corpus"]).epoch(112, 1, gpu.cpu())(0)]
+    rows = [len(batch["labels"]) for batch in subjects.of_text(described["corpus"]).epoch(112, 1, torch.device("cpu"))(0)]
     assert min(rows) < 2 or max(rows) % 2, "the shares are not alike"
     alone = study.make(translators.trained(described), weights=True)
     assert together(2, described, tmp_path) == [0, 0]

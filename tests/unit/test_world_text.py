@@ -17,7 +17,7 @@ def corpora() -> dict:
     """Streams of generated text by name, with how many of each are held."""
     streams = {
         f"{register} {language} {seed} {surnames}": (world.pairs(register, language, seed, surnames), 400)
-        for register in world.REGISTERS
+        for register in world.LENGTHS
         for language in world.LANGUAGES
         for seed, surnames in ((1, 0), (2, 0), (1, 20_000))
     }

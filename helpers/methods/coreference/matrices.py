@@ -269,10 +269,8 @@ def injected(model, addresses: Iterable[tuple[str, int, int]], links: Links) -> 
 @contextmanager
 def mixed(model, layers: Iterable[int], links: Links, share: float = 0.3) -> Iterator[None]:
     """Mix what encoder layers put out over links: H becomes (1 - share) H + share M H (the 2021 code's extra layer)."""
-    encoder = model.get_encoder()
-    stack = getattr(encoder, "layers", getattr(encoder, "block", None))
-    if stack is None:
-        raise StudyError(f"The encoder of a {type(model).__name__} shows no layers: mix in a BART, Marian, Pegasus or T5.")
+    instrument.sites(model, "encoder")  # a model without an encoder is refused
+    stack = instrument.layers(model, "encoder")
     now: list[torch.Tensor] = []
     with _reading(model, links, now), ExitStack() as undo:
 
