@@ -54,15 +54,10 @@ NOTEBOOKS: dict[str, Callable[..., Iterable[Recipe | Need]]] = {  # of settings,
 }
 
 
-def read_by(notebook: str, settings: Mapping[str, Any], names: Sequence[str], seed: int) -> list[Need]:
-    """What one notebook reads; `names` are the models to study, `seed` is the first one."""
-    read = NOTEBOOKS[notebook](settings, names, seed)
-    return [one if isinstance(one, Need) else Need(one) for one in read]
-
-
 def goals(settings: Mapping[str, Any], names: Sequence[str], seed: int, only: str | int | None = "") -> dict[str, list[Need]]:
-    """`read_by` each notebook that is asked for (`chosen`), in the notebooks' order."""
-    return {name: read_by(name, settings, names, seed) for name in chosen(only)}
+    """What each notebook that is asked for (`chosen`) reads; `names` are the models to study, `seed` is the first one."""
+    read = {name: NOTEBOOKS[name](settings, names, seed) for name in chosen(only)}
+    return {name: [one if isinstance(one, Need) else Need(one) for one in needs] for name, needs in read.items()}
 
 
 def together(notebooks: Mapping[str, Sequence[Need]]) -> list[Need]:
@@ -302,7 +297,7 @@ def sources(run: study.Run) -> str:
     if run.parameters["pretrained"]:
         return f"on {run.parameters['pretrained']}: nothing of it is published, what is missing is made now"
     names = subjects.names(run.settings, run.parameters["models"])
-    return counted(read_by(run.name, run.settings, names, run.parameters["seed"]))
+    return counted(together(goals(run.settings, names, run.parameters["seed"], run.name)))
 
 
 def listed(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:

@@ -83,28 +83,25 @@ def _natural(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
     return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in splits.items()}
 
 
-def parsed(folder: Path, split: str, parser: str = "spacy") -> list[Pair]:
-    """The pairs of a split of a prepared corpus with words and dependencies: its own or, where it has none, a parser's.
+def parsed(folder: Path, parser: str = "spacy") -> list[Pair]:
+    """The dev pairs of a prepared corpus with words and dependencies: its own or, where it has none, a parser's.
 
     The parser is "spacy", or the path of a CoNLL-U file; what it finds is stored.
     """
-    pairs = read_pairs(file(folder, split))
+    pairs = read_pairs(file(folder, "dev"))
     if pairs[0].words:
         return pairs
-    return read_pairs(_parses(study.at(folder).spec, split, parser).results / f"{split}.jsonl")
+    (made,) = parses(study.at(folder).spec, parser)
+    return read_pairs(made.results / "dev.jsonl")
 
 
-def parses(corpus: Mapping[str, Any], split: str = "dev", parser: str = "spacy") -> list[study.Recipe]:
+def parses(corpus: Mapping[str, Any], parser: str = "spacy") -> list[study.Recipe]:
     """What `parsed` reads of a corpus beside its pairs: nothing where these carry their trees."""
     if corpus["corpus"] == "controlled" or "task" in corpus:
         return []
-    return [_parses(corpus, split, parser)]
-
-
-def _parses(corpus: Mapping[str, Any], split: str, parser: str) -> study.Recipe:
-    """The recipe of a parser's trees; a file is what stands in it, not its path alone."""
+    # a file is what stands in it, not its path alone
     stands = {"file": study.digest(Path(parser))} if parser != "spacy" and Path(parser).is_file() else {}
-    return PARSES.of({"corpus": dict(corpus), "split": split, "parser": parser} | stands, f"parses of {split}")
+    return [PARSES.of({"corpus": dict(corpus), "split": "dev", "parser": parser} | stands, "parses of dev")]
 
 
 def _parse(spec: Mapping[str, Any], place: study.Place) -> None:

@@ -67,10 +67,6 @@ def from_one(table: pd.DataFrame) -> pd.DataFrame:
 # --- analyses: what notebooks 01 and 02 read -------------------------------------------------------------------------
 
 
-def _explained(subject, rule: str, first: int) -> BySentence:
-    return explain(subject.model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}").by_sentence()
-
-
 def _functions(subject, repeats: int) -> dict[str, Any]:
     scores = measure(subject, subject.model, repeats, ("confidence", *FUNCTIONAL))
     return {"confidence": scores["confidence"], "functions": roles(*(scores[name] for name in FUNCTIONAL))}
@@ -84,11 +80,12 @@ def _untrained(subject, first: int, draws: int) -> dict[str, Any]:
     return {"relevance": found, "confidence": [confidence(model, batches) for model in models]}
 
 
-def _without(subject, first: int) -> pd.DataFrame:
-    return leave_one_out(subject.model, subject.batches(4096, first))
-
-
-EXPLAINED = Analysis("relevance", 1, _explained)  # of `first` dev sentences by a rule: `BySentence`
+EXPLAINED = Analysis(  # of `first` dev sentences by a rule: `BySentence`
+    "relevance", 1,
+    lambda subject, rule, first: explain(
+        subject.model, subject.batches(2048, first), rule, label=f"{rule} {subject.title}"
+    ).by_sentence(),
+)  # fmt: skip
 FUNCTIONS = Analysis("confidence and functions", 1, _functions)  # confidence with its interval, and `roles`
 UNTRAINED = Analysis("relevance of random weights", 1, _untrained)  # and confidence: lists, of so many models
-WITHOUT = Analysis("leave one out", 1, _without)
+WITHOUT = Analysis("leave one out", 1, lambda subject, first: leave_one_out(subject.model, subject.batches(4096, first)))

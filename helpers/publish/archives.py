@@ -70,7 +70,7 @@ def publish(notebooks: Mapping[str, Sequence[Need]]) -> str:
             absent += 1
     entries |= {key: one for key, one in before.items() if one.get("handed") and key not in entries}
     entries = published.shared(entries)
-    size = published.megabytes(entries)
+    size = sum({part["file"]: part["bytes"] for one in entries.values() for part in one["parts"].values()}.values()) / 1e6
     if size > LIMIT:
         published.write_index(before)
         raise study.StudyError(f"Published runs would take {size:.1f} MB of {LIMIT:g}: publish fewer weights.")
@@ -113,27 +113,18 @@ def _generated(spec: Any) -> bool:
 # --- make anew -------------------------------------------------------------------------------------------------------
 
 
-def verify(count: int, keys: Sequence[str] = ()) -> pd.DataFrame:
-    """Make some published runs anew, in a store of its own, and compare their results with those that are published.
+def verify(count: int) -> pd.DataFrame:
+    """Make so many published runs anew, in a store of its own, and compare their results with those that are published.
 
-    Parameters
-    ----------
-    count : int
-        How many are drawn, if they are not those of `keys`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        On key: run (its label), hardware ("the same" or the published one's), equal (whether all results are, to the last
-        digit), passed, note (what is different).
+    On key: run (its label), hardware ("the same" or the published one's), equal (whether all results are, to the last digit),
+    passed, note (what is different).
     """
     index = published.index()
     if not index:
         raise study.StudyError("Nothing is published: run make publish after make study.")
     drawn = [key for key in sorted(index) if not study.kind(index[key]["kind"]).text]  # text lies in another store
-    chosen = list(keys) or random.sample(drawn, min(count, len(drawn)))
     rows = []
-    for key in chosen:
+    for key in random.sample(drawn, min(count, len(drawn))):
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as scratch:
             manifest = published.unpacked(key, Path(folder))
             recipe = study.kind(manifest["kind"]).of(manifest["spec"], manifest["label"])

@@ -39,27 +39,22 @@ _BOUNDS = ("_low", "_high")
 def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     """Head tables of a run on (kind, layer, head), by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
 
-    Of its chapters ``head_table_MODEL.csv`` is read or, without one, ``heads_MODEL.csv``. `attrs["facts"]` is the table's
-    sidecar with the run's settings.
+    Those are tables whose sidecar names a model; of several of one training ``head_table_MODEL.csv`` is read, without one
+    ``heads_MODEL.csv``. `attrs["facts"]` is the table's sidecar with the run's settings.
     """
     tables = {}
-    listed = [path for path in layout.tables(run, "heads_*") if set(ADDRESS) <= set(pd.read_csv(path, nrows=0))]
-    for path in [*layout.tables(run, "head_table_*"), *listed]:  # "heads_matched" is no head table
+    ranked = sorted(layout.tables(run, "head*"), key=lambda path: (not path.stem.startswith("head_table_"), len(path.stem)))
+    for path in ranked:
         facts = study.read_json(layout.table_sidecar(path))
+        if "model" not in facts:
+            continue
         facts = study.read_json(run / facts["run"]) | facts
-        name = _name(re.sub("^(head_table|heads)_", "", path.stem), facts.get("model", ""))
+        seed = facts.get("of_seed", 1)
+        name = facts["model"] + (f" seed {seed}" if seed > 1 else "")
         if name not in tables:
             tables[name] = pd.read_csv(path).set_index(list(ADDRESS))
             tables[name].attrs["facts"] = facts
     return tables
-
-
-def _name(stored: str, model: str) -> str:
-    """What a table is of: the model's own name where its sidecar says it, and what follows it in the file's name."""
-    tidied = layout.tidy(model) if model else ""
-    if not tidied or not stored.startswith(tidied):
-        return stored
-    return f"{model} {stored.removeprefix(tidied).strip('-').replace('-', ' ')}".strip()
 
 
 def in_store(name: str, facts: Mapping[str, Any]) -> subjects.Subject | None:

@@ -217,7 +217,7 @@ class Subject:
     @cached_property
     def sentences(self) -> list[Pair]:
         """The dev sentences with their dependencies: what heads are measured on."""
-        return corpora.parsed(self.folder, "dev", self.parser)
+        return corpora.parsed(self.folder, self.parser)
 
     @cached_property
     def encoded(self) -> tokens.Encoded:

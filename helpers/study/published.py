@@ -170,11 +170,6 @@ def shared(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return together
 
 
-def megabytes(entries: Mapping[str, Mapping[str, Any]]) -> float:
-    """Size of the archives of an index."""
-    return sum({part["file"]: part["bytes"] for entry in entries.values() for part in entry["parts"].values()}.values()) / 1e6
-
-
 def _archive(root: Path, files: Iterable[Path], preset: int = 6) -> bytes:
     """A tar.xz of files with their paths below `root`; the same files give the same bytes."""
     buffer = io.BytesIO()

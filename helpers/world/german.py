@@ -165,7 +165,8 @@ class _Run:
             clause.words += self.subordinate(c.subordinate)
             filled = True
         clause.take_roles()
-        clause.conjugate(after)
+        forms, clause.tail = clause.verb_forms(after)  # the words of the right bracket
+        clause.finite = clause.verb.imperative if c.imperative else forms[clause.index]
         clause.write(filled)
         words = clause.words
         if c.complement is not None:
@@ -235,11 +236,6 @@ class _Clause:
             self.index = 1
         else:
             self.index = 2 if self.impersonal else self.subject.person - 1 + 3 * self.subject.many
-
-    def conjugate(self, after: bool) -> None:
-        """The finite verb and the words of the right bracket (`tail`)."""
-        forms, self.tail = self.verb_forms(after)
-        self.finite = self.verb.imperative if self.c.imperative else forms[self.index]
 
     def verb_forms(self, after: bool) -> tuple[tuple[str, ...], list[str]]:
         """Six forms of the finite verb, and the right bracket."""

@@ -164,11 +164,6 @@ for _row in read("german_prepositions", "key preposition case", "nouns", lexicon
     PREPOSITIONS.setdefault(_row["key"], {}).update(dict.fromkeys(_row["nouns"].split() or ("",), _governed))
 
 
-def inflected(adjective: str, ending: str) -> str:
-    """An adjective with its ending: "dunkler"."""
-    return _STEMS.get(adjective, adjective) + ending
-
-
 @lru_cache(maxsize=1 << 18)
 def declined(key: str, which: int, plural: bool, determiner: str, adjectives: tuple[str, ...], degree: str) -> tuple[str, ...]:
     """Determiner, adjectives and noun by case as strings."""
@@ -185,6 +180,6 @@ def declined(key: str, which: int, plural: bool, determiner: str, adjectives: tu
     degrees = (degree,) if degree and adjectives else ()
     out = []
     for head, ending, form in zip(heads, endings, nouns, strict=True):
-        words = (head, *degrees, *(inflected(a, ending) for a in adjectives), form)
+        words = (head, *degrees, *(_STEMS.get(a, a) + ending for a in adjectives), form)
         out.append(" ".join(word for word in words if word))
     return tuple(out)

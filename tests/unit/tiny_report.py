@@ -21,7 +21,7 @@ def make(folder: Path) -> tuple[subjects.Subject, pd.DataFrame]:
     )
     table["functions"] = ["v→s; +1", "rare", *[""] * (len(table) - 2)]
     run = study.Run("06_all_measures", study.PARAMETERS | {"profile": "tiny"}, settings, folder, 0.0)
-    run.table(table, f"head_table_{NAME}")
+    run.table(table, f"head_table_{NAME}", model=NAME)
     run.table(table, f"head_table_{NAME}-all-kinds", model=NAME)  # the same model once more
-    run.table(table.drop(columns="functions"), f"heads_{ABSENT}")
+    run.table(table.drop(columns="functions"), f"heads_{ABSENT}", model=ABSENT)
     return subject, table

@@ -114,7 +114,7 @@ class Graph:
             if isinstance(module, nn.LayerNorm):
                 yield module, _centred
             elif compat.is_rms_norm(module) or compat.is_activation(module):
-                yield module, _proportional
+                yield module, lambda module, args, out: proportional(args[0], out)
             for names in _GATED:
                 if last in names:
                     yield module, self._gated(last == names[0], len(names) == 1)
@@ -182,7 +182,3 @@ def _centred(module: nn.Module, args: tuple, out: Tensor) -> Tensor:
     scale = torch.rsqrt(centred.square().mean(-1, keepdim=True) + module.eps).detach()  # type: ignore[operator]
     scaled = centred * scale * (1.0 if module.weight is None else module.weight)
     return scaled if module.bias is None else scaled + module.bias
-
-
-def _proportional(module: nn.Module, args: tuple, out: Tensor) -> Tensor:
-    return proportional(args[0], out)

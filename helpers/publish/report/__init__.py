@@ -244,14 +244,10 @@ def _about(run: Path, results: Path) -> str:
 def _models(results: Path, folder: Path) -> list[dict[str, str]]:
     """Write the explorer's data of every model that has a head table, a model once."""
     models, tables = [], explorer.head_tables(results)
-    first: dict[tuple[str, int], str] = {}
-    for name in sorted(tables, key=len):  # of two tables of one model the plain one
-        facts = tables[name].attrs["facts"]
-        first.setdefault((facts.get("model", name), facts.get("of_seed", 1)), name)
     order = [*subjects.CONTROLLED, *tables]
-    for name in study.progress(sorted(first.values(), key=order.index), "head explorer"):
+    for name in study.progress(sorted(tables, key=order.index), "head explorer"):
         facts = tables[name].attrs["facts"]
-        model = facts.get("model", name)
+        model = facts["model"]
         subject = explorer.in_store(model, facts)
         more = name.removeprefix(model).strip()  # of another seed
         entry = {"name": name, "title": subjects.title(model) + (f", {more}" if more else "")}
