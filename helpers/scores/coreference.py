@@ -25,7 +25,8 @@ def f1_scores(system: Sequence[Sequence[Cluster]], gold: Sequence[Sequence[Clust
     """
     sums = np.zeros((len(METRICS), 4))  # precision's numerator and denominator, then recall's
     for document in zip(system, gold, strict=True):
-        sums += _counts(*([cluster for cluster in side if len(cluster) > 1] for side in document))
+        clusters, reference = ([cluster for cluster in side if len(cluster) > 1] for side in document)
+        sums += _counts(clusters, reference)
     if not sums[0, 3]:
         raise StudyError("There is no gold cluster to score against: give dialogues that carry their clusters.")
     precision, recall = (_ratio(sums[:, place], sums[:, place + 1]) for place in (0, 2))
