@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
 
 from helpers.corpora.clusters import checked, distinct
 from helpers.corpora.files import text_of
@@ -16,14 +15,8 @@ from helpers.study import StudyError
 
 MATCH = 0.8  # share of a document's words that its dialogue must have
 LEAST = 0.5  # share of a dialogue's words, speakers' names left out, that its document must have
+Document = tuple[Sequence[str], list[list[Span]]]  # words of a text; clusters of spans (first word, word after the last)
 _BRACKET = re.compile(r"\([^()|]+\)?|[^()|]+\)")
-
-
-class Document(NamedTuple):
-    """Words of a text, and clusters of spans (first word, word after the last) in it."""
-
-    words: Sequence[str]
-    clusters: list[list[Span]]
 
 
 def marked(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ...]]:
@@ -41,17 +34,17 @@ def marked(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ..
     done = []
     for place, dialogue in enumerate(dialogues, 1):
         spoken = sum(stop - speech for _, speech, stop in dialogue.turns)
-        for at, document in documents:
-            same = aligned(document.words, dialogue.words)
-            if len(same) >= max(MATCH * len(document.words), LEAST * spoken):
-                number = at
+        for at, (words, clusters) in documents:
+            same = aligned(words, dialogue.words)
+            if len(same) >= max(MATCH * len(words), LEAST * spoken):
+                number, given = at, clusters
                 break
         else:
             raise StudyError(
                 f"No document of {source} fits dialogue {place} of {dialogue.origin or 'the dialogues'}: "
                 "give the clusters of the same dialogues, in their order."
             )
-        spans = [[span for one in cluster if (span := _moved(one, same))] for cluster in document.clusters]
+        spans = [[span for one in cluster if (span := _moved(one, same))] for cluster in given]
         done.append(checked(distinct(spans), len(dialogue.words), f"document {number} of {source}"))
     return done
 
@@ -84,11 +77,11 @@ def _json(lines: Iterable[str], source: str) -> Iterator[Document]:
         except (ValueError, TypeError, KeyError) as error:
             raise StudyError(f"Line {number} of {source} has no text, words or clusters of spans ({error}).") from None
         if "words" in row:
-            yield Document(row["words"], clusters)
+            yield row["words"], clusters
             continue
         spans = [[[place for place, word in enumerate(found) if word.start() < stop and word.end() > start]
                   for start, stop in cluster] for cluster in clusters]  # fmt: skip
-        yield Document([word[0] for word in found], [[(one[0], one[-1] + 1) for one in cluster if one] for cluster in spans])
+        yield [word[0] for word in found], [[(one[0], one[-1] + 1) for one in cluster if one] for cluster in spans]
 
 
 def _conll(lines: Iterable[str], source: str) -> Iterator[Document]:
@@ -96,7 +89,7 @@ def _conll(lines: Iterable[str], source: str) -> Iterator[Document]:
     marks: list[str] = []
     for number, line in enumerate(lines, 1):
         if line.startswith("#end"):
-            yield Document(words, _clusters(marks, source, number))
+            yield words, _clusters(marks, source, number)
             words, marks = [], []
         elif line.strip() and not line.startswith("#"):
             cells = line.split()
@@ -113,7 +106,7 @@ def _conllu(lines: Iterable[str], source: str) -> Iterator[Document]:
     marks: list[str] = []
     for number, line in enumerate([*lines, "# newdoc"], 1):
         if line.startswith("# newdoc") and words:
-            yield Document(words, _clusters(marks, source, number))
+            yield words, _clusters(marks, source, number)
             words, marks = [], []
         elif line.strip() and not line.startswith("#"):
             cells = line.split("\t")

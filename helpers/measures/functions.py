@@ -156,9 +156,7 @@ class Positional(Reducer):
     sentence has nothing before it, and in short sentences that alone keeps a perfect -1 head under 90 % of all tokens.
     """
 
-    def __init__(self, reach: int = 8) -> None:
-        super().__init__()
-        self.reach = reach
+    reach = 8
 
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         present, real = view.present[site.kind], view.queries[site.kind].to(weights.dtype)

@@ -296,7 +296,12 @@ def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) ->
             build(spec, place)
             if not any(place.weights.iterdir()):
                 place.weights.rmdir()
-            store.write_json(scratch / MANIFEST, _manifest(recipe, scratch, time.time() - started))
+            manifest = {
+                "kind": recipe.kind.name, "version": recipe.version, "spec": recipe.spec, "label": recipe.label,
+                "what": recipe.what, "needs": [need.recipe.key for need in recipe.needs], "files": store.digests(scratch),
+                "seconds": round(time.time() - started, 1), **provenance(),
+            }  # fmt: skip
+            store.write_json(scratch / MANIFEST, manifest)
             if folder.is_dir():  # results without their weights, or published ones that are not wanted
                 os.rename(folder, old)
             with contextlib.suppress(OSError):
@@ -311,14 +316,6 @@ def _build(recipe: Recipe, build: Callable[[Mapping[str, Any], Place], None]) ->
 def _work(recipe: Recipe) -> Path:
     """Where checkpoints lie while a recipe is made."""
     return store.runs() / "work" / recipe.key
-
-
-def _manifest(recipe: Recipe, scratch: Path, seconds: float) -> dict[str, Any]:
-    return {
-        "kind": recipe.kind.name, "version": recipe.version, "spec": recipe.spec, "label": recipe.label, "what": recipe.what,
-        "needs": [need.recipe.key for need in recipe.needs], "files": store.digests(scratch), "seconds": round(seconds, 1),
-        **provenance(),
-    }  # fmt: skip
 
 
 @contextlib.contextmanager

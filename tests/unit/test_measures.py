@@ -171,7 +171,8 @@ def test_what_cannot_be_measured_is_refused(said):
 
 @families
 def test_offsets_are_the_slow_loop(family):
-    model, batches, reducer = tiny_model(family).double(), corpus(family), functions.Positional(reach=3)
+    model, batches, reducer = tiny_model(family).double(), corpus(family), functions.Positional()
+    reducer.reach = 3
     frame = reducer.frame(one_pass(model, batches, reducer), 200)
     sentences = slow.read(model, batches)
     for address, found in slow.offsets(sentences).items():

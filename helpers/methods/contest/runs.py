@@ -120,7 +120,7 @@ def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.Data
         seconds = {name: unit * value for name, value in spent.items()} | seconds  # made at other times, maybe elsewhere
     if "sweep" in job and pruning.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
-    if entered and _at_hand(job):
+    if entered and all(need.recipe.made(need.weights) for need in tabled(described).needs if need.weights):
         more = _entered(json.dumps(described, sort_keys=True), tuple(measures.table.MEASURES[name] for name in entered))
         table, seconds = table.join(more), seconds | more.attrs["seconds"]
     return table, seconds
@@ -136,10 +136,6 @@ def of_table(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
     described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder") if name in job}
     return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
-
-
-def _at_hand(job: Mapping[str, Any]) -> bool:
-    return all(need.recipe.made(need.weights) for need in tabled(of_table(job)).needs if need.weights)
 
 
 def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:

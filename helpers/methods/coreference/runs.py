@@ -22,7 +22,7 @@ from helpers import corpora, gpu, heads, models, study, training
 from helpers.corpora import dialogues, infilling
 from helpers.corpora.clusters import corrupt, shuffled
 from helpers.heads.families import ADDRESS
-from helpers.measures.worth import importance, leave_one_out
+from helpers.measures.worth import by_layer, importance, leave_one_out
 from helpers.methods.coreference import matrices
 from helpers.records import Cluster
 from helpers.runs import outputs, subjects
@@ -389,16 +389,13 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
     return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
 
 
-def ranking(
-    spec: Mapping[str, Any], probe: int, links: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
+def ranking(spec: Mapping[str, Any], probe: int, control: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Scores of a run's encoder heads on the first dev texts, so many as `probe`, from the store where they are there already.
 
     On (kind, layer, head): importance (Michel et al. 2019, per example, divided by the norm of its layer), nats (the same
-    undivided), loss (rise of the mean loss with the head off, nats a token) with low and high; all under a `control`, if any;
-    with `links` (``{"matrix", "span", "links"}``) how far attention follows these, probing.
+    undivided), loss (rise of the mean loss with the head off, nats a token) with low and high; all under a `control`, if any.
     """
-    return _read(ranked(spec, probe, links, control))
+    return _read(ranked(spec, probe, None, control))
 
 
 def _read(ranking: study.Recipe) -> pd.DataFrame:
@@ -408,7 +405,7 @@ def _read(ranking: study.Recipe) -> pd.DataFrame:
 def ranked(
     spec: Mapping[str, Any], probe: int, links: Mapping[str, Any] | None = None, control: Mapping[str, Any] | None = None
 ) -> study.Recipe:
-    """The recipe of `ranking`."""
+    """The recipe of `ranking`; with `links` (``{"matrix", "span", "links"}``) of how far attention follows these, too."""
     described = {"run": dict(spec), "probe": probe, "links": dict(links or {}), "control": dict(control or {})}
     return RANKING.of(described, "ranking of heads")
 
@@ -426,8 +423,7 @@ def _rank(described: Mapping[str, Any], place: study.Place) -> None:
     with applied(model, spec, described["control"] or None, ("dev",)):
         raw = importance(model, batches, "encoder", norm=None)
         alone = leave_one_out(model, batches, "encoder")
-    size = raw.pow(2).groupby(level=["kind", "layer"]).transform("sum").pow(0.5)
-    table = pd.DataFrame({"importance": raw / size.where(size > 0, 1.0), "nats": raw}).join(alone)
+    table = pd.DataFrame({"importance": by_layer(raw), "nats": raw}).join(alone)
     if links:
         table["probing"] = matrices.probing(model, batches, links_of(spec, links, ("dev",)))
     table.to_csv(place.results / "heads.csv")

@@ -120,15 +120,10 @@ def formula(tex: str, size: float) -> str:
 def notebooks(run: Path) -> list[Path]:
     """The executed notebooks of a run or, where it has none, those that are committed."""
     for folder in (run, study.ROOT / "notebooks"):
-        paths = [path for path in sorted(folder.glob("*.ipynb")) if _executed(path)]
-        if paths:
+        cells = {path: nbformat.read(path, as_version=4).cells for path in sorted(folder.glob("*.ipynb"))}
+        if paths := [path for path, read in cells.items() if any(cell.get("outputs") for cell in read)]:
             return paths
     raise StudyError(f"There is no executed notebook in {run}: run `make study` first.")
-
-
-def _executed(path: Path) -> bool:
-    cells = nbformat.read(path, as_version=4).cells
-    return any(cell.cell_type == "code" and cell.outputs for cell in cells)
 
 
 def _page(path: Path, links: Mapping[str, str], output: Path) -> dict[str, Any]:
