@@ -80,7 +80,7 @@ def write_tables(seeds: int) -> None:
 
 
 def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
-    """Tables of a folder in figures, with one sidecar: what was read of the store after the first `since` things, and by what."""
+    """Tables of a folder in figures, with one sidecar: what made them, and what was read of the store after `since` things."""
     folder, read = study.ROOT / "figures" / name, read_since(since)
     for title, rows in tables.items():
         rows.to_csv(folder / f"{title}.csv", index=False)
