@@ -43,6 +43,8 @@ def test_verdicts_and_numbers_of_the_page_are_those_of_the_committed_tables():
         for cell, column in zip(row[-3:], JUDGED, strict=True):
             (one,) = (one for one in JUDGED[column] if one.claim.claim == claim)
             assert f"**{one.verdict}**" in cell and one.reason in cell and one.number in cell, (claim, column)
+            table = one.claim.columns[column].table.rpartition("/")[2]
+            assert not one.number or f"/{table}.csv)" in cell, (claim, column)
 
 
 def test_verdicts_of_the_front_page_are_those_of_the_committed_tables():
