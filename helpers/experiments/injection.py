@@ -111,10 +111,8 @@ def labelled(table: pd.DataFrame, rows: Rows, value: str = "") -> pd.DataFrame:
 
 def place(row: Mapping[str, Any]) -> str:
     """What sets a row apart from the main one, in words, from its `labels`: its layers, heads, matrix or tokens."""
-    if row["method"] == "layers mixed":
-        return "after every layer" if row["layers"] == "all" else f"after the {row['layers']} layers"
     if row["layers"] != "all":
-        return f"{row['layers']} layers alone"
+        return f"{row['layers']} third of layers alone"
     if row["count"] > 1:
         return f"{row['count']:.0f} heads of each layer"
     if row["matrix"] != "full":

@@ -515,24 +515,22 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "run", "test set"]))
 
 
-def curve(means: pd.DataFrame) -> pd.DataFrame:
-    """Points of figure 7, of `means`: a row each (model, test set, penalty), the unpruned model at penalty 0.
+def curve(quality: pd.DataFrame) -> pd.DataFrame:
+    """Points of figure 7, of `quality_of_all`: a row each (model, test set, penalty), the unpruned model at penalty 0.
 
-    Without a penalty, as "MODEL, trained without", one that never had encoder heads. kept (% of heads left); change is BLEU
-    minus the unpruned model's, with low and high: over trainings alone, if any model has several.
+    Without a penalty, as "MODEL, never had encoder heads", the one of the first training. kept (% of heads left); change is
+    BLEU minus the unpruned model's, with low and high; over says what the interval is over.
     """
-    table = means[means.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
+    table = means(quality)
+    table = table[table.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
     table = table.assign(penalty=table.penalty.fillna(0), kept=100 * table.heads / table.total)
-    shown = (table.penalty > 0) & ((table.trainings > 1) | (table.trainings.max() == 1))  # one kind of interval
-    table = table.assign(low=table.change_low.where(shown), high=table.change_high.where(shown))
-    if NEVER in table:
-        never = table[(table.penalty == 0) & table[NEVER].notna()]
-        ends = {"change": -never[NEVER], "low": np.nan, "high": np.nan}
-        if table.trainings.max() == 1:
-            ends |= {"low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"]}
-        names = never.model + ", trained without"
-        never = never.assign(model=names, penalty=np.nan, bleu=never.bleu - never[NEVER], heads=0, kept=0, **ends)
-        never = never.assign(trainings=1, over=intervals.SENTENCES)  # of the first seed
+    pruned = table.penalty > 0
+    table = table.assign(low=table.change_low.where(pruned), high=table.change_high.where(pruned))
+    if NEVER in quality:
+        never = quality[(quality.method == NAMES["none"]) & quality[NEVER].notna()].reset_index()
+        ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"]}
+        names, bleu = never.model + ", never had encoder heads", never.bleu - never[NEVER]
+        never = never.assign(model=names, penalty=np.nan, bleu=bleu, heads=0, kept=0, trainings=1, **ends)
         table = pd.concat([table, never], ignore_index=True)
     columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
     table = table[columns].sort_values("penalty", kind="stable")
@@ -682,24 +680,34 @@ def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataF
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
     Of `functions_left` by model a row each (model, heads left, function before pruning, "any" for any): of (all heads), had
-    (those with the function), stay (of them), expected (at random), p (one-sided: as many or more), p_holm and family (all
-    rows). All heads have rows only where no price took any.
+    (those with the function), stay (of them), expected (at random), p (one-sided: as many or more), expected_in_layers and
+    p_in_layers (at random within layers), p_holm and family (of p, all rows). All heads have rows only where no price took any.
     """
     rows = []
     for model, table in functions.items():
-        counts = list(dict.fromkeys(table.left))
-        parts = {left: part.set_index(["layer", "head"]) for left, part in table.groupby("left")}
-        before = parts[counts[0]].functions.map(lambda names: set(names.split(", ")) - {""})
-        for left in counts if len(counts) == 1 else counts[1:]:
+        parts = {left: part.set_index(["layer", "head"]) for left, part in table.groupby("left", sort=False)}
+        before = next(iter(parts.values())).functions.map(lambda names: set(names.split(", ")) - {""})
+        for left in parts if len(parts) == 1 else list(parts)[1:]:
             for name in ("any", *sorted(set().union(*before))):
                 has = before.map(lambda names, name=name: bool(names) if name == "any" else name in names)
-                had, stay = int(has.sum()), int((has & parts[left].stays).sum())
-                row = {"model": model, "heads": left, "function": name, "of": len(before), "had": had, "stay": stay}
-                expected = had * left / len(before)
-                rows.append(row | {"expected": expected, "p": hypergeom.sf(stay - 1, len(before), had, left)})
-    columns = ["model", "heads", "function", "of", "had", "stay", "expected", "p"]
-    table = pd.DataFrame(rows, columns=columns)
+                row = {"model": model, "heads": left, "function": name, "of": len(has), "had": has.sum()}
+                row["stay"] = (has & parts[left].stays).sum()
+                for within, layers in {"": np.zeros(len(has)), "_in_layers": has.index.get_level_values("layer")}.items():
+                    chances = _stay_by_chance(has, parts[left].stays, layers)
+                    row[f"expected{within}"] = chances @ range(len(chances))
+                    row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
+                rows.append(row)
+    table = pd.DataFrame(rows)
     return table.assign(p_holm=intervals.holm(table.p), family=len(table))
+
+
+def _stay_by_chance(has: pd.Series, stays: pd.Series, groups: Sequence) -> np.ndarray:
+    """Chance of 0, 1, 2... heads with a function among those that stay, if as many of each group stay at random."""
+    chances = np.ones(1)
+    for _, part in stays.groupby(np.array(groups)):
+        had = has[part.index].sum()
+        chances = np.convolve(chances, hypergeom.pmf(range(had + 1), len(part), had, part.sum()))
+    return chances
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------

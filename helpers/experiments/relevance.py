@@ -139,7 +139,7 @@ def agreement(
 
     Of `explained` and confidence by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
     trained ones together, "random weights" for those of all random ones, "each of them" for every random one): rho (Spearman,
-    ranks within layers), low, high, heads; shuffled (95 % of shuffles within layers give less than that, of either sign).
+    ranks within layers), low, high, heads.
     """
     rows = []
     for rule, drawn in random.items():
@@ -151,9 +151,8 @@ def agreement(
         sides.append(("random weights", pooled(sure), pooled(luck)))
         for model, certain, column in [*sides, *(("each of them", sure[n], luck[n]) for n in luck)]:
             found = ranks.correlation(certain, column, "encoder", within_layer=True, repeats=repeats)
-            free = len(certain["encoder"]) - certain["encoder"].index.unique("layer").size
             alone = {"low": np.nan, "high": np.nan} if model == "each of them" else {}
-            rows.append({"rule": NAMES[rule], "model": model} | found | alone | {"shuffled": 1.96 / free**0.5})
+            rows.append({"rule": NAMES[rule], "model": model} | found | alone)
     return pd.DataFrame(rows)
 
 

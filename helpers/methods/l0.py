@@ -108,7 +108,7 @@ class Gated(nn.Module):
     Raises
     ------
     StudyError
-        If the model has no heads of a kind, or the rate is not positive.
+        If the model has no heads of a kind, the rate is not positive, or the weights of some kinds learn and of others not.
     """
 
     def __init__(
@@ -120,6 +120,9 @@ class Gated(nn.Module):
         self.heads, self.sites = _heads(model, kinds), sites(model, kinds)
         if not rate > 0:
             raise StudyError(f"The learning rate of gates must be above 0, not {rate} times the model's.")
+        learn = {site.kind for site in self.sites if any(weight.requires_grad for weight in site.module.parameters())}
+        if learn and (still := set(self.heads.unique("kind")) - learn):
+            raise StudyError(f"Gates on {', '.join(sorted(still))}, whose weights are frozen: let them learn, too.")
         first = torch.empty(len(self.heads)).uniform_(*(start if isinstance(start, tuple) else (start, start)))
         weight = next(model.parameters())
         self.model, self.rate, self.temperature = model, rate, temperature

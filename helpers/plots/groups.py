@@ -42,7 +42,7 @@ def by_groups(table: pd.DataFrame, panel: str, printed: tuple[float, float] = (0
     """What each number of groups changes (figure 3): a panel a method, each on a scale of its own, a line a number of heads.
 
     The table has the columns groups (drawn at even distances), change, low, high, heads and panel. A grey band marks the
-    numbers of groups that do best in the paper, from the least to the most (`printed`).
+    numbers of groups that do best in the paper, which has 16 heads, from the least to the most (`printed`).
     """
     drawing.need(table, "groups", "change", "low", "high", "heads", panel)
     numbers = np.sort(table.groups.unique())
@@ -57,5 +57,5 @@ def by_groups(table: pd.DataFrame, panel: str, printed: tuple[float, float] = (0
         axis.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
         if best:
             axis.axvspan(best[0] - 0.3, best[-1] + 0.3, color="#E6E6E6", lw=0, zorder=0)
-    drawing.legend(figure, looks | (drawing.squares({"best in the paper": "#E6E6E6"}) if best else {}))
+    drawing.legend(figure, looks | (drawing.squares({"best in the paper (16 heads)": "#E6E6E6"}) if best else {}))
     return figure

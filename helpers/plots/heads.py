@@ -151,45 +151,41 @@ def by_relevance(table: pd.DataFrame):
     return figure
 
 
-def through_a_sentence(sentence: Mapping[str, Any], target: int):
+def through_a_sentence(sentence: Mapping[str, Any], target: int, shares: pd.DataFrame):
     """Relevance of one predicted token: at source tokens, from the last layer down to the input, and of encoder heads.
 
-    The sentence is what `helpers.measures.sentence.one_sentence` returns, `target` the token that is followed down.
+    The sentence is what `helpers.measures.sentence.one_sentence` returns, `target` the token followed down; `shares` are what
+    heads have of their layer, on (kind, layer, head), a column a rule.
     """
-    flow, heads = sentence["flow"][target], sentence["heads"]["encoder"].loc[[target]]
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
-    block, layer, head = sentence["block"], sentence["layer"], sentence["head"]
-    rows = range(len(flow) - 1, -1, -1)
-    tall = [0.22 * len(rows), 0.26, 0.36]
+    flow, layer, head = sentence["flow"][target], sentence["layer"], sentence["head"]
+    rows = sorted({len(flow) - 1, layer + 1, layer, 0}, reverse=True)  # the top, both sides of the head, the bottom
+    tall = [0.24 * len(rows), 0.26, 0.24 * shares.shape[1]]
     figure, (above, words, below) = plt.subplots(3, 1, figsize=(WIDTH, sum(tall) + 1.8), height_ratios=tall)
-    for axis, values in ((above, flow[::-1]), (below, heads.to_numpy())):
-        most = float(np.abs(values).max()) or 1.0
-        drawing.bar(figure, drawing.heat(axis, values, None, "RdBu_r", (-most, most)), [axis], "logits")
+    most = float(np.abs(flow).max()) or 1.0
+    drawing.bar(figure, drawing.heat(above, flow[rows], None, "RdBu_r", (-most, most)), [above], "logits")
+    drawing.bar(figure, drawing.heat(below, shares.T.to_numpy(), None, "Blues", (0, 1)), [below], "share")
     # what the most relevant head reads at the word through which most relevance goes down to its layer
     word = int(np.abs(flow[layer + 1]).argmax())
-    weights = block["A"][head][word]
-    drawing.heat(words, weights[None], None, "Greys", (0, 1))
-    for place, weight in enumerate(weights):
-        ink = "white" if weight > 0.5 else "black"
-        words.text(place, 0, f"{weight:.2f}", ha="center", va="center", fontsize=7, color=ink)
+    weights = sentence["block"]["A"][head][word]
+    drawing.heat(words, weights[None], [[f"{weight:.2f}" for weight in weights]], "Greys", (0, 1))
     words.set_yticks([0], [f"from {source[word]!r}"])
     words.set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
     above.set_xticks([])
     words.set_xticks(range(len(source)), source)
     above.set_yticks(range(len(rows)), [f"after layer {row}" if row else "input words" for row in rows])
     above.set_title(f"relevance (conservative) at each source token, for {predicted[target]!r}")
-    below.set_yticks([0], [predicted[target]])
-    below.set_xticks(range(heads.shape[1]), [head + 1 for _, head in heads.columns])
-    layers = [layer for layer, _ in heads.columns]
-    for layer in dict.fromkeys(layers):
-        places = [place for place, of_head in enumerate(layers) if of_head == layer]
+    below.set_yticks(range(shares.shape[1]), shares.columns)
+    below.set_xticks(range(len(shares)), shares.index.get_level_values("head") + 1)
+    layers = shares.index.get_level_values("layer")
+    for one in layers.unique():
+        places = np.flatnonzero(layers == one)
         below.axvline(places[-1] + 0.5, color="black", lw=0.8)
         below.annotate(
-            f"layer {layer + 1}", (np.mean(places), 0), (0, -22), ha="center", va="top", fontsize=8,
+            f"layer {one + 1}", (places.mean(), 0), (0, -22), ha="center", va="top", fontsize=8,
             xycoords=("data", "axes fraction"), textcoords="offset points",
         )  # fmt: skip
-    largest = f"layer {sentence['layer'] + 1}, head {head + 1}: {heads.iloc[0][sentence['layer'], head]:.1f}"
-    below.set_title(f"relevance (conservative) of each encoder head, for the same word ({largest})")
+    below.set_title("share of its layer that each encoder head has, for the same word")
     return figure
 
 

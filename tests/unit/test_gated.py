@@ -10,6 +10,7 @@ import torch
 from helpers import models
 from helpers.heads import KINDS, gate, index
 from helpers.methods.l0 import ALMOST_OPEN, HALF_OPEN, Gated, HardConcrete, objective
+from helpers.study import StudyError
 from tests.unit.tiny_models import logits, tiny_batch, tiny_model
 
 COMBINATIONS = [("marian", ("encoder",)), ("marian", ("cross", "decoder")), ("t5", KINDS), ("opt", ("decoder",))]
@@ -103,6 +104,15 @@ def test_where_gates_start():
         assert low <= drawn.min() < 0.5 * low and 0.5 * high < drawn.max() <= high and len(drawn.unique()) == len(drawn)
     middles = HardConcrete(torch.linspace(low, high, 1001)).sample(torch.linspace(0.0005, 0.9995, 1000)[:, None]).mean()
     assert float(middles) == pytest.approx(0.5, abs=0.01)
+
+
+def test_weights_of_all_gated_kinds_learn_or_none():
+    model = still().requires_grad_(False)
+    Gated(model, KINDS)  # gates alone
+    model.get_decoder().layers.requires_grad_(True)
+    Gated(model, ("decoder", "cross"))
+    with pytest.raises(StudyError, match="Gates on encoder, whose weights are frozen"):
+        Gated(model, ["encoder", "decoder"])
 
 
 def test_trace_holds_every_step_from_the_start():

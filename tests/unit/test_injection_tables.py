@@ -95,10 +95,9 @@ def test_changes_over_seeds_are_each_against_the_model_of_the_same_weights(parts
 
 
 @pytest.mark.parametrize(("changes", "words"), [
-    ({}, "one head of each layer"), ({"layers": "upper"}, "upper layers alone"), ({"count": 2}, "2 heads of each layer"),
+    ({}, "one head of each layer"), ({"layers": "upper"}, "upper third of layers alone"),
+    ({"count": 2}, "2 heads of each layer"),
     ({"matrix": "adjacent"}, "adjacent matrix"), ({"span": "whole"}, "all tokens of a mention"),
-    ({"method": "layers mixed"}, "after every layer"),
-    ({"method": "layers mixed", "layers": "upper"}, "after the upper layers"),
 ])  # fmt: skip
 def test_a_row_is_named_by_what_sets_it_apart(changes, words):
     main = {"method": "injected", "layers": "all", "count": 1, "matrix": "full", "span": "first"}

@@ -111,7 +111,7 @@ def test_how_long_heads_survive(swept):
 def test_whether_functions_stay_against_all_draws():
     names, rows = ["rare", "rare, dobj", "dobj", "", "", ""], []
     for left, stays in ((6, range(6)), (3, (0, 2, 5))):
-        rows += [(left, 0, head, head in stays, name if head in stays else "") for head, name in enumerate(names)]
+        rows += [(left, *divmod(at, 3), at in stays, name if at in stays else "") for at, name in enumerate(names)]
     table = pd.DataFrame(rows, columns=["left", "layer", "head", "stays", "functions"])
     found = pruning.retained_more_than_chance({"a": table}).set_index("function")
     assert found["heads"].eq(3).all() and found.family.eq(3).all() and list(found.index) == ["any", "dobj", "rare"]
@@ -121,4 +121,7 @@ def test_whether_functions_stay_against_all_draws():
         assert (row.had, row.stay) == (len(had), stay)
         assert row.p == pytest.approx(np.mean([len(heads & had) >= stay for heads in drawn]))
         assert row.expected == pytest.approx(np.mean([len(heads & had) for heads in drawn]))
+        alike = [heads for heads in drawn if len(heads & {0, 1, 2}) == 2]  # as many of each layer stay
+        assert row.p_in_layers == pytest.approx(np.mean([len(heads & had) >= stay for heads in alike]))
+        assert row.expected_in_layers == pytest.approx(np.mean([len(heads & had) for heads in alike]))
     assert found.p_holm["any"] == pytest.approx(3 * found.p["any"] if 3 * found.p["any"] < 1 else 1)
