@@ -1,9 +1,8 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); tables
-writes what is made of these to figures/regimes, where docs/results.md has its numbers from. pretrained makes all of
-helpers.experiments.pretrained, and writes its tables to figures/pretrained. publish puts what is made of all these into
-data/published, without weights.
+Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); pretrained
+(helpers.experiments.pretrained). tables writes what is made of these to figures/regimes and figures/pretrained, each with one
+sidecar. publish puts it into data/published, without weights.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.runs import subjects
 from helpers.study import published, values
+from helpers.study.recipe import read_since
 
 TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/results.md
 
@@ -62,8 +62,8 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
 
 
 def write_tables(seeds: int) -> None:
-    """What is made already: a row a training, the claims of the main regime, and matched random heads removed at once."""
-    settings, folder = study.settings("regimes"), study.ROOT / "figures" / "regimes"
+    """What is made already: a row a training, the claims of the main regime, matched random heads; and of pretrained models."""
+    settings = study.settings("regimes")
     main_rows = regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)
     other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
     table = regimes.table(settings, main_rows)
@@ -75,9 +75,18 @@ def write_tables(seeds: int) -> None:
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
         "matched": matched.table(sweeps(settings, 1)),
     }
-    folder.mkdir(exist_ok=True)
-    for name, rows in ((name, rows) for name, rows in tables.items() if len(rows)):
-        rows.round(4).to_csv(folder / f"{name}.csv", index=False)
+    read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
+    _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)
+
+
+def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
+    """Tables of a folder in figures, with one sidecar: what made them, and what was read of the store after `since` things."""
+    folder, read = study.ROOT / "figures" / name, read_since(since)
+    for title, rows in tables.items():
+        rows.to_csv(folder / f"{title}.csv", index=False)
+    facts = {"command": "python workflow/overnight.py tables", "tables": sorted(tables), **study.provenance()}
+    study.write_json(folder / "sidecar.json", facts | {"read": sorted({f"{one.parent.name}/{one.name}" for one in read})})
+    return since + len(read)
 
 
 def publish(seeds: int) -> None:
@@ -104,8 +113,6 @@ def main() -> None:
             for recipe in recipes(part, chosen.seeds):
                 study.say(f"{part}: {recipe.label}")
                 study.make(recipe)
-            for name, table in pretrained.TABLES.items() if part == "pretrained" else ():
-                table(study.settings("regimes")).to_csv(study.ROOT / "figures" / "pretrained" / f"{name}.csv", index=False)
 
 
 if __name__ == "__main__":

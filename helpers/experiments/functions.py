@@ -70,8 +70,8 @@ def offsets(studied: Sequence[subjects.Subject]) -> pd.DataFrame:
 def positional(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
     """The best positional head of every model and kind of attention.
 
-    On (model, kind): layer, head, offset, score, low, high, of_all, verdict; best at random (the best of as many heads with
-    random weights), heads, over.
+    On (model, kind): layer, head, offset, score, low, high, of_all, verdict; best at random (at the same offset, with random
+    weights), heads, over.
     """
     rows = {}
     for subject in studied:
@@ -79,7 +79,8 @@ def positional(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.D
         for kind, frame in scores.groupby(level="kind", sort=False):
             address = frame.score.idxmax()
             row = {"layer": address[1] + 1, "head": address[2] + 1, **frame.loc[address]}
-            row |= {"best at random": random.xs(kind, level="kind").score.max(), "heads": len(frame)}
+            luck = random.xs(kind, level="kind")
+            row |= {"best at random": luck.score[luck.offset == row["offset"]].max(), "heads": len(frame)}
             rows[subject.title, kind] = row | {"over": intervals.SENTENCES}
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "kind"]))
 

@@ -56,17 +56,17 @@ def positional(settings: Settings) -> pd.DataFrame:
     """The best head of each offset of at most two tokens, either way, on both treebanks.
 
     Columns model, trees, offset (key minus query), layer and head (from 1), score (share of the tokens that have a key there),
-    low, high, passes (0.9 or more), heads (how many of the model pass at this offset), best_random (the best score of a model
-    with random weights at any offset).
+    low, high, passes (0.9 or more), heads (how many of the model pass at this offset), best_random (the best score at the same
+    offset in a model with random weights).
     """
     rows = []
     for labels, found, random in _found(settings):
-        near = found["positional"].query(f"abs(offset) <= {NEAR}")
+        near, luck = (one["positional"].query(f"abs(offset) <= {NEAR}") for one in (found, random))
         for offset, frame in near.groupby("offset"):
             (_, layer, head), best = frame.score.idxmax(), frame.loc[frame.score.idxmax()]
             row = labels | {"offset": offset, "layer": layer + 1, "head": head + 1, **best[["score", "low", "high"]]}
             row |= {"passes": best.score >= POSITIONAL, "heads": int(frame.verdict.sum())}
-            rows.append(row | {"best_random": random["positional"].score.max()})
+            rows.append(row | {"best_random": luck.score[luck.offset == offset].max()})
     return pd.DataFrame(rows)
 
 

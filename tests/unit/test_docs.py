@@ -5,6 +5,7 @@ import re
 import pytest
 
 from helpers import claims, study
+from helpers.measures import table
 
 PAGES = sorted([study.ROOT / "README.md", *(study.ROOT / "docs").glob("*.md"), study.ROOT / "data" / "README.md"])
 ANCHOR = re.compile(r"[^\w\- ]")
@@ -43,6 +44,8 @@ def test_verdicts_and_numbers_of_the_page_are_those_of_the_committed_tables():
         for cell, column in zip(row[-3:], JUDGED, strict=True):
             (one,) = (one for one in JUDGED[column] if one.claim.claim == claim)
             assert f"**{one.verdict}**" in cell and one.reason in cell and one.number in cell, (claim, column)
+            file = one.claim.columns[column].table.rpartition("/")[2]
+            assert not one.number or f"/{file}.csv)" in cell, (claim, column)
 
 
 def test_verdicts_of_the_front_page_are_those_of_the_committed_tables():
@@ -57,3 +60,8 @@ def test_verdicts_of_the_front_page_are_those_of_the_committed_tables():
 def test_every_page_is_linked_from_the_front_page():
     front = (study.ROOT / "README.md").read_text(encoding="utf-8")
     assert [page.name for page in PAGES if page.parent.name == "docs" and f"docs/{page.name}" not in front] == []
+
+
+def test_every_column_of_the_head_table_is_explained():
+    page = (study.ROOT / "docs" / "use.md").read_text(encoding="utf-8")
+    assert [name for name in [*table.MEASURES, table.FUNCTIONS] if f"`{name}`" not in page] == []

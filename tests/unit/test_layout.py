@@ -32,6 +32,12 @@ def test_every_committed_file_is_where_the_layout_says(track):
     assert {track / facts["run"] for facts in sidecars if "run" in facts} <= shared
 
 
+@pytest.mark.parametrize("folder", ["pretrained", "regimes", "summaries"])
+def test_tables_of_no_notebook_share_a_sidecar(folder):
+    made = study.read_json(FIGURES / folder / "sidecar.json")["tables"]
+    assert sorted(made) == sorted(path.stem for path in (FIGURES / folder).glob("*.csv"))
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -107,7 +107,7 @@ def scripts(folder):
     small = {'models.load("smollm2")': f"models.load({str(folder / 'model')!r}); model.float()", '"steps": 200': '"steps": 3'}
     for code in re.findall(r"```python\n(.*?)```", section, re.DOTALL):
         for printed, here in (small | {'"evaluate_every": 100': '"evaluate_every": 3'}).items():
-            assert printed in code or "Trainer" in code
+            assert printed in code or "Trainer" in code or "bart" in code
             code = code.replace(printed, here)
         yield code.replace("max_steps=200", "max_steps=3, use_cpu=True")
 
@@ -125,13 +125,25 @@ def test_training_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch, numbe
     assert name != "groups" or len(index(made)) == 4
 
 
+def test_links_of_an_encoder_decoder_run_as_the_page_shows_them(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, _, links, seq2seq, _ = scripts(folder)
+    model = tiny_model("bart", vocab_size=VOCABULARY + len(MENTIONED))
+    monkeypatch.setattr(models, "load", lambda name: (model, models.load_tokenizer(folder / "model")))
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    exec(f"{links.partition('links, batches')[0]}\n{seq2seq}", scope := {})
+    assert {kind for kind, _, _ in scope["chosen"]} == {"encoder"} and len(scope["chosen"]) == 2
+    made = load(tmp_path / "summarizer").state_dict()
+    assert any(not torch.equal(weight, made[name]) for name, weight in before.items())
+
+
 def test_training_under_trainer_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch):
     """What is saved trains on without this project."""
     monkeypatch.chdir(tmp_path)
     batch = tiny_batch("llama")
     rows = [{name: value[place] for name, value in batch.items()} for place in range(len(batch["input_ids"]))]
     scope = {"rows": rows, "l0": l0, "heads": heads, "model": tiny_model("llama")}
-    exec([*scripts(folder)][3], scope)
+    exec([*scripts(folder)][-1], scope)
     again = AutoModelForCausalLM.from_pretrained("pruned", trust_remote_code=True)
     torch.testing.assert_close(again(**batch).logits, scope["model"].eval()(**batch).logits)
     options = TrainingArguments("more", max_steps=2, use_cpu=True, save_strategy="no", report_to="none")
