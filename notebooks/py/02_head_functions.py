@@ -187,10 +187,6 @@ run.figure(plots.looking(looks), "hits_and_misses", caption, table="where_heads_
 # models read `400` sentences of the English Web Treebank, whose trees people have drawn. Four translators read their toy
 # language, whose trees we know. A fifth one was trained on Europarl, whose trees come from a parser, as in the paper. Its row
 # is the published table of another run.
-#
-# A cell says how often the best head is right and how often the guess is, in per cent, as the paper's table 1 does. The paper's
-# rule is ours too: a case passes if the head is `10` points above the guess.
-
 
 # %%
 names = {"smollm2": "SmolLM2", "minilm": "MiniLM"}
@@ -306,9 +302,8 @@ run.figure(figure, "positions_and_rare_words", caption, table="beside_random", o
 # holds: pretrained/rare model=minilm trees=gum low > 0.5 --> In the translator of subtitles the best head reaches
 # **48 %**<!-- 02/rare_tokens layer=2 head=7 "two rarest":.0% -->, and we cannot tell.<!-- holds: 02/rare_tokens
 # layer=2 head=7 high > 0.5 --> The other translators have no such head.
-#
-# SmolLM2 has several heads above one half, all in late layers. Chance alone gives **29 %**<!--
-# pretrained/rare model=smollm2 trees=ewt chance:.0% --> there, again because many tokens see few others.
+# SmolLM2 has several heads above one half, all in late layers, where chance gives **29 %**<!-- pretrained/rare model=smollm2
+# trees=ewt chance:.0% -->.
 #
 # ## How many heads have a function?
 #
