@@ -11,7 +11,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from helpers import drawing, papers
 from helpers.drawing import MODELS, WIDTH, left
@@ -248,7 +248,8 @@ def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = 
             axis.set_ylabel("" if place else "layer" if len(kinds) == 1 else drawing.KIND_TITLES[kind])
         axes[0, place].set_title(title)
         axes[-1, place].set_xlabel("head")
-        bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02)
+        ticks = LogLocator(subs=(1, 2, 5)) if title in logarithmic else None
+        bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02, ticks=ticks)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.ax.minorticks_off()
         bar.formatter = FuncFormatter(lambda value, _: f"{value:.10g}")
