@@ -339,11 +339,17 @@ def of_run(run: study.Run) -> list[Judged]:
     return [judge(claim, column, read) for claim in ledger() if claim.chapter == run.name]
 
 
-def show(run: study.Run) -> None:
-    """The verdicts of a notebook's claims as a small table, each beside the rule that makes it."""
-    rows = [(one.claim.claim, one.claim.rule, one.claim.printed, one.number or "–", one.words) for one in of_run(run)]
-    table = pd.DataFrame(rows, columns=["claim", "it holds if", "the paper", "here", "verdict"])
-    display(table.style.hide(axis="index").set_properties(**{"text-align": "left", "vertical-align": "top"}))
+def show(run: study.Run, **beside: str) -> None:
+    """The verdicts of a notebook's claims, each beside its rule; those of other columns by the names of theirs, if any."""
+    rows = []
+    for one in of_run(run):
+        row = {"claim": one.claim.claim, "it holds if": one.claim.rule, "the paper": one.claim.printed}
+        row |= {"here": one.number or "–", "verdict": one.words}
+        for column, title in beside.items():
+            (there,) = (other for other in committed(column) if other.claim.id == one.claim.id)
+            row[title] = f"{there.words}: {there.number}" if there.number else there.words
+        rows.append(row)
+    display(pd.DataFrame(rows).style.hide(axis="index").set_properties(**{"text-align": "left", "vertical-align": "top"}))
 
 
 def main() -> None:

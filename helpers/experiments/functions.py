@@ -128,10 +128,7 @@ def beside_random(tests: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
     for test, tables in tests.items():
         for table in tables:
             table = table if "model" in table else table.rename_axis(index={None: "model"}).reset_index()
-            old = {"chance, two": "chance"} if "chance, two" in table else {}  # of tables before chance was of two alone
-            table = table.drop(columns=old.values()).rename(
-                columns=old | {"two rarest": "score", "best at random": "best_random"}
-            )
+            table = table.rename(columns={"two rarest": "score", "best at random": "best_random"})
             table = table[table.kind == "encoder"] if "kind" in table else table
             ends = {"low": 100 * table.low, "high": 100 * table.high}
             for column, head in names.items():
@@ -141,22 +138,24 @@ def beside_random(tests: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def counted(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
-    """How many encoder heads have a function, by estimate on all sentences.
-
-    Columns model, function ("any" for one or more), heads (with it), all (encoder heads), random (heads with it in a model of
-    the same shape with random weights), as `helpers.experiments.pretrained_functions.counted` has them.
-    """
-    rows = []
+def by_head(studied: Sequence[subjects.Subject], repeats: int = 1000, **more: Any) -> pd.DataFrame:
+    """Functions of every encoder head, by estimate on all sentences: model, layer, head (from 1), functions (with commas)."""
+    tables = []
     for subject in studied:
-        does, luck = (_groups(SCORED.value(subject, repeats=repeats, **more)) for more in ({}, {"untrained": True}))
-        for name in ("any", *measured.FUNCTIONAL):
-            has, drawn = (sum(name in cell or (name == "any" and bool(cell)) for cell in one) for one in (does, luck))
-            rows.append((subject.title, name, has, len(does), drawn))
-    return pd.DataFrame(rows, columns=["model", "function", "heads", "all", "random"])
+        scores = SCORED.value(subject, repeats=repeats, **more)
+        does = roles(*(scores[name] for name in measured.FUNCTIONAL)).xs("encoder", level="kind")
+        does = does.map(lambda cell: ", ".join(dict(cell))).reset_index()
+        tables.append(does.assign(model=subject.title, layer=does.layer + 1, head=does["head"] + 1))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _groups(scores: Mapping[str, pd.DataFrame]) -> list[set[str]]:
-    """Of each encoder head what it is: positional, syntactic (whatever the relation), rare."""
-    functions = roles(*(scores[name] for name in measured.FUNCTIONAL)).xs("encoder", level="kind")
-    return [{"syntactic" if name in RELATIONS else name for name, _ in cell} for cell in functions]
+def counted(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
+    """How many encoder heads have a function: columns model, function ("any" for one or more), heads (with it), all (encoder
+    heads), random (heads with it in a model of the same shape with random weights)."""
+    tests = {"any": ".", "positional": "positional", "syntactic": "|".join(RELATIONS), "rare": "rare"}
+    found = {}
+    for column, more in (("heads", {}), ("random", {"untrained": True})):
+        does = by_head(studied, repeats, **more).set_index("model").functions
+        has = pd.DataFrame({name: does.str.contains(test) for name, test in tests.items()}).groupby(level=0, sort=False)
+        found |= {column: has.sum().stack(), "all": has.count().stack()}
+    return pd.DataFrame(found).rename_axis(["model", "function"]).reset_index()

@@ -113,9 +113,9 @@ def following(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def roles(found: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Whether each head has a function: columns positional, syntactic, rare on (kind, layer, head)."""
-    syntax = following(found).any(axis=1)
-    return pd.DataFrame({"positional": found["positional"].verdict, "syntactic": syntax, "rare": found["rare"].verdict})
+    """Whether each head has a function: columns positional (of another token), syntactic, rare on (kind, layer, head)."""
+    keeps, syntax = found["positional"].query("verdict and offset != 0").index, following(found).any(axis=1)
+    return pd.DataFrame({"positional": syntax.index.isin(keeps), "syntactic": syntax, "rare": found["rare"].verdict})
 
 
 def by_head(settings: Settings) -> pd.DataFrame:
@@ -123,7 +123,7 @@ def by_head(settings: Settings) -> pd.DataFrame:
     tables = []
     for labels, found, _ in _found(settings):
         does = following(found).T.groupby(level="relation").any().T
-        does = does.assign(positional=found["positional"].verdict, rare=found["rare"].verdict)
+        does = does.join(roles(found)[["positional", "rare"]])
         table = from_one(pd.DataFrame({"functions": [", ".join(does.columns[row]) for row in does.to_numpy(bool)]}, does.index))
         tables.append(table.reset_index()[["layer", "head", "functions"]].assign(**labels))
     return pd.concat(tables, ignore_index=True)[["model", "trees", "layer", "head", "functions"]]

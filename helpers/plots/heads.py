@@ -11,7 +11,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from helpers import drawing, papers
 from helpers.drawing import MODELS, WIDTH, left
@@ -53,28 +53,28 @@ def gains(table: pd.DataFrame):
     return figure
 
 
-def offsets(table: pd.DataFrame):
+def offsets(table: pd.DataFrame, printed: Mapping[str, float]):
     """How far partners stand from each other (figure 3), in per cent: bars of models side by side, a panel a relation.
 
-    The table has the columns offset (a whole number), share, model and relation.
+    The table has the columns offset (a whole number), share, model and relation; offsets of less than 2 % are left out. A
+    dotted line is the paper's tallest bar, `printed` by relation.
     """
     drawing.need(table, "offset", "share", "model", "relation")
-    titles, names = list(dict.fromkeys(table.relation)), list(dict.fromkeys(table.model))
-    colours = dict(zip(names, MODELS, strict=False))
-    width, top = 0.82 / len(names), min(105, 110 * table.share.max())
-    figure, axes = drawing.grid(len(titles), 2, WIDTH / min(2, len(titles)), 2.0, sharey=True)
-    for axis, title in zip(axes, titles, strict=True):
-        rows = table[table.relation == title]
-        places = {place: number for number, place in enumerate(sorted(set(rows.offset)))}
+    names = list(dict.fromkeys(table.model))
+    colours, width = dict(zip(names, MODELS, strict=False)), 0.82 / len(names)
+    figure, axes = drawing.grid(len(printed), 2, WIDTH / 2, 1.7, sharey=True)
+    for axis, (title, level) in zip(axes, printed.items(), strict=True):
+        shares = table[table.relation == title].pivot(index="offset", columns="model", values="share")
+        shares = shares[shares.max(axis=1) >= 0.02]
         for number, (name, colour) in enumerate(colours.items()):
-            bars = rows[rows.model == name]
-            at = bars.offset.map(places).to_numpy(float) + (number - (len(names) - 1) / 2) * width
-            axis.bar(at, 100 * bars.share, 0.92 * width, color=colour)
-        axis.set_xticks(range(len(places)), [f"{place:+d}" if place else "0" for place in places])
-        axis.set(title=title, xlabel="words from the governor to the dependent", ylim=(0, top))
+            at = np.arange(len(shares)) + (number - (len(names) - 1) / 2) * width
+            axis.bar(at, 100 * shares[name], 0.92 * width, color=colour)
+        axis.axhline(100 * level, **drawing.LEVEL)
+        axis.set_xticks(range(len(shares)), [f"{place:+d}" for place in shares.index])
+        axis.set(title=title, xlabel="words from the governor to the dependent", ylim=(0, 105 * table.share.max()))
         axis.set_ylabel("% of pairs" if drawing.left(axis) else "")
         axis.tick_params(axis="x", length=0)
-    drawing.legend(figure, drawing.squares(colours))
+    drawing.legend(figure, drawing.squares(colours) | {"paper, WMT: the tallest bar": drawing.LEVEL})
     return figure
 
 
@@ -244,7 +244,8 @@ def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = 
             axis.set_ylabel("" if place else "layer" if len(kinds) == 1 else drawing.KIND_TITLES[kind])
         axes[0, place].set_title(title)
         axes[-1, place].set_xlabel("head")
-        bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02)
+        ticks = LogLocator(subs=(1, 2, 5)) if title in logarithmic else None
+        bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02, ticks=ticks)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.ax.minorticks_off()
         bar.formatter = FuncFormatter(lambda value, _: f"{value:.10g}")

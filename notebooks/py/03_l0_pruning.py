@@ -367,7 +367,7 @@ both[both.penalty > 0].set_index("model")[[*titles]].rename(columns=titles).roun
 # WikiText at five prices, and remove the heads whose gates close. Beside them stand as many heads of least gradient importance,
 # and as many random heads in the same layers. Each mark is one training or one draw; bars are `95 %` intervals over passages.
 # In the table stands, too, what becomes of perplexity when all of the model is trained a little longer afterwards, and how many
-# of its `21` heads with a function gates leave. These are published tables (`helpers.experiments.pretrained` makes them).
+# of its `20` heads with a function gates leave. These are published tables (`helpers.experiments.pretrained` makes them).
 
 # %%
 tables = {"not trained on": "gates.csv", "trained on": "trained_on.csv"}
@@ -384,9 +384,9 @@ figure = plots.curve(marks[marks.training == "not trained on"], "left", "change"
 run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by who chooses them.")
 shown = marks.pivot(index="heads left", columns=["training", "chosen by"], values="perplexity").sort_index(axis=1)
 ours = marks[(marks.training == "not trained on") & (marks["chosen by"] == "gates")].set_index("heads left").sort_index()
-had, stay = "of 21 with a function", (21 * ours.functions_left).round()
-shown[had, "left"], shown[had, "by chance"] = stay, 21 * ours.left / 100
-shown[had, "p"] = stats.hypergeom.sf(stay - 1, 270, 21, ours.index)
+had, stay = "of 20 with a function", (20 * ours.functions_left).round()
+shown[had, "left"], shown[had, "by chance"] = stay, 20 * ours.left / 100
+shown[had, "p"] = stats.hypergeom.sf(stay - 1, 270, 20, ours.index)
 shown.sort_index(ascending=False).rename_axis(columns=["perplexity", "chosen by"]).round(2).astype(object).fillna("")
 
 # %% [markdown]

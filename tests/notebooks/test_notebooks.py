@@ -91,7 +91,7 @@ def test_verdicts_are_shown_from_the_run_s_own_tables(executed):
     path, notebook, folder = executed
     tables = claims.tables_in(folder)
     own = [claims.judge(claim, "generated", tables) for claim in claims.ledger() if claim.chapter == path.stem]
-    cells = [cell for cell in notebook.cells if "claims.show(run)" in cell.source]
+    cells = [cell for cell in notebook.cells if "claims.show(run" in cell.source]
     assert len(cells) == bool(own)
     for cell in cells:
         text = html.unescape("".join(output.get("data", {}).get("text/html", "") for output in cell.outputs))
