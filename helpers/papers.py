@@ -111,11 +111,7 @@ GROUPED_TABLE_3 = pd.DataFrame.from_dict(
 
 # Ni et al. 2023, tables 4 (CNN/DailyMail) and 6 (WikiText-103)
 GROUPED_OTHERS = pd.DataFrame.from_dict(
-    {
-        "vanilla": (38.45, 17.97, 36.03, 19.14),
-        "GHT": (40.00, 21.10, 37.51, 18.60),
-        "GHT-PS": (40.01, 21.31, 37.62, 18.59),
-    },
+    {"vanilla": (38.45, 17.97, 36.03, 19.14), "GHT": (40.00, 21.10, 37.51, 18.60), "GHT-PS": (40.01, 21.31, 37.62, 18.59)},
     orient="index",
     columns=["ROUGE-1", "ROUGE-2", "ROUGE-L", "perplexity"],
 )

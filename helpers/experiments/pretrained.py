@@ -11,13 +11,7 @@ from itertools import chain
 from helpers import study
 from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked
 from helpers.experiments.pretrained_functions import by_head, counted, function_recipes, positional, rare, syntactic
-from helpers.experiments.pretrained_measured import (
-    Settings,
-    correlations,
-    head_table,
-    left_out_recipes,
-    measure_recipes,
-)
+from helpers.experiments.pretrained_measured import Settings, correlations, head_table, left_out_recipes, measure_recipes
 from helpers.experiments.pretrained_removed import (
     drawn_at_once,
     gates,

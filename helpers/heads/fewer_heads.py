@@ -267,7 +267,4 @@ class HeadlessGPT2Attention(GPT2Attention):
         return self.resid_dropout(self.c_proj.bias.expand(*nothing.shape[:-1], -1))
 
 
-HEADLESS: dict[type, type] = {
-    OPTAttention: HeadlessOPTAttention,
-    GPT2Attention: HeadlessGPT2Attention,
-}
+HEADLESS: dict[type, type] = {OPTAttention: HeadlessOPTAttention, GPT2Attention: HeadlessGPT2Attention}

@@ -137,11 +137,7 @@ def slopes(model, batches: Batches, kinds: str | tuple[str, ...] | None = None, 
 
 
 def importance(
-    model,
-    batches: Batches,
-    kinds: str | tuple[str, ...] | None = None,
-    per: str = "example",
-    norm: str | None = "layer",
+    model, batches: Batches, kinds: str | tuple[str, ...] | None = None, per: str = "example", norm: str | None = "layer"
 ) -> pd.Series:
     """Gradient importance of every head: the mean of its ``|output . d loss / d output|`` (Michel et al. 2019, section 4.1).
 

@@ -43,12 +43,6 @@ def _pruned():
     return plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
 
 
-def _heads_that_stay():
-    heads = table("03/fig8_heads_that_stay")
-    part = heads[heads.model == heads.model.unique()[1]]
-    return plots.head_map(part, panel="left", titles={left: f"{left} heads" for left in part.left})
-
-
 def _kinds():
     both, axes = pd.concat([table("03/fig9_shares"), papers.FIGURE_9]), ("% of all heads left", "% of the kind left")
     return plots.curve(both, "kept", "share", "kind", panel="model", columns=2, labels=axes, level=None)
@@ -67,23 +61,15 @@ def _scratch():
     return plots.curve(rows, "kept", "gain", printed=papers.TABLE_2.dropna(), labels=axes)
 
 
-def _gains():
-    rows = table("04/gains")
-    label = "gain over training without the constraint, % (diamonds: the paper's)"
-    return plots.dots(rows[~rows.task.str.contains("ROUGE-[2L]")], "method", "gain", series="method", group="task", label=label)
-
-
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
     "01/fig2_other_translators": lambda: _by_relevance(False),
     "02/hits_and_misses": lambda: plots.looking(table("02/where_heads_look")),
     "02/table1_syntactic_heads": _gains_over_guesses,
     "03/fig7_bleu_by_heads": _pruned,
-    "03/fig8_heads_that_stay": _heads_that_stay,
     "03/fig9_heads_by_kind": _kinds,
     "03/fig10_heads_by_layer": _layers,
     "03/pruned_minus_scratch": _scratch,
-    "04/gains": _gains,
 }
 
 

@@ -22,12 +22,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
     metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
     score = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples if len(hypotheses) > 1 else 1)
     centre, half = (score._mean, score._ci) if resamples > 1 and len(hypotheses) > 1 else (float("nan"),) * 2
-    return {
-        "bleu": score.score,
-        "low": centre - half,
-        "high": centre + half,
-        "signature": str(metric.get_signature()),
-    }
+    return {"bleu": score.score, "low": centre - half, "high": centre + half, "signature": str(metric.get_signature())}
 
 
 def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:

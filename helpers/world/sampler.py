@@ -683,8 +683,7 @@ class World:
                 return 0
             subject = np is clause.subject
             other = self.noun_phrase(
-                self.pick(self.noun_table(clause.verb, "subject" if subject else "object")),
-                None if subject else clause.subject,
+                self.pick(self.noun_table(clause.verb, "subject" if subject else "object")), None if subject else clause.subject
             )
             if self.nouns[other.noun].cls != noun.cls or other.determiner in ("", "many", "every", "this"):
                 return 0
