@@ -22,7 +22,6 @@ from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny
 
 DOWN, UP = functions.DIRECTIONS  # from the head to its dependent, and back
 families = pytest.mark.parametrize("family", FAMILIES)
-seq2seq = pytest.mark.parametrize("family", SEQ2SEQ)
 LENGTHS, TARGETS = (7, 3, 9, 5), (6, 8, 2, 5)  # words of four sentences
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")  # empty totals are no reason to warn
 
