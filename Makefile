@@ -78,6 +78,7 @@ report: $(VENV)/ready
 numbers: $(VENV)/ready
 	$(BIN)/python -m helpers.numbers
 
+## make lint       style, layout and types of the code
 lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

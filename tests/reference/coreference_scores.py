@@ -48,17 +48,14 @@ def _phi(one: Sequence, other: Sequence) -> Fraction:
     return Fraction(2 * len(set(one) & set(other)), len(one) + len(other))
 
 
-def score(
-    metric: Callable[[Entities, Entities], tuple[Fraction, Fraction]], system: Sequence[Entities], gold: Sequence[Entities]
-) -> tuple[float, float, float]:
-    """Precision, recall and F1 over documents, in percent."""
+def f1(metric: Callable[[Entities, Entities], tuple[Fraction, Fraction]], system: Sequence[Entities], gold: Sequence[Entities]):
+    """F1 over documents, in percent."""
     pairs = [
         [[entity for entity in side if len(entity) > 1] for side in document] for document in zip(system, gold, strict=True)
     ]
     precision = _over(metric(ours, theirs) for ours, theirs in pairs)
     recall = _over(metric(theirs, ours) for ours, theirs in pairs)
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else Fraction(0)
-    return tuple(100 * float(value) for value in (precision, recall, f1))
+    return 100 * float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
 def _over(parts) -> Fraction:

@@ -46,15 +46,10 @@ def read(model, batches) -> list[Sentence]:
     return found
 
 
-def loss(model, sentence: Sentence) -> float:
-    """Minus the log-probability of everything that the sentence is to predict."""
-    return losses(model, sentence, [])[0]
-
-
 def losses(model, sentence: Sentence, changes: Iterable[tuple]) -> list[float]:
     """Loss of a sentence as it is, then for each change ((kind, layer, head), position or None for all, factor of the output).
 
-    Each is a row of one batch, that goes through the whole model.
+    A loss is minus the log-probability of all that is to be predicted. Each is a row of one batch through the whole model.
     """
     changes, hooks = list(changes), []
     for site in sites(model):

@@ -33,12 +33,6 @@ def cells(axis):
     return np.ma.filled(axis.images[0].get_array().astype(float), NAN)
 
 
-def marked(axis, hollow):
-    """Where dots stand along x, in rising order: those that are filled, or white inside."""
-    lines = [line for line in axis.lines if line.get_marker() == "o" and (line.get_markerfacecolor() == "white") == hollow]
-    return sorted(float(x) for line in lines for x in line.get_xdata() if np.isfinite(x))
-
-
 def test_tables_that_cannot_be_drawn_are_refused():
     frame = pd.DataFrame([(1, 2), (1, 3)], columns=["a", "b"])
     for call, said in (

@@ -94,16 +94,6 @@ def test_changes_over_seeds_are_each_against_the_model_of_the_same_weights(parts
     assert set(paired.index.levels[0]) == {PLAIN} and set(paired.seeds) == {3}
 
 
-@pytest.mark.parametrize(("changes", "words"), [
-    ({}, "one head of each layer"), ({"layers": "upper"}, "upper third of layers alone"),
-    ({"count": 2}, "2 heads of each layer"),
-    ({"matrix": "adjacent"}, "adjacent matrix"), ({"span": "whole"}, "all tokens of a mention"),
-])  # fmt: skip
-def test_a_row_is_named_by_what_sets_it_apart(changes, words):
-    main = {"method": "injected", "layers": "all", "count": 1, "matrix": "full", "span": "first"}
-    assert injection.place(main | changes) == words
-
-
 def test_injected_heads_before_and_after(parts):
     table = injection.before_after({1: injection.Board(tiny_injection.settings(), parts["main"])}, [MAIN, MASKED], 6)
     before = coreference.runs.ranking(parts["main"][PLAIN]["run"], 6)

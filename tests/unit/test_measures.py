@@ -22,7 +22,6 @@ from tests.unit.tiny_models import EOS, FAMILIES, PAD, SEQ2SEQ, VOCABULARY, tiny
 
 DOWN, UP = functions.DIRECTIONS  # from the head to its dependent, and back
 families = pytest.mark.parametrize("family", FAMILIES)
-seq2seq = pytest.mark.parametrize("family", SEQ2SEQ)
 LENGTHS, TARGETS = (7, 3, 9, 5), (6, 8, 2, 5)  # words of four sentences
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")  # empty totals are no reason to warn
 
@@ -109,8 +108,9 @@ def assert_same(series, expected, tolerance):
         assert series[address] == pytest.approx(value, abs=tolerance, rel=0, nan_ok=True), address
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, "bert", "llama"])
+@pytest.mark.parametrize("family", ["marian", "mbart", "opt", "bert", "llama"])
 def test_confidence_is_the_slow_loop(family):
+    """As the matrix holds it for every family; and of later keys, of batches in any order, of marked tokens."""
     model, tolerance = tiny_model(family).double(), 1e-6 if family in ("opt", "llama") else 1e-12  # softmaxes in float32
     for batches in ([one_batch(family)], [marked(one_batch(family))], corpus(family)):
         sentences = slow.read(model, batches)
@@ -130,7 +130,6 @@ def test_special_tokens_are_those_of_the_configuration_and_of_the_batch(family):
     """A BERT names none: the tokenizer's mask, or the caller's, says them."""
     model, batch = tiny_model(family).double(), one_batch(family)
     found = measures.confidence(model, [marked(batch)])
-    assert_same(found, slow.confidence(slow.read(model, [marked(batch)])), 1e-6)
     assert_same(functions.output_norm(model, [marked(batch)]), slow.output_norm(model, [marked(batch)]), 1e-6)
     assert (found - measures.confidence(model, [batch])).abs().max() > 0.05
 

@@ -66,8 +66,9 @@ def tolerance(name: str) -> float:
     return 1e-6 if name.startswith("opt") else 1e-10  # OPT's eager softmax, which shows the weights, is in float32
 
 
-@pytest.mark.parametrize("name", ["marian", "pegasus", "t5", "opt", "opt post-norm"])
+@pytest.mark.parametrize("name", ["pegasus", "opt post-norm"])
 def test_relevance_is_that_of_the_slow_relprop(name):
+    """Of others with gates, below, and of every family in the matrix."""
     model, batch = small(name), batch_for(name)
     found, truth = explain(model, [batch], "alpha_beta"), [e for row in range(3) for e in slow.explain(model, batch, row)]
     assert gap(found.values, values_of(truth, found.heads)) < tolerance(name) and found.values.min() >= 0

@@ -11,15 +11,16 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from helpers import study
+from helpers import measures, study
 from helpers.corpora import tokens
 from helpers.models import inputs
 from helpers.publish import explorer, report
+from helpers.runs import subjects
 from helpers.study import StudyError
-from tests.unit import tiny_report
 
 NOTEBOOKS = ("03_l0_pruning", "04_grouped_heads")  # which link to one another
 LOADS = {"img": "src", "script": "src", "link": "href", "source": "srcset", "option": "data-file"}
+NAME, ABSENT = "ru-subtitles", "de-news"
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,16 @@ def pages(folder):
 
 @pytest.fixture(scope="module")
 def made(session):
-    run = study.runs() / "tiny-controlled"
-    subject, table = tiny_report.make(run)
-    return study.data(), (run, subject, table, explorer.export(subject, table, sentences=2))
+    """A tiny model and its head table in a run, which holds the table twice, and one of a model that nobody trained."""
+    settings = study.settings("tiny", {"train": 300, "vocabulary": 150, "model.dropout": 0.0})
+    subject, folder = subjects.of_name(settings, NAME, 1), study.runs() / "tiny-controlled"
+    table = measures.confidence(subject.model, subject.batches()).to_frame()
+    table["functions"] = ["v→s; +1", "rare", *[""] * (len(table) - 2)]
+    run = study.Run("06_all_measures", study.PARAMETERS | {"profile": "tiny"}, settings, folder, 0.0)
+    run.table(table, f"head_table_{NAME}", model=NAME)
+    run.table(table, f"head_table_{NAME}-all-kinds", model=NAME)  # the same model once more
+    run.table(table.drop(columns="functions"), f"heads_{ABSENT}", model=ABSENT)
+    return study.data(), (folder, subject, table, explorer.export(subject, table, sentences=2))
 
 
 @pytest.fixture
@@ -129,8 +137,8 @@ def test_what_is_no_head_table(tiny):
 
 def test_a_model_that_was_not_trained_has_no_maps(tiny):
     before = sorted(study.runs().rglob("*"))
-    absent = explorer.head_tables(tiny[0])[tiny_report.ABSENT]
-    assert explorer.in_store(tiny_report.ABSENT, absent.attrs["facts"]) is None
-    found = explorer.export(tiny_report.ABSENT, absent)
+    absent = explorer.head_tables(tiny[0])[ABSENT]
+    assert explorer.in_store(ABSENT, absent.attrs["facts"]) is None
+    found = explorer.export(ABSENT, absent)
     assert found["attention"] is None and any("not in the store" in note for note in found["notes"])
     assert sorted(study.runs().rglob("*")) == before
