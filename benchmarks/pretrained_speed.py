@@ -94,7 +94,7 @@ def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
     seconds = common.interleaved(variants(model.float(), batches, short), repeats)
     needed = np.mean([1 - site.layer / len(sites(model)) for site in sites(model)])  # of a whole pass
     seconds["leave one out, least"] = seconds["leave one out, whole passes"] * needed
-    given = {"model", "batches", "explained"}
+    given = {"model", "batches", "explained", "slopes"}
     names = [one.name for one in MEASURES.values() if {*one.needs} <= given and one.rule in ("", *SIGNED) and not one.asked]
     names.remove(TRUTH)
     rest = [{name: part[at : at + 8] for name, part in batch.items()} for at in range(0, size["table"], 8)]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from helpers.measures.functions import (
 )
 from helpers.measures.lrp import relevance, rules
 from helpers.measures.reducers import Reducer, one_pass
-from helpers.measures.worth import by_layer, importance, leave_one_out, patching
+from helpers.measures.worth import by_layer, importance, leave_one_out, patching, slopes
 from helpers.study import StudyError
 
 TRUTH = "leave-one-out"
@@ -78,10 +79,6 @@ def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
     return lambda model, explained: relevance(model, explained, rule, normalise)
 
 
-def _gradient(per: str) -> Callable[..., pd.Series]:
-    return lambda model, explained: importance(model, explained, per=per, norm=None)
-
-
 def _without(model, explained) -> pd.Series:
     return leave_one_out(model, explained, repeats=1).loss
 
@@ -113,15 +110,15 @@ for _measure in (
     Measure("cp", "relevance, conservative", _OLD,
             _THROUGH, _relevance("cp", "ratio"), _FEW, rule="cp", asked=True),
     Measure("gradient, example", "gradient importance", "mean of |loss gradient at the head's gate| over examples (nats)",
-            _DEPENDS, _gradient("example"), _FEW),
+            _DEPENDS, lambda slopes: slopes().abs().mean(), ("slopes",)),
     Measure("gradient, example, by layer", "gradient importance, by layer", "the same, divided by the layer's norm",
             _DEPENDS, by_layer, of="gradient, example", compared=False),
     Measure("gradient, token", "gradient importance, each token", "mean of |gradient at the head's gate| over tokens (nats)",
-            _DEPENDS, _gradient("token"), _FEW),
+            _DEPENDS, partial(importance, per="token", norm=None), _FEW),
     Measure("gradient, token, by layer", "gradient importance, each token, by layer", "the same, divided by the layer's norm",
             _DEPENDS, by_layer, of="gradient, token", compared=False),
     Measure("gradient, signed", "gradient, signed", "minus the loss gradient at the head's gate (nats a token)",
-            _DEPENDS, patching, _FEW),
+            _DEPENDS, lambda *given: patching(*given[:2], given[2]()), (*_FEW, "slopes")),
     Measure("output norm", "output norm", "norm of what the head adds to the residual stream, mean over tokens",
             "the head writes more", output_norm, ("model", "batches")),
     Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
@@ -215,6 +212,8 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     """
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"reads": reads(given["model"])} if "model" in given else {}
+    if given.keys() >= {*_FEW}:  # of one backward pass, for the measures that need it
+        given["slopes"] = cache(partial(slopes, *(given[name] for name in _FEW), label="gradient importance"))
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
@@ -234,6 +233,8 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
         if not (m.reducer or m.of):
             with timed(m.name):
                 filled[m.name] = m.find(*(given[name] for name in m.needs))
+    shared = [m.name for m in chosen if "slopes" in m.needs]
+    seconds |= dict.fromkeys(shared, max((seconds[name] for name in shared), default=0.0))
     for m in (m for m in chosen if m.of):
         filled[m.name], seconds[m.name] = m.find(filled[m.of]), seconds[m.of]
     for m in chosen:
@@ -246,7 +247,7 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
 
 def lacking(name: str, there: Iterable[str] = ()) -> set[str]:
     """What a measure needs beside a model, its text, and what is there."""
-    return _all_needs(MEASURES[name]) - {"model", "batches", "explained", "reads", *there}
+    return _all_needs(MEASURES[name]) - {"model", "batches", "explained", "reads", "slopes", *there}
 
 
 def _all_needs(measure: Measure) -> set[str]:

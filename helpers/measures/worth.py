@@ -195,15 +195,17 @@ def by_layer(column: pd.Series) -> pd.Series:
     return column / size.where(size > 0, 1.0)
 
 
-def patching(model, batches: Batches) -> pd.Series:
+def patching(model, batches: Batches, rows: pd.DataFrame | None = None) -> pd.Series:
     """First-order estimate of `leave_one_out`, with its sign: attribution patching towards zero (Syed et al. 2023).
 
     Minus the slope of the loss in a head's gate at 1: how much the loss would rise at a gate of 0 if it were a straight line.
     On (kind, layer, head), float64: nats a target token. Open `gate` and `inject` blocks are respected, as by `importance`.
+    `rows` are the `slopes` of these batches, where they are known.
     """
     held = list(batches)
     tokens = sum(int((labels != -100).sum()) for _, labels in prepared(model, held))
-    return (-slopes(model, held, label="patching").sum() / tokens).rename("patching")
+    rows = slopes(model, held, label="patching") if rows is None else rows
+    return (-rows.sum() / tokens).rename("patching")
 
 
 def _slopes_of_examples(model, fed, labels: torch.Tensor, places: list[Site]) -> torch.Tensor:

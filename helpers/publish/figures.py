@@ -55,12 +55,6 @@ def _layers():
     return plots.bars(rows, "total_kept", "kept", stack="layer", panel="kind", labels=axes)
 
 
-def _scratch():
-    rows = table("03/trained_minus_scratch").rename(columns={"change": "gain"})
-    axes = ("% of all heads left", "BLEU, pruned minus scratch")
-    return plots.curve(rows, "kept", "gain", printed=papers.TABLE_2.dropna(), labels=axes)
-
-
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
     "01/fig2_other_translators": lambda: _by_relevance(False),
@@ -69,7 +63,6 @@ DRAWN: dict[str, Callable[[], object]] = {
     "03/fig7_bleu_by_heads": _pruned,
     "03/fig9_heads_by_kind": _kinds,
     "03/fig10_heads_by_layer": _layers,
-    "03/pruned_minus_scratch": _scratch,
 }
 
 
