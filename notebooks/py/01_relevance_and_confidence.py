@@ -432,7 +432,7 @@ both[["model", "difference", "low", "high", *words, *both.columns[-1:]]].rename(
 # ## And on natural text?
 #
 # The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training). Two of its results
-# stand above already. Here is its figure 1, and how many of its layers are dominated.
+# stand above. Here is its figure 1, and how many of its layers are dominated.
 
 # %%
 rows = pd.read_csv(europarl / "heads_fr-europarl.csv").fillna({"functions": ""}).set_index(["kind", "layer", "head"])
