@@ -71,7 +71,7 @@ def offsets(table: pd.DataFrame, printed: Mapping[str, float]):
             at = np.arange(len(shares)) + (number - (len(names) - 1) / 2) * width
             axis.bar(at, 100 * shares[name], 0.92 * width, color=colour)
         axis.axhline(100 * level, **drawing.LEVEL)
-        axis.set_xticks(range(len(shares)), [f"{place:+d}" for place in shares.index])
+        axis.set_xticks(range(len(shares)), [f"{place:+d}" if place else "0" for place in shares.index])
         axis.set(title=title, xlabel="words from the governor to the dependent", ylim=(0, 105 * table.share.max()))
         axis.set_ylabel("% of pairs" if drawing.left(axis) else "")
         axis.tick_params(axis="x", length=0)
