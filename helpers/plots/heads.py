@@ -56,7 +56,7 @@ def gains(table: pd.DataFrame):
 def offsets(table: pd.DataFrame, printed: Mapping[str, float]):
     """How far partners stand from each other (figure 3), in per cent: bars of models side by side, a panel a relation.
 
-    The table has the columns offset (a whole number), share, model and relation; offsets of less than 2 % are left out. A
+    The table has the columns offset (a whole number), share, model and relation; shown is what lies between offsets of 2 %. A
     dotted line is the paper's tallest bar, `printed` by relation.
     """
     drawing.need(table, "offset", "share", "model", "relation")
@@ -65,12 +65,13 @@ def offsets(table: pd.DataFrame, printed: Mapping[str, float]):
     figure, axes = drawing.grid(len(printed), 2, WIDTH / 2, 1.7, sharey=True)
     for axis, (title, level) in zip(axes, printed.items(), strict=True):
         shares = table[table.relation == title].pivot(index="offset", columns="model", values="share")
-        shares = shares[shares.max(axis=1) >= 0.02]
+        often = shares.index[shares.max(axis=1) >= 0.02]
+        shares = shares.reindex(range(often.min(), often.max() + 1), fill_value=0)
         for number, (name, colour) in enumerate(colours.items()):
             at = np.arange(len(shares)) + (number - (len(names) - 1) / 2) * width
             axis.bar(at, 100 * shares[name], 0.92 * width, color=colour)
         axis.axhline(100 * level, **drawing.LEVEL)
-        axis.set_xticks(range(len(shares)), [f"{place:+d}" for place in shares.index])
+        axis.set_xticks(range(len(shares)), [f"{place:+d}" if place else "0" for place in shares.index])
         axis.set(title=title, xlabel="words from the governor to the dependent", ylim=(0, 105 * table.share.max()))
         axis.set_ylabel("% of pairs" if drawing.left(axis) else "")
         axis.tick_params(axis="x", length=0)
@@ -218,10 +219,11 @@ def _distribution(axis, values: pd.Series, title: str, last: bool = True) -> Non
     masses.tick_params(labelright=last)
 
 
-def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = ()):
+def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = (), mark: Collection[Any] = ()):
     """All heads in their places, a column of panels a measure (a Series on (kind, layer, head) by its title), a row a kind.
 
-    Colours go from zero to the largest head; `logarithmic` ones from a hundredth of it, on a logarithmic scale.
+    Colours go from zero to the largest head; `logarithmic` ones from a hundredth of it, on a logarithmic scale. Heads of `mark`
+    have a dot.
     """
     index = next(iter(columns.values())).index
     kinds = list(index.unique("kind"))
@@ -237,6 +239,9 @@ def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = 
             cells = column[kind].clip(lower=norm.vmin).unstack("head")
             drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title in logarithmic else "viridis_r")
             drawn.set_norm(norm)
+            for _, layer, head in [one for one in mark if one[0] == kind]:
+                at = cells.columns.get_loc(head), len(cells) - 1 - cells.index.get_loc(layer)
+                axis.plot(*at, "o", ms=3, mfc="white", mec="black", mew=0.6)
             axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
             axis.xaxis.set_major_formatter(lambda head, _: f"{head + 1:.0f}")
             ticks = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]

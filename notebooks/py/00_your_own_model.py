@@ -27,9 +27,8 @@
 # three minutes on two free cores. The first time the model is also converted, which takes a minute or two more.
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. But as many heads drawn at random cost
-# nearly three times as much in nats, and perplexity rises to
-# **75.3**<!-- 00/at_fraction choice="random, as many in each layer" perplexity:.1f -->.
+# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. As many heads drawn at random from the same
+# layers raise it to **75.3**<!-- 00/at_fraction choice="random, as many in each layer" perplexity:.1f -->.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
 
@@ -64,8 +63,7 @@ print(run.summary())
 # ## A model and a text
 #
 # SmolLM2 comes from a Python package that holds its weights. The package has `SmolLM2-135M-Instruct`, which was tuned to follow
-# instructions, with weights stored in four bits. They are turned into ordinary numbers once, but stay as coarse as they
-# were. So the original model may give other numbers.
+# instructions, with weights stored in four bits. They are turned into ordinary numbers once, but stay as coarse as they were.
 #
 # A folder or a Hub name does as well: of GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi or GPT-NeoX, and of the encoder-decoders
 # Marian, BART, mBART, Pegasus and T5.
@@ -143,18 +141,18 @@ shown = {
     "weight on the first token": table["first token"],
     "looks at one distance": table.positional,
 }
-figure = plots.by_measure(shown, [importance_title])
-run.figure(figure, "head_map", "Every head of the model, coloured by three measures.")
+figure = plots.by_measure(shown, [importance_title], mark=worth.nsmallest(int(fraction * total)).index)
+run.figure(figure, "head_map", "Every head of the model by three measures; dots: the least important heads.")
 
 # %% [markdown]
-# Importance is unevenly spread: a few heads of the first two layers matter most. Of the quarter that matters least most heads
-# stand in the last ten layers and look mainly at the first token of a passage. Layer `25` looks there more than any other, and
-# yet three of its heads are among the four that matter most in the upper half.<!-- holds: 00/head_table layer=25 head=8
-# importance > 2.3 --><!-- holds: 00/head_table layer=20 head=1 importance < 2.3 --> Between layers that look there a lot,
-# layers `11` and `12` hardly do, and they matter more than their neighbours. Two heads look at one distance nearly always. By
-# [notebook 2](02_head_functions.ipynb) layer `17`, head `1` looks at the token before<!-- holds:
-# pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 -->, and layer `12`, head `7` at the token itself.<!--
-# holds: pretrained/positional model=smollm2 trees=ewt offset=0 layer == 12 -->
+# Importance is unevenly spread: a few heads of the first two layers matter most. Most heads of the quarter that matters least
+# (dots) stand in the last ten layers. Most look mainly at the first token of a passage, but so do most heads of those layers.
+# Layer `25` looks there more than any other, and yet three of its heads are among the four that matter most in the upper
+# half.<!-- holds: 00/head_table layer=25 head=8 importance > 2.3 --><!-- holds: 00/head_table layer=20 head=1 importance < 2.3
+# --> Between layers that look there a lot, layers `11` and `12` hardly do, and they matter more than their neighbours. Two
+# heads look at one distance nearly always. By [notebook 2](02_head_functions.ipynb) layer `17`, head `1` looks at the token
+# before<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 -->, and layer `12`, head `7` at the
+# token itself.<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=0 layer == 12 -->
 #
 # ## What does a head look at?
 #
@@ -177,9 +175,9 @@ run.figure(plots.attention(maps), "attention", "What two heads look at in one se
 # no objects. *To* looks at *sold*, and *next door* at *lives*. It is rather a head for the verb or preposition that governs a
 # word.
 #
-# In the right one *lives* and *sold* look at *doctor*, and *wanted* at *she*: verbs look at their subjects. But *door* looks at
-# *doctor* too, *she* looks at *student*, and *to* at *car*. So a name such as "subject head" says what a head is best at, and
-# not all that it does.
+# In the right one *lives* looks at *doctor*, and *wanted* at *she*: verbs look at their subjects. *Sold* gives *doctor* less
+# than half of its weight. And *door* looks at *doctor* too, and *to* at *car*. So a name such as "subject head" says what a
+# head is best at, and not all that it does.
 #
 # ## What does it cost to remove heads?
 #
@@ -188,7 +186,8 @@ run.figure(plots.attention(maps), "attention", "What two heads look at in one se
 # perplexity of `50` the model does as well as one that guesses among `50` equally likely tokens each time.
 #
 # For comparison we draw heads at random, three times. Layers differ, so each draw only shuffles the numbers within a layer: it
-# removes as many heads of every layer as our choice does.
+# removes as many heads of every layer as our choice does. (Draws from all layers alike [cost
+# more](../docs/pretrained.md#which-can-go) on WikiText.)
 
 # %%
 chosen, ranking = "least important", worth  # heads of least `ranking` go: any column of the table, and a name for figures
@@ -220,36 +219,34 @@ run.table(shown[shown.fraction == fraction], "at_fraction", over="passages")
 labels = ("% of all heads that are removed", "rise of the loss (nats a token)")
 shown["percent"] = 100 * shown.fraction
 lines = shown[~shown.choice.str.contains("norm")]
-figure = plots.curve(lines, "percent", "rise", series="choice", labels=labels, falling=False, level=None)
-for percent, name in ((20, "a translator:\nno visible loss of BLEU"), (40, "BERT:\nno visible loss of accuracy")):
-    figure.axes[0].axvline(percent, **drawing.LEVEL)
+start = lines.drop_duplicates("choice").assign(percent=0, rise=0.0, low=np.nan, high=np.nan)
+figure = plots.curve(pd.concat([start, lines]), "percent", "rise", series="choice", labels=labels, falling=False, level=None)
+for percent, name in ((20, "a translator:\nno visible loss of BLEU ↓"), (40, "BERT:\nno visible loss of accuracy ↓")):
     above = {"transform": figure.axes[0].get_xaxis_transform(), "ha": "right", "va": "bottom", "fontsize": 7}
     figure.axes[0].text(percent, 1.01, f"Michel et al., {name}", **above)
 run.figure(figure, "removed", f"What removing heads costs: {chosen}, and random.", over="passages")
-shown[shown.fraction == fraction][["choice", "heads", "perplexity", "rise", "low", "high"]].round(2)
+shown[["choice", "percent", "heads", "perplexity", "rise", "low", "high"]].round(2)
 
 # %% [markdown]
 # *Bars of our choice are `95 %` intervals over passages, those of random heads go from the best to the worst of three draws.
-# Dotted: up to here Michel et al. saw no loss. Their curves are of BLEU and accuracy, and come without numbers, so we cannot
-# draw them beside ours.*
+# Arrows: up to here Michel et al. saw no loss. Their curves are of BLEU and accuracy, and come without numbers.*
 #
 # Without the quarter of least importance the loss rises by **0.19**<!-- 00/removed choice="least important" fraction=0.25
 # rise:.2f --> nats a token, without a random quarter by **0.56**<!-- 00/at_fraction choice="random, as many in each layer"
 # rise:.2f -->. So the gradient knows more than which layers matter.
 #
 # But even a tenth of the heads costs something, **0.03**<!-- 00/removed choice="least important" fraction=0.1 rise:.2f -->
-# nats,<!-- holds: 00/removed choice="least important" fraction=0.1 low > 0 --> and a fifth
-# **0.11**<!-- 00/removed choice="least important" fraction=0.2 rise:.2f -->.<!-- holds: 00/removed choice="least important"
-# fraction=0.2 low > 0 --> BLEU and accuracy may forgive more than the loss does. Dividing by the norm of the layer, as Michel
-# et al. did, helps nowhere here. It is worst at two fifths, with **0.79**<!-- 00/removed
-# choice="least important, divided by layer norm" fraction=0.4 rise:.2f --> nats against **0.37**<!-- 00/removed
-# choice="least important" fraction=0.4 rise:.2f -->.
+# nats,<!-- holds: 00/removed choice="least important" fraction=0.1 low > 0 --> and a fifth costs **0.11**<!-- 00/removed
+# choice="least important" fraction=0.2 rise:.2f -->.<!-- holds: 00/removed choice="least important" fraction=0.2 low > 0 -->
+# BLEU and accuracy may forgive more than the loss does. Dividing by the norm of the layer, as Michel et al. did, helps nowhere
+# here. It is worst at two fifths, with **0.79**<!-- 00/removed choice="least important, divided by layer norm" fraction=0.4
+# rise:.2f --> nats against **0.37**<!-- 00/removed choice="least important" fraction=0.4 rise:.2f -->.
 #
 # ## Remove them, save, and load what is left
 #
-# `heads.gate` closes gates for as long as a block lasts. `heads.remove` cuts heads for good: their rows and columns leave the
-# weights, and layers may keep different numbers of heads. We cut a copy, so that you can choose anew above. Before that we let
-# the model continue three texts: with all heads, and with as many heads drawn at random removed.
+# `heads.gate` closes gates for as long as a block lasts. `heads.remove` cuts heads for good, and layers may keep different
+# numbers of heads. We cut a copy, so that you can choose anew above. Before that we let the model continue three texts: with
+# all heads, and with as many heads drawn at random removed.
 
 
 # %%
@@ -274,8 +271,8 @@ print(f"{total} heads -> {sum(left)}. In the layers, from the first: {', '.join(
 print(f"{parameters:,} parameters -> {smaller.num_parameters():,} ({1 - smaller.num_parameters() / parameters:.1%} fewer)")
 
 # %% [markdown]
-# The folder loads without this project. It brings one short file of code along, as transformers cannot say that layers have
-# different numbers of heads; so `trust_remote_code=True`. The loaded model should do what the model with closed gates did.
+# The folder loads without this project. It brings a short file of code along, which `trust_remote_code=True` lets run: in
+# `transformers` all layers have as many heads. The loaded model should do what the model with closed gates did.
 
 # %%
 import tempfile
@@ -299,8 +296,7 @@ for number in range(len(prompts)):
 # %% [markdown]
 # Each text goes on with the likeliest token at every step. Without the least important heads the model still writes English,
 # but the capital of France is London now, the largest animal is a shark, and the recipe goes round in a circle. With random
-# heads removed perplexity is far worse, and yet the answers are no worse. These are three texts and one draw. But they warn
-# that perplexity does not say which facts are lost.
+# heads removed the capital is London as well. Three texts are too few to tell the two apart.
 #
 # ## What this means, and where it would not hold
 #
@@ -314,9 +310,9 @@ for number in range(len(prompts)):
 #   `2.7` times.
 # - *The model is small and stored in four bits.* Others may have more heads to spare.
 # - *Layers lose very different numbers of heads.* Eleven lose none, and two of the upper ones keep one of nine.
-# - *Fewer heads save little.* With a quarter of the heads only `4.2 %` of the parameters go.
-#   What removal saves, and what a short training after it gives back, is in notebooks [3](03_l0_pruning.ipynb) and
-#   [4](04_grouped_heads.ipynb).
+# - *Fewer heads save little.* With a quarter of the heads only `4.2 %` of the parameters go. Attention has a fifth of all, and
+#   three heads share each key and value, which go only when all three do. [What it costs](../docs/run.md#what-it-costs) has
+#   times, and [notebook 3](03_l0_pruning.ipynb) what a short training gives back.
 #
 # ## Change one line
 #
