@@ -178,7 +178,7 @@ natural = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"
 europarl = pd.read_csv(natural / "contest.csv").query("`test set` == 'europarl_test'")
 ours = means[(means.model == means.model[0]) & (means["test set"] == means["test set"][0])]
 clear = random[random.p_holm < 0.05].index.unique("criterion")
-title = f"{means.model[0]}, {means.seeds[0]} trainings\n(hollow: like random heads)"
+title = f"{means.model[0]}, {means.seeds[0]} trainings\n(hollow: not told from random)"
 ours = ours.assign(hollow=~ours.criterion.isin([*clear, "random"]), text=title)
 bleu = papers.GROUPED_TABLE_1["de-en"]  # votes are cast in a model that was trained in groups, L0 prunes one that was not
 printed = {"votes": bleu["GHT-PS"] - bleu["GHT"], "L0 (trained)": bleu["L0"] - bleu["vanilla"]}
@@ -195,7 +195,7 @@ run.figure(figure, "contest", "What each way of choosing heads costs after furth
 # %% [markdown]
 # The *unpruned model* keeps all heads and trains on for as long. Bars are `95 %` intervals, at the left over three trainings
 # and at the right over sentences; the scales differ. The dashed line is the mean of random heads, three draws a training.
-# Dots are hollow where *p*, corrected for twelve choices, is `0.05` or more. The diamonds are from German to English in Ni et
+# Hollow dots have a *p*, corrected for twelve choices, of `0.05` or more. The diamonds are from German to English in Ni et
 # al.: votes minus the grouped model that casts them, L0 minus the plain one. *Step by step*, which our code no longer has,
 # takes one head after another while the rest trains.
 #
@@ -226,7 +226,7 @@ run.figure(figure, "contest", "What each way of choosing heads costs after furth
 #
 # *Michel et al.* removed `20` % of the heads of a large translator (WMT) and `40` % of BERT's by gradient importance, without
 # a loss that they noticed. Beyond that scores fell steeply. *We ask* the same, and whether a measure knows more than which
-# layer to spare. So random heads are the control in two ways: from anywhere, and *as many in each layer* as the measure took
+# layer to spare. Random heads are the control: from anywhere, and *as many in each layer* as the measure took
 # there.
 
 # %% tags=["method"]
@@ -298,8 +298,8 @@ for axis in figure.axes:  # shares of all heads that Michel et al. left without 
 run.figure(figure, "smollm2_removed", "The loss of a pretrained model after heads are removed at once.")
 
 # %% [markdown]
-# Bars are the least and the largest of three draws; without a bar it is one. Dotted lines mark what Michel et al. left. With
-# half of the heads gone by the gradient the loss rises by **0.95**<!-- pretrained/removed_at_once random=
+# Bars are the least and the largest of three draws; some points with as many in each layer are one draw. Dotted lines mark
+# what Michel et al. left. With half gone by the gradient the loss rises by **0.95**<!-- pretrained/removed_at_once random=
 # by="gradient, example" fraction=0.5 change:.2f --> nats, by random heads from the same layers **2.2**<!--
 # pretrained/drawn_at_once random="same number a layer" by="gradient, example" fraction=0.5 draw=2 change:.1f --> or more, and
 # from anywhere **4.6**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5 change:.1f --> or more: again layers and
