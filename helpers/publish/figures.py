@@ -48,13 +48,6 @@ def _kinds():
     return plots.curve(both, "kept", "share", "kind", panel="model", columns=2, labels=axes, level=None)
 
 
-def _layers():
-    rows = table("03/fig10_heads_by_layer")
-    rows = rows[rows.model == rows.model.iloc[0]].assign(layer=rows.layer + 1)
-    axes = ("heads of all kinds left", "heads left")
-    return plots.bars(rows, "total_kept", "kept", stack="layer", panel="kind", labels=axes)
-
-
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
     "01/fig2_other_translators": lambda: _by_relevance(False),
@@ -62,7 +55,6 @@ DRAWN: dict[str, Callable[[], object]] = {
     "02/table1_syntactic_heads": _gains_over_guesses,
     "03/fig7_bleu_by_heads": _pruned,
     "03/fig9_heads_by_kind": _kinds,
-    "03/fig10_heads_by_layer": _layers,
 }
 
 
