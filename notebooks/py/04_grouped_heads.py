@@ -56,11 +56,9 @@ import copy
 import itertools
 import pandas as pd
 import torch
-from IPython.display import display
 from helpers import claims, corpora, drawing, heads, papers, plots, study
 from helpers.experiments import grouping as tables
 from helpers.methods import grouping
-from helpers.models import inputs
 from helpers.plan import sources
 from helpers.runs import subjects, training
 from helpers.scores import intervals, scoring
@@ -123,6 +121,8 @@ def constraint(e, groups, alpha=0.5, beta=0.5):  # equation 4B
 # forward pass, and computes the same number from them:
 
 # %%
+from helpers.models import inputs
+
 which, attention = "V", 0  # value vectors, of the first attention (there are ten: six encoder, two decoder, two cross)
 (subject,) = subjects.study_models(run, most=1)
 model, batch = subject.model, subject.held_out(2048, 64)[0]  # and sentences that training did not see
@@ -401,6 +401,8 @@ run.figure(figure, "fig3_number_of_groups", "What each number of groups changes 
 # once, and its interval in the table is over sentences.
 
 # %%
+from IPython.display import display
+
 peers = tables.runs.equal_size(run.settings, seed)
 if peers:
     size = tables.equal_size(peers, tables.statistics(peers, plan["beam"]), repeats)

@@ -1,6 +1,7 @@
 """The open contest: a stranger's measure, as docs/add.md enters it, in the tables of notebook 06."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,6 +65,7 @@ def test_an_entry_is_measured_on_models_whose_weights_are_there(file, monkeypatc
     monkeypatch.setattr(contest.runs, "measured", lambda described: (stored, {"confidence": 1.0}))
     monkeypatch.setattr(contest.runs, "_opened", lambda described: (model, [batch], [batch], {}))
     for there in (False, True):
-        monkeypatch.setattr(contest.runs, "_at_hand", lambda job, there=there: there)
+        weights = SimpleNamespace(weights=True, recipe=SimpleNamespace(made=lambda weights, there=there: there))
+        monkeypatch.setattr(contest.runs, "tabled", lambda described, weights=weights: SimpleNamespace(needs=[weights]))
         table, seconds = contest.runs.tables({"run": {}}, ["second token"])
         assert ("second token" in table) == ("second token" in seconds) == there and table.confidence.equals(stored.confidence)
