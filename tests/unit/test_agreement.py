@@ -83,6 +83,9 @@ def test_correlation_is_spearmans_with_a_bootstrap_over_heads(within):
     columns = [within_layer_ranks(c) for c in (truth, measure)] if within else [truth, measure]
     assert found["rho"] == pytest.approx(spearmanr(*columns).statistic) and found["heads"] == 15
     np.testing.assert_allclose([found["low"], found["high"]], slow_bootstrap(truth, measure, layers, within), atol=0.07)
+    apart = index[np.random.default_rng(2).permutation(15)]  # heads of a layer do not stand together
+    mixed = correlation(truth[apart], measure[apart], within_layer=within)
+    np.testing.assert_allclose([mixed["low"], mixed["high"]], slow_bootstrap(truth, measure, layers, within), atol=0.07)
     # the order of the rows is nothing
     assert correlation(truth, measure.sample(frac=1, random_state=1), within_layer=within) == found
 

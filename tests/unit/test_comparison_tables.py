@@ -169,3 +169,9 @@ def test_the_study_s_own_run_is_taken_where_it_cut_the_same_heads(monkeypatch):
     assert comparison.cut_and_train(job, [("encoder", 0, 2), ("encoder", 0, 1)]) is specs["cut"]
     new = {"name": "these", "heads": [("encoder", 0, 0)]}
     assert comparison.cut_and_train(job, [("encoder", 0, 0)]) == {"method": new, "seed": 1}
+
+
+def test_draws_of_a_seed_count_once_in_a_mean_over_trainings():
+    table = pd.DataFrame({"row": "a", "seed": [1, 1, 2], "BLEU": [0.0, 2.0, 5.0]})
+    (found,) = trainings.over_seeds(table, ["row"], {"BLEU": ("mean", "low", "high")}).to_dict("records")
+    assert (found["seeds"], found["mean"]) == (2, 3) and found["high"] == pytest.approx(3 + 2 * t.ppf(0.975, 1))
