@@ -95,3 +95,14 @@ def test_a_pretrained_model_can_be_swept(swept, tmp_path):
     before, after = subject.model.state_dict(), pruning.opened(encoder["runs"]["control"]).state_dict()
     changed = {n for n in before if not torch.equal(before[n].half().float(), after[n])}
     assert changed and all("encoder.layers" in name for name in changed)
+
+
+def test_heads_of_a_list_are_removed_and_the_rest_trains(swept):
+    run = swept["encoder"]["runs"]["control"] | {"method": {"name": "these", "heads": [("encoder", 0, 1)]}}
+    whole, before = pruning.retained(swept["encoder"]["runs"]["control"]), start_of(swept["encoder"]).model
+    subject = start_of(swept["encoder"])
+    split = next(iter(subject.tests))
+    assert len(pruning.statistics(subject, run, split, 1)) == len(subject.pairs(split))  # trained now, then translated
+    assert pruning.retained(run) == whole | {("encoder", 0): [head for head in whole["encoder", 0] if head != 1]}
+    after = pruning.opened(run).state_dict()
+    assert not torch.equal(after["model.encoder.layers.0.fc1.weight"], before.state_dict()["model.encoder.layers.0.fc1.weight"])
