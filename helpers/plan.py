@@ -33,6 +33,11 @@ A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it read
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train
+READ = {  # how much a published thing of a kind reads, about: the number in its spec that says it
+    "pairs": ("train", 300_000), "texts": ("train", 60_000), "dialogues": ("train", 60_000), "outputs": ("test", 1000),
+    "analysis": ("dev", 1000), "ranking": ("probe", 200), "head table": ("few", 250), "first-order head table": ("few", 250),
+    "scores": ("few", 250), "measures removed at once": ("dev", 500), "first-order measures removed at once": ("dev", 500),
+}  # fmt: skip
 
 
 # --- what notebooks read ---------------------------------------------------------------------------------------------
@@ -239,8 +244,24 @@ def tokens(spec: Mapping[str, Any]) -> int:
     return sum(plan["steps"] * plan["batch_tokens"] for plan in plans)
 
 
+def share(kind: str, spec: Mapping[str, Any]) -> float:
+    """How much a thing reads of what a published one of its kind reads, about (`READ`)."""
+    name, usual = READ.get(kind, ("", 1))
+    return min(1.0, (_number(spec, name) or usual) / usual)
+
+
+def _number(part: Any, name: str) -> int | None:
+    if isinstance(part, Mapping):
+        if name in part:
+            return part[name]
+        part = list(part.values())
+    found = (_number(one, name) for one in part) if isinstance(part, list) else ()
+    return next((number for number in found if number is not None), None)
+
+
 class Rates:
-    """Seconds that things take: of what trains by its `work`, of others the median of their kind, here and published.
+    """Seconds that things take: of what trains by its `work`, of others the median of their kind, here and published, or as
+    small a part of it as they read (`share`).
 
     On a GPU its own records alone count, and what training takes is not known.
     """
@@ -260,7 +281,7 @@ class Rates:
         if kind in COSTLY:
             units = work(kind, recipe.spec)
             return None if self.gpu or not units else units * STATED
-        return statistics.median(self._seconds[kind]) if kind in self._seconds else None
+        return share(kind, recipe.spec) * statistics.median(self._seconds[kind]) if kind in self._seconds else None
 
 
 def costs(jobs: Mapping[str, Job]) -> tuple[dict[Recipe, float | None], dict[str, float]]:
