@@ -41,7 +41,7 @@
 # first `60` % of them come before the vote. Summarizers and language models are as small.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
-profile: str = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
+profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
 corpus: str = ""  # "controlled" or "natural"; empty: the profile's own
 models: str = ""  # such as "ru-news": the first is the translator whose heads are looked at; empty: the corpus's own
 pretrained: str = ""  # a Marian or BART checkpoint (Hub name or folder) to look at instead
