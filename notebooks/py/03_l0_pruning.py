@@ -107,11 +107,11 @@ run.figure(plots.gates(three), "fig6_hard_concrete", "The Hard Concrete distribu
 # %% [markdown]
 # ## One pruning, from start to end
 #
-# We take a trained translator, put a gate on each of its encoder heads, train gates and encoder
-# together for a while, and remove for good the heads whose gates have closed. `l0.Gated` draws gates as `hard_concrete` does,
-# with a location for every head; `l0.objective` is the loss above, with label smoothing of `0.1`. Training is short here, so
-# the gates learn `320` times as fast as the weights. The result is stored. Change a line of `prune`, or what it is called with,
-# and the model is pruned again, in about two minutes.
+# We take a trained translator, put a gate on each of its encoder heads, train gates and encoder together for a while, and
+# remove for good the heads whose gates have closed. `l0.Gated` draws gates as `hard_concrete` does, with a location for every
+# head; `l0.objective` is the loss above, with label smoothing of `0.1`. Training is short here, so the gates learn `320` times
+# as fast as the weights. The result is stored. Change a line of `prune`, or what it is called with, and the model is pruned
+# again, in a few minutes.
 
 # %%
 names = subjects.names(run.settings, models)
@@ -187,8 +187,8 @@ half.reset_index().filter([*titles, "gone_high"]).rename(columns=titles | {"gone
 # %% [markdown]
 # *can go* is how many heads can go before the line leaves the grey band, a loss of `0.25` BLEU. That is about half of the heads
 # of news and of subtitles, with wide intervals. It is **4**<!-- 03/half_left model="EN-RU news, small" gone:.0f --> of `24` in
-# the small translator, whose decoder has one layer of two heads. In the paper `44` of `48` can go for as much on OpenSubtitles.
-# (We read its lines off the figure by eye.)
+# the small translator, whose decoder has one layer of two heads. In the paper `44` of `48` can go for as much on OpenSubtitles
+# (read off its figure).
 #
 # If all are removed and the rest trains on, news loses **14.4**<!-- 03/half_left model="EN-RU news" worth:.1f --> BLEU. But the
 # translator that never had any is only **1.2**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run=control
@@ -228,7 +228,7 @@ run.figure(figure, "fig8_heads_that_stay", "Which encoder heads stay at each pri
 # which chance would leave more than four. Functions do not drift: in none of the three translators does a head take one on,
 # and only two lose one.
 #
-# Do heads with a function stay longer than others? A head counts by what it did before pruning, whatever it does now.
+# Do heads with a function stay longer than others? A head counts by what it did before pruning.
 
 # %%
 chance = pruning.retained_more_than_chance(functions)
@@ -270,8 +270,8 @@ figure = plots.curve(both, "kept", "share", "kind", panel="model", columns=2, la
 run.figure(figure, "fig9_heads_by_kind", "How many heads of each kind stay, here and in the paper.", table="fig9_shares")
 
 # %% [markdown]
-# Encoder heads go first at every price, as in the paper. Perhaps that is because there are three times as many, at the same
-# price a head. Whether cross-attention goes last we cannot say. Only the two highest prices take any head of the decoder.
+# Encoder heads go first at every price, as in the paper. That may be because they are three times as many.
+# Whether cross-attention goes last we cannot say. Only the two highest prices take any head of the decoder.
 # There subtitles keep the paper's order, and news breaks it at the highest, with
 # **10**<!-- 03/fig9_heads_by_kind model="EN-RU news" penalty=0.02 cross:.0f --> heads of cross-attention left and **12**<!--
 # 03/fig9_heads_by_kind model="EN-RU news" penalty=0.02 decoder:.0f --> of the decoder's own. But so does the first mark of the
@@ -330,7 +330,7 @@ run.figure(figure, "pruned_minus_scratch", caption, table="trained_minus_scratch
 # %% [markdown]
 # ## And on natural text?
 #
-# The same experiment on Europarl, English to French (profile `europarl`, a local corpus, one training, four prices; published
+# The same on Europarl, English to French (profile `europarl`, a local corpus, one training, four prices; published
 # tables). Bars are `95 %` intervals over sentences. Both translators have six encoder layers. One has a decoder of one layer of
 # two heads, as our small translator has, the other of three layers of eight heads. The paper's has six.
 
@@ -345,8 +345,8 @@ both, axes = pd.concat([table, deep], ignore_index=True), ("% of encoder heads l
 both["kept"], both["lost"] = 100 * both.heads / both.total, 100 * both.change / both.groupby("model").change.transform("min")
 figure = plots.curve(both[both.heads > 0], "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), labels=axes)
 run.figure(figure, "fig7_europarl", "What pruning encoder heads costs on Europarl, by depth of the decoder, and in the paper.")
-titles = {"heads": "heads left", "change": "change in BLEU", "low": "low", "high": "high", "lost": "% of the loss without any"}
-both[both.heads < 48].set_index("model")[[*titles]].rename(columns=titles).round(2)
+titles = {"change": "change in BLEU", "low": "low", "high": "high", "lost": "% of the loss without any"}
+both[both.heads < 48].set_index(["model", "heads"]).sort_index(ascending=False)[[*titles]].rename(columns=titles).round(2)
 
 # %% [markdown]
 # With the deeper decoder the line is close to those of the paper. With **12**<!-- summaries/deep-decoder-pruned penalty=0.003
@@ -374,7 +374,7 @@ both[both.heads < 48].set_index("model")[[*titles]].rename(columns=titles).round
 # %% [markdown]
 # ## And in a pretrained model?
 #
-# SmolLM2 is a language model that people use, with `30` layers of nine heads. We freeze it, train gates alone on passages of
+# SmolLM2 is a language model with `30` layers of nine heads. We freeze it, train gates alone on passages of
 # WikiText at five prices, and remove the heads whose gates close, or as many of least gradient importance, or as many random
 # heads in the same layers. Each mark is one training or one draw; bars are `95 %` intervals over passages.
 # The table has perplexity, also after all of the model was trained on a little, and how many of its `20` heads with a function
@@ -390,7 +390,7 @@ who = {"gates": "gates", "gradient, example": "gradient importance"}
 gates["chosen by"] = gates.choice.map(who).where(gates.random.isna(), "chance, as many in each layer")
 unpruned = pd.concat([gates[gates.price.isna()].assign(**{"chosen by": name}) for name in gates["chosen by"].dropna().unique()])
 marks = pd.concat([unpruned, gates.dropna(subset=["price"])]).assign(left=lambda table: 100 * table["heads left"] / 270)
-axes = ("% of heads left (100: the unpruned model)", "rise of the loss, nats a token (log from 0.1)")
+axes = ("% of heads left (100: the unpruned model)", "more loss, nats a token (log from 0.1)")
 figure = plots.curve(marks[marks.what == "perplexity"], "left", "change", "chosen by", labels=axes)
 figure.axes[0].set_yscale("symlog", linthresh=0.1)
 figure.axes[0].set(ylim=(-0.05, 6), yticks=(ticks := [0, 0.1, 1, 5]), yticklabels=ticks)
@@ -411,12 +411,12 @@ shown.sort_index(ascending=False).rename_axis(columns=["", "chosen by"]).round(2
 # price=0.02 random= perplexity:.0f --> and **36**<!-- pretrained/trained_on choice="gradient, example" price=0.02 random=
 # perplexity:.0f -->. The unpruned model, trained on, has **20.7**<!-- pretrained/trained_on choice=none perplexity:.1f -->.
 #
-# At every price more heads with a function are left than by chance, but no *p* is small: a hint at most, as in news.
+# At every price more heads with a function are left than by chance, but no *p* is below `0.05`: a hint at most, as in news.
 
 # %% [markdown]
 # ## What this cannot say
 #
-# - Most of this is about small translators of a toy language, in one to three trainings. Europarl is one training, and so is
+# - Most is about small translators of a toy language, in one to three trainings. Europarl is one training, and so is
 #   SmolLM2 at each price.
 # - Gates are one way to choose heads. [Notebook 6](06_do_measures_agree.ipynb) holds them against others: in our translators,
 #   which train on, they choose no better than the gradient.
@@ -447,6 +447,6 @@ claims.show(run)
 # - In the first cell of *One pruning*: write `[*run.settings["pruning"]["penalties"], 0.002]`, and run all cells. This price is
 #   trained for every translator too and joins figures 7 and 8: an hour here, minutes with the profile `quick`
 #   ([how](../docs/run.md)).
-# - In the cell below `prune`: write `kinds=["decoder"]` to prune the decoder's own heads. Two minutes. (For heads of the
+# - In the cell below `prune`: write `kinds=["decoder"]` to prune the decoder's own heads. A few minutes. (For heads of the
 #   encoder and the decoder at once, let both learn in `prune`.)
 # - In the cell of figure 6: write `temperature=2.0`. Fewer gates are exactly zero or one. At once.
