@@ -49,15 +49,9 @@ def pieces(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int
 
 
 def epochs(
-    texts: Sequence[Sequence[int]],
-    pad: int,
-    eos: int,
-    hole: int,
-    budget: int,
-    seed: int,
-    device: torch.device,
+    texts: Sequence[Sequence[int]], pad: int, eos: int, hole: int, budget: int, seed: int, device: torch.device,
     share: float = 0.3,
-) -> Callable[[int], Iterator[dict[str, torch.Tensor]]]:
+) -> Callable[[int], Iterator[dict[str, torch.Tensor]]]:  # fmt: skip
     """Epoch number -> batches of at most `budget` tokens: pieces with holes, new ones every epoch, to be written whole."""
 
     def batches(number: int) -> Iterator[dict[str, torch.Tensor]]:
