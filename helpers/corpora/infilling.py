@@ -49,9 +49,15 @@ def pieces(ids: Sequence[Sequence[int]], eos: int, length: int) -> list[list[int
 
 
 def epochs(
-    texts: Sequence[Sequence[int]], pad: int, eos: int, hole: int, budget: int, seed: int, device: torch.device,
+    texts: Sequence[Sequence[int]],
+    pad: int,
+    eos: int,
+    hole: int,
+    budget: int,
+    seed: int,
+    device: torch.device,
     share: float = 0.3,
-) -> Callable[[int], Iterator[dict[str, torch.Tensor]]]:  # fmt: skip
+) -> Callable[[int], Iterator[dict[str, torch.Tensor]]]:
     """Epoch number -> batches of at most `budget` tokens: pieces with holes, new ones every epoch, to be written whole."""
 
     def batches(number: int) -> Iterator[dict[str, torch.Tensor]]:

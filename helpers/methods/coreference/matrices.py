@@ -240,11 +240,21 @@ def linked(ids: Sequence[int], clusters: Clusters, form: str = "full") -> Links:
 def injected(model, addresses: Iterable[tuple[str, int, int]], links: Links) -> Iterator[None]:
     """Replace the attention of heads by the links of the text that they read (Liu & Chen 2023), training or not.
 
-    Heads are (kind, layer, head) of an encoder, or of a decoder alone, where links look back (`previous_link`) and words
-    without links look at the first token (`batched`). Links are of whole texts: a text that is being generated has none.
+    In a decoder alone links look back (`previous_link`), and words without links look at the first token (`batched`). Links are
+    of whole texts: a text that is being generated has none.
 
-    It is a StudyError if a head is none of these; or as `helpers.heads.inject`; in the forward pass as `Links.matrices`, and if
-    links of a decoder look ahead.
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        An encoder-decoder or a decoder alone that `helpers.heads.inject` accepts.
+    addresses : iterable of (kind, layer, head)
+        Heads of the encoder, or of a decoder alone.
+
+    Raises
+    ------
+    StudyError
+        If a head is none of these; or as `helpers.heads.inject`; in the forward pass as `Links.matrices`, and if links of a
+        decoder look ahead.
     """
     addresses, reads = list(addresses), "decoder" if causal(model) else "encoder"
     for kind, *_ in addresses:
@@ -332,10 +342,25 @@ def probing(model, batches: Iterable[Mapping[str, Any]], links: Links) -> pd.Ser
 def choose(
     scores: pd.Series, count: int = 1, order: str = "lowest", part: str = "all", draw: int = 0
 ) -> list[tuple[str, int, int]]:
-    """So many heads of each layer as `count`: those scored "lowest" or "highest", or "random" ones, of the seed `draw`.
+    """Heads of each layer by their scores: those scored lowest, highest, or any.
 
-    Scores are on (kind, layer, head); of equal ones the first head comes first. `part` says which layers (`layers_of`). It is
-    a StudyError if a layer has fewer heads, or there is no such order or part.
+    Parameters
+    ----------
+    scores : pandas.Series
+        On (kind, layer, head). Of equal scores the first head comes first.
+    count : int
+        Heads of each layer.
+    order : str
+        "lowest", "highest" or "random".
+    part : str
+        Which layers, as `layers_of`.
+    draw : int
+        Seed of random heads.
+
+    Raises
+    ------
+    StudyError
+        If a layer has fewer heads, or there is no such order or part.
     """
     if order not in ORDERS:
         raise StudyError(f"Heads are chosen from the {', the '.join(ORDERS)} ones, not {order!r}: choose one.")

@@ -125,7 +125,7 @@ class Rows:
 
     def main(self) -> dict[str, dict]:
         """The comparisons that the paper's claims need: other heads, links that say nothing, true links."""
-        by, (own, *others) = self.block["links"], self.chosen["mixed"]
+        own, by = self.chosen["mixed"][0], self.block["links"]
         rows = {
             PLAIN: row(self.plain()),
             "masked, lowest": row(self.tuned(self.masked())),
@@ -134,9 +134,6 @@ class Rows:
             "injected, highest": row(self.tuned(self.injected(order="highest"))),
             f"layer of its own, {own}": row(self.tuned(self.mixed(own))),
         }
-        for part in others:
-            rows[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
-            rows[f"layer of its own, {part}, {by}+shuffled"] = row(self.tuned(self.mixed(part, links=f"{by}+shuffled")))
         rows |= self.given(f"{by}+shuffled")
         rows[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
         rows[PROBED] = row(self.tuned(self.injected(by="probing")))
@@ -150,13 +147,16 @@ class Rows:
         return rows
 
     def where(self) -> dict[str, dict]:
-        """Lower, middle and upper layers; more heads a layer."""
-        rows = {}
+        """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere, with shuffled links too."""
+        rows, by = {}, self.block["links"]
         for part in matrices.PARTS[1:]:
             rows[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
         for count in self.chosen["heads"]:
             if count > 1:
                 rows[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
+        for part in self.chosen["mixed"][1:]:
+            rows[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
+            rows[f"layer of its own, {part}, {by}+shuffled"] = row(self.tuned(self.mixed(part, links=f"{by}+shuffled")))
         return rows
 
     def matrices(self) -> dict[str, dict]:
