@@ -489,8 +489,8 @@ if every := tables.runs.table_3(run.settings, seed):
 # 04/table3_seeds row="V2S at the start" p_holm > 0.05 --><!-- holds: 04/table3_seeds row="random member stays" p_holm > 0.05
 # --> That is not the same as *not needed*: half of the intervals hold the paper's number, too. By its own interval a random
 # head of each group loses **1.0**<!-- 04/table3_seeds row="random member stays" -change:.1f --> BLEU, as in the paper.<!--
-# holds: 04/table3_seeds row="random member stays" change_high < 0 --> A vote before training is better, as above; in the paper
-# it is worse.
+# holds: 04/table3_seeds row="random member stays" change_high < 0 --> A vote before training is better, as above; in the paper,
+# worse.
 
 # %% [markdown]
 # ## And where a model overfits?
@@ -536,7 +536,7 @@ natural.set_index("task")[["method", "gain", "low", "high", "printed"]].round(1)
 # panel="translation: newstest2014" method=vanilla mean:.1f --> on news, which they did not train on. One head a group costs
 # **18**<!-- natural/04/gains task="translation, BLEU, europarl_test" method=GHT-PS -gain:.0f --> % on Europarl.<!-- holds:
 # natural/04/gains task="translation, BLEU, europarl_test" method=GHT-PS high < -1 --> It translates **1.27**<!--
-# natural/04/speed row=GHT-PS ratio:.2f --> times as fast as all heads; in the paper, `1.11` times. The constraint alone
+# natural/04/speed row=GHT-PS ratio:.2f --> times as fast as all heads; in the paper, `1.11`. The constraint alone
 # clearly costs **5.6**<!-- natural/04/gains task="translation, BLEU, newstest2014" method=GHT -gain:.1f --> % on news; the
 # verdict reads Europarl, where we cannot tell.<!-- holds: natural/04/gains task="translation, BLEU, europarl_test" method=GHT
 # high > 0 --><!-- holds: natural/04/gains task="translation, BLEU, newstest2014" method=GHT high < 0 -->
