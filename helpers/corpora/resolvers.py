@@ -10,26 +10,28 @@ from helpers.corpora.clusters import checked, distinct, flat
 from helpers.corpora.files import text_of
 from helpers.corpora.marked import MATCH, aligned, marked
 from helpers.corpora.parsing import stanza_models
-from helpers.corpora.rules import rule
+from helpers.corpora.rules import match, nearest, rule
 from helpers.corpora.turns import WORD
 from helpers.records import Cluster, Dialogue, Span
 from helpers.study import StudyError, progress
 
 Resolver = Callable[[Sequence[Dialogue]], list[tuple[Cluster, ...]]]
-RESOLVERS = ("gold", "rule", "file:PATH", "stored:PATH", "stanza", "stanza:FOLDER")
+BY_RULES = {"rule": rule, "match": match, "nearest": nearest}
+RESOLVERS = ("gold", *BY_RULES, "file:PATH", "stored:PATH", "stanza", "stanza:FOLDER")
 
 
 def resolver(name: str) -> Resolver:
     """The resolver called `name`: takes dialogues, gives the clusters of each, in text order and `checked`.
 
-    "gold": what the dialogue carries. "rule": see `rule`. "file:PATH": see `helpers.corpora.marked.marked`. "stored:PATH": see
-    `stored`. "stanza" or "stanza:FOLDER": Stanza's English model, a turn being a sentence; it finds mentions in mentions too.
+    "gold": what the dialogue carries. "rule", "match", "nearest": see `helpers.corpora.rules`. "file:PATH": see
+    `helpers.corpora.marked.marked`. "stored:PATH": see `stored`. "stanza" or "stanza:FOLDER": Stanza's English model, a turn
+    being a sentence; it finds mentions in mentions too.
     """
     kind, colon, detail = name.partition(":")
     if kind == "gold" and not colon:
         return _gold
-    if kind == "rule" and not colon:
-        return _each(lambda dialogue: flat(rule(dialogue)))
+    if kind in BY_RULES and not colon:
+        return _each(lambda dialogue: flat(BY_RULES[kind](dialogue)))
     if kind == "stanza" and (detail or not colon):
         return _each(_stanza(detail))
     if kind in ("file", "stored") and detail:

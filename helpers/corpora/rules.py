@@ -1,8 +1,9 @@
-"""A coreference resolver by rules, for people and things in dialogues: no model, no download."""
+"""Coreference resolvers by rules, for people and things in dialogues: no model, no download."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +66,35 @@ def rule(dialogue: Dialogue) -> list[list[Span]]:
     Some clusters have one mention; no two mentions share a word.
     """
     return _Reader(dialogue).read()
+
+
+def match(dialogue: Dialogue, pronouns: bool = False) -> list[list[Span]]:
+    """A worse one: labels, names (`rule`, 3) and nouns with a determiner are one where they are the same word; no pronouns."""
+    reader, name = _Reader(dialogue), None  # the last one spoken
+    found: dict[Hashable, list[Span]] = defaultdict(list)  # by speaker, name or noun; of None what is nobody's
+    for number, (start, speech, stop) in enumerate(reader.turns):
+        reader.stop, me, you = stop, reader.by_turn[number], reader._other(number)
+        found[me].append((start + 1, speech - 1))
+        for place in range(speech, stop):
+            word, who, end = reader.words[place], None, place + 1
+            if reader._is_name(place):
+                who = name = reader.named.get(word, word)
+            elif pronouns:
+                who = me if word in _I else you if word in _YOU else name if word in _PRONOUNS else None
+            elif word in _DETERMINERS:
+                thing, end = reader._phrase(place, None)
+                who = thing and thing.noun
+            found[who].append((place, end))
+    return [mentions for who, mentions in found.items() if who]
+
+
+def nearest(dialogue: Dialogue) -> list[list[Span]]:
+    """Another: labels and names as in `match`, no nouns, and the nearest person for each pronoun.
+
+    "I", "me", "my" are the speaker of the turn, "you", "your" that of the nearest turn before, or else after, by another, and
+    "he", "she" whoever was named last in a turn, man or woman.
+    """
+    return match(dialogue, pronouns=True)
 
 
 class _Reader:

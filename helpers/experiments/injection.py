@@ -74,7 +74,8 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
 def named(links: str) -> str:
     """What people call clusters by their name in rows: whose they are, and whether they are shuffled."""
     whose, _, change = links.partition("+")
-    whose = {"rule": "resolver", "none": "no links", "gold": "true links"}.get(whose, whose)
+    known = {"rule": "resolver", "nearest": "nearest name", "match": "same words", "none": "no links", "gold": "true links"}
+    whose = known.get(whose, whose)
     return whose if not change or change.startswith("corrupt:") else f"{whose}, {change}"
 
 
@@ -305,8 +306,8 @@ def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) 
 
     Of heads chosen by probing no ranking was kept after training: what they are there is nan.
 
-    row, kind, layer, head; before, after (normalised by layer), rank_before and rank_after (1 is the most important of its
-    layer), loss_before and loss_after (rise of the loss with the head off, nats a token), heads (of the layer), seed.
+    row, kind, layer, head; before, after (normalised by layer), loss_before and loss_after (rise of the loss with the head off,
+    nats a token), seed.
     """
     table = []
     for seed, board in boards.items():
@@ -315,13 +316,11 @@ def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) 
             run = board.rows[name]["run"]
             probed = run["control"]["heads"]["by"] == "probing"
             after = before * np.nan if probed else runs.ranking(run, probe, control=run["control"])
-            places = [each.importance.groupby(level=["kind", "layer"]).rank(ascending=False) for each in (before, after)]
             for address in runs.addresses(run["control"]["heads"]):
                 row = {"row": name, **dict(zip(ADDRESS, address, strict=True))}
                 row |= {"before": before.importance[address], "after": after.importance[address]}
-                row |= {"rank_before": places[0][address], "rank_after": places[1][address]}
-                row |= {"loss_before": before.loss[address], "loss_after": after.loss[address]}
-                table.append(row | {"heads": int((before.index.get_level_values("layer") == address[1]).sum()), "seed": seed})
+                row |= {"loss_before": before.loss[address], "loss_after": after.loss[address], "seed": seed}
+                table.append(row)
     return pd.DataFrame(table)
 
 

@@ -42,7 +42,7 @@
 # heads:.0f --> of `270` heads have a function.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
-profile: str = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
+profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
 corpus: str = ""  # "controlled" or "natural"; empty: the profile's own
 models: str = ""  # such as "ru-news de-news"; empty: the corpus's own
 pretrained: str = ""  # a Marian or BART checkpoint (Hub name or folder) to study instead

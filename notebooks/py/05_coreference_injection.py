@@ -45,7 +45,7 @@
 # by probing, are worse places for links; idle heads we cannot tell from random ones. In a pretrained model we see no gain.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
-profile: str = "laptop"  # tiny, quick, laptop, natural or paper: sizes only, every one can be overridden below
+profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
 corpus: str = ""  # the texts are settings of their own (coreference.summarization.text); kept for the notebooks' common face
 models: str = ""  # as corpus
 pretrained: str = ""  # a BART checkpoint (Hub name or folder) to start from instead

@@ -121,6 +121,17 @@ def test_the_rule_resolves(text, wanted):
     assert found == [[mention.replace("_", " ") for mention in cluster.split()] for cluster in wanted]
 
 
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("match", ["Ann Ann Ann", "the_car a_car", "Zarek Zarek"]),
+    ("nearest", ["Ann I you Ann he Ann me", "Zarek She Zarek His", "Bob my"]),
+])  # fmt: skip
+def test_worse_ones_know_the_same_words_or_the_nearest_name(name, wanted):
+    text = "Ann: I sold the car, Zarek knows. She drove\nBob: did Tom tell you? Ann, he saw the cars, is Zarek my friend?"
+    dialogue = turns.from_text(f"{text}\nAnn: a car is it, to me. His", "", "here")
+    (clusters,) = resolvers.resolver(name)([dialogue])
+    assert [["_".join(dialogue.words[slice(*mention)]) for mention in one] for one in clusters] == list(map(str.split, wanted))
+
+
 def test_the_rule_resolves_most_of_a_controlled_dialogue():
     dialogues = list(islice(conversations(3), 60))
     gold = resolvers.resolver("gold")(dialogues)

@@ -147,8 +147,8 @@ class Rows:
         return rows
 
     def where(self) -> dict[str, dict]:
-        """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere."""
-        rows = {}
+        """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere, with shuffled links too."""
+        rows, by = {}, self.block["links"]
         for part in matrices.PARTS[1:]:
             rows[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
         for count in self.chosen["heads"]:
@@ -156,6 +156,7 @@ class Rows:
                 rows[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
         for part in self.chosen["mixed"][1:]:
             rows[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
+            rows[f"layer of its own, {part}, {by}+shuffled"] = row(self.tuned(self.mixed(part, links=f"{by}+shuffled")))
         return rows
 
     def matrices(self) -> dict[str, dict]:
@@ -184,7 +185,6 @@ class Rows:
     def inference(self) -> dict[str, dict]:
         """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
         rows = {"injected at inference": row(self.plain(), self.injected())}
-        rows["injected at inference, highest"] = row(self.plain(), self.injected(order="highest"))
         tuned = self.tuned(self.injected())
         by = self.block["links"]
         for name in (f"{by}+shuffled", "none", *(name for name in self.chosen["written"] if name != by)):
