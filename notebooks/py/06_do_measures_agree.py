@@ -358,7 +358,7 @@ def rank_correlation(table, one, other):
 
 
 pair = ["gradient, example", "confidence"]
-print(study.compare(rank_correlation(first.loc[kind], *pair), ranks.rank_agreement(first, kind).loc[pair[0], pair[1]]))
+print(study.compare(rank_correlation(first.loc[kind], *pair), ranks.rank_agreement(first[pair], kind).loc[tuple(pair)]))
 
 # %%
 differ = comparison.effects(jobs, settings["relevance"])  # of models of our own
