@@ -28,8 +28,8 @@
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
 # **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. As many heads drawn at random from the
-# same layers raise it to **75.3**<!-- 00/at_fraction choice="random, as many in each layer" perplexity:.1f -->. By the best of
-# three such draws the loss rises `2.7` times as much. On [WikiText](../docs/pretrained.md#which-can-go) the lead is smaller,
+# same layers raise it to **75.3**<!-- 00/at_fraction choice="random, as many in each layer" perplexity:.1f -->. Even
+# with the best of three such draws the loss rises `2.7` times as much. On [WikiText](../docs/pretrained.md#which-can-go) it is
 # `1.4` times.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
@@ -147,7 +147,7 @@ for among, rank in ranks.items():
     print(f"rank correlation of confidence with importance among {among}: {rank.confidence.corr(rank.importance):.2f}")
 
 # %% [markdown]
-# **The more confident a head, the less it matters**, with a rank correlation of `-0.61` among all heads and `-0.35` within
+# **The more confident a head, the less important it is**, with a rank correlation of `-0.61` among all heads and `-0.35` within
 # layers. Most confident heads rest on the first token, which is called an *attention sink*. So cutting the least confident
 # heads [ruins the model](../docs/pretrained.md#which-can-go).
 #

@@ -27,7 +27,7 @@
 # - [Liu & Chen 2023](https://arxiv.org/abs/2312.09541) take *gradient importance*, which is that of
 #   [Michel et al. 2019](https://arxiv.org/abs/1905.10650): how steeply the loss moves as a gate begins to close.
 #
-# Here every head of the same models gets every measure. Which choice leaves the best model when many heads are pruned? Do
+# Here each head of the same models gets all measures. Which choice leaves the best model when many heads are pruned? Do
 # measures rank heads alike? And which predicts what happens without a head?
 #
 # In short:
@@ -185,8 +185,7 @@ ours = ours.assign(hollow=~ours.criterion.isin(clear), text=f"{means.model[0]}, 
 bleu = papers.GROUPED_TABLE_1["de-en"]  # votes are cast in a model that was trained in groups, L0 prunes one that was not
 printed = {"votes": bleu["GHT-PS"] - bleu["GHT"], "L0 (trained)": bleu["L0"] - bleu["vanilla"]}
 europarl = europarl.assign(hollow=europarl.low <= best, text="Europarl, one training", printed=europarl.criterion.map(printed))
-drawn = pd.concat([ours.sort_values("value", ascending=False), europarl])  # the best choice first
-drawn = drawn.assign(criterion=drawn.criterion.map(comparison.way))
+drawn = pd.concat([ours.sort_values("value")[::-1], europarl]).assign(criterion=lambda t: t.criterion.map(comparison.way))
 figure = plots.dots(drawn, "criterion", "value", panel="text", label="BLEU minus that of\nthe unpruned model", sharex=False)
 for axis, (_, rows) in zip(figure.axes, drawn.groupby("text", sort=False), strict=False):
     axis.axvline(rows.value[rows.criterion == comparison.way("random")].mean(), color="grey", linestyle="--", zorder=0)
@@ -262,14 +261,13 @@ given["sentences"] = min(200, settings["pruning"]["dev"])
 rises = run.stored(remove_and_score, table_recipe, names=ranked, **given)
 run.table(rises, "rank_remove_score", over="least and largest of five draws")
 anywhere, by = rises[rises.measure == "any"], rises[rises.measure != "any"]
-by = by.assign(measure=by.measure.map(register.named))
+by = by.assign(measure=by.measure.map(register.named), left=by.left - by["heads"].str.startswith("random"))
 axes = (f"% of {kind} heads left", "rise of the loss\n(nats a token)")
-aside = by.assign(left=by.left - by["heads"].str.startswith("random"))  # marks do not hide each other
-figure = plots.curve(aside, "left", "rise", "heads", anywhere, "measure", axes, columns=2)
+figure = plots.curve(by, "left", "rise", "heads", anywhere, "measure", axes, columns=2)
 run.figure(figure, "rank_remove_score", "The loss after heads are removed at once.", table="rank_remove_score")
 
 # %% [markdown]
-# One training; bars are the least and the largest of five draws. Orange stands a little aside. Three quarters of the encoder
+# One training; bars are the least and the largest of five draws. Orange stands one point aside. Three quarters of the encoder
 # heads can go by the gradient for **0.03**<!-- 06/rank_remove_score measure="gradient, example" heads="least by the measure"
 # left=25 rise:.2f --> nats a token. **It knows layers and heads.** While half or more of the heads are left, sparing the right
 # layers is already better than random heads on average<!-- holds: 06/rank_remove_score measure="gradient, example"
@@ -339,7 +337,7 @@ drawn.replace(contest.runs.DECODER, "small language model").pivot_table("rise", 
 # model="EN-RU news" criterion=confidence most < 0 --> (and ties with the five above), and loses where many are. The loss
 # without the head is a good guide in the training drawn above, but in another it is worse than random heads:<!-- holds:
 # 06/removed_beside_random model="EN-RU news" criterion=leave-one-out most > 0 --> perhaps heads that can stand in for each
-# other look worthless one by one.
+# other look worthless alone.
 
 # %% [markdown]
 # ## Do measures agree within a layer?
@@ -353,8 +351,7 @@ drawn.replace(contest.runs.DECODER, "small language model").pivot_table("rise", 
 # %% tags=["method"]
 def rank_correlation(table, one, other):
     """Heads are ranked in each layer by two measures; then the ranks of all layers are correlated."""
-    ranked = table[[one, other]].groupby(level="layer").rank()
-    return ranked.corr().loc[one, other]
+    return table[[one, other]].groupby(level="layer").rank().corr().loc[one, other]
 
 
 pair = ["gradient, example", "confidence"]
