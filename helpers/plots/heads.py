@@ -222,7 +222,7 @@ def _distribution(axis, values: pd.Series, title: str, last: bool = True) -> Non
 def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = (), mark: Collection[Any] = ()):
     """All heads in their places, a column of panels a measure (a Series on (kind, layer, head) by its title), a row a kind.
 
-    Colours go from zero to the largest head; `logarithmic` ones from a hundredth of it, on a logarithmic scale. Heads of `mark`
+    Colours go from zero to the largest head; `logarithmic` ones from the least or a hundredth of it. Heads of `mark`
     have a dot.
     """
     index = next(iter(columns.values())).index
@@ -234,7 +234,7 @@ def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = 
     )
     for place, (title, column) in enumerate(columns.items()):
         top = max(column.max(), 1e-12)
-        norm = LogNorm(top / 100, top) if title in logarithmic else Normalize(0, top)
+        norm = LogNorm(max(top / 100, column.min()), top) if title in logarithmic else Normalize(0, top)
         for axis, kind in zip(axes[:, place], kinds, strict=True):
             cells = column[kind].clip(lower=norm.vmin).unstack("head")
             drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title in logarithmic else "viridis_r")

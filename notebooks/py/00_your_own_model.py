@@ -27,8 +27,10 @@
 # three minutes on two free cores. The first time the model is also converted, which takes a minute or two more.
 #
 # A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/removed choice="all heads" perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. As many heads drawn at random from the same
-# layers raise it to **75.3**<!-- 00/at_fraction choice="random, as many in each layer" perplexity:.1f -->.
+# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. As many heads drawn at random from the
+# same layers raise it to **75.3**<!-- 00/at_fraction choice="random, as many in each layer" perplexity:.1f -->. Even
+# with the best of three such draws the loss rises `2.7` times as much. On [WikiText](../docs/pretrained.md#which-can-go) it is
+# `1.4` times.
 #
 # The next cell holds what you may want to change for [a model of your own](#Change-one-line).
 
@@ -48,12 +50,12 @@ output: str = ""  # where figures and tables go; empty: a folder of runs/ named 
 # %% jupyter={"source_hidden": true}
 import numpy as np
 import pandas as pd
-import torch
-import transformers
-from helpers import drawing, heads, measures, models, plots, study
+from helpers import drawing, heads, measures, models, plots, study  # before torch: threads that wait then sleep
 from helpers.measures.worth import losses_of_examples
 from helpers.runs import passages
 from helpers.scores.scoring import ratio_interval
+import torch
+import transformers
 
 transformers.utils.logging.disable_progress_bar()
 run = study.begin("00_your_own_model", globals())
@@ -66,7 +68,7 @@ print(run.summary())
 # instructions, with weights stored in four bits. They are turned into ordinary numbers once, but stay as coarse as they were.
 #
 # A folder or a Hub name does as well: of GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi or GPT-NeoX, and of the encoder-decoders
-# Marian, BART, mBART, Pegasus and T5.
+# Marian, BART, mBART, Pegasus and T5. An encoder such as BERT, which Michel et al. also took, predicts no text and is refused.
 
 # %%
 model, tokenizer = models.load(pretrained)
@@ -112,8 +114,9 @@ def importance(model, batches):
 
 
 # %% [markdown]
-# The library has this as `measures.importance(norm=None)`. Its default divides by the norm of each layer, as Michel et al. did.
-# We try both below.
+# The library has this as `measures.importance(norm=None)`. Its default divides by the norm of each layer, as Michel et al. did;
+# we try both below. The formula is that of their paper. Their code takes the slopes of each token (`per="token"`), which rank
+# heads differently.
 
 # %%
 worth = importance(model, dev)
@@ -123,7 +126,7 @@ print(study.compare(importance(model, dev[:1]), library, 1e-3 * library.max()))
 # %% [markdown]
 # Three more measures only look at attention, and are shares between zero and one. A head's *confidence* is its largest weight,
 # on average over tokens. Then there is its mean weight on the first token of a passage, and how often its largest weight lies
-# at the same distance. Layers and heads count from zero in code, and from one in the table, figures and text.
+# at the same distance. Layers and heads count from zero in code, and from one elsewhere.
 
 # %%
 table = measures.head_table(model, dev, names=["confidence", "first token", "positional"]).drop(columns="functions")
@@ -135,30 +138,31 @@ flat.sort_values("importance", ascending=False).rename(columns=columns).round(2)
 
 # %%
 drawing.style()
-importance_title = "importance (nats, log scale)"
-shown = {
-    importance_title: table.importance,
-    "weight on the first token": table["first token"],
-    "looks at one distance": table.positional,
-}
-figure = plots.by_measure(shown, [importance_title], mark=worth.nsmallest(int(fraction * total)).index)
-run.figure(figure, "head_map", "Every head of the model by three measures; dots: the least important heads.")
+titles = {"importance": "importance (nats)", "first token": "weight on first token", "positional": "at one distance"}
+shown = {titles.get(name, name): table[name] for name in table}
+figure = plots.by_measure(shown, [titles["importance"]], mark=worth.nsmallest(int(fraction * total)).index)
+run.figure(figure, "head_map", "Every head of the model by four measures; dots: the least important heads.")
+ranks = {"all": table.rank(), "those of a layer": table.groupby(level=["kind", "layer"]).rank()}
+for among, rank in ranks.items():
+    print(f"rank correlation of confidence with importance among {among}: {rank.confidence.corr(rank.importance):.2f}")
 
 # %% [markdown]
-# Importance is unevenly spread: a few heads of the first two layers matter most. Most heads of the quarter that matters least
-# (dots) stand in the last ten layers. Most look mainly at the first token of a passage, but so do most heads of those layers.
-# Layer `25` looks there more than any other, and yet three of its heads are among the four that matter most in the upper
-# half.<!-- holds: 00/head_table layer=25 head=8 importance > 2.3 --><!-- holds: 00/head_table layer=20 head=1 importance < 2.3
-# --> Between layers that look there a lot, layers `11` and `12` hardly do, and they matter more than their neighbours. Two
-# heads look at one distance nearly always. By [notebook 2](02_head_functions.ipynb) layer `17`, head `1` looks at the token
-# before<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 -->, and layer `12`, head `7` at the
-# token itself.<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=0 layer == 12 -->
+# **The more confident a head, the less important it is**, with a rank correlation of `-0.61` among all heads and `-0.35` within
+# layers. Most confident heads rest on the first token, which is called an *attention sink*. So cutting the least confident
+# heads [ruins the model](../docs/pretrained.md#which-can-go).
+#
+# A few heads of the first two layers matter most. Most heads of the quarter that matters least (dots) stand in the last ten
+# layers. But layer `25` rests on the first token more than any other, and yet three of its heads are among the four that matter
+# most in the upper half.<!-- holds: 00/head_table layer=25 head=8 importance > 2.3 --><!-- holds: 00/head_table layer=20 head=1
+# importance < 2.3 --> Two heads look at one distance nearly always. By [notebook 2](02_head_functions.ipynb) layer `17`, head
+# `1` looks at the token before<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 -->, and layer
+# `12`, head `7` at the token itself.<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=0 layer == 12 -->
 #
 # ## What does a head look at?
 #
-# Here are two heads on a sentence that we made up. On one treebank they are the best heads for objects and for subjects; on
-# another only the first one is ([notebook 2](02_head_functions.ipynb)). A row is a token that looks, and shows where its
-# attention goes. A token sees itself and what stands before it.
+# Here are two heads on a sentence that we made up. On one treebank the left one is the best head for objects and the right one
+# the best for subjects; on another treebank that is so of the left one alone ([notebook 2](02_head_functions.ipynb)). A row is
+# a token that looks, and shows where its attention goes. A token sees itself and what stands before it.
 
 # %%
 two = {"smollm2": [("decoder", 10, 1), ("decoder", 13, 8)]}.get(pretrained, [worth.idxmax()])  # yours here
@@ -215,6 +219,7 @@ alike = removed[1:].groupby(["choice", "fraction"], sort=False)
 shown = alike.agg({"heads": "first", "perplexity": "mean", "rise": "mean", "low": "first", "high": "first"}).reset_index()
 drawn = shown.choice.str.startswith("random")  # from the best draw to the worst one
 shown.loc[drawn, ["low", "high"]] = alike.rise.agg(["min", "max"]).to_numpy()[drawn]
+shown["low to high"] = np.where(drawn, "three draws", "95 % interval")
 run.table(shown[shown.fraction == fraction], "at_fraction", over="passages")
 labels = ("% of all heads that are removed", "rise of the loss (nats a token)")
 shown["percent"] = 100 * shown.fraction
@@ -225,7 +230,7 @@ for percent, name in ((20, "a translator:\nno visible loss of BLEU ↓"), (40, "
     above = {"transform": figure.axes[0].get_xaxis_transform(), "ha": "right", "va": "bottom", "fontsize": 7}
     figure.axes[0].text(percent, 1.01, f"Michel et al., {name}", **above)
 run.figure(figure, "removed", f"What removing heads costs: {chosen}, and random.", over="passages")
-shown[["choice", "percent", "heads", "perplexity", "rise", "low", "high"]].round(2)
+shown[["choice", "percent", "heads", "perplexity", "rise", "low", "high", "low to high"]].round(2)
 
 # %% [markdown]
 # *Bars of our choice are `95 %` intervals over passages, those of random heads go from the best to the worst of three draws.
@@ -245,27 +250,12 @@ shown[["choice", "percent", "heads", "perplexity", "rise", "low", "high"]].round
 # ## Remove them, save, and load what is left
 #
 # `heads.gate` closes gates for as long as a block lasts. `heads.remove` cuts heads for good, and layers may keep different
-# numbers of heads. We cut a copy, so that you can choose anew above. Before that we let the model continue three texts: with
-# all heads, and with as many heads drawn at random removed.
-
+# numbers of heads. We cut a copy, so that you can choose anew above.
 
 # %%
 import copy
 
-prompts = ("The capital of France is", "The largest animal in the world is", "A recipe for bread needs")
-
-
-def continued(model):
-    read = [tokenizer(prompt, return_tensors="pt").to(model.device) for prompt in prompts]
-    written = [model.generate(**one, max_new_tokens=20, do_sample=False, num_beams=1)[0] for one in read]
-    return [tokenizer.decode(ids, skip_special_tokens=True) for ids in written]
-
-
-count = int(fraction * total)
-texts = {"all heads": continued(model)}
-with heads.gate(model, dict.fromkeys(draws[0].nsmallest(count).index, 0.0)):
-    texts["random heads removed"] = continued(model)
-smaller = heads.remove(copy.deepcopy(model), ranking.nsmallest(count).index)
+smaller = heads.remove(copy.deepcopy(model), ranking.nsmallest(int(fraction * total)).index)
 left = [len(numbers) for numbers in heads.kept(smaller).values()]
 print(f"{total} heads -> {sum(left)}. In the layers, from the first: {', '.join(map(str, left))}")
 print(f"{parameters:,} parameters -> {smaller.num_parameters():,} ({1 - smaller.num_parameters() / parameters:.1%} fewer)")
@@ -288,26 +278,16 @@ losses, _ = losses_of_examples(loaded, test)
 gated = removed[(removed.choice == chosen) & (removed.fraction == fraction)].perplexity.item()
 print(f"perplexity {gated:.2f} with closed gates, {np.exp(losses.sum() / tokens.sum()):.2f} loaded")
 
-# %%
-texts[f"{chosen} removed"] = continued(loaded)
-for number in range(len(prompts)):
-    print(*(f"{choice}: {written[number]!r}" for choice, written in texts.items()), "", sep="\n")
-
 # %% [markdown]
-# Each text goes on with the likeliest token at every step. Without the least important heads the model still writes English,
-# but the capital of France is London now, the largest animal is a shark, and the recipe goes round in a circle. With random
-# heads removed the capital is London as well. Three texts are too few to tell the two apart.
-#
 # ## What this means, and where it would not hold
 #
-# Six backward passes find a quarter of the heads that costs far less than a random quarter does. But it is not free, and
-# neither is the fifth that a translator of Michel et al. could do without. They also removed heads one at a time; for SmolLM2
-# this is in [what pretrained models show](../docs/pretrained.md).
+# Six backward passes, over four passages each, find a quarter of the heads that costs far less than a random one does. But it
+# is not free, and neither is the fifth that a translator of Michel et al. could do without. They also removed heads one at a
+# time; for SmolLM2 this is in [what pretrained models show](../docs/pretrained.md).
 #
 # - *The choice depends on the text.* In dialogues other heads may matter. Choose on the text that you need, and check on it.
-# - *The text is short*, and the random heads are three draws. The interval is over passages and knows nothing of other texts.
-#   On WikiText the lead is smaller: the cheapest of three random quarters costs `1.4` times as much as the chosen one, here
-#   `2.7` times.
+# - *The text is short*, and the random heads are three draws. The interval takes passages for independent, though neighbours
+#   may come from one description, and it knows nothing of other texts.
 # - *The model is small and stored in four bits.* Others may have more heads to spare.
 # - *Layers lose very different numbers of heads.* Eleven lose none, and two of the upper ones keep one of nine.
 # - *Fewer heads save little.* With a quarter of the heads only `4.2 %` of the parameters go. Attention has a fifth of all, and
@@ -316,10 +296,9 @@ for number in range(len(prompts)):
 #
 # ## Change one line
 #
-# - `fraction = 0.1` in the first cell removes a tenth. Does the capital of France come back? (two minutes)
-# - `chosen, ranking = "least confident", table.confidence` where heads are chosen, and from there on again, removes the heads
-#   whose attention is most spread, and `"most confident", -table.confidence` those with the sharpest. Is either better than
-#   random heads? (two minutes each)
+# - `fraction = 0.1` in the first cell removes a tenth. How many layers still lose heads? (two minutes)
+# - `chosen, ranking = "most on the first token", -table["first token"]` removes the heads that rest most. Run from that cell
+#   on. Is it better than random heads of the same layers? (two minutes)
 # - Another model and another text, and a folder for what is left:
 #
 # ```

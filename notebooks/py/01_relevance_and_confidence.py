@@ -50,12 +50,12 @@ output: str = ""  # where figures and tables go; empty: a folder of runs/ named 
 from copy import deepcopy
 import numpy as np
 import pandas as pd
-import torch
 from helpers import claims, drawing, heads, measures, models as library, plots, study
 from helpers.experiments import relevance
 from helpers.measures import lrp, ranks, sentence as example
 from helpers.plan import sources
 from helpers.runs import subjects
+import torch
 
 run = study.begin("01_relevance_and_confidence", globals())
 drawing.style()

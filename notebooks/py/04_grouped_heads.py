@@ -56,13 +56,13 @@ output: str = ""  # where figures and tables go; empty: a folder of runs/ named 
 import copy
 import itertools
 import pandas as pd
-import torch
 from helpers import claims, corpora, drawing, heads, papers, plots, study
 from helpers.experiments import grouping as tables
 from helpers.methods import grouping
 from helpers.plan import sources
 from helpers.runs import subjects, training
 from helpers.scores import intervals, scoring
+import torch
 
 run = study.begin("04_grouped_heads", globals())
 print(run.summary(), sources(run), sep="\n")

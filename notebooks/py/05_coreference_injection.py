@@ -57,13 +57,13 @@ output: str = ""  # where figures and tables go; empty: a folder of runs/ named 
 
 # %% jupyter={"source_hidden": true}
 import pandas as pd
-import torch
 from helpers import claims, drawing, papers, plots, study
 from helpers.experiments import injection
 from helpers.measures import measured, ranks
 from helpers.methods import coreference
 from helpers.methods.coreference import runs
 from helpers.plan import sources
+import torch
 run = study.begin("05_coreference_injection", globals())
 print(run.summary(), sources(run), sep="\n")
 

@@ -121,3 +121,12 @@ def test_what_the_public_face_imports_is_installed_with_it():
     imported = set().union(*(reached(f"helpers.{room}", set()) for room in FACE))
     assert {names.get(name, name) for name in imported} <= set(project["dependencies"])
     assert "spacy" not in imported and "snakemake" not in imported
+
+
+def test_notebooks_and_examples_import_helpers_before_torch():
+    pages = [study.ROOT / "README.md", *(study.ROOT / "docs").glob("*.md")]
+    examples = [text for page in pages for text in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)]
+    examples += [path.read_text(encoding="utf-8") for path in (study.ROOT / "notebooks" / "py").glob("*.py")]
+    first = [re.findall(r"^(?:import|from) (helpers|torch|transformers)", text, re.M) for text in examples]
+    first = [names[0] for names in first if "helpers" in names]
+    assert len(first) > 10 and set(first) == {"helpers"}
