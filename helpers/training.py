@@ -56,7 +56,7 @@ def dev_loss(model, batches: Iterable[Mapping[str, Any]]) -> float:
 
 def fit(
     model,
-    batches: Callable[[int], Iterable[Mapping[str, Any]]],
+    epochs: Callable[[int], Iterable[Mapping[str, Any]]],
     dev: Iterable[Mapping[str, Any]],
     plan: Mapping[str, Any],
     work: Path | None = None,
@@ -75,7 +75,7 @@ def fit(
 
     Parameters
     ----------
-    batches : callable
+    epochs : callable
         Epoch number -> that epoch's batches, the same at every call.
     dev : iterable of batches
         Held-out text for early stop and the choice of the best weights; must be re-iterable.
@@ -119,7 +119,7 @@ def fit(
     with _asked_to_stop() as asked, gpu.kernels():
         while not done:
             skip, state["row"] = state["row"], 0
-            for batch in batches(state["epoch"]):
+            for batch in epochs(state["epoch"]):
                 state["row"] += 1
                 if state["row"] <= skip:
                     continue

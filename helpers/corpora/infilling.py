@@ -60,11 +60,11 @@ def epochs(
 ) -> Callable[[int], Iterator[dict[str, torch.Tensor]]]:
     """Epoch number -> batches of at most `budget` tokens: pieces with holes, new ones every epoch, to be written whole."""
 
-    def batches(number: int) -> Iterator[dict[str, torch.Tensor]]:
+    def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
         rng = np.random.default_rng([seed, number])
         holed = [[*infill(piece, hole, rng, share), eos] for piece in texts]
         data = tokens.Encoded(holed, [[*piece, eos] for piece in texts], [])
-        for rows in tokens.batches(data, pad, budget, seed * 1000 + number):
+        for rows in tokens.rows_of_batches(data, pad, budget, seed * 1000 + number):
             yield {name: part.to(device) for name, part in tokens.collate(data, rows, pad).items()}
 
-    return batches
+    return epoch

@@ -224,7 +224,7 @@ def collate(data: Encoded, rows: Sequence[int], pad: int) -> dict[str, torch.Ten
     return batch
 
 
-def batches(data: Encoded, pad: int, budget: int, shuffle: int | None = None) -> list[list[int]]:
+def rows_of_batches(data: Encoded, pad: int, budget: int, shuffle: int | None = None) -> list[list[int]]:
     """Group rows of like length so that source and target, padding included, hold at most `budget` tokens a batch.
 
     `shuffle` is the seed of the order of batches and of rows of equal length; None sorts by length alone.
@@ -254,7 +254,7 @@ class Batches:
 
     def __init__(self, data: Encoded, pad: int, budget: int = 4096, device: str | torch.device = "cpu") -> None:
         self.data, self.pad, self.device = data, pad, device
-        self.groups = batches(data, pad, budget)
+        self.groups = rows_of_batches(data, pad, budget)
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -275,7 +275,7 @@ def epochs(
     """Epoch number -> its batches of at most `budget` tokens, in an order drawn by seed and number."""
 
     def epoch(number: int) -> Iterator[dict[str, torch.Tensor]]:
-        for rows in batches(data, pad, budget, seed * 1000 + number):
+        for rows in rows_of_batches(data, pad, budget, seed * 1000 + number):
             yield gpu.moved(collate(data, rows, pad), device)
 
     return epoch

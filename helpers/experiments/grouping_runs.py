@@ -365,8 +365,8 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
         heads.remove(model, [address for address in heads.index(model) if address not in kept])
     dev = text.held_out(training.held_out(plan), None, model.device)
     trainee, objective = _trainee(spec, text, model, plan)
-    batches = text.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
-    history = training.fit(trainee, batches, dev, plan, place.work, spec["seed"], objective, place.label)
+    epochs = text.epoch(plan["batch_tokens"], 2 * spec["seed"] + spec["stage"], model.device)
+    history = training.fit(trainee, epochs, dev, plan, place.work, spec["seed"], objective, place.label)
     if isinstance(trainee, l0.Gated):
         gates = pd.Series(trainee.gates.log_alpha.detach().cpu().numpy(), trainee.heads, name="log_alpha")
         gates.to_csv(place.results / "gates.csv")
@@ -397,7 +397,7 @@ def _cut(spec: Mapping[str, Any], text: subjects.Subject, model, folder: Path) -
         for name in ("votes", "scores", "labels"):
             rows = zip(ballot.places, getattr(ballot, name), strict=True)
             table[name] = pd.Series({(s.kind, s.layer, h): v for s, row in rows for h, v in enumerate(row.tolist())})
-        table["batches"] = ballot.batches
+        table["batches"] = ballot.voters
     if by == "votes":
         kept = units.stay(ballot)
     elif by in ("member", "random"):

@@ -321,14 +321,14 @@ class Ballot:
     """The votes of one epoch, a tensor [heads] a layer.
 
     votes: batches in which a head was the best of its group; scores: sum over batches of eta, the head's cosine with the centre
-    of its group; labels: groups of the whole epoch, by K-means on the vectors of all batches together.
+    of its group; labels: groups of the whole epoch, by K-means on the vectors of all batches; voters: how many there were.
     """
 
     places: list[Site]
     votes: list[Tensor]
     scores: list[Tensor]
     labels: list[Tensor]
-    batches: int
+    voters: int
     groups: int
 
 

@@ -114,7 +114,7 @@ def test_voting_to_stay_keeps_one_head_of_each_group_in_every_layer(kind):
     spec = tiny_groups.rows(kind)[PS]
     table, whole = ballot_of(spec), runs.opened(spec["start"])
     ballot = recount(spec, whole)
-    assert (table.batches == ballot.batches).all() and (ballot.batches == 10 if spec["cut"]["batches"] else ballot.batches > 10)
+    assert (table.batches == ballot.voters).all() and (ballot.voters == 10 if spec["cut"]["batches"] else ballot.voters > 10)
     assert list(table.index) == list(heads.index(whole))
     for name in ("votes", "labels", "scores"):
         np.testing.assert_allclose(table[name], torch.cat(getattr(ballot, name)), rtol=1e-4, err_msg=name)

@@ -174,11 +174,11 @@ def test_batches_hold_every_row_once_and_are_filled(data, shuffle, budget):
     def size(rows):
         return sum(max(len(side[i]) for i in rows) for side in (data.source, data.target)) * len(rows)
 
-    groups = tokens.batches(data, 0, budget, shuffle)
+    groups = tokens.rows_of_batches(data, 0, budget, shuffle)
     assert sorted(i for group in groups for i in group) == list(range(len(data)))
     assert all(size(group) <= budget or len(group) == 1 for group in groups)
-    assert groups == tokens.batches(data, 0, budget, shuffle)
-    assert [batch["index"].tolist() for batch in tokens.Batches(data, 0, budget)] == tokens.batches(data, 0, budget)
+    assert groups == tokens.rows_of_batches(data, 0, budget, shuffle)
+    assert [batch["index"].tolist() for batch in tokens.Batches(data, 0, budget)] == tokens.rows_of_batches(data, 0, budget)
     if shuffle is None:  # the next row did not fit
         assert all(size([*left, right[0]]) > budget for left, right in pairwise(groups))
 

@@ -236,7 +236,7 @@ def voted(model, batches: Iterable[Mapping[str, Any]], groups: int = GROUPS) -> 
     if large:
         ballot = grouping.ballot(model, batches, "V", groups, large)
         for site, won in zip(ballot.places, ballot.votes, strict=True):
-            votes.loc[[(site.kind, site.layer, head) for head in range(site.heads)]] = won.cpu().numpy() / ballot.batches
+            votes.loc[[(site.kind, site.layer, head) for head in range(site.heads)]] = won.cpu().numpy() / ballot.voters
     return votes
 
 

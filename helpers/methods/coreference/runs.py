@@ -294,11 +294,11 @@ def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     text, plan = subjects.text_of(spec), dict(spec["training"])
     model = _start(spec, text)
     dev = text.held_out(training.held_out(plan), None, model.device)
-    batches = text.epoch(plan["batch_tokens"], 3 * spec["seed"] + spec["stage"], model.device)
+    epochs = text.epoch(plan["batch_tokens"], 3 * spec["seed"] + spec["stage"], model.device)
     if "holes" in spec:
-        batches, dev = _holed(spec, text, model.device)
+        epochs, dev = _holed(spec, text, model.device)
     with applied(model, spec, spec.get("control"), ("train", "dev")) as chosen:
-        history = training.fit(model, batches, dev, plan, place.work, spec["seed"], None, place.label)
+        history = training.fit(model, epochs, dev, plan, place.work, spec["seed"], None, place.label)
     if chosen:
         pd.DataFrame(chosen, columns=list(ADDRESS)).to_csv(place.results / "heads.csv", index=False)
     history.to_csv(place.results / "history.csv", index=False)
