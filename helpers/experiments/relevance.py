@@ -102,7 +102,7 @@ def most_relevant(heads: pd.DataFrame) -> pd.DataFrame:
 
     On model: most confident too (layers whose most relevant head is also the most confident one), by chance; largest share (of
     a layer that its most relevant head has, mean over layers); with a function (most relevant heads that have one); first
-    confidence (of the most relevant head of layer 1); sure (heads with a confidence above `SURE`).
+    place (by confidence, of the most relevant head of layer 1); sure (heads with a confidence above `SURE`).
     """
     rows = {}
     for model, every in heads.groupby("model", sort=False):
@@ -110,7 +110,7 @@ def most_relevant(heads: pd.DataFrame) -> pd.DataFrame:
         rows[model] = {
             "most confident too": (top["confidence place"] == 1).sum(), "by chance": (1 / every.groupby("layer").size()).sum(),
             "largest share": top.relevance.mean(), "with a function": (top.functions != "").sum(),
-            "first confidence": top.confidence[top.layer == 1].iloc[0], "sure": (every.confidence > SURE).sum(),
+            "first place": top["confidence place"][top.layer == 1].iloc[0], "sure": (every.confidence > SURE).sum(),
         }  # fmt: skip
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 

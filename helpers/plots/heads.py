@@ -167,15 +167,15 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int, shares: pd.Data
     drawing.bar(figure, drawing.heat(above, flow[rows], None, "RdBu_r", (-most, most)), [above], "logits")
     drawing.bar(figure, drawing.heat(below, shares.T.to_numpy(), None, "Blues", (0, 1)), [below], "share")
     # what the most relevant head reads at the word through which most relevance goes down to its layer
-    word = int(np.abs(flow[layer + 1]).argmax())
-    weights = sentence["block"]["A"][head][word]
+    weights = sentence["block"]["A"][head][(word := int(np.abs(flow[layer + 1]).argmax()))]
     drawing.heat(words, weights[None], [[f"{weight:.2f}" for weight in weights]], "Greys", (0, 1))
-    words.set_yticks([0], [f"from {source[word]!r}"])
-    words.set_title(f"attention of the most relevant head (layer {layer + 1}, head {head + 1})")
-    above.set_xticks([])
+    title = f"attention of one head (layer {layer + 1}, head {head + 1}, framed below)"
+    words.set(yticks=[0], yticklabels=[f"from {source[word]!r}"], title=title)
     words.set_xticks(range(len(source)), source)
     above.set_yticks(range(len(rows)), [f"after layer {row}" if row else "input words" for row in rows])
-    above.set_title(f"relevance (conservative) at each source token, for {predicted[target]!r}")
+    above.set(xticks=[], title=f"relevance (conservative) at each source token, for {predicted[target]!r}")
+    place = shares.index.get_loc(("encoder", layer, head)) - 0.5
+    below.add_patch(Rectangle((place, -0.5), 1, shares.shape[1], fill=False, ec="orange", lw=2, zorder=3, clip_on=False))
     below.set_yticks(range(shares.shape[1]), shares.columns)
     below.set_xticks(range(len(shares)), shares.index.get_level_values("head") + 1)
     layers = shares.index.get_level_values("layer")

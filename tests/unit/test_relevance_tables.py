@@ -19,7 +19,7 @@ def test_what_one_reads_off_figure_1_in_numbers():
     columns = ["layer", "place", "confidence place", "relevance", "confidence", "functions"]
     (row,) = relevance.most_relevant(pd.DataFrame(rows, columns=columns).assign(model="A")).to_dict("records")
     assert row == pytest.approx({
-        "most confident too": 1, "by chance": 1.0, "largest share": 0.65, "with a function": 1, "first confidence": 0.9,
+        "most confident too": 1, "by chance": 1.0, "largest share": 0.65, "with a function": 1, "first place": 1,
         "sure": 2,
     })  # fmt: skip
 
