@@ -57,8 +57,7 @@ gpu: $(VENV)/ready
 
 ## make plan       what make study would still have to make, and what that costs; nothing is made
 plan: $(VENV)/ready
-	@$(BIN)/python -m helpers.plan --profile $(PROFILE) --corpus "$(CORPUS)" --overrides "$(GIVEN)" --cores $(CORES) \
-	  $(if $(SEEDS),--seeds $(SEEDS))
+	@$(BIN)/python -m helpers.plan $(ASKED) --only "$(or $(ONLY),$(WITHOUT))" --cores $(CORES)
 
 ## make test       every test, on CPU and offline, the notebooks with profile tiny included
 test: $(VENV)/ready

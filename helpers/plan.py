@@ -344,8 +344,7 @@ def _sum(made: Collection[float | None]) -> str:
 
 
 def _wall(longest: Mapping[str, float], each: Mapping[str, float], cores: int) -> str:
-    least = max(sum(each.values()) / cores, *longest.values(), 0.0)
-    return f"{_minutes(least)} minutes or more (cores: {cores})"
+    return f"{_minutes(max(sum(each.values()) / cores, *longest.values(), 0.0))} minutes or more (cores: {cores})"
 
 
 def _minutes(seconds: float | None) -> str:
@@ -355,7 +354,7 @@ def _minutes(seconds: float | None) -> str:
 def needs_of(arguments: argparse.Namespace) -> dict[str, list[Need]]:
     """What the notebooks of a command's settings read."""
     settings = settings_of(arguments)
-    return goals(settings, subjects.names(settings), 1)
+    return goals(settings, subjects.names(settings), 1, getattr(arguments, "only", ""))
 
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -380,6 +379,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m helpers.plan", description=main.__doc__)
     options(parser)
     parser.add_argument("--cores", default="all", help="a number, or all of this machine's")
+    parser.add_argument("--only", default="", help='some notebooks, such as "01 03" (default: all)')
     parser.add_argument("--make", type=Path, metavar="FILE", help="make what a job's file holds, on one core")
     asked = parser.parse_args(arguments)
     with study.one_sentence():

@@ -82,10 +82,12 @@ FACE = {  # what a user may count on: docs/use.md lists it
     "heads": "sites index gate record inject remove kept save load",
     "measures": "head_table confidence relevance importance leave_one_out positional syntactic rare",
     "methods.l0": "HardConcrete Gated objective",
-    "methods.grouping": "hidden_units group_loss Grouped ballot stay",
-    "methods.coreference": "full_link adjacent_link previous_link choose injected",
+    "methods.grouping": "hidden_units group_loss Grouped objective ballot stay",
+    "methods.coreference": "full_link adjacent_link previous_link tokens_of sparse Links choose injected",
     "models": "load",
-    "training": "fit",
+    "training": "fit dev_loss",
+    "runs.passages": "halves batches",
+    "study": "settings",
 }
 
 
@@ -95,7 +97,15 @@ def test_the_public_face(room):
     for name in FACE[room].split():
         face = getattr(importlib.import_module(f"helpers.{room}"), name)
         assert callable(face) and face.__doc__, name
-        assert f"`{room.removeprefix('methods.')}.{name}" in listed, f"docs/use.md does not list {room}.{name}"
+        assert f"`{room.rpartition('.')[2]}.{name}" in listed, f"docs/use.md does not list {room}.{name}"
+
+
+def test_scripts_of_the_pages_call_the_public_face_alone():
+    face = {f"{room.rpartition('.')[2]}.{name}" for room, names in FACE.items() for name in names.split()}
+    pages = "\n".join((study.ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/use.md"))
+    scripts = "\n".join(re.findall(r"(?s)```python\n(.*?)```", pages))
+    rooms = {room for line in re.findall(r"from helpers\S* import (.*)", scripts) for room in line.split(", ")}
+    assert len(rooms) > 7 and {*re.findall(rf"\b((?:{'|'.join(rooms)})\.\w+)", scripts)} <= face
 
 
 def reached(module, seen):
@@ -117,7 +127,7 @@ def reached(module, seen):
 
 def test_what_the_public_face_imports_is_installed_with_it():
     project = tomllib.loads((study.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = {"PIL": "pillow", "IPython": "ipython"}
+    names = {"PIL": "pillow", "IPython": "ipython", "sklearn": "scikit-learn"}
     imported = set().union(*(reached(f"helpers.{room}", set()) for room in FACE))
     assert {names.get(name, name) for name in imported} <= set(project["dependencies"])
     assert "spacy" not in imported and "snakemake" not in imported
