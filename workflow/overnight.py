@@ -20,7 +20,7 @@ import pandas as pd
 
 from helpers import plan, study
 from helpers.experiments import grouping_runs as runs
-from helpers.experiments import pretrained, regimes
+from helpers.experiments import injection, pretrained, regimes
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
@@ -38,11 +38,20 @@ def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
     return [job["sweep"] for job in chosen if job["seed"] <= seeds]
 
 
+def linked_seeds(seeds: int) -> range:
+    """Seeds of trainings with links that lie side by side: those after the five of notebook 05."""
+    return range(6, 6 + seeds)
+
+
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     """What a part makes, in the order of its worth."""
     settings = study.settings("regimes")
     if part == "pretrained":
         yield from pretrained.recipes(settings)
+        return
+    if part == "linked":
+        for seed in linked_seeds(seeds):
+            yield from injection.side_by_side(study.settings("laptop"), seed)
         return
     if part in ("once", "matched"):
         for sweep in sweeps(settings, seeds):
@@ -74,6 +83,7 @@ def write_tables(seeds: int) -> None:
         "grouped_wide": regimes.table(settings, map(regimes.paper_heads, main_rows)),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
         "matched": matched.table(sweeps(settings, 1)),
+        "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
     _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)
@@ -92,7 +102,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    needs = [study.Need(recipe) for part in ("main", "matched", "pretrained") for recipe in recipes(part, seeds)]
+    needs = [study.Need(recipe) for part in ("main", "matched", "linked", "pretrained") for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
     published.write_index(index | entries)

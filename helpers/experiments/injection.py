@@ -68,6 +68,22 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
                 yield runs.ranked(one["run"], plan["probe"], None, one["run"]["control"])
 
 
+def side_by_side(settings: Mapping[str, Any], seed: int) -> Iterator[study.Recipe]:
+    """What `side_by_side_table` reads of one training: its rows stage by stage, each with what its model writes."""
+    for name, one in runs.Rows(settings, seed, 1).side_by_side().items():
+        label = f"{subjects.SUMMARIZATION}, side by side: {name}, seed {seed}"
+        yield from (runs.run(stage, f"{label}, stage {stage['stage']}") for stage in reversed(list(runs.stages(one["run"]))))
+        yield outputs.recipe(runs.run(one["run"], label), settings["coreference"]["beam"])
+
+
+def side_by_side_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.DataFrame:
+    """Scores of every row of the trainings that are complete: seed, columns of `scores`, and `labels`."""
+    made = [seed for seed in seeds if all(one.made() for one in side_by_side(settings, seed))]
+    parts = {seed: runs.Rows(settings, seed, 1).side_by_side() for seed in made}
+    tables = {seed: labelled(scores(Board(settings, rows)), rows) for seed, rows in parts.items()}
+    return pd.concat(tables, names=["seed", None]).reset_index("seed") if tables else pd.DataFrame()
+
+
 # --- labels of rows --------------------------------------------------------------------------------------------------
 
 

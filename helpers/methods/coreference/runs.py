@@ -147,8 +147,8 @@ class Rows:
         return rows
 
     def where(self) -> dict[str, dict]:
-        """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere, with shuffled links too."""
-        rows, by = {}, self.block["links"]
+        """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere."""
+        rows = {}
         for part in matrices.PARTS[1:]:
             rows[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
         for count in self.chosen["heads"]:
@@ -156,7 +156,6 @@ class Rows:
                 rows[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
         for part in self.chosen["mixed"][1:]:
             rows[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
-            rows[f"layer of its own, {part}, {by}+shuffled"] = row(self.tuned(self.mixed(part, links=f"{by}+shuffled")))
         return rows
 
     def matrices(self) -> dict[str, dict]:
@@ -179,6 +178,18 @@ class Rows:
         by, rows = self.block["links"], {}
         others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]]
         for links in (*others, *(name for name in self.chosen["resolvers"] if name != by)):
+            rows |= self.given(links)
+        return rows
+
+    def side_by_side(self) -> dict[str, dict]:
+        """What a training of its own holds side by side: every layer mixed, random heads, and resolvers of other kinds."""
+        by, main = self.block["links"], self.main()
+        rows = {name: main[name] for name in (PLAIN, MAIN, f"{MAIN}, {by}+shuffled")}
+        for links in (by, f"{by}+shuffled"):
+            rows[f"layer of its own, all, {links}"] = row(self.tuned(self.mixed("all", links=links)))
+        for draw in range(3):
+            rows[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
+        for links in ("nearest", "match", self.truth):
             rows |= self.given(links)
         return rows
 
