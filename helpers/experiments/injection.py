@@ -169,7 +169,7 @@ def boards(settings: Mapping[str, Any], parts: Mapping[str, Rows], seed: int) ->
 def right_people(texts: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndarray:
     """Events that each summary tells with the right people, such that the mean over texts is their share of all, percent."""
     counts = conversations.consistency(texts, dialogues)
-    return 100 * counts[:, 2] / counts[:, 0].mean()
+    return 100 * counts[:, 1] / counts[:, 0].mean()
 
 
 def scores(board: Board, names: Iterable[str] | None = None, against: str = PLAIN) -> pd.DataFrame:
