@@ -21,7 +21,6 @@ from helpers.heads import Site, record
 from helpers.heads.families import ADDRESS
 from helpers.measures import functions
 from helpers.measures.functions import between_words
-from helpers.measures.lrp import RULES
 from helpers.measures.table import MEASURES
 from helpers.models import inputs
 from helpers.runs import subjects, training
@@ -120,11 +119,7 @@ def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _title(name: str) -> tuple[str, str]:
     """What a measure is called, and what it is."""
-    name = pruning.called(name)
-    rule, _, way = name.rpartition(" ")
-    if rule in RULES and way == "step":
-        return f"{MEASURES[rule].title}, each token", "as the paper divides, at each target token: ill-conditioned"
-    known = MEASURES.get(name.removesuffix(" ratio"))
+    known = MEASURES.get(pruning.called(name))
     return (known.title, f"{known.about}; larger: {known.larger}") if known else (name, "")
 
 
