@@ -417,7 +417,9 @@ def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
         drawn = draws(sweep, subject, repeats)
         table = quality(sweep, subject, drawn)
         if sweep["kinds"] == ["encoder"]:
-            never = without_attention(sweep) if sweep["seed"] == sweeps[0]["seed"] else None
+            first = sweep["seed"] == sweeps[0]["seed"] and "pretrained" not in sweep["start"]
+            twins = subjects.without_encoder(sweep["settings"], sweep["name"]) if first else []
+            never = subjects.of_name(sweep["settings"], twins[0], sweep["seed"]) if twins else None
             table = table.join(worth(sweep, subject, drawn, never))
         tables[subject.title, sweep["seed"]] = table
     return pd.concat(tables, names=["model", "seed"])
@@ -486,12 +488,6 @@ def worth(
         rows[name, split] = {f"{part}{end}": x for part, three in scored for end, x in zip(ends, three, strict=True)}
     index = pd.MultiIndex.from_tuples(rows, names=["run", "test set"])
     return pd.DataFrame(list(rows.values()), index)
-
-
-def without_attention(sweep: Mapping[str, Any]) -> subjects.Subject | None:
-    """The model of a sweep without encoder attention from the start, if the setting "without_encoder" asks for one."""
-    names = {} if "pretrained" in sweep["start"] else subjects.never_attending(sweep["settings"], sweep["name"])
-    return subjects.of_name(sweep["settings"], names[sweep["name"]], sweep["seed"]) if sweep["name"] in names else None
 
 
 MEASURED = ("bleu", "change", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss
