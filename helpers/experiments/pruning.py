@@ -104,8 +104,8 @@ def of_training(settings: Mapping[str, Any], names: Sequence[str], seed: int, ch
         by_register.setdefault(name.partition("-")[2], []).append(name)
     chosen = [name for same in by_register.values() for name in same[: settings["pruning"]["languages"]]]
     every = [subjects.all_kinds(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
-    wanted = settings["pruning"]["siblings"]
-    chosen += [name for name in subjects.siblings(settings, chosen[0]) if name.partition("+")[2] in wanted]
+    siblings = settings["pruning"]["siblings"] if subjects.leads(settings, chosen[0]) else []
+    chosen += [f"{chosen[0]}+{name}" for name in siblings]
     alone = {**settings, "pruning": settings["pruning"] | {"compared": [], "scratch": []}}
     few = settings["pruning"]["rivals"] or len(chosen)
     return [
@@ -375,12 +375,6 @@ def floors(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, study
     """A model trained further with all its heads, and without those of its encoder, whose worth lies between the two."""
     first = of_training(settings, [name], seed)[0]["runs"]
     return {"trained on": pruned(first["control"]), "encoder heads removed, trained on": pruned(first["floor"])}
-
-
-def floor_recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe]:
-    """`floors` of the study's first model, with what they put out."""
-    for made in floors(settings, names[0], seed).values() if subjects.leads(settings, names[0]) else ():
-        yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
 
 
 def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:

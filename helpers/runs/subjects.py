@@ -57,11 +57,6 @@ def leads(settings: Mapping[str, Any], name: str) -> bool:
     return name == names(settings)[0]
 
 
-def siblings(settings: Mapping[str, Any], name: str) -> list[str]:
-    """Names of all siblings of a model; only the study's first has any."""
-    return [f"{name}+{one['name']}" for one in settings["siblings"]] if leads(settings, name) else []
-
-
 def without_encoder(settings: Mapping[str, Any], name: str) -> list[str]:
     """The name of the first model's twin that never has encoder attention, if there is one; no other model has any."""
     return [name + NONE] if settings["without_encoder"] and leads(settings, name) else []

@@ -49,8 +49,7 @@ class Model(Block):
     dropout: Share = 0.1  # probability with which a hidden unit is dropped in training
     decoder_layers: Count | None = None  # layers of the decoder; as the encoder's if not set
     decoder_heads: Count | None = None  # heads of a decoder's attention; as the encoder's if not set
-    # start of attention's outputs: zero or usual (random) in all kinds; zero in the encoder alone if not set
-    start: Literal["zero", "usual"] | None = None
+    start: Literal["usual"] | None = None  # of attention's outputs: random; if not set, zero in the encoder
 
 
 class Sibling(Block):
