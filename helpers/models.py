@@ -21,7 +21,7 @@ from transformers import (
 
 from helpers import pretrained
 from helpers.gpu import device  # noqa: F401
-from helpers.heads import KINDS, compat, record, sites
+from helpers.heads import compat, record, sites
 from helpers.heads import load as load_cut
 from helpers.study import StudyError
 
@@ -129,8 +129,7 @@ def _begun(family, config, shape: Mapping[str, Any], seed: int):
     """A model with random weights, drawn by the seed, whose attention starts as `start` of its shape says."""
     torch.manual_seed(seed)
     model = family(config)
-    kinds = {"zero": KINDS, "usual": ()}.get(shape.get("start"), ("encoder",))
-    for site in sites(model, kinds) if kinds else ():
+    for site in sites(model, "encoder") if shape.get("start") != "usual" else ():
         torch.nn.init.zeros_(site.projection("out").weight)
     return _long(model)
 

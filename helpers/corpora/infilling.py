@@ -11,13 +11,6 @@ from helpers.corpora import tokens
 from helpers.study import StudyError
 
 
-def mask(subwords: tokens.Subwords) -> int:
-    """The id that stands for a hole: a pretrained tokenizer's mask; in a vocabulary of ours, which has none, "<unk>"."""
-    if subwords.own:
-        return subwords.tokenizer.token_to_id(tokens.UNK) + subwords.offset
-    return subwords.tokenizer.mask_token_id
-
-
 def infill(ids: Sequence[int], hole: int, rng: np.random.Generator, share: float = 0.3, mean: float = 3.0) -> list[int]:
     """Token ids of which spans are replaced by one id each, that of a hole.
 

@@ -31,7 +31,6 @@ def spec(settings: Mapping[str, Any], language: str, register: str, seed: int) -
     if chosen["corpus"] == "controlled":
         if register not in REGISTERS:
             raise StudyError(f"There is no register {register!r}: choose one of {', '.join(REGISTERS)}.")
-        chosen |= {"surnames": settings["surnames"]} if settings.get("surnames") else {}
     elif chosen["corpus"] == "natural":
         files = [(path, path.stat()) for path in natural.files(register, language)]
         chosen["files"] = _digest(tuple((path, known.st_size, known.st_mtime_ns) for path, known in files))
@@ -73,8 +72,7 @@ def _lower(pair: Pair) -> Pair:
 
 
 def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
-    sizes = {name: spec[name] for name in ("train", "dev", "test")} | {"surnames": spec.get("surnames", 0)}
-    return world.splits(spec["register"], spec["language"], **sizes, seed=spec["seed"])
+    return world.splits(*(spec[name] for name in ("register", "language", "train", "dev", "test", "seed")))
 
 
 def _natural(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:

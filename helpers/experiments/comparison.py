@@ -147,7 +147,7 @@ def predictors(
         rhos: dict[str, dict[Trained, float]] = {}
         for trained, table in tables.items():
             part = _large(table, kind)
-            names = _varied(part)
+            names = [name for name in compared(part) if part[name].nunique() > 1]
             for measure in (name for name in names if TRUTH in names and name != TRUTH):
                 one = correlation(part[TRUTH], part[measure], kind, within_layer=True, repeats=1)["rho"]
                 rhos.setdefault(measure, {})[trained] = one
@@ -197,11 +197,6 @@ def _large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The heads of a kind in layers that have enough of them to be ranked; none if there are no such layers."""
     part = table[table.index.isin([kind], level="kind")]
     return part[part.groupby(level=["kind", "layer"])[part.columns[0]].transform("size") >= SMALL]
-
-
-def _varied(*parts: pd.DataFrame) -> list[str]:
-    """The measures to compare that some tables all have, and that vary in each; none of no heads."""
-    return [name for name in compared(parts[0]) if all(name in part and part[name].nunique() > 1 for part in parts)]
 
 
 # --- heads removed at once -------------------------------------------------------------------------------------------

@@ -112,18 +112,9 @@ def labels(one: Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def labelled(table: pd.DataFrame, rows: Rows, value: str = "") -> pd.DataFrame:
-    """A table with a column `row`, with `labels` of these rows as further columns.
-
-    With a `value` of `scores`, such as "change", its interval is in the columns low and high, as figures draw it, and rows
-    without chosen heads are left out.
-    """
-    known = pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()])
-    table = table.merge(known, on="row")
-    if value:
-        table = table[table.choice != ""].drop(columns=["low", "high"], errors="ignore")
-        table = table.rename(columns={f"{value}_low": "low", f"{value}_high": "high"})
-    return table
+def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
+    """A table with a column `row`, with `labels` of these rows as further columns."""
+    return table.merge(pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()]), on="row")
 
 
 def place(row: Mapping[str, Any]) -> str:
@@ -185,7 +176,7 @@ def boards(settings: Mapping[str, Any], parts: Mapping[str, Rows], seed: int) ->
 def right_people(texts: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndarray:
     """Events that each summary tells with the right people, such that the mean over texts is their share of all, percent."""
     counts = conversations.consistency(texts, dialogues)
-    return 100 * counts[:, 2] / counts[:, 0].mean()
+    return 100 * counts[:, 1] / counts[:, 0].mean()
 
 
 def scores(board: Board, names: Iterable[str] | None = None, against: str = PLAIN) -> pd.DataFrame:

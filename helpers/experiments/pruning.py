@@ -104,8 +104,8 @@ def of_training(settings: Mapping[str, Any], names: Sequence[str], seed: int, ch
         by_register.setdefault(name.partition("-")[2], []).append(name)
     chosen = [name for same in by_register.values() for name in same[: settings["pruning"]["languages"]]]
     every = [subjects.all_kinds(settings, name) for name in chosen[: settings["pruning"]["all_kinds"]]]
-    wanted = settings["pruning"]["siblings"]
-    chosen += [name for name in subjects.siblings(settings, chosen[0]) if name.partition("+")[2] in wanted]
+    siblings = settings["pruning"]["siblings"] if subjects.leads(settings, chosen[0]) else []
+    chosen += [f"{chosen[0]}+{name}" for name in siblings]
     alone = {**settings, "pruning": settings["pruning"] | {"compared": [], "scratch": []}}
     few = settings["pruning"]["rivals"] or len(chosen)
     return [
@@ -377,12 +377,6 @@ def floors(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, study
     return {"trained on": pruned(first["control"]), "encoder heads removed, trained on": pruned(first["floor"])}
 
 
-def floor_recipes(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe]:
-    """`floors` of the study's first model, with what they put out."""
-    for made in floors(settings, names[0], seed).values() if subjects.leads(settings, names[0]) else ():
-        yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
-
-
 def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Iterator[study.Recipe | study.Need]:
     """What notebook 03 reads: the models that are pruned, every run of their sweeps, and the functions of their heads."""
     encoder, every = sweeps(settings, names, seed), of_training(settings, names, seed)
@@ -417,7 +411,9 @@ def quality_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
         drawn = draws(sweep, subject, repeats)
         table = quality(sweep, subject, drawn)
         if sweep["kinds"] == ["encoder"]:
-            never = without_attention(sweep) if sweep["seed"] == sweeps[0]["seed"] else None
+            first = sweep["seed"] == sweeps[0]["seed"] and "pretrained" not in sweep["start"]
+            twins = subjects.without_encoder(sweep["settings"], sweep["name"]) if first else []
+            never = subjects.of_name(sweep["settings"], twins[0], sweep["seed"]) if twins else None
             table = table.join(worth(sweep, subject, drawn, never))
         tables[subject.title, sweep["seed"]] = table
     return pd.concat(tables, names=["model", "seed"])
@@ -486,12 +482,6 @@ def worth(
         rows[name, split] = {f"{part}{end}": x for part, three in scored for end, x in zip(ends, three, strict=True)}
     index = pd.MultiIndex.from_tuples(rows, names=["run", "test set"])
     return pd.DataFrame(list(rows.values()), index)
-
-
-def without_attention(sweep: Mapping[str, Any]) -> subjects.Subject | None:
-    """The model of a sweep without encoder attention from the start, if the setting "without_encoder" asks for one."""
-    names = {} if "pretrained" in sweep["start"] else subjects.never_attending(sweep["settings"], sweep["name"])
-    return subjects.of_name(sweep["settings"], names[sweep["name"]], sweep["seed"]) if sweep["name"] in names else None
 
 
 MEASURED = ("bleu", "change", *WORTH)  # by test sentences; all else of `quality` is a number of heads, or a loss

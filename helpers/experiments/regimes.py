@@ -22,9 +22,7 @@ from helpers.scores import intervals
 from helpers.study import values
 
 SIZES = (20_000, 10_000, 5000, 2500)  # training pairs, the largest first
-LEARNED = 0.7  # training loss by dev loss at which a text counts as small
 STRENGTHS = (10.0, 30.0, 3.0, 1.0)  # factors on the usual weight of the constraint
-GROUPED = 0.5  # silhouette from which heads count as grouped
 RATES = {128: 3e-3, 256: 2e-3, 512: 1e-3}  # learning rate at its peak, by width
 MAIN = (runs.VANILLA, runs.GHT, runs.PS, runs.RANDOM, runs.AT_START)
 

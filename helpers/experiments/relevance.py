@@ -48,7 +48,8 @@ def needs(settings: Settings, names: Sequence[str], seed: int) -> Iterator[study
     """What notebook 01 reads: models with and without encoder attention, their analyses, both trained further."""
     yield from outputs.of_models(settings, [*names, *subjects.without_encoder(settings, names[0])], seed)
     yield from recipes(settings, subjects.recipes(settings, names, seed))
-    yield from pruning.floor_recipes(settings, names, seed)
+    for made in pruning.floors(settings, names[0], seed).values() if subjects.leads(settings, names[0]) else ():
+        yield from (made, outputs.recipe(made, settings["pruning"]["beam"]))
 
 
 def explained(subject: subjects.Subject, settings: Settings) -> dict[str, BySentence]:

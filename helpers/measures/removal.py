@@ -1,16 +1,12 @@
-"""Which heads go by a column of the head table, and what is left of a model when they are removed at once."""
+"""Which heads go: the least by a column of the head table, or random ones."""
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-
-from helpers import heads
 
 Address = tuple[str, int, int]
 RANDOM = "random"  # the only criterion that is drawn and not measured
@@ -31,19 +27,3 @@ def matched(index: pd.MultiIndex, closed: Iterable[Address], *seed: int) -> list
     counts = Counter(address[:2] for address in closed)
     places = shuffled(index, *seed).groupby(level=["kind", "layer"]).rank(method="first")
     return list(index[places <= [counts[address[:2]] for address in index]])
-
-
-def at_once(
-    model, choices: Iterable[tuple[Mapping[str, Any], Iterable[Address]]], score: Callable[[Any], Mapping[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """What is left of a model without each choice of heads, with no further training; the model itself stays as it is.
-
-    Of choices (what each is called, its heads) and a score of a model without heads: what a choice is called, and its score.
-    Choices of the same heads are scored once.
-    """
-    known: dict[frozenset[Address], Mapping[str, Any]] = {}
-    for labels, out in choices:
-        out = frozenset(out)
-        if out not in known:
-            known[out] = score(heads.remove(copy.deepcopy(model), out) if out else model)
-        yield {**labels, **known[out]}

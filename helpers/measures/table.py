@@ -267,11 +267,6 @@ def _in_one_pass(read: Sequence[Measure], given: Mapping[str, Any]) -> dict[str,
     return filled
 
 
-def numeric(table: pd.DataFrame) -> pd.DataFrame:
-    """The columns of a head table that rank heads."""
-    return table.select_dtypes(np.number)
-
-
 def compared(names: Iterable[str]) -> list[str]:
     """Of some columns those that comparisons of measures show, in the order of the register."""
     present = set(names)

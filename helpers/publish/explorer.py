@@ -21,7 +21,6 @@ from helpers.heads import Site, record
 from helpers.heads.families import ADDRESS
 from helpers.measures import functions
 from helpers.measures.functions import between_words
-from helpers.measures.lrp import RULES
 from helpers.measures.table import MEASURES
 from helpers.models import inputs
 from helpers.runs import subjects, training
@@ -79,8 +78,7 @@ def export(subject: subjects.Subject | str, table: pd.DataFrame, sentences: int 
     """All that the explorer shows of one model, JSON-able, by its table on (kind, layer, head).
 
     Of a model's name in place of a subject there are no attention maps. Numeric columns of the table are measures, those ending
-    in "_low" and "_high" their intervals; a column equal to an earlier one is left out. "functions", optional, has labels
-    separated by semicolons.
+    in "_low" and "_high" their intervals. "functions", optional, has labels separated by semicolons.
 
     name; title; heads: addresses [kind, layer, head]; measures: name, label, about, values, low, high (a number a head, None
     where there is none); functions: for each head [function, label] pairs, or None; sentences: source, target and arcs [row,
@@ -108,9 +106,8 @@ def export(subject: subjects.Subject | str, table: pd.DataFrame, sentences: int 
 def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
     numbers, measures = table.select_dtypes("number"), {}
     for name, column in numbers.items():
-        known = [numbers[other] for other in measures]
         bound = name.endswith(_BOUNDS) and re.sub("_(low|high)$", "", name) in numbers
-        if not bound and column.notna().any() and not any(np.allclose(column, k, 1e-4, equal_nan=True) for k in known):
+        if not bound and column.notna().any():
             label, about = _title(name)
             measures[name] = {"name": name, "label": label, "about": about, "values": _rounded(column)}
             bounds = {end[1:]: _rounded(numbers[name + end]) for end in _BOUNDS if name + end in numbers}
@@ -120,11 +117,7 @@ def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _title(name: str) -> tuple[str, str]:
     """What a measure is called, and what it is."""
-    name = pruning.called(name)
-    rule, _, way = name.rpartition(" ")
-    if rule in RULES and way == "step":
-        return f"{MEASURES[rule].title}, each token", "as the paper divides, at each target token: ill-conditioned"
-    known = MEASURES.get(name.removesuffix(" ratio"))
+    known = MEASURES.get(pruning.called(name))
     return (known.title, f"{known.about}; larger: {known.larger}") if known else (name, "")
 
 

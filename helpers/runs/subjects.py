@@ -57,22 +57,9 @@ def leads(settings: Mapping[str, Any], name: str) -> bool:
     return name == names(settings)[0]
 
 
-def siblings(settings: Mapping[str, Any], name: str) -> list[str]:
-    """Names of all siblings of a model; only the study's first has any."""
-    return [f"{name}+{one['name']}" for one in settings["siblings"]] if leads(settings, name) else []
-
-
-def never_attending(settings: Mapping[str, Any], first: str) -> dict[str, str]:
-    """Names of models that never have encoder attention, by the name of the model that they are held beside."""
-    wanted = settings["without_encoder"] if leads(settings, first) else []
-    others = [f"{first}+{name}" if name else first for name in wanted]
-    return {name: name + NONE for name in others}
-
-
-def without_encoder(settings: Mapping[str, Any], first: str) -> list[str]:
-    """The name of the first model's own twin that never has encoder attention, if there is one."""
-    twins = never_attending(settings, first)
-    return [twins[first]] if first in twins else []
+def without_encoder(settings: Mapping[str, Any], name: str) -> list[str]:
+    """The name of the first model's twin that never has encoder attention, if there is one; no other model has any."""
+    return [name + NONE] if settings["without_encoder"] and leads(settings, name) else []
 
 
 def trainings(settings: Mapping[str, Any], name: str) -> int:

@@ -49,8 +49,7 @@ class Model(Block):
     dropout: Share = 0.1  # probability with which a hidden unit is dropped in training
     decoder_layers: Count | None = None  # layers of the decoder; as the encoder's if not set
     decoder_heads: Count | None = None  # heads of a decoder's attention; as the encoder's if not set
-    # start of attention's outputs: zero or usual (random) in all kinds; zero in the encoder alone if not set
-    start: Literal["zero", "usual"] | None = None
+    start: Literal["usual"] | None = None  # of attention's outputs: random; if not set, zero in the encoder
 
 
 class Sibling(Block):
@@ -269,7 +268,6 @@ class Settings(Block):
     dev: Count = 1000  # dev pairs
     test: Amount = 500  # pairs of a test set; 0 for all there are, of a natural corpus
     vocabulary: Count = 2000  # subwords of each language's vocabulary, at most
-    surnames: Amount = 0  # invented rare surnames beside the usual ones of generated text; 0 for none
     beam: Count = 1  # beams in translating test sets; 1 is greedy
     bootstrap: Count = 1000  # resamples of a bootstrap interval
     relevance: Count = 250  # dev sentences, the first, whose translation is explained
@@ -277,7 +275,7 @@ class Settings(Block):
     model: Model = Model()
     training: Training = Training()
     siblings: list[Sibling] = []  # models beside the first that differ in one thing
-    without_encoder: list[str] = [""]  # siblings, and the first model as "", also trained without encoder attention all along
+    without_encoder: bool = True  # whether the first model is also trained without encoder attention all along
     pruning: Pruning = Pruning()
     grouping: Grouping = Grouping()
     coreference: Coreference = Coreference()
@@ -310,7 +308,6 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
             yield from _of_groups(grouping, place, task)
     known = [sibling.name for sibling in chosen.siblings]
     wanted = {"pruning.all_kinds_on": [chosen.pruning.all_kinds_on], "pruning.siblings": chosen.pruning.siblings}
-    wanted["without_encoder"] = chosen.without_encoder
     wanted["comparison.again"] = [name.partition("+")[2] for name in chosen.comparison.again]
     for place, name in ((place, name) for place, names in wanted.items() for name in names):
         if name and name not in known:

@@ -52,7 +52,6 @@ AHEAD = (
 )
 BEFORE = ("yesterday", "last week", "this morning")
 END = object()  # what a thread that has ended gives
-UNCLEAR = "?"  # the time of a sentence whose tense and time do not fit
 KIN = (("brother", "son", "uncle", "friend"), ("sister", "daughter", "aunt", "friend"))  # of men, of women
 _FORMS = {"he": ("i", "you", "he", "she"), "him": ("me", "you", "him", "her"), "his": ("my", "your", "his", "her")}
 _AGREE = {"has": ("have", "have", "has"), "is": ("am", "are", "is"), "wants": ("want", "want", "wants")}  # "i", "you", others
@@ -452,10 +451,9 @@ def render_summary(events: Sequence[Event]) -> str:
 
 
 def facts(summary: str) -> list[Event]:
-    """Read a summary back: what each of its sentences says, without those that are not of the grammar.
+    """Read a summary back: what each of its sentences says, in their order, without those that are not of the grammar.
 
-    The time is `UNCLEAR` where it does not fit the tense ("will lose the key yesterday", "will lose the key"). Events stand in
-    the order of the sentences; ``facts(render_summary(events)) == events``.
+    ``facts(render_summary(events)) == events``.
     """
     events = []
     for sentence in " ".join(summary.lower().split()).split("."):
@@ -466,29 +464,22 @@ def facts(summary: str) -> list[Event]:
         form = future or past or perfect
         verb, forms = next((verb, forms) for verb, forms in _VERBS.items() if form in forms[:3])
         if preposition in ("", forms[3]):
-            fits = time in AHEAD if future else time in BEFORE if past else not time
-            events.append(Event(verb, agent, thing, receiver, time if fits else UNCLEAR))
+            events.append(Event(verb, agent, thing, receiver, time))
     return events
 
 
 def consistency(hypotheses: Sequence[str], dialogues: Sequence[Dialogue]) -> np.ndarray:
-    """How much of what happened summaries, one of each dialogue, tell, and whether of the right people: int [dialogues, 4].
+    """Events of each dialogue, and how many its summary tells of the right people, no matter when: int [dialogues, 2].
 
-    Events of the dialogue; those told at all (the same verb and thing); those told with the right people (agent and receiver
-    too); those told right in full (time too). Factual consistency is the third column's sum over the first's. Events are
-    matched one to one: a sentence that stands twice counts once. What else a summary says counts neither way.
+    Factual consistency is the second column's sum over the first's. Events are matched one to one: a sentence that stands twice
+    counts once. What else a summary says counts neither way.
     """
-    rows = np.zeros((len(dialogues), 4), int)
-    for row, hypothesis, dialogue in zip(rows, hypotheses, dialogues, strict=True):
-        stated = facts(hypothesis)
-        row[0] = len(dialogue.events)
-        for column, parts in ((1, 2), (2, 4), (3, 5)):
-            right, wanted = (
-                Counter((e.verb, e.thing, e.agent, e.receiver, e.time)[:parts] for e in events)
-                for events in (stated, dialogue.events)
-            )
-            row[column] = (right & wanted).total()
-    return rows
+    rows = []
+    for hypothesis, dialogue in zip(hypotheses, dialogues, strict=True):
+        told, wanted = (Counter((e.verb, e.thing, e.agent, e.receiver) for e in events)
+                        for events in (facts(hypothesis), dialogue.events))  # fmt: skip
+        rows.append((len(dialogue.events), (told & wanted).total()))
+    return np.array(rows)
 
 
 def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:

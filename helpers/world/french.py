@@ -165,7 +165,7 @@ def _noun_phrase(t: _Text, np: NP, preposition: str = "", mode: str = "") -> Non
             words.append(_STRONG[feminine][index])
         else:
             words.append(french.spell(lexicon.NAMES[np.noun]))
-            words += (french.spell(lexicon.surname(np.surname)),) if np.surname else ()
+            words += (french.spell(lexicon.NAMES[np.surname]),) if np.surname else ()
     if np.genitive is not None:
         _noun_phrase(t, np.genitive, "de")
     if np.place is not None:

@@ -29,8 +29,7 @@ def vowel(word: str) -> bool:
 
 
 def _syllable(syllable: str, column: str = "french") -> str:
-    spelled = lexicon.SYLLABLES.get(syllable, {}).get(column, "")
-    return spelled or (syllable if column == "french" else "")
+    return lexicon.SYLLABLES[syllable][column] or (syllable if column == "french" else "")
 
 
 @cache

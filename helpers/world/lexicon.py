@@ -91,30 +91,6 @@ NOUNS = _CORE | {
 FEMALE = frozenset(  # nouns and forenames of women
     [key for key, noun in NOUNS.items() if noun.female] + [key for key, word in NAMES.items() if word.kind == "forename_f"]
 )
-_LETTERS = dict(zip("abdefgiklmnoprstuvz", "абдефгиклмнопрстувз", strict=True))  # of further surnames, with their Cyrillic
-
-
-@cache
-def further_surnames(count: int) -> tuple[str, ...]:
-    """Surnames beside those of `TAIL`, most frequent first: the first of a longer list are a shorter one."""
-    rng, spellings = random.Random("further surnames"), {}
-    while len(spellings) < count:
-        opened = (rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.choice((2, 2, 3))))
-        spelled = ("".join(opened) + rng.choice("klmnrst")).capitalize()
-        if spelled not in TAIL:
-            spellings[spelled] = None
-    return tuple(spellings)
-
-
-def surname(key: str) -> TailWord:
-    """A surname of `TAIL`, or of `further_surnames`, which are one piece."""
-    return TAIL.get(key) or TailWord("surname", (key.lower(),))
-
-
-def cyrillic(syllable: str) -> str:
-    """Cyrillic spelling of a syllable of a rare word, or letter by letter of a further surname."""
-    row = SYLLABLES.get(syllable)
-    return row["cyrillic"] if row else "".join(_LETTERS[letter] for letter in syllable)
 
 
 @cache

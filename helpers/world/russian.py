@@ -120,7 +120,7 @@ class _Run:
         noun = _noun(arg.np.noun)
         arg.column, arg.agree, arg.plural, arg.forms = noun.column, AGREES[noun.column], False, noun.sg
         if arg.np.surname:
-            last = words.rare(lexicon.surname(arg.np.surname))
+            last = words.rare(lexicon.NAMES[arg.np.surname])
             # a woman's surname that ends in a consonant does not decline
             forms = last.sg if noun.column == 0 else (last.sg[0],) * 6
             arg.forms = tuple([f"{x} {y}" for x, y in zip(noun.sg, forms, strict=True)])

@@ -60,7 +60,7 @@ NOUNS = grouped(read(  # of the core
 @cache
 def rare(word: lexicon.TailWord) -> Noun:
     """A rare word or a name, by its syllables and kind."""
-    stem = "".join(map(lexicon.cyrillic, word.syllables))
+    stem = "".join(lexicon.SYLLABLES[syllable]["cyrillic"] for syllable in word.syllables)
     if word.kind in lexicon.NAMED:
         stem = stem.capitalize()
     gender, animate, *endings = GRAMMAR["rare"][word.kind]

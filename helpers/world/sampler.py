@@ -98,12 +98,9 @@ class Spent(Exception):
 
 
 class World:
-    """The small world as one of `REGISTERS` tells it: every table of chances, and the dice, `random`.
+    """The small world as one of `REGISTERS` tells it: every table of chances, and the dice, `random`."""
 
-    `surnames` further ones (`lexicon.further_surnames`) stand beside the usual.
-    """
-
-    def __init__(self, register: str, surnames: int = 0):
+    def __init__(self, register: str):
         self.reg = reg = REGISTERS[register]
         self.random = random.random
         self.clauses = 0  # beyond the main one, in the sentence being drawn
@@ -126,7 +123,7 @@ class World:
             listed.setdefault(word.kind, []).append(key)
         turns = zip(listed["forename_m"], listed["forename_f"], strict=True)
         self.forenames = _table(_ranked([key for turn in turns for key in turn], 2))
-        self.surnames = _table(_ranked((*listed["surname"], *lexicon.further_surnames(surnames)), 2))
+        self.surnames = _table(_ranked(listed["surname"], 2))
         self.towns = _table(_ranked(listed["town"], 2))
         self.female = lexicon.FEMALE
         self.kinds, self.joins, self.tenses = _table(reg.kinds), _table(reg.joins), _table(reg.tenses)

@@ -434,7 +434,7 @@ if "quality" in parts:
     given = [runs.MAIN, *parts["quality"], f"{runs.MAIN}, {by}+shuffled", f"{runs.MAIN}, {truth}"]
     quality = injection.quality_curve(board, [name for name in given if name in board.rows], truth)
     run.table(quality, "clusters", resamples=repeats)
-    points = injection.labelled(quality[quality.metric == "ROUGE-1"], board.rows, "change")
+    points = named(quality[quality.metric == "ROUGE-1"])
     measures = {"conll": "CoNLL F1 of the clusters", "people": "share of he and she with the right person"}
     measures = {name: title for name, title in measures.items() if name in points}  # people: of generated dialogues
     points = points.rename(columns=measures).melt(["links", "change", "low", "high"], list(measures.values()), "by", "right")

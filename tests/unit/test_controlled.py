@@ -84,10 +84,3 @@ def test_no_sentence_stands_in_two_splits():
     assert len(set(sources)) == len(sources)
     less = world.splits("subtitles", "de", train=100, dev=100, test=50, seed=1)
     assert less == made | {"train": made["train"][:100]}
-
-
-def test_further_surnames_are_new_and_spelled_apart_in_every_language():
-    found = lexicon.further_surnames(8_000)
-    assert found[:500] == lexicon.further_surnames(500) and len(set(found)) == 8_000 and not {*found} & {*lexicon.TAIL}
-    names = [lexicon.surname(key) for key in found]
-    assert len({russian_words.rare(name).sg[0] for name in names}) == len({*map(french_words.spell, names)}) == 8_000

@@ -81,7 +81,7 @@ def test_summaries_are_read_back(dialogues):
     for dialogue in dialogues:
         assert talks.facts(dialogue.target) == list(dialogue.events)
     counts = talks.consistency([d.target for d in dialogues], dialogues)
-    assert counts.tolist() == [[len(d.events)] * 4 for d in dialogues]
+    assert counts.tolist() == [[len(d.events)] * 2 for d in dialogues]
 
 
 def test_sentences_outside_the_grammar_are_skipped():
@@ -91,23 +91,20 @@ def test_sentences_outside_the_grammar_are_skipped():
         "ruser gave the key for supan yesterday", "ruser has lost the key to supan", "supan will repair the lamp on",
     )  # fmt: skip
     assert talks.facts(" . ".join(garbled)) == talks.facts(".".join(garbled)) == [KEY]
-    for unclear in ("ruser has lost the key yesterday .", "ruser lost the key .", "ruser will lose the key yesterday ."):
-        assert talks.facts(unclear) == [Event("lose", "ruser", "key", "", talks.UNCLEAR)]
 
 
 TWICE = (KEY, Event("lose", "supan", "key"))
 
 
 @pytest.mark.parametrize(("told", "summary", "counts"), [
-    ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2, 2, 2]),
-    ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 1, 0, 0]),
-    ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 1, 0, 0]),
-    ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1, 1, 0]),
-    ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1, 1, 1]),
-    (TWICE, "ruser has lost the key .", [2, 1, 1, 1]),
-    (TWICE, "ruser has lost the key . belub has lost the key .", [2, 2, 1, 1]),
+    ((LAMP, KEY), "ruser has lost the key . supan will repair the lamp for belub on monday .", [2, 2]),
+    ((LAMP, KEY), "belub will repair the lamp for supan on monday .", [2, 0]),
+    ((LAMP, KEY), "supan will repair the lamp for ruser on monday .", [2, 0]),
+    ((LAMP, KEY), "supan will repair the lamp for belub tomorrow .", [2, 1]),
+    ((LAMP, KEY), "belub has lost the key . ruser lost the key yesterday . ruser has lost the key .", [2, 1]),
+    (TWICE, "ruser has lost the key .", [2, 1]),
 ])  # fmt: skip
-def test_events_are_matched_one_to_one_and_right_ones_first(told, summary, counts):
+def test_events_are_matched_one_to_one(told, summary, counts):
     dialogue = Dialogue("", talks.render_summary(told), (), (), (), told)
     assert talks.consistency([summary], [dialogue]).tolist() == [counts]
 

@@ -13,7 +13,7 @@ from helpers.measures import table as table_module
 from helpers.measures.functions import roles
 from helpers.measures.lrp import SIGNED, relevance
 from helpers.measures.reducers import Reducer
-from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, groups, head_table, numeric, register
+from helpers.measures.table import FUNCTIONS, GROUP, MEASURES, TRUTH, Measure, compared, groups, head_table, register
 from helpers.study import StudyError
 from tests.unit.tiny_models import EOS, LENGTHS, TARGETS, TODAY, tiny_batch, tiny_model
 
@@ -65,7 +65,7 @@ def same(found, wanted):
 
 def test_rows_and_columns(whole):
     model, table = whole
-    assert list(table) == [*COLUMNS, *TEXT, FUNCTIONS] and list(numeric(table)) == [*COLUMNS, *TEXT]
+    assert list(table) == [*COLUMNS, *TEXT, FUNCTIONS] and list(table.select_dtypes("number")) == [*COLUMNS, *TEXT]
     assert table.index.equals(heads.index(model))
     assert set(table.attrs["seconds"]) == {*COLUMNS, *TEXT} and all(s >= 0 for s in table.attrs["seconds"].values())
 
@@ -142,7 +142,7 @@ def test_a_registered_measure_is_a_column_and_a_criterion(monkeypatch):
     model = tiny_model("marian", vocab_size=SIZE)
     table = head_table(model, batches()[:1], start=3)
     assert table.number.tolist() == [(3 + place) % 7 for place in range(24)]
-    assert {"number", "straight"} <= set(compared(numeric(table))) and {"number", "straight"} <= set(table.attrs["seconds"])
+    assert {"number", "straight"} <= set(compared(table)) and {"number", "straight"} <= set(table.attrs["seconds"])
     assert table.straight.nunique() > 6 and not np.allclose(table.straight, table.positional)
     assert set(removal.least(table.straight, 4)) == set(sorted(table.index, key=table.straight.get)[:4])
 

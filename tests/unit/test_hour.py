@@ -25,7 +25,7 @@ TINY |= {"relevance": 2, "bootstrap": 20, "grouping.probe": 4, "grouping.shots":
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     """Settings -> the runs of profile gpu on a small folder of pairs, the most valuable first."""
-    splits = world.splits("news", "fr", train=80, dev=20, test=8, surnames=0, seed=1)
+    splits = world.splits("news", "fr", train=80, dev=20, test=8, seed=1)
     for part in ("train", "dev", "test"):
         rows = [f"day\t{pair.source}\t{pair.target}\n" for pair in splits[part]]
         study.write_text(tmp_path / f"texts/europarl_en-fr/{part}.en-fr.tsv", "".join(rows))

@@ -5,11 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer
-from tokenizers import models as kinds
-from transformers import PreTrainedTokenizerFast
 
-from helpers.corpora import infilling, tokens
+from helpers.corpora import infilling
 from tests.unit.tiny_text import refused
 
 PAD, EOS, HOLE = 0, 1, 2
@@ -79,16 +76,3 @@ def test_an_epoch_asks_for_every_piece_whole():
         left = kept(source)
         assert left[-1] == EOS == source[-1] and set(left[:-1]) <= set(PIECES[index]) and left[:-1] == sorted(left[:-1])
     assert sources(made()) == sources(batches) != sources(made(number=1)) != sources(made(seed=4))  # new holes every epoch
-
-
-def test_a_hole_in_a_vocabulary_of_ours_is_its_unknown_token():
-    learnt = tokens.learn_vocabulary(["one two three"], 40)
-    for offset in (0, 50):
-        side = tokens.Subwords(learnt, offset=offset)
-        assert infilling.mask(side) == side.encode("✗")[-2] == offset + 2  # no such letter was learnt
-
-
-def test_a_hole_in_a_pretrained_vocabulary_is_its_mask():
-    inner = Tokenizer(kinds.BPE({name: place for place, name in enumerate(("<pad>", "</s>", "<unk>", "<mask>"))}, []))
-    named = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
-    assert infilling.mask(tokens.Subwords(PreTrainedTokenizerFast(tokenizer_object=inner, **named))) == 3

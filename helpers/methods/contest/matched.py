@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -55,10 +56,12 @@ def _at_once(subject: subjects.Subject, out: Mapping[str, list[list]], first: in
     model, dev = subject.model, subject.held_out(4096, first)
     gone = {criterion: [(kind, layer, head) for kind, layer, head in some] for criterion, some in out.items()}
     index = heads.index(model, ("encoder",))
-    choices = [({"criterion": criterion, "draw": 0}, chosen) for criterion, chosen in gone.items()]
-    choices += [({"criterion": criterion, "draw": draw + 1}, removal.matched(index, chosen, draw))
+    choices = [(criterion, 0, chosen) for criterion, chosen in gone.items()]
+    choices += [(criterion, draw + 1, removal.matched(index, chosen, draw))
                 for criterion, chosen in gone.items() for draw in range(draws)]  # fmt: skip
-    return pd.DataFrame(removal.at_once(model, choices, lambda left: {"dev_loss": training.dev_loss(left, dev)}))
+    losses = [training.dev_loss(heads.remove(copy.deepcopy(model), chosen), dev) for *_, chosen in choices]
+    table = pd.DataFrame([labels for *labels, _ in choices], columns=["criterion", "draw"])
+    return table.assign(dev_loss=losses)
 
 
 AT_ONCE = Analysis("matched heads removed at once", 1, _at_once)

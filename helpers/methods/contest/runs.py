@@ -324,7 +324,7 @@ def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.D
 
 
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
-    table = measures.table.numeric(measured(described["table"])[0])
+    table = measured(described["table"])[0].select_dtypes("number")
     _removed(described, table, described["draws"]).to_csv(place.results / "at_once.csv", index=False)
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from helpers import corpora, gpu, heads, models, study, training
-from helpers.corpora import dialogues, infilling
+from helpers.corpora import dialogues, infilling, tokens
 from helpers.corpora.clusters import corrupt, shuffled
 from helpers.heads.families import ADDRESS
 from helpers.measures.worth import by_layer, importance, leave_one_out
@@ -348,13 +348,12 @@ INJECTION = study.Kind("injected", 1, _train, _needs, opened=_opened)
 
 def _holed(spec: Mapping[str, Any], text: subjects.Subject, device: torch.device):
     """Batches of an epoch, and of dev text, with holes to be filled."""
-    holes, budget = spec["holes"], spec["training"]["batch_tokens"]
+    holes, side, budget = spec["holes"], text.source, spec["training"]["batch_tokens"]
+    hole = side.tokenizer.token_to_id(tokens.UNK)  # of a vocabulary that is learnt, which has no mask
 
     def epochs(data: Any, seed: int):
-        texts = infilling.pieces(data.source, text.source.eos, holes["length"])
-        return infilling.epochs(
-            texts, text.source.pad, text.source.eos, infilling.mask(text.source), budget, seed, device, holes["share"]
-        )
+        texts = infilling.pieces(data.source, side.eos, holes["length"])
+        return infilling.epochs(texts, side.pad, side.eos, hole, budget, seed, device, holes["share"])
 
     return epochs(text.train, spec["seed"]), list(epochs(text.dev, 0)(0))
 

@@ -86,8 +86,6 @@ def _finished(text: str, links: Mapping[str, str]) -> tuple[str, list[dict[str, 
         above = table.find_previous(HEADINGS)
         label = f"Table: {above.get_text()}" if above else "Table"
         kind = "scroll" if table.get("class") or table.get("id") else "scroll prose"  # of pandas, or of Markdown
-        columns = [cell.get_text() for cell in table.select("thead th")]
-        kind += " verdicts" if columns == ["claim", "the paper", "here", "verdict"] else ""  # on a phone a claim is a paragraph
         table.wrap(page.new_tag("div", attrs={"class": kind, "role": "region", "tabindex": "0", "aria-label": label}))
     for code in page("pre"):
         code["tabindex"] = "0"
