@@ -118,7 +118,7 @@ for _measure in (
     Measure("gradient, token, by layer", "gradient importance, each token, by layer", "the same, divided by the layer's norm",
             _DEPENDS, by_layer, of="gradient, token", compared=False),
     Measure("gradient, signed", "gradient, signed", "minus the loss gradient at the head's gate (nats a token)",
-            _DEPENDS, lambda *given: patching(*given[:2], given[2]()), (*_FEW, "slopes")),
+            _DEPENDS, lambda model, few, slopes: patching(model, few, slopes()), (*_FEW, "slopes")),
     Measure("output norm", "output norm", "norm of what the head adds to the residual stream, mean over tokens",
             "the head writes more", output_norm, ("model", "batches")),
     Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
@@ -213,7 +213,8 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     given = {name: value for name, value in given.items() if value is not None}
     given |= {"reads": reads(given["model"])} if "model" in given else {}
     if given.keys() >= {*_FEW}:  # of one backward pass, for the measures that need it
-        given["slopes"] = cache(partial(slopes, *(given[name] for name in _FEW), label="gradient importance"))
+        model, few = (given[name] for name in _FEW)
+        given["slopes"] = cache(partial(slopes, model, few, label="gradient importance"))
     wanted = set(MEASURES if names is None else names)
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
