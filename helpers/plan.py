@@ -29,6 +29,7 @@ from helpers.runs import subjects
 from helpers.study import Need, Recipe, published
 
 STATED = 7e-11  # seconds a weight and token in training, one core: four of five published runs took half to twice that
+A_START = 6.0  # seconds until a job's process is ready
 A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it reads is made
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
@@ -196,8 +197,7 @@ def write(path: Path, notebooks: Mapping[str, Sequence[Need]], stamps: Path, cor
     study.write_json(path, {"jobs": described, "notebooks": waiting, "cores": cores, "a_notebook": A_NOTEBOOK})
     study.say(counted(together(notebooks)))
     study.say(f"first {_sum(made.values())}, {_wall(longest, each, cores)}" if made else "nothing is missing")
-    last = math.ceil(len(notebooks) / cores) * A_NOTEBOOK
-    study.say(f"then notebooks ({len(notebooks)}), about {_minutes(last)} minutes")
+    study.say(_last(notebooks, cores))
     study.say(f"executed notebooks, figures and tables will lie in {path.parent}")
     study.say("Ctrl-C stops, and the same command goes on where it was")
 
@@ -285,10 +285,10 @@ class Rates:
 
 
 def costs(jobs: Mapping[str, Job]) -> tuple[dict[Recipe, float | None], dict[str, float]]:
-    """Seconds of each thing that jobs make, None where they are not known, and of each job by what is known."""
+    """Seconds of each thing that jobs make, None where they are not known, and of each job by what is known, with its start."""
     rates = Rates()
     made = {need.recipe: rates.estimate(need.recipe) for job in jobs.values() for need in job.made}
-    return made, {id: sum(made[need.recipe] or 0.0 for need in job.made) for id, job in jobs.items()}
+    return made, {id: A_START + sum(made[need.recipe] or 0.0 for need in job.made) for id, job in jobs.items()}
 
 
 def chains(jobs: Mapping[str, Job], each: Mapping[str, float]) -> dict[str, float]:
@@ -333,7 +333,7 @@ def listed(notebooks: Mapping[str, Sequence[Need]], cores: int) -> str:
         lines.append(f"{notebook}: {_sum([made[recipe] for recipe in first])}")
         lines += [f"  {_minutes(made[recipe]):>8}  {recipe.label}" for recipe in first]
     lines.append(counted(together(notebooks)))
-    lines.append(f"missing: {_sum(made.values())}, {_wall(chains(planned, each), each, cores)}")
+    lines.append(f"missing: {_sum(made.values())}, {_wall(chains(planned, each), each, cores)}; {_last(notebooks, cores)}")
     return "\n".join(lines)
 
 
@@ -345,6 +345,10 @@ def _sum(made: Collection[float | None]) -> str:
 
 def _wall(longest: Mapping[str, float], each: Mapping[str, float], cores: int) -> str:
     return f"{_minutes(max(sum(each.values()) / cores, *longest.values(), 0.0))} minutes or more (cores: {cores})"
+
+
+def _last(notebooks: Collection[str], cores: int) -> str:
+    return f"then notebooks ({len(notebooks)}), about {_minutes(math.ceil(len(notebooks) / cores) * A_NOTEBOOK)} minutes"
 
 
 def _minutes(seconds: float | None) -> str:

@@ -179,6 +179,12 @@ def test_estimates_are_by_the_work_of_a_training_and_by_others_of_a_kind(monkeyp
     assert plan.Rates().estimate(run(500)) is None
 
 
+def test_what_reads_less_than_a_published_one_takes_as_much_less():
+    corpus = {"test": 50, "train": 3000}
+    assert plan.share("outputs", {"run": {"start": {"corpus": corpus}}}) == pytest.approx(0.05) == plan.share("scores", {"few": 12.5})
+    assert plan.share("outputs", {"run": {"corpus": {"test": 9000}}}) == 1.0 == plan.share("cell", {}) == plan.share("outputs", {})
+
+
 def test_chains_are_a_job_and_the_longest_of_what_waits_for_it():
     links = {"text": [], "short": ["text"], "long": ["text"], "last": ["short", "long"], "alone": []}
     found = {name: plan.Job((), tuple(needs)) for name, needs in links.items()}
