@@ -27,15 +27,15 @@
 # - [Liu & Chen 2023](https://arxiv.org/abs/2312.09541) take *gradient importance*, which is that of
 #   [Michel et al. 2019](https://arxiv.org/abs/1905.10650): how steeply the loss moves as a gate begins to close.
 #
-# Here each head of the same models gets all measures. Which choice leaves the best model when many heads are pruned? Do
+# Here heads of the same models get all measures. Which choice leaves the best model when many heads are pruned? Do
 # measures rank heads alike? And which predicts what happens without a head?
 #
 # In short:
 #
 # - **To prune encoder heads, rank them by gradient importance**, or learn L1 gates in ten times the time.<!-- holds:
 #   06/predictors kind=encoder truth=leave-one-out measure="L1 gates" cost > 9.5 --> A translator that trains on is then about
-#   as good as one pruned by L0, which must train to choose. Without more training learned gates are ahead, a little in most
-#   models and far in SmolLM2.
+#   as good as one pruned by L0, which must train to choose. Without more training L1 gates are a little ahead in most models.
+#   In SmolLM2 L0 gates, learned on a frozen model, are far ahead once a third of the heads goes.
 # - No cheap measure is shown to predict better than the gradient what happens without a head. Confidence misleads in SmolLM2
 #   and comes last in the toy language's contest.
 
@@ -85,9 +85,9 @@ drawing.style()
 # | output norm | length of the vector that the head writes, a mean over tokens | one pass |
 # | positional, syntactic | how well the head does what [notebook 2](02_head_functions.ipynb) tests | one pass |
 #
-# Relevance and confidence are those of [notebook 1](01_relevance_and_confidence.ipynb), L0 is that of [notebook
-# 3](03_l0_pruning.ipynb), and votes are those of [notebook 4](04_grouped_heads.ipynb). Relevance has three rules: αβ, AttnLRP,
-# and a conservative one. The first measure is what we would like to know. 
+# Relevance and confidence are those of [notebook 1](01_relevance_and_confidence.ipynb), L0 of [notebook
+# 3](03_l0_pruning.ipynb), and votes of [notebook 4](04_grouped_heads.ipynb). Relevance has three rules: αβ, AttnLRP, and a
+# conservative one.
 
 # %%
 settings, names = run.settings, subjects.names(run.settings, models)
@@ -142,10 +142,10 @@ kind = "encoder" if "encoder" in first.index.unique("kind") else "decoder"
 # %% [markdown]
 # ## The contest: choose heads, cut them, train on, score
 #
-# *Ni et al.* print such a contest. *We ask* it of every measure: whose choice leaves the best translator? As many encoder heads
-# go as L0 closes at the price `0.003`, and the rest trains for as long as L0 trained, `2,000` steps. Of `48` heads **12**<!--
+# *Ni et al.* print such a contest. *We ask*: whose choice leaves the best translator? As many encoder heads go as L0 closes at
+# the price `0.003`, and the rest trains for as long as L0 trained, `2,000` steps. Of `48` heads here **12**<!--
 # 06/removed_and_trained_on seed=1 criterion="L0 (trained)" heads:.0f --> to **15**<!-- 06/removed_and_trained_on seed=3
-# criterion="L0 (trained)" heads:.0f --> are left, in a translator of Europarl **28**<!-- natural/06/contest
+# criterion="L0 (trained)" heads:.0f --> are left; in the Europarl translator it is **28**<!-- natural/06/contest
 # criterion=votes "test set"=europarl_test heads:.0f -->. *L0, while it trains* is that run. *L0's heads, cut at once* takes its
 # choice alone.
 
@@ -192,10 +192,10 @@ for axis, (_, rows) in zip(figure.axes, drawn.groupby("text", sort=False), stric
 run.figure(figure, "contest", "What each way of choosing heads costs after further training.", table="contest")
 
 # %% [markdown]
-# The *unpruned model* trains on for as long. Bars are `95 %` intervals, at the left over three trainings
-# and at the right over sentences of one; the scales differ. The dashed line is the mean of random heads, three draws a
-# training. Hollow dots are not told from random: at the left their *p*, corrected for twelve choices, is `0.05` or more, at
-# the right the bar reaches the best of the three draws. The diamonds are from Ni et al., from German to English.
+# The *unpruned model* trains on for as long. Bars are `95 %` intervals, at the left over three trainings and at the right over
+# sentences of one; the scales differ. The dashed line is the mean of random heads, three draws a training. Hollow dots are not
+# told from random: at the left their *p*, corrected for twelve choices, is `0.05` or more, at the right the bar reaches the
+# best of the three draws. The diamonds are from Ni et al., from German to English, each against the model that was pruned.
 #
 # **Gradient importance and L1 gates choose as well as L0.** In the toy language L0 loses **0.6**<!-- 06/contest
 # criterion="L0 (trained)" -value:.1f --> BLEU, the gradient **0.5**<!-- 06/contest criterion="gradient, example" -value:.1f
@@ -217,11 +217,11 @@ run.figure(figure, "contest", "What each way of choosing heads costs after furth
 # natural/06/contest criterion=confidence "test set"=europarl_test value > -1 --> the rest of the order is that of one corpus.
 #
 # Layers or heads? In one training we also drew random heads with as many in each layer as the gradient leaves. The gradient
-# keeps **87.6**<!-- regimes/matched criterion="gradient, example" draw=0 BLEU:.1f --> BLEU. Three such draws keep
-# **86.0**<!-- regimes/matched criterion="gradient, example" draw=2 BLEU:.1f --> to **87.0**<!-- regimes/matched
+# keeps **87.6**<!-- regimes/matched criterion="gradient, example" draw=0 BLEU:.1f --> BLEU. Three such draws keep **86.0**<!--
+# regimes/matched criterion="gradient, example" draw=2 BLEU:.1f --> to **87.0**<!-- regimes/matched
 # criterion="gradient, example" draw=1 BLEU:.1f -->, and three from anywhere **82.4**<!-- 06/removed_and_trained_on seed=1
 # criterion=random draw=3 bleu:.1f --> to **85.8**<!-- 06/removed_and_trained_on seed=1 criterion=random draw=4 bleu:.1f -->.
-# So there it chooses both layers and heads better than chance. One training gives [no
+# Here both its layers and its heads beat those drawn, but one training gives [no
 # verdict](../docs/results.md#where-the-methods-could-win).
 
 # %% [markdown]
@@ -273,12 +273,11 @@ run.figure(figure, "rank_remove_score", "The loss after heads are removed at onc
 # layers is already better than random heads on average<!-- holds: 06/rank_remove_score measure="gradient, example"
 # heads="random, as many in each layer" left=50 rise < 0.05 -->. At a quarter we see no such gain: **0.18**<!--
 # 06/rank_remove_score measure="gradient, example" heads="random, as many in each layer" left=25 rise:.2f --> against
-# **0.16**<!-- 06/rank_remove_score measure=any left=25 rise:.2f -->. But random heads differ: one of the contest's draws costs
-# **0.44**<!-- 06/removed_at_once model="EN-RU news" seed=1 criterion=random draw=1 heads=12 change:.2f -->.  Confidence spares
-# the wrong layers: until half are gone, random heads from its layers cost as much.<!-- holds: 06/rank_remove_score
-# measure=confidence heads="least by the measure" left=75 rise > 0.1 -->
+# **0.16**<!-- 06/rank_remove_score measure=any left=25 rise:.2f -->. Confidence spares the wrong layers: until half are gone,
+# random heads from its layers cost as much.<!-- holds: 06/rank_remove_score measure=confidence heads="least by the measure"
+# left=75 rise > 0.1 -->
 #
-# The same in SmolLM2, a language model of `135` million parameters that others trained on natural text, from [published
+# The same in SmolLM2, a language model of `135` million parameters, from [published
 # tables](../docs/pretrained.md#what-it-took).
 
 # %%
@@ -300,18 +299,18 @@ for axis in figure.axes:  # shares of all heads that Michel et al. left without 
 run.figure(figure, "smollm2_removed", "The loss of a pretrained model after heads are removed at once.")
 
 # %% [markdown]
-# Bars are the least and the largest of three draws; some points with as many in each layer are one draw. Dotted lines mark
-# what Michel et al. left, judged by BLEU and accuracy. With half gone by the gradient the loss rises by **0.95**<!--
+# Bars are the least and the largest of three draws; some points with as many in each layer are one draw. Dotted lines mark what
+# Michel et al. left, judged by BLEU and accuracy. With half gone by the gradient the loss rises by **0.95**<!--
 # pretrained/removed_at_once random= by="gradient, example" fraction=0.5 change:.2f --> nats, by random heads from the same
-# layers **2.2**<!-- pretrained/drawn_at_once random="same number a layer" by="gradient, example" fraction=0.5 draw=2
-# change:.1f --> or more, and from anywhere **4.6**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5 change:.1f
-# --> or more. So here too it knows layers and heads. The gradient of *each token* does better, and so does the loss without
-# the head. Best are gates that are learned while the model stays as it is ([notebook 3](03_l0_pruning.ipynb)): `86` go for
-# **0.17**<!-- pretrained/gates choice=gates random= heads=86 change:.2f -->, by the gradient for **0.37**<!-- pretrained/gates
-# choice="gradient, example" random= heads=86 change:.2f -->. After a short training it is **0.15**<!-- pretrained/trained_on
-# choice=gates random= heads=86 change:.2f --> against **0.22**<!-- pretrained/trained_on choice="gradient, example" random=
-# heads=86 change:.2f -->. Confidence, which is not drawn, destroys the model (**6.5**<!-- pretrained/removed_at_once random=
-# by=confidence fraction=0.25 change:.1f --> with a quarter gone).
+# layers **2.2**<!-- pretrained/drawn_at_once random="same number a layer" by="gradient, example" fraction=0.5 draw=2 change:.1f
+# --> or more, and from anywhere **4.6**<!-- pretrained/removed_at_once random=any draw=0 fraction=0.5 change:.1f --> or more.
+# So here too it knows layers and heads. The gradient of *each token* does better at half, and so does the loss without the
+# head; at a tenth intervals overlap. From a third on the best are L0 gates, learned on a frozen model ([notebook
+# 3](03_l0_pruning.ipynb)): `86` go for **0.17**<!-- pretrained/gates choice=gates random= heads=86 change:.2f -->, by the
+# gradient for **0.37**<!-- pretrained/gates choice="gradient, example" random= heads=86 change:.2f -->. After a short training
+# it is **0.15**<!-- pretrained/trained_on choice=gates random= heads=86 change:.2f --> against **0.22**<!--
+# pretrained/trained_on choice="gradient, example" random= heads=86 change:.2f -->. Confidence, not in the figure, destroys the
+# model (**6.5**<!-- pretrained/removed_at_once random= by=confidence fraction=0.25 change:.1f --> with a quarter gone).
 #
 # Does this hold for other models of ours? The table has the rise of the loss minus that with random heads from anywhere, below
 # zero where the measure is better: a mean over the numbers of heads that L0 leaves (`3` to `37` of `48` encoder heads), in the
@@ -329,15 +328,17 @@ drawn = beside[beside.model.isin([beside.model[0], f"{beside.model[0]}{compariso
 drawn.replace(contest.runs.DECODER, "small language model").pivot_table("rise", "measure", "model", sort=False).round(2)
 
 # %% [markdown]
-# **L1 gates are the best in all three columns**, a little ahead of the gradient.<!-- holds: 06/removed_beside_random
-# model="EN-RU news, all kinds" criterion="L1 gates" rise < -1.15 --> **Where all kinds may go, rank over all of them**:
-# divided by layer the gradient loses most of its gain, because it no longer knows which kinds matter. Confidence is far worse
-# than random heads there.<!-- holds: 06/removed_beside_random model="EN-RU news, all kinds" criterion=confidence least > 0 -->
-# Among encoder heads it beats the three draws of random heads where few are left<!-- holds: 06/removed_beside_random
-# model="EN-RU news" criterion=confidence most < 0 --> (and ties with the five above), and loses where many are. The loss
-# without the head is a good guide in the training drawn above, but in another it is worse than random heads:<!-- holds:
-# 06/removed_beside_random model="EN-RU news" criterion=leave-one-out most > 0 --> perhaps heads that can stand in for each
-# other look worthless alone.
+# **L1 gates are the best in all three columns**, in the translator a little ahead of the gradient, in the small language model
+# further, as are votes, AttnLRP and the loss without the head.<!-- holds: 06/removed_beside_random model="decoder of today"
+# criterion="gradient, example" rise > -0.3 --><!-- holds: 06/removed_beside_random model="decoder of today" criterion=votes
+# rise < -0.3 --><!-- holds: 06/removed_beside_random model="EN-RU news, all kinds" criterion="L1 gates" rise < -1.15 -->
+# **Where all kinds may go, rank over all of them**: divided by layer the gradient loses most of its gain, because it no longer
+# knows which kinds matter. Confidence is far worse than random heads there.<!-- holds: 06/removed_beside_random
+# model="EN-RU news, all kinds" criterion=confidence least > 0 --> Among encoder heads it beats the three draws of random heads
+# where few are left<!-- holds: 06/removed_beside_random model="EN-RU news" criterion=confidence most < 0 --> (five other draws
+# it only equals), and loses where many are. Yet after further training, in the contest, it comes last. The loss without the
+# head is a good guide in the training drawn above, but in another it is worse than random heads.<!-- holds:
+# 06/removed_beside_random model="EN-RU news" criterion=leave-one-out most > 0 -->
 
 # %% [markdown]
 # ## Do measures agree within a layer?
@@ -371,11 +372,11 @@ run.figure(figure, "agreement", "How far two measures rank the heads of a layer 
 # %% [markdown]
 # **Gradient importance, relevance by the αβ rule and how long L0 keeps a head go together**: any two correlate by **0.75**<!--
 # 06/agreement kind=encoder one=alpha_beta other="kept by L0" rho:.2f --> or more. Relevance is nearly the output norm
-# (**0.93**<!-- 06/agreement kind=encoder one=alpha_beta other="output norm" rho:.2f -->): a head that writes more gets more of
-# it. Confidence goes with relevance, as in the paper (**0.76**<!-- 06/agreement kind=encoder one=alpha_beta other=confidence
-# rho:.2f -->), and with the gradient (**0.59**<!-- 06/agreement kind=encoder one="gradient, example" other=confidence rho:.2f
-# -->). With relevance by AttnLRP we cannot tell for either.<!-- holds: 06/agreement kind=encoder one=attnlrp
-# other="gradient, example" low < 0 --><!-- holds: 06/agreement kind=encoder one=attnlrp other=confidence low < 0 -->
+# (**0.93**<!-- 06/agreement kind=encoder one=alpha_beta other="output norm" rho:.2f -->). Confidence goes with relevance, as in
+# the paper (**0.76**<!-- 06/agreement kind=encoder one=alpha_beta other=confidence rho:.2f -->), and with the gradient
+# (**0.59**<!-- 06/agreement kind=encoder one="gradient, example" other=confidence rho:.2f -->). With relevance by AttnLRP we
+# cannot tell for either.<!-- holds: 06/agreement kind=encoder one=attnlrp other="gradient, example" low < 0 --><!-- holds:
+# 06/agreement kind=encoder one=attnlrp other=confidence low < 0 -->
 
 # %% [markdown]
 # ## Which measure predicts the loss without the head?
@@ -402,14 +403,14 @@ run.figure(figure, "predictors", "How well each measure predicts the loss withou
 #
 # **The gradient predicts in the decoder and in SmolLM2; for cross-attention we cannot tell**: **0.60**<!-- 06/predictors
 # kind=decoder truth=leave-one-out heads="within layers" measure="gradient, example" rho:.2f --> for the decoder's heads,
-# **0.56**<!-- pretrained/correlations measure="gradient, example" rho:.2f --> in SmolLM2. (There the loss without the head,
-# from one half of the passages to the other, agrees with itself by **0.49**<!-- pretrained/correlations
-# measure="leave-one-out, half against half" rho:.2f -->, so no measure can come near one.) Taken for each token it has the
-# highest dots, and the output norm comes close, but intervals overlap. Confidence has the wrong sign in SmolLM2,<!-- holds:
-# pretrained/correlations measure=confidence high < 0 --> as a head that is sure there mostly rests on the first token. In a
-# translator of Europarl, whose encoder heads do change the loss, the gradient has **0.81**<!-- natural/06/predictors
-# kind=encoder truth=leave-one-out heads="within layers" measure="gradient, example" rho:.2f --> and confidence **0.68**<!--
-# natural/06/predictors kind=encoder truth=leave-one-out heads="within layers" measure=confidence rho:.2f -->.
+# **0.56**<!-- pretrained/correlations measure="gradient, example" rho:.2f --> in SmolLM2. (There two halves of the passages
+# agree on the loss without the head by **0.49**<!-- pretrained/correlations measure="leave-one-out, half against half" rho:.2f
+# -->; all of them rank more surely, but no measure can come near one.) Taken for each token it has the highest dots, and the
+# output norm comes close, but intervals overlap. Confidence has the wrong sign in SmolLM2,<!-- holds: pretrained/correlations
+# measure=confidence high < 0 --> as a head that is sure there mostly rests on the first token. In a translator of Europarl,
+# whose encoder heads do change the loss, the gradient has **0.81**<!-- natural/06/predictors kind=encoder truth=leave-one-out
+# heads="within layers" measure="gradient, example" rho:.2f --> and confidence **0.68**<!-- natural/06/predictors kind=encoder
+# truth=leave-one-out heads="within layers" measure=confidence rho:.2f -->.
 
 # %% [markdown]
 # ## What it means
@@ -419,11 +420,9 @@ run.figure(figure, "predictors", "How well each measure predicts the loss withou
 # - **Do not prune by confidence.** It beats random heads in some models, but in each the gradient does better. Where a
 #   translator's decoder heads may go, it does harm.
 #
-# What this cannot say: the contest is one translator of a toy language and one of Europarl, at one price. In the small
-# language model, one training, most measures choose better than the gradient.<!-- holds: 06/removed_beside_random
-# model="decoder of today" criterion="gradient, example" rise > -0.3 --><!-- holds: 06/removed_beside_random
-# model="decoder of today" criterion=votes rise < -0.3 --> Measures and losses of heads removed at once share sentences, which
-# helps every measure a little.
+# What this cannot say: the contest is one translator of a toy language and one of Europarl, at one price, and the small
+# language model is one training. Measures and losses of heads removed at once share sentences, which helps every measure a
+# little.
 
 # %% [markdown]
 # ## Verdicts
@@ -442,4 +441,4 @@ claims.show(run)
 #
 # - In the contest: below `criteria =` write `criteria += ["gradient, token"]`, or any column of the head table. It trains three
 #   translators, a quarter of an hour.
-# - Below `remove_and_score`: write `"order": "largest"`, and see what the model loses without its best heads. A minute.
+# - In `given` write `"order": "largest"`, and see what the model loses without its best heads. A minute.
