@@ -33,7 +33,7 @@
 #
 # In short: For a quarter of a BLEU about half of the encoder heads of two translators can go, and a sixth of a small one's.
 # But a translator that never had any is little more than a BLEU worse. On Europarl, under a deeper decoder, half to nine
-# tenths can go, but that translator needs them less, and is poorly trained. Encoder heads go first, as in the paper, but
+# tenths can go, but that translator needs them less, and seems poorly trained. Encoder heads go first, as in the paper, but
 # here the decoder has far fewer to lose. We cannot tell whether heads that do something stay longest. Against the paper,
 # the same few heads do better trained from scratch than after our short pruning.
 
@@ -366,7 +366,7 @@ both[both.heads < 48].set_index(["model", "heads"]).sort_index(ascending=False)[
 # **19**<!-- summaries/europarl-deep-decoder what="BLEU, europarl_test" value:.0f --> BLEU where the other has
 # **22.7**<!-- natural/03/fig7_bleu_by_heads run=start "test set"=europarl_test bleu:.1f -->.
 #
-# It is also poorly trained. Gates on all kinds, at a price of `0.003`, cost it next to nothing
+# It also seems poorly trained. Gates on all kinds, at a price of `0.003`, cost it next to nothing
 # ([table](../figures/natural/03_l0_pruning/tables/table2_all_kinds.csv)). But the same heads from scratch are **1.1**<!--
 # natural/03/trained_minus_scratch "test set"=europarl_test -change:.1f --> BLEU better.<!-- holds:
 # natural/03/trained_minus_scratch "test set"=europarl_test high < -0.6 --> They reach **20.4**<!--
