@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from benchmarks import common
-from helpers.corpora.tokens import Encoded, Subwords, batches, collate, learn_vocabulary
+from helpers.corpora.tokens import Encoded, Subwords, collate, learn_vocabulary, rows_of_batches
 from helpers.heads import sites
 from helpers.methods.coreference.matrices import Links, injected, mixed, sparse, tokens_of
 from helpers.models import build_bart, cross_entropy
@@ -70,7 +70,7 @@ def read(tokens: int, count: int) -> Text:
     words = [subwords.word_ids(row.source, row.words) for row in rows]
     clusters = [tokens_of(row.clusters, places) for row, places in zip(rows, words, strict=True)]
     data = Encoded(source, target, [])
-    every = [collate(data, chosen, subwords.pad) for chosen in batches(data, subwords.pad, tokens, shuffle=SEED)]
+    every = [collate(data, chosen, subwords.pad) for chosen in rows_of_batches(data, subwords.pad, tokens, shuffle=SEED)]
     return Text(every, clusters, subwords.size)
 
 

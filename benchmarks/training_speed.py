@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 from benchmarks import common
-from helpers.corpora.tokens import Encoded, Subwords, batches, collate, encode, learn_vocabulary
+from helpers.corpora.tokens import Encoded, Subwords, collate, encode, learn_vocabulary, rows_of_batches
 from helpers.models import build, cross_entropy
 from helpers.training import fit, learning_rate
 from helpers.world import pairs as sentences
@@ -71,7 +71,7 @@ def read(size: Mapping[str, Any]) -> Text:
     target = Subwords(learn_vocabulary((pair.target for pair in pairs), size["vocabulary"]), offset=source.size)
     data = encode(pairs, source, target)
     data.words = []  # of no use in training
-    groups = batches(data, source.pad, size["tokens"], shuffle=SEED)
+    groups = rows_of_batches(data, source.pad, size["tokens"], shuffle=SEED)
     return Text(data, groups, source.pad, (source.size, target.size))
 
 
