@@ -57,9 +57,7 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
     for part, rows in parts.items():
         for name, one in rows.items():
             label = f"{subjects.SUMMARIZATION}: {name}, {part}"
-            for stage in reversed(list(runs.stages(one["run"]))):
-                yield runs.run(stage, f"{label}, stage {stage['stage']}")
-            yield outputs.recipe(runs.run(one["run"], label), plan["beam"], one.get("control"))
+            yield from _written(one, label, plan["beam"])
             if "heads" in (control := one.get("control", one["run"].get("control")) or {}):
                 yield runs.ranked_for(control["heads"])
             if "control" not in one["run"]:
@@ -72,15 +70,27 @@ def side_by_side(settings: Mapping[str, Any], seed: int) -> Iterator[study.Recip
     """What `side_by_side_table` reads of one training: its rows stage by stage, each with what its model writes."""
     for name, one in runs.Rows(settings, seed, 1).side_by_side().items():
         label = f"{subjects.SUMMARIZATION}, side by side: {name}, seed {seed}"
-        yield from (runs.run(stage, f"{label}, stage {stage['stage']}") for stage in reversed(list(runs.stages(one["run"]))))
-        yield outputs.recipe(runs.run(one["run"], label), settings["coreference"]["beam"])
+        yield from _written(one, label, settings["coreference"]["beam"])
+
+
+def _written(one: Row, label: str, beam: int) -> Iterator[study.Recipe]:
+    for stage in reversed(list(runs.stages(one["run"]))):
+        yield runs.run(stage, f"{label}, stage {stage['stage']}")
+    yield outputs.recipe(runs.run(one["run"], label), beam, one.get("control"))
 
 
 def side_by_side_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.DataFrame:
-    """Scores of every row of the trainings that are complete: seed, columns of `scores`, and `labels`."""
-    made = [seed for seed in seeds if all(one.made() for one in side_by_side(settings, seed))]
-    parts = {seed: runs.Rows(settings, seed, 1).side_by_side() for seed in made}
-    tables = {seed: labelled(scores(Board(settings, rows)), rows) for seed, rows in parts.items()}
+    """Scores of every row of the trainings that are complete, and of links in idle heads how good they are.
+
+    seed, columns of `scores`, and `labels`; conll (CoNLL F1 against the true clusters, percent), of links in idle heads.
+    """
+    tables = {}
+    for seed in (seed for seed in seeds if all(one.made() for one in side_by_side(settings, seed))):
+        rows = runs.Rows(settings, seed, 1).side_by_side()
+        board = Board(settings, rows)
+        links = quality_curve(board, [name for name in rows if name.startswith(MAIN)], "gold")
+        quality = links[["row", "conll"]].drop_duplicates()
+        tables[seed] = labelled(scores(board), rows).merge(quality, on="row", how="left")
     return pd.concat(tables, names=["seed", None]).reset_index("seed") if tables else pd.DataFrame()
 
 

@@ -167,7 +167,8 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int, shares: pd.Data
     drawing.bar(figure, drawing.heat(above, flow[rows], None, "RdBu_r", (-most, most)), [above], "logits")
     drawing.bar(figure, drawing.heat(below, shares.T.to_numpy(), None, "Blues", (0, 1)), [below], "share")
     # what the most relevant head reads at the word through which most relevance goes down to its layer
-    weights = sentence["block"]["A"][head][(word := int(np.abs(flow[layer + 1]).argmax()))]
+    word = int(np.abs(flow[layer + 1]).argmax())
+    weights = sentence["block"]["A"][head][word]
     drawing.heat(words, weights[None], [[f"{weight:.2f}" for weight in weights]], "Greys", (0, 1))
     title = f"attention of one head (layer {layer + 1}, head {head + 1}, framed below)"
     words.set(yticks=[0], yticklabels=[f"from {source[word]!r}"], title=title)
