@@ -32,6 +32,8 @@ export HEADS_DATA_ROOT := $(DATA_ROOT)
 export HEADS_DEVICE := $(DEVICE)
 export HEADS_FRESH := $(FRESH)
 export PYTHONUNBUFFERED := 1
+# many processes start: what one has compiled the next one reads
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: study gpu plan test bench report numbers lint reference figures publish verify clean help
 
@@ -61,7 +63,7 @@ plan: $(VENV)/ready
 
 ## make test       every test, on CPU and offline, the notebooks with profile tiny included
 test: $(VENV)/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
 ## make bench      what the instrument, the methods and training cost on this machine, as ratios (with nothing beside it);
 ##                 SIZES="laptop base" also at the papers' size, which takes hours

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from xdist.scheduler import LoadScopeScheduling
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -14,6 +15,18 @@ os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
 UNSET = ("HEADS_DATA_ROOT", "HEADS_PROGRESS", "HEADS_DEVICE", "HEADS_FRESH")
 for name in UNSET:
     os.environ.pop(name, None)
+
+
+class Whole(LoadScopeScheduling):
+    """A worker takes a file whole, so that what its tests share is made once, but of notebooks one at a time."""
+
+    def _split_scope(self, nodeid):
+        file, _, test = nodeid.partition("::")
+        return test.partition("[")[2] or file if file.startswith("tests/notebooks") else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return Whole(config, log)
 
 
 @pytest.fixture(autouse=True, scope="session")

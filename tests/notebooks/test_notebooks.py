@@ -29,8 +29,11 @@ NOTEBOOKS = sorted((study.ROOT / "notebooks").glob("*.ipynb"))
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory):
-    """Models and corpora of all notebooks: what one trains the next one reads."""
-    return tmp_path_factory.mktemp("store")
+    """Models and corpora of all notebooks, whichever worker runs them: what one trains the next one reads."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "store"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def papermill(store, *arguments):
