@@ -1,8 +1,8 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); pretrained
-(helpers.experiments.pretrained). tables writes what is made of these to figures/regimes and figures/pretrained, each with one
-sidecar. publish puts it into data/published, without weights.
+Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); linked,
+longer, pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained, with a
+sidecar each. publish puts it into data/published, without weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pandas as pd
 
 from helpers import plan, study
 from helpers.experiments import grouping_runs as runs
-from helpers.experiments import injection, pretrained, regimes
+from helpers.experiments import injection, pretrained, pruning, regimes
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
@@ -43,6 +43,22 @@ def linked_seeds(seeds: int) -> range:
     return range(6, 6 + seeds)
 
 
+def longer() -> dict[str, Any]:
+    """Encoder heads of the EN-RU news model pruned for four times as many steps, and the control first."""
+    return pruning.longer(study.settings("laptop"), "ru-news", 1, 4, (0.003, 0.001, 0.008, 0.0003))
+
+
+def longer_table() -> pd.DataFrame:
+    """`pruning.quality` of those that are made."""
+    sweep = longer()
+    made = {run: spec for run, spec in sweep["runs"].items() if all(one.made() for one in pruning.recipes(sweep, {run: spec}))}
+    if "control" not in made:
+        return pd.DataFrame()
+    whole = {**sweep, "runs": made}
+    subject = pruning.subject_of(whole)
+    return pruning.quality(whole, subject, pruning.draws(whole, subject)).reset_index().drop(columns=["decoder", "cross"])
+
+
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     """What a part makes, in the order of its worth."""
     settings = study.settings("regimes")
@@ -52,6 +68,9 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     if part == "linked":
         for seed in linked_seeds(seeds):
             yield from injection.side_by_side(study.settings("laptop"), seed)
+        return
+    if part == "longer":
+        yield from pruning.recipes(longer())
         return
     if part in ("once", "matched"):
         for sweep in sweeps(settings, seeds):
@@ -83,6 +102,7 @@ def write_tables(seeds: int) -> None:
         "grouped_wide": regimes.table(settings, map(regimes.paper_heads, main_rows)),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
         "matched": matched.table(sweeps(settings, 1)),
+        "longer": longer_table(),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
@@ -102,7 +122,8 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    needs = [study.Need(recipe) for part in ("main", "matched", "linked", "pretrained") for recipe in recipes(part, seeds)]
+    parts = ("main", "matched", "linked", "longer", "pretrained")
+    needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
     published.write_index(index | entries)
