@@ -19,31 +19,30 @@
 # [← notebook 4, grouped heads](04_grouped_heads.ipynb) · [notebook 6, do the measures agree? →](06_do_measures_agree.ipynb) ·
 # [all claims](../docs/results.md)
 #
-# We call the least important attention head of a layer *idle*. Liu & Chen 2023 (*Picking the Underused Heads*) give such
-# heads of a summarizer of dialogues a job. In place of what the head attends to they put a fixed matrix that links all
-# mentions of one person, "Ann", "I", "she", and train on, as we understand it. It is said that
+# We call the least important attention head of a layer *idle*. Liu & Chen 2023 (*Picking the Underused Heads*) give such heads
+# in a summarizer of dialogues a job. In place of what the head attends to they put a fixed matrix that links all mentions of
+# one person, "Ann", "I", "she", and, as we understand it, train on. They are said to find that
 #
-# - masking the least important heads costs about `0.5` %;
-# - with links in them summaries get better: ROUGE-1 by `1.6` %, ROUGE-2 by `2.0` % and ROUGE-L by `2.1` %;
-# - importance finds better heads for this than *probing*, which takes those that attend most like the matrix;
+# - switching off the least important heads costs about `0.5` %;
+# - links in them improve summaries: ROUGE-1, a score of shared words, by `1.6` %, ROUGE-2 by `2.0` % and ROUGE-L by `2.1` %;
+# - importance finds better heads than *probing*, which takes those that attend most like the matrix;
 # - afterwards these heads matter.
 #
-# **These numbers are second-hand.** We could read only the paper's [abstract](https://arxiv.org/abs/2312.09541), which gives
-# none. They come from machine-written summaries on the web whose addresses we did not keep, so they cannot be checked.
+# **These numbers are second-hand.** The [abstract](https://arxiv.org/abs/2312.09541), all that we could read, gives none. They
+# come from machine-written summaries on the web whose addresses we did not keep, so they cannot be checked.
 #
-# The paper starts from BART-large. We train a small BART on `60,000` dialogues that we generate, so we know who is meant by
-# every word. It has three encoder layers of eight heads, a width of `128` and two decoder layers. It first learns to fill
-# holes in the dialogues (`1,500` steps), then to summarize them (`5,000` steps). The links come from a *resolver*, a program
-# that guesses who is who. As controls we add true links, links between the wrong people (*shuffled*), a matrix in which each
-# token looks at itself (*no links*), and links in other heads.
+# The paper starts from BART-large. We train a small BART, with three encoder layers of eight heads, on `60,000` dialogues that
+# we generate, so we know who is meant by every word. The links come from a *resolver*, a program that guesses this. Beside
+# them we try true links, links between the wrong people (*shuffled*), and a matrix in which each token looks at itself (*no
+# links*).
 #
-# In short: the resolver's links in idle heads bring **0.5**<!-- 05/against_controls control=plain metric=ROUGE-1 change:.1f
-# --> points of ROUGE-1, true ones **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change:.1f -->, and
-# shuffled ones nothing,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 percent < 0 --> so it is
-# what is linked that helps. With links, idle heads come to matter, clearly in two of three layers. In important heads, and in
-# those chosen by probing, links cost points;<!-- holds: 05/seeds row="injected, highest" metric=ROUGE-1 change_high < 0
-# --><!-- holds: 05/seeds row="injected, probing" metric=ROUGE-1 change_high < 0 --> idle heads we cannot tell from random
-# ones. Links that mix whole layers, without heads, brought more in two trainings. In a pretrained model we see no gain.
+# In short: on our dialogues the resolver's links in idle heads bring **0.5**<!-- 05/against_controls control=plain
+# metric=ROUGE-1 change:.1f --> points of ROUGE-1, and true links **1.9**<!-- 05/seeds row="injected, lowest, gold"
+# metric=ROUGE-1 change:.1f -->. Shuffled links bring nothing,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled"
+# metric=ROUGE-1 percent < 0 --> so what is linked matters. With the resolver's links idle heads come to matter, clearly in two
+# of three layers. In the most important heads, and in those chosen by probing, these links cost points.<!-- holds: 05/seeds
+# row="injected, highest" metric=ROUGE-1 change_high < 0 --><!-- holds: 05/seeds row="injected, probing" metric=ROUGE-1
+# change_high < 0 --> Random heads may do as well as idle ones. In SmolLM2, a pretrained model, we see no gain.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -71,8 +70,7 @@ print(run.summary(), sources(run), sep="\n")
 # %% [markdown]
 # ## From a dialogue to a matrix
 #
-# Here is a dialogue of the test set. Words with the same number stand for the same person or thing. The last line is the
-# summary to write.
+# In this dialogue, words with the same number stand for the same person or thing. The last line is the summary to write.
 
 # %%
 drawing.style()
@@ -85,9 +83,8 @@ truth = runs.truth(board.task.corpus, by)
 print(injection.example(board, truth, 0, []))
 
 # %% [markdown]
-# The numbers become attention weights. A mention attends alike to all mentions of its person, itself included, and every
-# other token attends to itself. `clusters` holds, for each person, the places of the tokens that stand for them. Where a
-# mention has several pieces, its first piece stands for it.
+# These numbers become attention weights. A mention attends equally to all mentions of its person, every other token to itself.
+# `clusters` holds the places of each person's mentions, of the first piece where a mention has several.
 
 # %%
 text, pair = board.task, board.task.pairs(board.split)[0]
@@ -116,12 +113,11 @@ run.figure(figure, "matrices", "The coreference matrix of one dialogue: its ment
 # %% [markdown]
 # ## Putting the matrix into a head
 #
-# A head $h$ computes $\mathrm{softmax}(Q K^T / \sqrt{d})\, V$ and hands that on to the output projection. Injection replaces
-# the softmax by $M$, in training as in use. Queries and keys of this head are no longer needed. Its values and its part of
-# the output projection stay, and training adapts them. Which head? The idle one of its layer, to whose scale $\xi$ the loss
-# reacts least, $\mathbb{E}\,|\partial L / \partial \xi|$.
+# A head computes $\mathrm{softmax}(Q K^T / \sqrt{d})\, V$. Injection puts the matrix $M$ in place of the softmax, in training
+# as in use. Queries and keys of this head are no longer needed; its values are trained on.
 #
-# With two hooks of PyTorch that is:
+# We choose the idle head of each layer, the one of least *importance*: how strongly the loss reacts to a factor $\xi$ on the
+# head's output, $\mathbb{E}\,|\partial L / \partial \xi|$. With two hooks of PyTorch injection is:
 
 # %%
 models = {runs.PLAIN: board.rows[runs.PLAIN]} | parts.get("training", {})  # this training, and one in another order of the text
@@ -160,9 +156,9 @@ with torch.no_grad():
 # %% [markdown]
 # ## What does ROUGE miss?
 #
-# A summary that tells the right things of the wrong people shares most of its words with the reference. So beside ROUGE we
-# count *events*: the share of what happened that a summary tells of the right people. As a yardstick we take the reference
-# and put guessed names into it.
+# ROUGE scores the words (ROUGE-1), pairs of words (ROUGE-2) or longest sequence (ROUGE-L) that a summary shares with the right
+# one, the *reference*. Wrong names cost little of it. So we also count *events*, the share of what happened that a summary
+# tells of the right people. As a yardstick we put guessed names into references.
 
 # %%
 quality = injection.scores(board, [runs.PLAIN])
@@ -172,19 +168,18 @@ run.table(quality, "quality", resamples=repeats)
 quality.replace({"row": {runs.PLAIN: "trained model"}}).pivot(index="row", columns="metric", values="value").round(1)
 
 # %% [markdown]
-# With the nearest names of the dialogue the reference has a ROUGE-1 of **91.2**<!-- 05/quality row="baseline: nearest name"
-# metric=ROUGE-1 value:.1f -->, as much as the trained model's **91.2**<!-- 05/quality row=plain metric=ROUGE-1 value:.1f
-# -->, and tells only half as many events of the right people.<!-- holds: 05/quality row="baseline: nearest name"
-# metric=events value < 23.5 --> With the right names it would have `100`, and with the worst guess, the speaker, more than
-# `90`,<!-- holds: 05/quality row="baseline: the speaker" metric=ROUGE-1 value > 90 --> so names are worth less than ten
-# points.
+# With the nearest names the references have a ROUGE-1 of **91.2**<!-- 05/quality row="baseline: nearest name" metric=ROUGE-1
+# value:.1f -->, as much as the trained model,<!-- holds: 05/quality row="baseline: nearest name" metric=ROUGE-1 change_low < 0
+# --><!-- holds: 05/quality row="baseline: nearest name" metric=ROUGE-1 change_high > 0 --> but only half as many events.<!--
+# holds: 05/quality row="baseline: nearest name" metric=events value < 23.5 --> Even the worst guess, the speaker, leaves them
+# more than `90` of `100` points,<!-- holds: 05/quality row="baseline: the speaker" metric=ROUGE-1 value > 90 --> so names are
+# worth less than ten.
 
 # %% [markdown]
 # ## One injection, from start to end
 #
-# The trained summarizer is trained a little more, with the idle head of each layer given true links, the resolver's, shuffled
-# ones, or *no links*. It is scored on the first `300` dialogues. The result is kept with the project; change a line of
-# `train_with_links`, or what it is given, and it is trained anew, in five to ten minutes.
+# The summarizer is trained a little more, with each kind of links in the idle heads, and scored on `300` dialogues. Change a
+# line of `train_with_links`, or what it is given, and it is trained anew, in five to ten minutes.
 
 # %%
 from helpers.corpora import tokens
@@ -223,14 +218,13 @@ one.loc[len(one)] = ["before this training", board.statistics(runs.PLAIN)[:first
 run.table(one, "one_injection").replace({"links": {name: injection.named(name) for name in given["kinds"]}}).round(1)
 
 # %% [markdown]
-# With so few steps and summaries, and no training without injection beside it, this shows how it is done, not whether it
-# helps.
+# This shows how it is done, not whether it helps: training is short, and none without injection stands beside it.
 
 # %% [markdown]
 # ## Which heads matter least?
 #
-# Now at full length, from five different starting weights. First we rank the heads of each summarizer. Importance is scaled so
-# that its squares add up to one in each layer. Dark heads are important, a circle marks the least important of its layer.
+# From here on training has its full length, from five different starting weights. A circle marks the least important head of a
+# layer. Importance is scaled so that its squares add up to one in each layer.
 
 # %%
 ranked = importance.rename(columns={runs.PLAIN: f"seed {seed}"}).rename_axis(columns="model").stack().rename("importance")
@@ -243,17 +237,16 @@ run.figure(figure, "importance", "Importance of encoder heads after trainings fr
 agreement.iloc[1:, :1].rename(columns={runs.PLAIN: f"rank correlation with seed {seed}"}).round(2)
 
 # %% [markdown]
-# In each layer the most important head is more than twice, and up to twenty times, as important as the least. Trained from
-# the same weights on the text in another order, a model ranks its heads alike, with a correlation of **0.94**<!--
-# 05/rank_agreement plain=1.0 "other order 1":.2f -->. Models from other weights number their heads in no common order, and
-# their ranks do not agree. So heads must be chosen anew for each model.
+# Trained from the same weights on the text in another order, a model ranks its heads alike, with a correlation of **0.94**<!--
+# 05/rank_agreement plain=1.0 "other order 1":.2f -->. Models from other weights number their heads in no common order, so
+# heads must be chosen anew for each model.
 
 # %% [markdown]
 # ## What does it cost to switch them off?
 #
-# We switch off one, two, up to all eight heads of every layer of one model, without training: the least important first, the
-# most important first, or in random order. Bars are `95 %` intervals over dialogues; those of random orders span all three.
-# The grey band is the second-hand `0.5` %, for a number of heads that we do not know.
+# The paper is said to lose about `0.5` % (grey band), with how many heads we do not know. We switch off one to eight heads of
+# every layer of one model, without training it again. Bars are `95 %` intervals over dialogues; those of random orders span
+# all three.
 
 # %%
 if "masks" in parts:
@@ -267,23 +260,22 @@ if "masks" in parts:
     run.figure(figure, "masking", "What switching off heads of each layer costs.", resamples=repeats)
 
 # %% [markdown]
-# The least important head of each layer costs **0.2**<!-- 05/masking row="lowest, 1 a layer" metric=ROUGE-1 -percent:.1f -->
-# % of ROUGE-1, the most important **4.8**<!-- 05/masking row="highest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %. But idle
-# heads are not useless: without them **2.0**<!-- 05/masking row="lowest, 1 a layer" metric=events -percent:.1f --> % of the
-# events are lost.<!-- holds: 05/masking row="lowest, 1 a layer" metric=events percent_high < 0 -->
-#
-# Two of eight cost **0.5**<!-- 05/masking row="lowest, 2 a layer" metric=ROUGE-1 -percent:.1f --> %, three **1.1**<!--
-# 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f --> %. Our verdict reads three and allows `1` %; with two the
-# claim would hold.<!-- holds: 05/masking row="lowest, 2 a layer" metric=ROUGE-1 percent_low > -1 --> Three was chosen when an
-# earlier, smaller model had been measured, which lost nothing by three.
+# The least important head of each layer costs **0.2**<!-- 05/masking row="lowest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %
+# of ROUGE-1, the most important **4.8**<!-- 05/masking row="highest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %. The three
+# least important cost **1.1**<!-- 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f --> %, too close to the `1` %
+# of our rule to tell.<!-- holds: 05/masking row="lowest, 3 a layer" metric=ROUGE-1 percent_low < -1 --><!-- holds: 05/masking
+# row="lowest, 3 a layer" metric=ROUGE-1 percent_high > -1 --> With two the claim would hold;<!-- holds: 05/masking
+# row="lowest, 2 a layer" metric=ROUGE-1 percent_low > -1 --> we chose three when an earlier, smaller model had lost nothing by
+# it. And idle heads are not useless: without one in each layer **2.0**<!-- 05/masking row="lowest, 1 a layer" metric=events
+# -percent:.1f --> % of the events are lost.<!-- holds: 05/masking row="lowest, 1 a layer" metric=events percent_high < 0 -->
 
 # %% [markdown]
 # ## Do links in these heads help?
 #
-# Each row ([list](../helpers/methods/coreference/runs.py)) is trained for the same `500` steps more, five times, from five
-# different weights. Rows differ in the heads that are injected and the links that they get. *No injection* leaves all heads
-# as they are; *heads off* put out nothing while the model trains and writes. Rows *mixed* use no heads (see below). Dots are
-# means, bars `95 %` intervals over the five trainings. Scores above this section are of the first training.
+# Each row ([list](../helpers/methods/coreference/runs.py)) is trained for the same `500` steps more, from five different
+# weights; bars are `95 %` intervals over these trainings. Scores above this section are of the first. With *no injection* all
+# heads work as before; *heads off* put out nothing, in training and writing. *Shuffled* deals the same mentions at random into
+# clusters of the same sizes. *Mixed* uses no heads (next section).
 
 # %%
 rows = list(parts["main"])
@@ -309,13 +301,11 @@ figure = plots.dots(chart, "given", "change", group="choice", panel="metric", la
 run.figure(figure, "injection", "What links of several kinds in several heads gain.", table=table, resamples=repeats)
 
 # %% [markdown]
-# Links help in idle heads. With the resolver's links ROUGE-1 rises by **0.54**<!-- 05/seeds row="injected, lowest"
-# metric=ROUGE-1 change:.2f --> points and events by **3.1**<!-- 05/seeds row="injected, lowest" metric=events change:.1f
-# -->; true links bring **10.2**<!-- 05/seeds row="injected, lowest, gold" metric=events change:.1f --> points of events. All
-# rows train as long, and *shuffled* deals the same mentions at random into clusters of the same sizes. That brings no
-# gain,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 --><!-- holds: 05/seeds
-# row="injected, lowest, rule+shuffled" metric=events change_high < 0 --> so it is neither more training nor the matrix as
-# such.
+# Links help in idle heads. The resolver's links raise ROUGE-1 by **0.54**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1
+# change:.2f --> points and events by **3.1**<!-- 05/seeds row="injected, lowest" metric=events change:.1f -->. Shuffled links
+# bring no gain,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 --><!-- holds: 05/seeds
+# row="injected, lowest, rule+shuffled" metric=events change_high < 0 --> so it is neither more training nor the matrix as such
+# that helps.
 #
 # Here is the gain in percent, beside the paper's.
 
@@ -329,64 +319,55 @@ run.table(printed.rename_axis("metric"), "printed", over=ours.over.iloc[0]).roun
 # %% [markdown]
 # We gain less by all three,<!-- holds: 05/seeds row="injected, lowest" metric=ROUGE-1 percent_high < 1.6 --><!-- holds:
 # 05/seeds row="injected, lowest" metric=ROUGE-2 percent_high < 2.0 --><!-- holds: 05/seeds row="injected, lowest"
-# metric=ROUGE-L percent_high < 2.1 --> a third of the paper's `1.6` % in ROUGE-1. True links gain **2.0**<!-- 05/seeds
-# row="injected, lowest, gold" metric=ROUGE-1 percent:.1f --> %. But percentages compare badly: above our **92**<!-- 05/seeds
-# row=plain metric=ROUGE-1 value:.0f --> there is little room, and where the paper begins we do not know.
+# metric=ROUGE-L percent_high < 2.1 --> in ROUGE-1 a third of the paper's `1.6` %. But percentages compare badly: above our
+# **92**<!-- 05/seeds row=plain metric=ROUGE-1 value:.0f --> there is little room, and where the paper begins we do not know.
 
 # %% [markdown]
 # ## Must it be these heads?
 #
-# The table takes links of the resolver in idle heads minus each of the others, in points of ROUGE-1, pair by pair from the
-# same weights. *Probing* chooses the heads that attend most like the matrix. *Random heads* are one draw for each training.
+# The paper is said to find that importance chooses better heads than probing. The table takes the resolver's links in idle
+# heads minus each other row, in points of ROUGE-1, pair by pair from the same weights.
 
 # %%
 pairs = named(against[against.metric == "ROUGE-1"].rename(columns={"control": "row", "change": "gain"}))
 pairs.rename(columns={"choice": "minus", "given": "with"}).set_index(["minus", "with"])[["gain", "low", "high"]].round(2)
 
 # %% [markdown]
-# Heads by probing are worse, with **0.93**<!-- 05/against_controls control="injected, probing" metric=ROUGE-1 change:.2f -->
-# points less, and so are the most important heads, with **1.11**<!-- 05/against_controls control="injected, highest"
-# metric=ROUGE-1 change:.2f -->. Whether the links do that, or the loss of the attention that they replace, we do not know:
-# neither kind had shuffled links. The two overlap, too: five of the fifteen heads by probing are the most important of their
-# layer.
+# Idle heads are better than heads by probing, by **0.93**<!-- 05/against_controls control="injected, probing" metric=ROUGE-1
+# change:.2f --> points, and than the most important, by **1.11**<!-- 05/against_controls control="injected, highest"
+# metric=ROUGE-1 change:.2f -->. Neither had shuffled links, so the cause may be the attention that they lose, not the links.
+# Five of the fifteen heads by probing are also the most important of their layer.
 #
-# Random heads we cannot tell from idle ones,<!-- holds: 05/against_controls control="injected, random" metric=ROUGE-1
-# change_low < 0 --> although they are not idle: switched off, one of them raises the loss by **7.1**<!-- 05/rises
-# row="injected, random" layer=0 before:.1f --> thousandths of a nat (measured below). But it is one draw of ranks: in every
-# training the third, fifth and second most important head, layer by layer. In one more training idle
-# heads lie among three draws ([table](../figures/regimes/linked.csv)).<!-- holds: regimes/linked row="injected, random 1"
-# metric=ROUGE-1 change > 0.5 --><!-- holds: regimes/linked row="injected, lowest" metric=ROUGE-1 change < 0.5 -->
+# Random heads we cannot tell from idle ones.<!-- holds: 05/against_controls control="injected, random" metric=ROUGE-1
+# change_low < 0 --> They have the same ranks of importance in all five trainings, but in a sixth training, too, idle heads lie
+# among three draws ([table](../figures/regimes/linked.csv)).<!-- holds: regimes/linked row="injected, random 1" metric=ROUGE-1
+# change > 0.5 --><!-- holds: regimes/linked row="injected, lowest" metric=ROUGE-1 change < 0.5 -->
 #
-# Must it be heads at all? The authors' own code of 2021 uses none: it *mixes* what a layer puts out over the links
+# The authors' own code of 2021 uses no heads: it *mixes* what a layer puts out at linked words
 # ([how](../docs/differences.md#coreference-liu--chen)). After all layers that brings **2.5**<!-- 05/where
 # row="layer of its own, all" metric=ROUGE-1 change:.1f --> points in one training, three times as much as heads. In [another
-# one](../docs/results.md#where-the-methods-could-win) it brings **2.1**<!-- regimes/linked row="layer of its own, all, rule"
-# metric=ROUGE-1 change:.1f -->, and shuffled links cost **1.3**<!-- regimes/linked row="layer of its own, all, rule+shuffled"
-# metric=ROUGE-1 -change:.1f -->, so that is coreference. After the last layer
-# alone, in five trainings, we cannot tell it from heads.<!-- holds: 05/against_controls control="layer of its own, upper"
-# metric=ROUGE-1 change_low < 0 -->
+# training](../docs/results.md#where-the-methods-could-win) it gains, too, and shuffled links lose,<!-- holds: regimes/linked
+# row="layer of its own, all, rule" metric=ROUGE-1 change_low > 0 --><!-- holds: regimes/linked
+# row="layer of its own, all, rule+shuffled" metric=ROUGE-1 change_high < 0 --> so it is coreference that helps.
 
 # %% [markdown]
 # ## One dialogue that gets better, and one that gets worse
 #
-# Words are numbered as the resolver links them. First comes the dialogue in which links mend most, then the one in which they
-# break most.
+# Numbers show the resolver's links. First comes the dialogue that links mend most, then the one that they spoil most.
 
 # %%
 for place in (injection.best_example(board, runs.MAIN), injection.best_example(board, runs.PLAIN, runs.MAIN)):
     print(injection.example(board, by, place, [runs.PLAIN, runs.MAIN]), end="\n\n\n")
 
 # %% [markdown]
-# In the first dialogue the model without links lets *fabodan* sell a chair to himself. The links say that *you*, in
-# "you will see to that", is *lirom*, and both events come out right. In the second the resolver links *him* to *son*, but not
-# to the name *pefed*, and the model lets *lolosera* give the bread to herself.
+# In the first, the links say that *you*, in "you will see to that", is *lirom*, and both events come out right. In the second
+# the resolver does not link *him* to the name *pefed*, and *lolosera* gives the bread to herself.
 
 # %% [markdown]
 # ## Do these heads come to matter?
 #
-# How much the loss rises when one of these heads is switched off: in the model that was trained without injection, and in the
-# one that was trained with the matrix in these heads. These are means over layers and over five trainings. Heads by probing
-# were not measured after training.
+# The paper is said to find that they do. We measure how much the loss rises when one such head is switched off, on average
+# over layers and five trainings. Heads by probing were not measured after training.
 
 # %%
 ranked = [*injection.ranked_after(parts), *(["injected, probing"] if "injected, probing" in parts["main"] else [])]
@@ -402,18 +383,14 @@ figure = plots.dots(points, "links", "value", series="model", group="choice", la
 run.figure(figure, "before_after", "How much heads matter without links and with links in them.", table="rises")
 
 # %% [markdown]
-# Idle heads come to matter by links: switched off, one of them costs **0.3**<!-- 05/rises row="injected, lowest" layer=0
-# before:.1f --> without injection and **4.7**<!-- 05/rises row="injected, lowest" layer=0 after:.1f --> after training with
-# the resolver's links. With shuffled links or none it stays near zero.<!-- holds: 05/rises
-# row="injected, lowest, rule+shuffled" layer=0 after < 1 --><!-- holds: 05/rises row="injected, lowest, no links" layer=0
-# after < 1 --> The most important heads go from **29**<!-- 05/rises row="injected, highest" layer=0 before:.0f --> to
-# **9**<!-- 05/rises row="injected, highest" layer=0 after:.0f -->: with links they matter less.<!-- holds: 05/rises
-# row="injected, highest" layer=0 after_high < before_low --> Random heads matter no more than before.<!-- holds: 05/rises
-# row="injected, random" layer=0 after < before --> Probing chose heads that matter, too.<!-- holds: 05/rises
-# row="injected, probing" layer=0 before_low > 10 -->
+# Links make idle heads matter. Switched off, one of them costs **0.3**<!-- 05/rises row="injected, lowest" layer=0 before:.1f
+# --> thousandths of a nat without injection, and **4.7**<!-- 05/rises row="injected, lowest" layer=0 after:.1f --> with the
+# resolver's links. With shuffled links or none it stays near zero.<!-- holds: 05/rises row="injected, lowest, rule+shuffled"
+# layer=0 after < 1 --><!-- holds: 05/rises row="injected, lowest, no links" layer=0 after < 1 --> Random heads matter no more
+# than before,<!-- holds: 05/rises row="injected, random" layer=0 after < before --> and the most important ones less.<!--
+# holds: 05/rises row="injected, highest" layer=0 after_high < before_low -->
 #
-# The paper speaks of importance. So here is how much more important the same idle heads end with the resolver's links than
-# with shuffled ones or none.
+# The claim is about importance: how much more important do idle heads end with the resolver's links than with others?
 
 # %%
 more = run.table(injection.matter_more(after), "matter_more")
@@ -422,16 +399,16 @@ pairs.set_index("links")[["layer", "more", "low", "high"]].round(2)
 
 # %% [markdown]
 # The second and third layers gain more than the first.<!-- holds: 05/matter_more control="injected, lowest, rule+shuffled"
-# layer=0 high < 0.08 --><!-- holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=1 low > 0.09 --><!--
-# holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=2 low > 0.09 --> The four gains of these two layers
-# stand above zero when corrected for six comparisons, as in the verdict.
+# layer=0 high < 0.08 --><!-- holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=1 low > 0.09 --><!-- holds:
+# 05/matter_more control="injected, lowest, rule+shuffled" layer=2 low > 0.09 --> Only their four gains stand above zero after
+# correction for six comparisons.
 
 # %% [markdown]
 # ## How good must the links be?
 #
-# We make errors in the true links: we cut clusters, drop mentions and join clusters, at rates of `0.1`, `0.3`, `0.6` and `1`
-# (from right, no errors, to left), and train with each, once. Links are scored as clusters usually are, by *CoNLL F1*, and
-# by the share of *he* and *she* that are linked with the right person. Bars are `95 %` intervals over dialogues.
+# We spoil the true links: we cut clusters, drop mentions and join clusters, at four rates (none at the right), and train once
+# with each. Bars are `95 %` intervals over dialogues. Links are scored by *CoNLL F1*, the usual score of clusters, and by the
+# share of *he* and *she* linked with the right person.
 
 # %%
 if "quality" in parts:
@@ -447,20 +424,17 @@ if "quality" in parts:
     run.figure(figure, "clusters", "How good the links must be to help.", resamples=repeats)
 
 # %% [markdown]
-# Links with some errors still help; at an F1 of **56**<!-- 05/clusters row="injected, lowest, gold+corrupt:0.6"
-# metric=ROUGE-1 conll:.0f --> nothing is left that we can see.<!-- holds: 05/clusters
-# row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1 change_low < 0 --> Neither score tells what our resolver is worth.
-# By its F1 of **93**<!-- 05/clusters row="injected, lowest" metric=ROUGE-1 conll:.0f --> one would expect twice the gain that
-# it brings, and by its **33**<!-- 05/clusters row="injected, lowest" metric=ROUGE-1 people:.0f --> % of *he* and *she* hardly
-# any.
+# Links with some errors still help. At an F1 of **56**<!-- 05/clusters row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1
+# conll:.0f --> nothing is left that we can see.<!-- holds: 05/clusters row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1
+# change_low < 0 --> Neither score tells what our resolver is worth: its F1 promises twice the gain that it brings, and its
+# *he* and *she* hardly any.
 
 # %% [markdown]
 # ## Which layers, which matrix, and when?
 #
-# The paper is said to gain more in upper layers, and to try two matrices: the *full* one of this page, and an *adjacent* one,
-# where a mention looks at its neighbours only. In a *previous* matrix it looks at the one before. Each row is one training,
-# with the resolver's links if it names no others; a third of the layers is one layer here; bars are `95 %` intervals over
-# dialogues, not trainings.
+# The paper is said to gain more in upper layers, and to try an *adjacent* matrix, too, where a mention looks only at its
+# neighbours. In our *previous* one it looks at the one before. The last three rows train with the resolver's links and write
+# with something else. Each row is one training, with bars over dialogues; a third of the layers is one layer.
 
 # %%
 layers = {name: one for name, one in parts["main"].items() if injection.labels(one)["method"] == "layers mixed"}
@@ -478,22 +452,20 @@ if groups:
     run.figure(figure, "where", "In which layers, by which matrix and when links help.", resamples=repeats)
 
 # %% [markdown]
-# In this training the head of the last layer alone gains as much as one in each layer, and that of the first nothing.<!--
-# holds: 05/where row="injected, lowest, lower layers" metric=ROUGE-1 change < 0 --> With more heads, other matrices or all
-# tokens of a mention no row is clearly better.<!-- holds: 05/where row="injected, lowest 2" metric=ROUGE-1 change < 0.76
-# --><!-- holds: 05/where row="injected, lowest, whole spans" metric=ROUGE-1 change_low < 0.76 --> But trainings differ: the
-# first row gains **0.76**<!-- 05/where row="injected, lowest" metric=ROUGE-1 change:.2f --> in this one, and **0.54**<!--
-# 05/seeds row="injected, lowest" metric=ROUGE-1 change:.2f --> over five. So one training settles neither the layer nor the
-# matrix.
+# In this training links in the last layer alone gain as much as in all three, and in the first nothing.<!-- holds: 05/where
+# row="injected, lowest, lower layers" metric=ROUGE-1 change < 0 --> More heads, other matrices or all tokens of a mention are
+# not clearly better.<!-- holds: 05/where row="injected, lowest 2" metric=ROUGE-1 change < 0.76 --><!-- holds: 05/where
+# row="injected, lowest, whole spans" metric=ROUGE-1 change_low < 0.76 --> But the first row gains **0.76**<!-- 05/where
+# row="injected, lowest" metric=ROUGE-1 change:.2f --> here, and **0.54**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1
+# change:.2f --> over five trainings, so one training settles neither question.
 #
-# The model must train with the links: put into one that did not, they cost **4.1**<!-- 05/inference
-# row="injected at inference" metric=ROUGE-1 -change:.1f --> points (not drawn).
+# Put into a model that was trained without them, links cost **4.1**<!-- 05/inference row="injected at inference"
+# metric=ROUGE-1 -change:.1f --> points (not drawn).
 
 # %% [markdown]
 # ## And on natural dialogues?
 #
-# We ran the same on SAMSum, messenger chats written by linguists (profile `natural`, a local corpus, three trainings). This
-# is its published table, with changes against no injection.
+# We ran the same on SAMSum, messenger chats written by linguists (profile `natural`, three trainings).
 
 # %%
 folder = study.ROOT / "figures"
@@ -503,20 +475,18 @@ natural = natural[natural.row.isin(shown)].replace({"row": shown}).rename(column
 natural.set_index(["in idle heads", "metric"])[["value", "change", "change_low", "change_high"]].round(1)
 
 # %% [markdown]
-# No gain is seen there.<!-- holds: natural/05/seeds row="injected, lowest" metric=ROUGE-1 change_high > 0 --> But this says
-# little about the method. Our summarizer is trained on fourteen thousand chats from random weights, and with all its encoder
-# heads off ROUGE-1 stays as it was.<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1 change
-# > -0.6 --> We call a model *hollow* that loses less than a tenth that way, and it gives no verdict. By ROUGE-2, of which it
-# loses **12**<!-- natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-2 -percent:.0f --> %, it would not be
-# hollow; the verdicts for SAMSum would then read *cannot tell*.
+# No gain is seen there.<!-- holds: natural/05/seeds row="injected, lowest" metric=ROUGE-1 change_high > 0 --> But this
+# summarizer is what we call *hollow*: with all encoder heads off, it loses less than a tenth of its ROUGE-1.<!-- holds:
+# natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1 percent > -10 --> So it gives no verdict. By ROUGE-2
+# it would not be hollow,<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-2 percent < -10 -->
+# and its verdicts would read *cannot tell*.
 
 # %% [markdown]
 # ## And in a pretrained model?
 #
-# SmolLM2 continues texts, so it can write a summary after a dialogue. We train it on `1,600` dialogues of SAMSum, and then a
-# little more, on `480` others: without injection, or with links in one head of each of its `30` layers. The links come from
-# our resolver and look back, as the model does. There are three trainings of each row, scored on `200` short dialogues of the
-# test set. The first two rows copy turns, without a model.
+# SmolLM2 learns to write summaries from `1,600` dialogues of SAMSum. Then it is trained on `480` others, without injection or
+# with our resolver's links in one head of each of its `30` layers. Links look back, as the model does. Scores on `200` short
+# test dialogues are means of three trainings; bars are `95 %` intervals. The first two rows copy turns, without a model.
 
 # %%
 smollm2 = pd.read_csv(folder / "pretrained" / "linked.csv")
@@ -533,42 +503,35 @@ figure = plots.dots(gained, "rival", "change", label="ROUGE-1 with links in idle
 run.figure(figure, "smollm2", "What links in idle heads of SmolLM2 gain and lose, beside four other trainings.")
 
 # %% [markdown]
-# In the most important heads links do far worse: ROUGE-1 is **17**<!-- pretrained/link_gains minus_heads=highest
-# metric=ROUGE-1 change:.0f --> points lower than with the same links in idle heads.<!-- holds: pretrained/link_gains
-# minus_heads=highest metric=ROUGE-1 low > 0 --> But important heads were never trained with shuffled links or simply off, so
-# this may be the damage of overwriting them. Random heads lie between, and differ too much, from **38**<!-- pretrained/linked
-# heads=random seed=1 "ROUGE-1":.0f --> to **44**<!-- pretrained/linked heads=random seed=3 "ROUGE-1":.0f -->, for three
-# trainings.<!-- holds: pretrained/link_gains minus_heads=random metric=ROUGE-1 low < 0 -->
-#
-# What is linked matters a little: against shuffled links the loss falls by **0.010**<!-- pretrained/link_gains
-# minus_links=shuffled metric=loss -change:.3f --> nats a token.<!-- holds: pretrained/link_gains minus_links=shuffled
-# metric=loss high < 0 --> In ROUGE it may be chance;<!-- holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-1
-# low < 0 --><!-- holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-2 low < 0 --> only ROUGE-L has an interval
-# above zero,<!-- holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-L low > 0 --> uncorrected.
-#
 # Compared with equally long training without injection, links show no gain: the loss is **0.077**<!-- pretrained/link_gains
 # minus_links="no links" metric=loss change:.3f --> nats higher,<!-- holds: pretrained/link_gains minus_links="no links"
 # metric=loss low > 0 --> and no ROUGE differs clearly.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1
 # high > 0 --><!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-2 low < 0 --><!-- holds:
-# pretrained/link_gains minus_links="no links" metric=ROUGE-L high > 0 --> The heads may be missed: before this training, on
-# other text, one idle head off in each layer costs **0.085**<!-- pretrained/idle random= k=1 change:.3f --> nats
-# ([table](../docs/pretrained.md#idle-heads)). We did not train with them simply off. A model that writes with links of
-# SpanBERT, a neural resolver, does as well ([table](../docs/pretrained.md#links-in-idle-heads)).
+# pretrained/link_gains minus_links="no links" metric=ROUGE-L high > 0 --> The heads may be missed: they were not quite idle
+# before ([table](../docs/pretrained.md#idle-heads)).<!-- holds: pretrained/idle random= k=1 change_low > 0 -->
+#
+# What is linked matters a little: the loss is **0.010**<!-- pretrained/link_gains minus_links=shuffled metric=loss -change:.3f
+# --> nats lower than with shuffled links.<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss high < 0 --> In
+# ROUGE-1 and ROUGE-2 it may be chance.<!-- holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-1 low < 0 --><!--
+# holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-2 low < 0 -->
+#
+# In the most important heads the same links bring **17**<!-- pretrained/link_gains minus_heads=highest metric=ROUGE-1
+# change:.0f --> points of ROUGE-1 less.<!-- holds: pretrained/link_gains minus_heads=highest metric=ROUGE-1 low > 0 --> This
+# may be the damage of overwriting them: they never had shuffled links. Random heads differ too much between trainings to say
+# more.<!-- holds: pretrained/link_gains minus_heads=random metric=ROUGE-1 low < 0 -->
 
 # %% [markdown]
 # ## What this cannot say
 #
-# - Whether idle heads are the best place: random heads may do as well, and mixing layers better.
-# - What happens in the paper's model. Ours is small and has seen nothing but generated dialogues, in which summaries depend on
-#   who did what. BART-large, as SmolLM2, may know most of coreference already. And SmolLM2 had links in thirty heads, for `60`
-#   steps.
+# We cannot say what happens in the paper's BART-large, which, like SmolLM2, may know most of coreference already. Our model is
+# small and has seen only generated dialogues, in which summaries depend on who did what. And SmolLM2 had links for only `60`
+# steps.
 
 # %% [markdown]
 # ## Verdicts
 #
-# The paper's claims, each beside its rule ([claims.toml](../claims.toml)). *Cannot tell*: none of a claim's numbers is
-# clearly against it, and not all are clearly for it. Masking is read by ROUGE-1 here and by the loss in SmolLM2; these do not
-# compare.
+# The paper's claims, each beside its rule ([claims.toml](../claims.toml)). *Cannot tell*: none of a claim's numbers is clearly
+# against it, and not all are clearly for it. Percent of ROUGE-1 here and nats in SmolLM2 cannot be compared.
 
 # %%
 claims.show(run, europarl="SAMSum", pretrained="SmolLM2")
@@ -576,7 +539,6 @@ claims.show(run, europarl="SAMSum", pretrained="SmolLM2")
 # %% [markdown]
 # ## Change one line
 #
-# - In *From a dialogue to a matrix*: write `by` for `truth` in the line of `clusters`, and see the resolver's matrix, without
-#   training.
-# - In *Putting the matrix into a head*: write `order="highest"`, and train with links in the most important heads. Five to
-#   ten minutes.
+# - In *From a dialogue to a matrix*: write `by` for `truth` in the line of `clusters`, and see the resolver's matrix. Seconds.
+# - In *Putting the matrix into a head*: write `order="highest"`, to put links into the most important heads. Five to ten
+#   minutes.
