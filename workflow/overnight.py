@@ -101,7 +101,7 @@ def write_tables(seeds: int) -> None:
         "grouped_numbers": regimes.table(settings, regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds)),
         "grouped_wide": regimes.table(settings, map(regimes.paper_heads, main_rows)),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
-        "matched": matched.table(sweeps(settings, 1)),
+        "matched": matched.table(one for one in sweeps(settings, 3) if all(row.made() for row in matched.recipes(one))),
         "longer": longer_table(),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
     }
