@@ -23,12 +23,12 @@
 # al. 2019 look at two numbers for every head. *Relevance* is the share of a predicted word's score that flows through the
 # head. *Confidence* is the largest weight that the head puts on one token, on average.
 #
-# Their figure 1 shows both as coloured cells, figure 2 relevance alone. They say that the two agree "to a reasonable extent",
-# that in each layer a few heads dominate, and that relevant heads do something one can name.
+# Their figure 1 shows both as coloured cells, figure 2 relevance and functions. They say that the two agree "to a reasonable
+# extent", that in each layer a few heads dominate, and that relevant heads do something one can name.
 #
 # We ask the same of four small translators of a generated toy language, each with six encoder layers of eight heads. Three
-# translate *news*, one translates *subtitles*, which are shorter. Which rule for relevance the paper used is not known, so we
-# use three.
+# translate *news*, one translates *subtitles*, which are shorter. The paper leaves a part of its rule for relevance open, so we
+# use three rules.
 #
 # In short:
 #
@@ -385,11 +385,12 @@ run.table(dominated(flat), "dominated_layers")
 # by the rules with a sign.*
 #
 # In some layers only. By αβ the largest head has a quarter of the layer in **9**<!-- 01/dominated_layers rule="LRP αβ"
-# "above the mean of random ones, and a quarter":.0f --> of `24`. By the other rules it has in **17**<!-- 01/dominated_layers
-# rule=AttnLRP "above the mean of random ones, and a quarter":.0f -->.<!-- holds: 01/dominated_layers rule=conservative
-# "above the mean of random ones, and a quarter" == 17 --> But by these random models have large heads, too: ours is surely
-# above all ten in only **10**<!-- 01/dominated_layers rule=AttnLRP "surely above all ten random":.0f --> layers.<!-- holds:
-# 01/dominated_layers rule=conservative "surely above all ten random" == 10 -->
+# "above the mean of random ones, and a quarter":.0f --> of `24`. By the other rules it has one, and more than random models on
+# average, in **17**<!-- 01/dominated_layers rule=AttnLRP "above the mean of random ones, and a quarter":.0f -->.<!-- holds:
+# 01/dominated_layers rule=conservative "above the mean of random ones, and a quarter" == 17 --> But by these random models
+# have large heads, too: ours is surely above all ten in only **10**<!-- 01/dominated_layers rule=AttnLRP
+# "surely above all ten random":.0f --> layers.<!-- holds: 01/dominated_layers rule=conservative
+# "surely above all ten random" == 10 -->
 
 # %% [markdown]
 # ## Do relevant heads do something one can name?
@@ -492,6 +493,6 @@ claims.show(run)
 # ## Change one line
 #
 # - At *The two numbers*: write `subject = studied[0]` for another translator, in figure 1 too. A minute.
-# - There too: write `"rule": "cp", "normalise": "ratio"` for the conservative rule. Seconds.
+# - There too: write `"rule": "cp", "normalise": "size"` for the conservative rule, without the sign. Seconds.
 # - In `down`: write `R_x = R @ (helped / (helped.sum(1, True) + 1e-5))`, so that only what helps gets relevance. The
 #   comparison below says at once by how much it differs.

@@ -22,7 +22,7 @@
 # A head of a Transformer looks from each word at others. In section 5 of [their paper](https://arxiv.org/abs/1905.09418) Voita
 # et al. 2019 say that some heads of a translator's encoder have a plain job, a *function*. They test for three:
 #
-# - A *positional* head looks at the token (a word or a piece of one) before or after, for `90 %` of all tokens.
+# - A *positional* head looks at the token (a word or a piece of one) before or after, for `90 %` of those that have one.
 # - A *syntactic* head looks along a dependency, such as `object → verb`, from an object to its verb. It must be right `10`
 #   points more often than the *guess*, which always takes the most frequent distance.
 # - A head *for rare words* looks at one of the two rarest words of a sentence. The paper's does for `83 %` of words on
@@ -234,8 +234,7 @@ figure = plots.offsets(offsets.replace({"relation": words, "model": toy}), talle
 run.figure(figure, "fig3_offsets", "How far a dependent stands from its governor, by relation.")
 
 # %% [markdown]
-# Subjects and objects stand at several distances, so a head can know more there than the guess. The toy language is much like
-# Europarl in this.
+# Subjects and objects stand at several distances, so a head can know more there than the guess.
 #
 # ## Positions and rare words
 #
