@@ -14,14 +14,13 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Trainer,
 
 from helpers import heads, models
 from helpers.heads import index, load
-from helpers.methods import l0
+from helpers.methods import coreference, grouping, l0
 from helpers.runs import passages
 from helpers.study import ROOT, StudyError
 from tests.unit.tiny_models import VOCABULARY, tiny_batch, tiny_model
 
-MENTIONED = sorted(
-    {*"Ann sold the old car because she needed money Bob saw his sister and waved to her".split()}
-)  # docs/use.md
+# of docs/use.md
+MENTIONED = sorted({*"Ann sold the old car because she needed money Bob saw his sister and waved to her".split()})
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +126,7 @@ def test_training_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch, numbe
 
 def test_links_of_an_encoder_decoder_run_as_the_page_shows_them(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _, _, links, seq2seq, _ = scripts(folder)
+    _, _, links, seq2seq, *_ = scripts(folder)
     model = tiny_model("bart", vocab_size=VOCABULARY + len(MENTIONED))
     monkeypatch.setattr(models, "load", lambda name: (model, models.load_tokenizer(folder / "model")))
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
@@ -142,12 +141,21 @@ def test_training_under_trainer_runs_as_the_page_shows_it(folder, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     batch = tiny_batch("llama")
     rows = [{name: value[place] for name, value in batch.items()} for place in range(len(batch["input_ids"]))]
-    scope = {"rows": rows, "l0": l0, "heads": heads, "model": tiny_model("llama")}
-    exec([*scripts(folder)][-1], scope)
+    scope = {"rows": rows, "l0": l0, "heads": heads, "model": tiny_model("llama"), "price": 0.01}
+    gates, *others = [*scripts(folder)][-3:]
+    exec(gates, scope)
     again = AutoModelForCausalLM.from_pretrained("pruned", trust_remote_code=True)
     torch.testing.assert_close(again(**batch).logits, scope["model"].eval()(**batch).logits)
     options = TrainingArguments("more", max_steps=2, use_cpu=True, save_strategy="no", report_to="none")
     Trainer(again, options, train_dataset=rows).train()
+    links = coreference.Links()
+    for tokens in (row["input_ids"][row["attention_mask"].bool()].tolist() for row in rows):
+        links.add(tokens, coreference.sparse([[[0], [1]]], len(tokens), "previous"))
+    scope |= {"grouping": grouping, "coreference": coreference, "links": links, "chosen": [("decoder", 0, 1)]}
+    for code in others:
+        before = next(scope["model"].parameters()).clone()
+        exec(code, scope)
+        assert not torch.equal(before, next(scope["model"].parameters()))
 
 
 def front():
