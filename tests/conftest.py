@@ -17,7 +17,7 @@ for name in UNSET:
     os.environ.pop(name, None)
 
 
-class Whole(LoadScopeScheduling):
+class WholeFiles(LoadScopeScheduling):
     """A worker takes a file whole, so that what its tests share is made once, but of notebooks one at a time."""
 
     def _split_scope(self, nodeid):
@@ -26,7 +26,7 @@ class Whole(LoadScopeScheduling):
 
 
 def pytest_xdist_make_scheduler(config, log):
-    return Whole(config, log)
+    return WholeFiles(config, log)
 
 
 @pytest.fixture(autouse=True, scope="session")

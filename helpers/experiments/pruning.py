@@ -138,15 +138,6 @@ def all_kinds_sweeps(
     return [sweep for sweep in of_training(settings, names, seed, checkpoint) if sweep["kinds"] != ["encoder"]]
 
 
-def longer(settings: Mapping[str, Any], name: str, seed: int, times: int, penalties: Sequence[float]) -> dict[str, Any]:
-    """The control and the L0 runs of a translator's encoder heads, trained so many times as long as the settings say."""
-    chosen = settings["pruning"]
-    plan = {"steps": times * chosen["steps"], "evaluate_every": times * chosen["evaluate_every"], "penalties": list(penalties)}
-    changed = {**settings, "pruning": chosen | plan | {"compared": [], "variants": False}}
-    one = sweep(changed, name, subjects.spec(settings, name, seed), ("encoder",), seed)
-    return one | {"runs": {run: spec for run, spec in one["runs"].items() if run != "floor"}}
-
-
 def specs(sweep: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The specs of a sweep by name: "METHOD" or "METHOD PENALTY", with "#NUMBER" where there are several."""
     settings, start, kinds = sweep["settings"], sweep["start"], tuple(sweep["kinds"])
