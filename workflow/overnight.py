@@ -29,13 +29,14 @@ from helpers.study import published, values
 from helpers.study.recipe import read_since
 
 TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/results.md
+MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of processor would make other ones
 
 
 def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
-    """Of each training of the EN-RU news model what L0 is run on, encoder heads alone."""
-    jobs = contest.runs.jobs(settings, subjects.names(settings), 1)
+    """Of the first trainings of the EN-RU news model what L0 is run on, encoder heads alone."""
+    jobs = contest.runs.jobs(study.changed(settings, {"seeds": max(MATCHED)}), subjects.names(settings), 1)
     chosen = (job for job in jobs if job["name"] == "ru-news" and job["sweep"]["kinds"] == ["encoder"])
-    return [job["sweep"] for job in chosen if job["seed"] <= seeds]
+    return [job["sweep"] for job in chosen if job["seed"] in MATCHED[:seeds]]
 
 
 def linked_seeds(seeds: int) -> range:
