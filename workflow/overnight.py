@@ -1,8 +1,8 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide (helpers.experiments.regimes); once, matched (helpers.methods.contest); linked,
-longer, pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained, with a
-sidecar each. publish puts it into data/published, without weights.
+Parts: sizes, strengths, main, numbers, wide, sixteen (helpers.experiments.regimes); once, matched (helpers.methods.contest);
+linked, longer, pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained,
+with a sidecar each. publish puts it into data/published, without weights.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core for what runs beside o
 import pandas as pd
 
 from helpers import plan, study
-from helpers.experiments import grouping_runs as runs
-from helpers.experiments import injection, pretrained, pruning, regimes
+from helpers.experiments import grouping_runs, injection, pretrained, pruning, regimes
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
@@ -30,6 +29,7 @@ from helpers.study.recipe import read_since
 
 TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/results.md
 MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of processor would make other ones
+SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 
 
 def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
@@ -42,6 +42,14 @@ def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
 def linked_seeds(seeds: int) -> range:
     """Seeds of trainings with links that lie side by side: those after the five of notebook 05."""
     return range(6, 6 + seeds)
+
+
+def sixteen(settings: Mapping[str, Any]) -> Iterator[study.Recipe]:
+    """Sixteen heads: those that one is held against first, then one group."""
+    every = {seed: regimes.more_heads(settings, seed) for seed in SIXTEEN}
+    for methods in ((grouping_runs.VANILLA, grouping_runs.GHT), (regimes.ONE_GROUP,)):
+        for seed, specs in every.items():
+            yield from (regimes.measured(specs[name], f"16 heads, seed {seed}, {name}") for name in methods)
 
 
 def longer() -> dict[str, Any]:
@@ -73,6 +81,9 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         for seed in linked_seeds(seeds):
             yield from injection.side_by_side(study.settings("laptop"), seed)
         return
+    if part == "sixteen":
+        yield from sixteen(study.settings("laptop"))
+        return
     if part == "longer":
         yield from pruning.recipes(longer())
         return
@@ -88,7 +99,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         "wide": lambda: map(regimes.paper_heads, regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)),
     }
     if part == "strengths":  # whether heads are grouped is seen after stage 1
-        yield from (runs.run(runs.stages(regimes.spec(settings, row))[0], "stage 1") for row in ways[part]())
+        yield from (grouping_runs.run(grouping_runs.stages(regimes.spec(settings, row))[0], "stage 1") for row in ways[part]())
         return
     yield from (regimes.recipe(settings, row) for row in ways[part]())
 
@@ -99,13 +110,18 @@ def write_tables(seeds: int) -> None:
     main_rows = regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)
     other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
     table = regimes.table(settings, main_rows)
+    random = matched.table(one for one in sweeps(settings, seeds) if all(row.made() for row in matched.recipes(one)))
+    sixteen_heads = regimes.more_heads_table(study.settings("laptop"), SIXTEEN)
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
         "grouped_numbers": regimes.table(settings, regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds)),
         "grouped_wide": regimes.table(settings, map(regimes.paper_heads, main_rows)),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
-        "matched": matched.table(one for one in sweeps(settings, seeds) if all(row.made() for row in matched.recipes(one))),
+        "matched": random,
+        "matched_claims": regimes.judged(matched.means(random), matched.COMPARED),
+        "sixteen": sixteen_heads,
+        "sixteen_claims": regimes.judged(sixteen_heads, regimes.MORE_HEADS) if len(sixteen_heads) else sixteen_heads,
         "longer": longer_table(),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
     }
@@ -126,7 +142,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    parts = ("main", "matched", "linked", "longer", "pretrained")
+    parts = ("main", "matched", "linked", "longer", "sixteen", "pretrained")
     needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}

@@ -25,6 +25,7 @@ SIZES = (20_000, 10_000, 5000, 2500)  # training pairs, the largest first
 STRENGTHS = (10.0, 30.0, 3.0, 1.0)  # factors on the usual weight of the constraint
 RATES = {128: 3e-3, 256: 2e-3, 512: 1e-3}  # learning rate at its peak, by width
 MAIN = (runs.VANILLA, runs.GHT, runs.PS, runs.RANDOM, runs.AT_START)
+ONE_GROUP = f"{runs.GHT}, one group"
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,24 @@ def _of(method: str, train: int, dropout: float, strength: float, **other: int) 
     return Row(method, train, dropout, 0.0 if without else strength, **other)
 
 
+def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, Any]]:
+    """Sixteen heads as in figure 3 of notebook 04, on its text: vanilla, GHT with eight groups and with one."""
+    changed = study.changed(settings, {"grouping.translation.model.heads": settings["grouping"]["more_heads"]})
+    rows = runs.Rows(changed, subjects.TRANSLATION, seed, 1)
+    grouped = {runs.GHT: rows.constraint(groups=8), ONE_GROUP: rows.constraint(groups=1, beta=0.0)}
+    return {runs.VANILLA: rows.whole()} | {name: rows.whole(form) for name, form in grouped.items()}
+
+
+def more_heads_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.DataFrame:
+    """What is made already of `more_heads`: method, seed, and what is measured."""
+    made = []
+    for seed in seeds:
+        for name, one in more_heads(settings, seed).items():
+            if (recipe := measured(one, name)).made():
+                made.append({"method": name, "seed": seed} | values.read(recipe.results / FILE))
+    return pd.DataFrame(made)
+
+
 def paper_heads(row: Row) -> Row:
     """The row with heads of 64 numbers."""
     return replace(row, head=64)
@@ -101,8 +120,12 @@ def paper_heads(row: Row) -> Row:
 
 def recipe(settings: Mapping[str, Any], row: Row) -> study.Recipe:
     """The recipe of what is measured on a row; its two stages are trained first."""
-    stages = runs.stages(spec(settings, row))
-    label = ", ".join(f"{name} {value}" for name, value in asdict(row).items())
+    return measured(spec(settings, row), ", ".join(f"{name} {value}" for name, value in asdict(row).items()))
+
+
+def measured(spec: Mapping[str, Any], label: str) -> study.Recipe:
+    """The recipe of what is measured on a run of two stages."""
+    stages = runs.stages(spec)
     return MEASURED.recipe(*(runs.run(stage, f"{label}, stage {number}") for number, stage in enumerate(stages, 1)), beam=1)
 
 
@@ -147,17 +170,19 @@ CLAIMS = (  # a row, what it is held against, the difference in BLEU that it has
     (runs.PS, runs.RANDOM, 0.0),
     (runs.PS, runs.AT_START, 0.0),
 )
+MORE_HEADS = (runs.GHT, runs.VANILLA, 0.0), (runs.GHT, ONE_GROUP, 0.0)
 
 
-def judged(table: pd.DataFrame) -> pd.DataFrame:
+def judged(table: pd.DataFrame, compared: Sequence[tuple[str, str, float]] = CLAIMS) -> pd.DataFrame:
     """Differences in BLEU paired by seed, of the rows of one regime: method, against, bound, change with its ends, verdict.
 
     Intervals are t intervals over trainings, p-values are those of the bound, by Holm over all claims: one that has no test yet
     counts as one that finds nothing.
     """
-    bleu = table.pivot(index="seed", columns="method", values="BLEU").reindex(columns=list(MAIN))
+    methods = dict.fromkeys(name for claim in compared for name in claim[:2])
+    bleu = table.pivot(index="seed", columns="method", values="BLEU").reindex(columns=[*methods])
     rows = []
-    for method, against, bound in CLAIMS:
+    for method, against, bound in compared:
         gaps = (bleu[method] - bleu[against]).dropna()
         change, low, high, seeds = (np.nan, np.nan, np.nan, 0) if gaps.empty else intervals.over_runs(gaps)
         p = intervals.p_value(change, low, high, bound, seeds) if seeds > 1 else np.nan

@@ -78,6 +78,9 @@ def test_claims_are_judged_by_differences_paired_by_seed():
     early = regimes.judged(some[(some.method != RANDOM) | (some.seed == 1)]).set_index(["method", "against"])
     assert early.p_holm[GHT, VANILLA] == pytest.approx(3 * early.p[GHT, VANILLA]), "claims without a test count in Holm's"
     assert early.verdict.tolist()[2:] == ["cannot tell"] * 2 and early.seeds.tolist() == [5, 5, 1, 0]
+    chosen = pd.DataFrame({"criterion": "L0", "seed": [1, 1, 1, 2, 2, 2], "draw": [0, 1, 2] * 2, "BLEU": [9.0, 7, 5, 8, 6, 4]})
+    (row,) = regimes.judged(matched.means(chosen), [("L0", "random like L0", 0.0)]).itertuples()
+    assert row.change == pytest.approx(3.0) and row.seeds == 2 and row.verdict == "holds"
 
 
 def test_matched_runs_remove_as_many_heads_of_each_layer():

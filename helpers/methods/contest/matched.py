@@ -17,6 +17,7 @@ from helpers.runs import training as translators
 
 CRITERIA = ("gradient, example", "L0", "leave-one-out")
 DRAWS = 3
+COMPARED = tuple((criterion, f"random like {criterion}", 0.0) for criterion in CRITERIA)  # for `regimes.judged`
 Row = dict[str, Any]
 
 
@@ -111,6 +112,12 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
             labels = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
             parts += [{**labels, "test set": split, "BLEU": value, **left} for split, value in scored.items()]
     return pd.DataFrame(parts)
+
+
+def means(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `table` the BLEU of every choice and the mean of its random heads: method (in pairs as in `COMPARED`), seed, BLEU."""
+    method = table.criterion.where(table.draw == 0, "random like " + table.criterion)
+    return table.assign(method=method).groupby(["method", "seed"], as_index=False).BLEU.mean()
 
 
 def _beam(sweep: Mapping[str, Any]) -> int:
