@@ -98,11 +98,12 @@ def side_by_side_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.
 
 
 def named(links: str) -> str:
-    """What people call clusters by their name in rows: whose they are, and whether they are shuffled."""
+    """What people call clusters by their name in rows: whose they are, and whether they are shuffled or spoiled."""
     whose, _, change = links.partition("+")
     known = {"rule": "resolver", "nearest": "nearest name", "match": "same words", "none": "no links", "gold": "true links"}
     whose = known.get(whose, whose)
-    return whose if not change or change.startswith("corrupt:") else f"{whose}, {change}"
+    change = "spoiled" if change.startswith("corrupt:") else change
+    return f"{whose}, {change}" if change else whose
 
 
 def labels(one: Row) -> dict[str, Any]:
@@ -125,17 +126,6 @@ def labels(one: Row) -> dict[str, Any]:
 def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     """A table with a column `row`, with `labels` of these rows as further columns."""
     return table.merge(pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()]), on="row")
-
-
-def place(row: Mapping[str, Any]) -> str:
-    """What sets a row apart from the main one, in words, from its `labels`: its layers, heads, matrix or tokens."""
-    if row["layers"] != "all":
-        return f"{row['layers']} third of layers alone"
-    if row["count"] > 1:
-        return f"{row['count']:.0f} heads of each layer"
-    if row["matrix"] != "full":
-        return f"{row['matrix']} matrix"
-    return "one head of each layer" if row["span"] == "first" else "all tokens of a mention"
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -321,8 +311,6 @@ def masking(board: Board, rows: Rows) -> pd.DataFrame:
 def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
     """Importance of the heads that each row injects: where they were chosen, and in the model trained with the matrix.
 
-    Of heads chosen by probing no ranking was kept after training: what they are there is nan.
-
     row, kind, layer, head; before, after (normalised by layer), loss_before and loss_after (rise of the loss with the head off,
     nats a token), seed.
     """
@@ -331,8 +319,7 @@ def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) 
         before = runs.ranking(board.rows[PLAIN]["run"], probe)
         for name in names:
             run = board.rows[name]["run"]
-            probed = run["control"]["heads"]["by"] == "probing"
-            after = before * np.nan if probed else runs.ranking(run, probe, control=run["control"])
+            after = runs.ranking(run, probe, control=run["control"])
             for address in runs.addresses(run["control"]["heads"]):
                 row = {"row": name, **dict(zip(ADDRESS, address, strict=True))}
                 row |= {"before": before.importance[address], "after": after.importance[address]}
