@@ -104,7 +104,7 @@ def held_out(hits, distance, choose):  # heads × cases; how many words away eac
 # For rare words a sentence counts if its rarest token is outside the `500` most frequent, as in the paper. Tokens as rare as
 # the second rarest count, too. In SmolLM2 no token sees a later one, so we take the two rarest that it does see.
 #
-# Both tests of that code on `400` sentences of a toy translator (on all sentences the numbers are nearly the same):
+# Both tests of that code on `400` sentences of a toy translator:
 
 # %%
 studied, repeats = subjects.study_models(run), run.settings["bootstrap"]
@@ -171,7 +171,7 @@ run.figure(plots.looking(looks), "hits_and_misses", caption, table="where_heads_
 # *Yellow: the word that looks. Orange: where it should look.*
 #
 # Two are hits: *smiled* finds *man*, past a nearer noun, and *horse* finds *bought*, not *won*. So these heads do not just
-# count words. The other two are misses.
+# count words.
 
 # %% [markdown]
 # ## Table 1: syntactic heads in eight models
