@@ -276,8 +276,8 @@ run.figure(figure, "positions_and_rare_words", caption, table="beside_random", o
 # intervals over sentences. Of the deep decoder we kept its best head at any offset, without random weights.*
 #
 # **The token before: in three models.** The translator of the paper's size has a head that reaches **95 %**<!--
-# summaries/gpu-quarter-positional score:.0% -->, as SmolLM2 and MiniLM do. The best of the small ones reaches **67 %**<!--
-# natural/02/positional_heads kind=encoder score:.0% -->.
+# summaries/gpu-quarter-positional score:.0% -->, those of SmolLM2 and MiniLM more. The best of the small ones reaches **67
+# %**<!-- natural/02/positional_heads kind=encoder score:.0% -->.
 #
 # **Rare words: on the border.** The best head of SmolLM2 passes with **59 %**<!-- pretrained/rare model=smollm2 trees=ewt
 # score:.0% -->, but chance alone gives **29 %**<!-- pretrained/rare model=smollm2 trees=ewt chance:.0% -->. For MiniLM and
@@ -311,10 +311,10 @@ words |= {"heads": "heads in all", "random": "random weights: heads with a funct
 counts[counts["any"].notna()].rename(columns=words, index=labels).astype(object).fillna("–")
 
 # %% [markdown]
-# Most heads have no function, and all functions of the small translators are syntactic. We do not know why the deep decoder's
-# has none. Counts depend on the text: of MiniLM's **10**<!-- pretrained/counted model=minilm trees=ewt function=any heads:.0f
-# --> heads six pass by `verb → object`, but on GUM only one does.<!-- holds: pretrained/syntactic model=minilm trees=gum
-# relation=dobj direction="head to dependent" heads == 1 -->
+# Most heads have no function, and all functions of the small translators are syntactic. We do not know why that with the deep
+# decoder has none. Counts depend on the text: of MiniLM's **10**<!-- pretrained/counted model=minilm trees=ewt function=any
+# heads:.0f --> heads six pass by `verb → object`, but on GUM only one does.<!-- holds: pretrained/syntactic model=minilm
+# trees=gum relation=dobj direction="head to dependent" heads == 1 -->
 #
 # Where do they stand? Here is a map like the paper's figure 1c, with the toy translator that has the most. *Object* is
 # `object → verb`, in MiniLM `verb → object` as well.<!-- holds: pretrained/syntactic model=minilm trees=ewt relation=dobj
