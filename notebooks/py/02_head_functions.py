@@ -276,8 +276,8 @@ run.figure(figure, "positions_and_rare_words", caption, table="beside_random", o
 # intervals over sentences. Of the deep decoder we kept its best head at any offset, without random weights.*
 #
 # **The token before: in three models.** The translator of the paper's size has a head that reaches **95 %**<!--
-# summaries/gpu-quarter-positional score:.0% -->, those of SmolLM2 and MiniLM more. The best of the small ones reaches **67
-# %**<!-- natural/02/positional_heads kind=encoder score:.0% -->.
+# summaries/gpu-quarter-positional score:.0% -->, those of SmolLM2 and MiniLM more. The best of the small ones reaches
+# **67 %**<!-- natural/02/positional_heads kind=encoder score:.0% -->.
 #
 # **Rare words: on the border.** The best head of SmolLM2 passes with **59 %**<!-- pretrained/rare model=smollm2 trees=ewt
 # score:.0% -->, but chance alone gives **29 %**<!-- pretrained/rare model=smollm2 trees=ewt chance:.0% -->. For MiniLM and
