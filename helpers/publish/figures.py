@@ -30,13 +30,6 @@ def _by_relevance(first: bool):
     return plots.by_relevance(heads[(heads.model == "EN-RU subtitles") == first])
 
 
-def _gains_over_guesses():
-    rows, natural = table("02/pretrained_syntactic"), FIGURES.parent / "natural" / "02_head_functions" / "tables"
-    europarl, toy = pd.read_csv(natural / "syntactic_relations.csv"), table("02/syntactic_relations")
-    toy = toy.assign(model="toy " + toy.model)
-    return plots.gains(pd.concat([papers.TABLE_1, rows[rows.trees == "ewt"], toy, europarl]))
-
-
 def _pruned():
     axes = ("% of encoder heads left", "BLEU minus the unpruned model")
     curve = table("03/fig7_curve")
@@ -52,7 +45,7 @@ DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
     "01/fig2_other_translators": lambda: _by_relevance(False),
     "02/hits_and_misses": lambda: plots.looking(table("02/where_heads_look")),
-    "02/table1_syntactic_heads": _gains_over_guesses,
+    "02/table1_syntactic_heads": lambda: plots.gains(table("02/table1_syntactic_heads")),
     "03/fig7_bleu_by_heads": _pruned,
     "03/fig9_heads_by_kind": _kinds,
 }
