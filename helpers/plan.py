@@ -30,7 +30,7 @@ from helpers.study import Need, Recipe, published
 
 STATED = 7e-11  # seconds a weight and token in training, one core: four of five published runs took half to twice that
 A_START = 6.0  # seconds until a job's process is ready
-A_NOTEBOOK = 60.0  # seconds that a notebook takes, about, when all that it reads is made
+A_NOTEBOOK = 40.0  # seconds that a notebook takes, about, when all that it reads is made
 SHARED = 12  # recipes in one job, at most
 CLOSE = 4  # in one that others may wait for
 COSTLY = ("model", "pruned", "grouped", "injected")  # kinds that train

@@ -276,7 +276,7 @@ def marked(board: Board, by: str, place: int) -> str:
 
 def example(board: Board, by: str, place: int, names: Iterable[str]) -> str:
     """A dialogue as of `marked`, its reference summary, and what the models of rows write."""
-    texts = {"reference": board.task.pairs(board.split)[place].target}
+    texts = {"reference": board.task.references[board.split][place]}
     texts |= {WRITERS.get(name, name): board.written(name)[place] for name in names}
     width = max(map(len, texts))
     return "\n".join([marked(board, by, place), "", *(f"{name:>{width}} => {text}" for name, text in texts.items())])

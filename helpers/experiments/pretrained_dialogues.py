@@ -250,7 +250,8 @@ def injected(spec: Spec) -> dict[str, Any]:
     for name, way in ways.items():
         with gpu.in_bfloat16(model.device):
             ids = written(model, test, chosen, way, tokenizer.eos_token_id)
-        found[name] = _rouge(tokenizer.batch_decode(ids, skip_special_tokens=True), test)
+        texts = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        found[name] = scoring.rouge_statistics(texts, [row.dialogue.target for row in test]).tolist()
     return found
 
 
@@ -260,17 +261,14 @@ def _losses(model: Any, rows: Sequence[Example]) -> list[float]:
     return (loss / tokens).tolist()
 
 
-def _rouge(texts: Sequence[str], rows: Sequence[Example]) -> list[list[float]]:
-    return scoring.rouge_statistics(texts, [row.dialogue.target for row in rows]).tolist()
-
-
 @part(version=1)
 def without_model(spec: Spec) -> dict[str, Any]:
     """ROUGE of the first three turns and of the longest turn, as summaries of the test dialogues."""
     rows = examples(spec["model"], "test", spec["test_dialogues"], spec["longest"])
     spoken = [[" ".join(row.dialogue.words[first + 1 : stop]) for first, _, stop in row.dialogue.turns] for row in rows]
     ways = {"first three turns": [" ".join(one[:3]) for one in spoken], "longest turn": [max(one, key=len) for one in spoken]}
-    return {name: _rouge(texts, rows) for name, texts in ways.items()}
+    targets = [row.dialogue.target for row in rows]
+    return {name: scoring.rouge_statistics(texts, targets).tolist() for name, texts in ways.items()}
 
 
 def dialogue_recipes(settings: Settings) -> list[study.Recipe]:

@@ -709,7 +709,7 @@ def _stay_by_chance(has: pd.Series, stays: pd.Series, groups: Sequence) -> np.nd
 def statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: str, beam: int) -> np.ndarray:
     """What BLEU of a run on a test set is computed from; without a run of the subject's own model."""
     hypotheses = outputs.read(pruned(run), split, beam) if run else outputs.written_by(subject, split, beam)
-    return scoring.bleu_statistics(hypotheses, [pair.target for pair in subject.pairs(split)])
+    return subject.statistics(hypotheses, split)
 
 
 def _method(name: str, run: Mapping[str, Any]) -> str:

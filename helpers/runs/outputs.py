@@ -71,8 +71,7 @@ def quality(subject: subjects.Subject, beam: int, resamples: int, title: str = "
     A row a test set: model, test set, sentences, bleu, low, high, signature (`helpers.scores.scoring.bleu`).
     """
     rows = []
-    for split in subject.tests:
-        pairs, hypotheses = subject.pairs(split), written_by(subject, split, beam)
-        scored = scoring.bleu(hypotheses, [pair.target for pair in pairs], resamples)
-        rows.append({"model": title or subject.title, "test set": split, "sentences": len(pairs), **scored})
+    for split, references in subject.references.items():
+        scored = scoring.bleu(written_by(subject, split, beam), references, resamples)
+        rows.append({"model": title or subject.title, "test set": split, "sentences": len(references), **scored})
     return pd.DataFrame(rows)

@@ -253,6 +253,11 @@ class Subject:
         labels[:, 0] = -100  # nothing says what a block begins with
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
 
+    @cached_property
+    def references(self) -> dict[str, list[str]]:
+        """What outputs are scored against, by test set."""
+        return {split: [pair.target for pair in self.pairs(split, bare=True)] for split in self.tests}
+
     def put_out(self, model, split: str, beam: int) -> list:
         """What a model puts out on a test set: texts; for language modelling `block_losses`."""
         if self.kind == LANGUAGE:
@@ -263,9 +268,8 @@ class Subject:
         """What the scores of outputs are computed from: an array [examples, ...]."""
         if self.kind == LANGUAGE:
             return np.array(outputs, dtype=float)
-        references = [pair.target for pair in self.pairs(split)]
         count = scoring.bleu_statistics if self.kind == TRANSLATION else scoring.rouge_statistics
-        return count(outputs, references)
+        return count(outputs, self.references[split])
 
     def interval(self, first: np.ndarray, other: np.ndarray | None, repeats: int) -> dict[str, tuple[float, float, float]]:
         """Scores with their 95 % bootstrap interval, or how much they are above another model's (paired): by metric."""

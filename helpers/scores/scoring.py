@@ -10,6 +10,7 @@ from sacrebleu.metrics import BLEU
 
 from helpers.study import StudyError
 
+METRIC = BLEU(force=True)  # text is tokenized, and its warning is about nothing
 ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
@@ -19,7 +20,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], resamples: int = 
     The interval is nan with fewer than two sentences or no resamples.
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
-    metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
+    metric = BLEU(force=True)
     score = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=resamples if len(hypotheses) > 1 else 1)
     centre, half = (score._mean, score._ci) if resamples > 1 and len(hypotheses) > 1 else (float("nan"),) * 2
     return {"bleu": score.score, "low": centre - half, "high": centre + half, "signature": str(metric.get_signature())}
@@ -31,16 +32,13 @@ def bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.
     Length of hypothesis and reference in tokens; matched n-grams and all n-grams of the hypothesis, n = 1 to 4.
     """
     _check_sizes("BLEU needs as many references as hypotheses", len(hypotheses), len(references))
-    return _bleu_statistics(tuple(hypotheses), tuple(references)).copy()
+    return np.array([_bleu_statistics(*pair) for pair in zip(hypotheses, references, strict=True)])
 
 
-@lru_cache(maxsize=128)  # tables ask for the same translations again and again
-def _bleu_statistics(hypotheses: tuple[str, ...], references: tuple[str, ...]) -> np.ndarray:
-    metric = BLEU(force=True)  # text is tokenized, and its warning is about nothing
-    scores = [
-        metric.corpus_score([hypothesis], [[reference]]) for hypothesis, reference in zip(hypotheses, references, strict=True)
-    ]
-    return np.array([[s.sys_len, s.ref_len, *s.counts, *s.totals] for s in scores])
+@lru_cache(maxsize=1 << 17)  # pruned models write many sentences alike, and tables ask for the same translations again
+def _bleu_statistics(hypothesis: str, reference: str) -> tuple[int, ...]:
+    score = METRIC.corpus_score([hypothesis], [[reference]])
+    return score.sys_len, score.ref_len, *score.counts, *score.totals
 
 
 def bleu_of(statistics: np.ndarray) -> np.ndarray:
@@ -79,17 +77,19 @@ def of_draws(draws: np.ndarray) -> tuple[float, float, float]:
 def rouge_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
     """F1 of ROUGE-1, ROUGE-2 and ROUGE-L of each summary against its reference, in percent.
 
-    By the library rouge-score, ``RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)``: words are runs of a-z and 0-9
-    in lower case, without their English endings; other letters are lost, so that texts in other scripts score 0. ROUGE-L is
-    that of the longest common subsequence of the whole texts: line ends are spaces (it is not "rougeLsum", which scores line by
-    line). The mean over examples with its interval is `mean_interval`. Float array [examples, 3].
+    By the library rouge-score: words are runs of a-z and 0-9 in lower case, without their English endings; other letters are
+    lost. ROUGE-L is that of whole texts, not line by line ("rougeLsum"). Float array [examples, 3].
     """
+    _check_sizes("ROUGE needs as many references as hypotheses", len(hypotheses), len(references))
+    return np.array([_rouge_statistics(*pair) for pair in zip(hypotheses, references, strict=True)])
+
+
+@lru_cache(maxsize=1 << 17)  # as of BLEU
+def _rouge_statistics(hypothesis: str, reference: str) -> list[float]:
     from rouge_score.rouge_scorer import RougeScorer
 
-    _check_sizes("ROUGE needs as many references as hypotheses", len(hypotheses), len(references))
-    scorer = RougeScorer(list(ROUGE), use_stemmer=True)
-    scores = [scorer.score(reference, hypothesis) for hypothesis, reference in zip(hypotheses, references, strict=True)]
-    return np.array([[100 * score[name].fmeasure for name in ROUGE] for score in scores])
+    score = RougeScorer(list(ROUGE), use_stemmer=True).score(reference, hypothesis)
+    return [100 * score[name].fmeasure for name in ROUGE]
 
 
 def mean_interval(
@@ -134,8 +134,7 @@ def _check_sizes(needed: str, *sizes: int | tuple[int, ...]) -> None:
 @lru_cache(maxsize=4)  # to draw them takes longer than to use them
 def resamples(size: int, repeats: int) -> np.ndarray:
     """Bootstrap weights: how often each of `size` sentences is drawn, float32 [repeats, size]; not to be written to."""
-    rng = np.random.default_rng(0)
-    weights = rng.multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
+    weights = np.random.default_rng(0).multinomial(size, np.full(size, 1 / size), size=repeats).astype(np.float32)
     weights.setflags(write=False)
     return weights
 
