@@ -68,7 +68,9 @@ def publish(notebooks: Mapping[str, Sequence[Need]]) -> str:
             entries[recipe.key] = published.pack(recipe.folder, wanted)
         else:
             absent += 1
-    entries |= {key: one for key, one in before.items() if one.get("handed") and key not in entries}
+    files = {one["parts"]["results"]["file"] for one in entries.values()}  # a shared archive keeps all that is in it
+    left = {key: one for key, one in before.items() if one.get("handed") or one["parts"]["results"]["file"] in files}
+    entries = left | entries
     entries = published.shared(entries)
     size = sum({part["file"]: part["bytes"] for one in entries.values() for part in one["parts"].values()}.values()) / 1e6
     if size > LIMIT:

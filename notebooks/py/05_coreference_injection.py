@@ -233,7 +233,7 @@ for name, scores in groups.items():
     change, low, high = scoring.mean_interval(scores[metrics], groups["no injection"][metrics], repeats)
     columns = {"links": name, "metric": metrics, "score": scores[metrics].mean(), "change": change, "low": low, "high": high}
     rows.append(pd.DataFrame(columns))
-table = run.table(pd.concat(rows, ignore_index=True), "one_injection", resamples=repeats)
+table = run.table(pd.concat(rows, ignore_index=True), "one_injection", resamples=repeats, over="dialogues")
 table.set_index(["links", "metric"]).round(1)
 
 # %% [markdown]

@@ -123,7 +123,7 @@ def recipes() -> dict[str, Callable[[], Recipe]]:
     options: dict[str, dict[str, Any]] = {
         "confidence and functions": {"repeats": 50}, "scores of functions": {"repeats": 50},
         "relevance of a word through one sentence": {},
-        "relevance of random weights": {"first": few, "draws": 2}, "leave one out": {"first": few},
+        "relevance of random weights": {"first": few, "draws": 1}, "leave one out": {"first": few},
         "syntactic heads held out": {"repeats": 50},
     }  # fmt: skip
     for name, told in options.items():
@@ -184,7 +184,7 @@ def leaves(tree: Any, name: str = "") -> Iterator[tuple[str, list[Any]]]:
         yield name, [str(one) for one in tree]
     elif isinstance(tree, pd.Series | np.ndarray):
         yield name, np.asarray(tree).ravel().tolist()
-    elif isinstance(tree, list | tuple) and any(isinstance(part, dict | pd.DataFrame | np.ndarray) for part in tree):
+    elif isinstance(tree, list | tuple) and any(isinstance(one, dict | np.ndarray) or hasattr(one, "__dict__") for one in tree):
         for number, part in enumerate(tree):
             yield from leaves(part, f"{name}.{number}")
     elif isinstance(tree, list | tuple) and tree and all(map(_numbers, tree)):
