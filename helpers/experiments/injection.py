@@ -29,7 +29,7 @@ Rows = Mapping[str, Row]  # by name
 HEADS = {
     "lowest": "idle heads", "highest": "most important heads", "random": "random heads", "probing": "heads by probing",
 }  # fmt: skip
-WRITERS = {PLAIN: "no injection", MAIN: "links in idle heads"}  # what people call those whose summaries are shown
+WRITERS = {PLAIN: "no injection", MAIN: "resolver's links", f"{MAIN}, gold": "true links"}  # whose summaries are shown
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -80,10 +80,7 @@ def _written(one: Row, label: str, beam: int) -> Iterator[study.Recipe]:
 
 
 def side_by_side_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.DataFrame:
-    """Scores of every row of the trainings that are complete, and of links in idle heads how good they are.
-
-    seed, columns of `scores`, and `labels`; conll (CoNLL F1 against the true clusters, percent), of links in idle heads.
-    """
+    """Of complete trainings seed, columns of `scores`, and `labels`; conll (CoNLL F1, percent) of links in idle heads."""
     tables = {}
     for seed in (seed for seed in seeds if all(one.made() for one in side_by_side(settings, seed))):
         rows = runs.Rows(settings, seed, 1).side_by_side()
@@ -107,11 +104,10 @@ def named(links: str) -> str:
 
 
 def labels(one: Row) -> dict[str, Any]:
-    """What a row is, as columns.
+    """What a row is, as columns; what it does not have is "" or nan.
 
     method ("no injection", "heads off", "injected", "layers mixed"); choice (of heads), count (of a layer), layers; links
-    (whose clusters: "true links", "resolver", "resolver, shuffled", "no links"), matrix, span. What a row does not have is ""
-    or nan.
+    (whose clusters: "true links", "resolver", "resolver, shuffled", "no links"), matrix, span.
     """
     control = one.get("control", one["run"].get("control")) or {}
     heads, methods = control.get("heads", {}), {MASKED: "heads off", INJECTED: "injected", runs.MIXED: "layers mixed"}
@@ -126,6 +122,26 @@ def labels(one: Row) -> dict[str, Any]:
 def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     """A table with a column `row`, with `labels` of these rows as further columns."""
     return table.merge(pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()]), on="row")
+
+
+def placed(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
+    """`labelled` by where rows have links: choice (in the order of `HEADS`, then mixed layers), and what is given there."""
+    table = labelled(table, rows)
+    mixed = "mixed, " + table.layers + " layers"
+    table["choice"] = table.choice.where(table.method != "layers mixed", mixed)
+    table["given"] = table.links.where(table.links != "", table.method)
+    rank = table.choice.map({name: place for place, name in enumerate(HEADS.values())}).fillna(len(HEADS))
+    return table.iloc[np.argsort(rank, kind="stable")]
+
+
+def variants(where: pd.DataFrame, quality: pd.DataFrame, rows: Rows) -> pd.DataFrame:
+    """ROUGE-1 of other layers and matrices (`scores`), then of other links (`quality_curve`): what is varied, and how."""
+    where = labelled(where, rows).query("count == 1 and span == 'first' and matrix != 'previous'")
+    where = where.assign(varied="resolver's links", how=where.layers + " layers, " + where.matrix + " matrix")
+    quality = labelled(quality, rows).sort_values("conll", ascending=False)
+    quality = quality.assign(varied="all layers, full matrix", how=quality.links + quality.conll.map(" (F1 {:.0f})".format))
+    table = pd.concat([where, quality])
+    return table[table.metric == "ROUGE-1"].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -224,14 +240,19 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
 
 
-def baselines(board: Board) -> pd.DataFrame:
-    """Scores of summaries that tell the right events of guessed people: columns as of `scores`, rows "baseline: ..."."""
-    ways = {"random people": "random", "the speaker": "speaker", "nearest name": "nearest"}
-    table = []
-    for name, way in ways.items():
-        guessed = board.count(conversations.guesses(board.dialogues, way, 0))
-        table += _compared(board, f"baseline: {name}", guessed, PLAIN)
-    return pd.DataFrame(table)
+def baseline(board: Board) -> pd.DataFrame:
+    """Scores of summaries that tell the right events of guessed people: columns as of `scores`."""
+    return pd.DataFrame(_compared(board, "nearest name", board.count(conversations.guesses(board.dialogues)), PLAIN))
+
+
+def gains(table: pd.DataFrame, by: str, repeats: int) -> pd.DataFrame:
+    """How far the mean of each group of scores is above that of the first: by, metric; score, change, low, high (paired)."""
+    groups = {name: part.drop(columns=by) for name, part in table.groupby(by, sort=False)}
+    rows, first = [], next(iter(groups.values()))
+    for name, part in groups.items():
+        ends = dict(zip(("change", "low", "high"), scoring.mean_interval(part, first, repeats), strict=True))
+        rows.append(pd.DataFrame({by: name, "metric": part.columns, "score": part.mean().to_numpy()} | ends))
+    return pd.concat(rows, ignore_index=True)
 
 
 def best_example(board: Board, name: str, against: str = PLAIN) -> int:
@@ -285,11 +306,6 @@ def example(board: Board, by: str, place: int, names: Iterable[str]) -> str:
 # --- heads -----------------------------------------------------------------------------------------------------------
 
 
-def importance(rows: Rows, probe: int) -> pd.DataFrame:
-    """Gradient importance of encoder heads, normalised by layer, on (kind, layer, head): a column a model."""
-    return pd.DataFrame({name: runs.ranking(one["run"], probe).importance for name, one in rows.items()})
-
-
 def masking(board: Board, rows: Rows) -> pd.DataFrame:
     """The masking curves: order, number (heads a layer that are off), and the columns of `scores` against the plain model.
 
@@ -331,13 +347,12 @@ def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) 
 def rises(table: pd.DataFrame) -> pd.DataFrame:
     """How much the loss rises with one injected head off, before and after training: means over seeds of `before_after`.
 
-    row, layer (from 1; 0: the mean over layers), seeds; before and after (thousandths of a nat a token), each with _low and
-    _high of a 95 % t-interval (nan for one seed); over.
+    row, when, layer (from 1; 0: the mean over layers), seeds; rise (thousandths of a nat a token), with low and high of a 95 %
+    t-interval (nan for one seed); over.
     """
-    names = ("before", "after")
-    scaled = table.assign(layer=table.layer + 1, **{name: 1000 * table[f"loss_{name}"] for name in names})
-    scaled = pd.concat([scaled.assign(layer=0), scaled])
-    means = trainings.over_seeds(scaled, ("row", "layer"), {name: (name, f"{name}_low", f"{name}_high") for name in names})
+    parts = [table.assign(when=when, rise=1000 * table[f"loss_{when}"], layer=table.layer + 1) for when in ("before", "after")]
+    scaled = pd.concat([part for one in parts for part in (one.assign(layer=0), one)])
+    means = trainings.over_seeds(scaled, ("row", "when", "layer"), {"rise": ("rise", "low", "high")})
     return means.reset_index().assign(over=intervals.TRAININGS)
 
 

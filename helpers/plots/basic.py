@@ -78,35 +78,26 @@ def bars(table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tu
     return figure
 
 
-def heat_map(
-    table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = "", rising: bool = True, square: bool = False
-):
-    """Cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
+def heat_map(table: pd.DataFrame, x: str, y: str, value: str, mark: str = ""):
+    """Square cells coloured by value, white for zero; `mark` is a column of bool: cells with a dot.
 
-    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the bottom where they are
-    `rising`. `mark` is a column of bool: cells with a dot.
+    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top.
     """
-    drawing.need(table, x, y, value, *filter(None, (panel, mark)))
-    titles = list(dict.fromkeys(table[panel])) if panel else [""]
+    drawing.need(table, x, y, value, *filter(None, (mark,)))
     places = {name: {cell: place for place, cell in enumerate(dict.fromkeys(table[name]))} for name in (x, y)}
     room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
-    width = min((WIDTH - 0.8) / min(3, len(titles)), 0.21 * len(places[x]) + room)
-    height = (width - room) / len(places[x]) * len(places[y]) + room if square else 0.21 * len(places[y]) + 0.75
-    figure, axes = drawing.grid(len(titles), 3, width, height, sharex=True, sharey=True)
-    for axis, title in zip(axes, titles, strict=True):
-        rows = table[table[panel] == title] if panel else table
-        cells = np.full((len(places[y]), len(places[x])), np.nan)
-        cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
-        drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
-        if mark:
-            dots = rows[rows[mark]]
-            axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
-        axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90 if square else 0, parse_math=False)
-        axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
-        axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")
-    if rising:
-        axes[0].invert_yaxis()
-    drawing.bar(figure, drawn, axes, value)
+    width = min(WIDTH - 0.8, 0.21 * len(places[x]) + room)
+    figure, axis = plt.subplots(figsize=(width, (width - room) / len(places[x]) * len(places[y]) + room))
+    cells = np.full((len(places[y]), len(places[x])), np.nan)
+    cells[table[y].map(places[y]), table[x].map(places[x])] = table[value]
+    drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
+    if mark:
+        dots = table[table[mark]]
+        axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
+    axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90, parse_math=False)
+    axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
+    axis.set(xlabel=x, ylabel=y)
+    drawing.bar(figure, drawn, axis, value)
     return figure
 
 
@@ -170,10 +161,10 @@ def dots(
 ):  # fmt: skip
     """A dot with its interval (low, high) for each row of a table, from top to bottom in the table's order.
 
-    `row` is the column of its label; `series` gives dots their colours, and several in one row stand side by side; values of
-    `group` are headings; those of `panel` have a panel each, all with the same rows, and one scale with `sharex`. `level` is
-    where a dotted line stands. A column printed has the paper's value, a hollow diamond; dots are white inside where hollow is
-    true.
+    `row` is the column of its label; `series` gives dots their colours (no legend where it is the group), several in one row
+    stand side by side; values of `group` are headings; those of `panel` have a panel each, all with the same rows, and one
+    scale with `sharex`. `level` is where a dotted line stands. A column printed has the paper's value, a hollow diamond; dots
+    are white inside where hollow is true.
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))
@@ -207,7 +198,7 @@ def dots(
         axis.tick_params(labelbottom=True)
     for axis in axes.flat[len(titles) :]:
         axis.set_axis_off()
-    if entries := looks | ({"printed in the paper": PRINTED} if printed else {}):
+    if entries := (looks if series != group else {}) | ({"printed in the paper": PRINTED} if printed else {}):
         drawing.legend(figure, entries)
         for handle in figure.legends[0].legend_handles:
             handle.set_linestyle("")

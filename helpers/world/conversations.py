@@ -482,15 +482,13 @@ def consistency(hypotheses: Sequence[str], dialogues: Sequence[Dialogue]) -> np.
     return np.array(rows)
 
 
-def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
+def guesses(dialogues: Sequence[Dialogue]) -> list[str]:
     """The summaries of dialogues with their people guessed: how right one is without resolving a pronoun.
 
-    An event is said where the first form of its verb stands in the dialogue (no two events of a dialogue share a verb). By the
-    way "random" its people are any two of the dialogue; by "speaker" the agent is who speaks where the event is said, the
-    receiver the other person whose name stands nearest before; by "nearest" they are the last two people whose names stand
-    before it (labels of turns count; where there are too few, those after it follow).
+    An event is said where the first form of its verb stands in the dialogue (no two events of a dialogue share a verb). Its
+    people are the last two whose names stand before it (labels of turns count; where there are too few, those after it follow).
     """
-    dice, summaries = random.Random(f"guesses {seed}"), []
+    summaries = []
     for dialogue in dialogues:
         words, events = dialogue.words, []
         names = [(place, word) for place, word in enumerate(words) if word in NAMES]
@@ -498,12 +496,8 @@ def guesses(dialogues: Sequence[Dialogue], way: str, seed: int) -> list[str]:
             forms = _VERBS[event.verb][:3]
             spot = next((place for place, word in enumerate(words) if word in forms), len(words))
             people = [word for place, word in reversed(names) if place < spot] + [word for place, word in names if place > spot]
-            if way == "speaker":
-                people.insert(0, next(words[start + 1] for start, _, _ in reversed(dialogue.turns) if start < spot))
-            people = list(dict.fromkeys(people))
-            if way == "random":
-                people = dice.sample(people, 2)
-            events.append(Event(event.verb, people[0], event.thing, people[1] if event.receiver else "", event.time))
+            first, second, *_ = dict.fromkeys(people)
+            events.append(Event(event.verb, first, event.thing, second if event.receiver else "", event.time))
         summaries.append(render_summary(events))
     return summaries
 

@@ -113,8 +113,7 @@ def test_guesses_are_what_they_say():
     words = "# supan : hello ruser . ruser , did you show the key to belub ? # belub : no .".split()
     event = Event("show", "supan", "key", "belub")
     dialogue = Dialogue(" ".join(words), "", tuple(words), ((0, 3, 16), (16, 19, 21)), (), (event,))
-    assert talks.guesses([dialogue], "speaker", 0) == ["supan has shown the key to ruser ."]
-    assert talks.guesses([dialogue], "nearest", 0) == ["ruser has shown the key to supan ."]
+    assert talks.guesses([dialogue]) == ["ruser has shown the key to supan ."]
 
 
 def test_pronouns_are_right_where_their_cluster_has_the_right_name():

@@ -67,8 +67,9 @@ def test_scores_by_hand(board):
         np.testing.assert_allclose(line.value, mine)
         np.testing.assert_allclose(line.change, mine - base, atol=1e-12)
         np.testing.assert_allclose(line.percent, 100 * (mine / base - 1), atol=1e-12)
-    paired = scoring.mean_interval(rouge(board, MAIN), rouge(board, PLAIN), 100)
-    np.testing.assert_allclose(table.loc[MAIN, ["change_low", "change_high"]][:3], np.array(paired[1:]).T)
+    each = pd.concat({name: pd.DataFrame(rouge(board, name)) for name in (PLAIN, MAIN)}, names=["row"]).reset_index("row")
+    paired = injection.gains(each, "row", 100)[3:][["change", "low", "high"]]
+    np.testing.assert_allclose(table.loc[MAIN, ["change", "change_low", "change_high"]][:3], paired)
 
 
 def test_right_people_by_hand():
