@@ -19,18 +19,17 @@
 # [← your own model](00_your_own_model.ipynb) · [notebook 2, head functions →](02_head_functions.ipynb) ·
 # [all claims](../docs/results.md)
 #
-# Which attention heads does a translation come from? In section 4 of [their paper](https://arxiv.org/abs/1905.09418) Voita et
-# al. 2019 give every head two numbers. *Relevance* is the share of a predicted word's score that flows through the head.
-# *Confidence* is the largest weight that the head puts on one token, on average. We add what chance would show, and remove
-# each head.
+# In section 4 of [their paper](https://arxiv.org/abs/1905.09418) Voita et al. 2019 give every head two numbers. *Relevance* is
+# the share of a predicted word's score that flows through the head. *Confidence* is the largest weight that the head puts on
+# one token, on average. We add what chance would show, and remove each head.
 #
 # In short:
 #
 # - **The two rank heads alike** in four small translators of a generated *toy language* together, by each of three rules for
 #   relevance. On Europarl, natural text, they do by one rule.
 # - **Some heads stand out, and heads with a function are more relevant.** Random models have large heads, too.
-# - **On Europarl relevance by that rule tells which heads matter**: it ranks them as removal does, at **0.77**<!--
-#   01/ranked_as_removal text="EN-FR europarl" measure="LRP αβ" rho:.2f -->. In the toy language it says little.
+# - **On Europarl relevance by that rule tells which heads matter**: it ranks them as removal does, with a correlation of
+#   **0.77**<!-- 01/ranked_as_removal text="EN-FR europarl" measure="LRP αβ" rho:.2f -->. In the toy language it says little.
 # - **Confidence can mislead**: in SmolLM2, a pretrained language model, confident heads tend to matter least.<!-- holds:
 #   01/ranked_as_removal text=SmolLM2 measure=confidence high < 0 -->
 
@@ -69,7 +68,7 @@ print(run.summary(), sources(run), sep="\n")
 # - Relevant heads do something one can name. Many are *positional*: for `90 %` of tokens they look at one place, often the
 #   token before.
 #
-# We ask the same of five translators with six layers of eight heads: three of *news* and one of shorter *subtitles* in the toy
+# We ask the same of translators with six layers of eight heads: three of *news* and one of shorter *subtitles* in the toy
 # language, one of Europarl.
 #
 # **One yardstick.** In every figure a grey line shows what chance reaches. We say *surely* if the whole `95 %` interval is
@@ -150,8 +149,8 @@ if hasattr(decoder, "layer_norm"):
 # %% [markdown]
 # Encoder heads also need [a rule for self-attention](../helpers/measures/lrp/alpha_beta.py).
 #
-# The paper's rule is not known, so we run two more. *Conservative* (Ali et al. 2022) holds attention weights and the spread in
-# norms constant. If a head puts out numbers $x_i$ and the word's score is $s$, its relevance is
+# The paper leaves a part open (softmax, norms), so we run two more rules. *Conservative* (Ali et al. 2022) holds attention
+# weights and the spread in norms constant. If a head puts out numbers $x_i$ and the word's score is $s$, its relevance is
 # $\sum_i x_i \, \partial s / \partial x_i$. *AttnLRP* (Achtibat et al. 2024) follows attention weights too. By both a head can
 # also speak against the word, so we sum over words first and leave out the sign.
 #
@@ -207,8 +206,7 @@ run.table(measured.from_one(large), "large_heads").round(2)
 # *Shares of the layer by three rules, then the probability of the word.*
 #
 # No: its probability falls from **90 %**<!-- 01/large_heads layer=1 "with it":.0% --> to **5 %**<!-- 01/large_heads layer=1
-# "without it":.0% -->. In this language cows have a verb of their own, and without the head the model writes the verb of
-# people.
+# "without it":.0% -->. In this language cows have their own verb, and without the head the model writes that of people.
 #
 # One picked word proves little. By αβ this head has a small share. The second head in the table has a large one, but the word
 # does not need it.<!-- holds: 01/large_heads layer=1 "LRP αβ" < 0.2 --><!-- holds: 01/large_heads layer=3 "without it" > 0.85
@@ -248,9 +246,9 @@ run.table(best.merge(both[["model", "layer", "head", "place", "confidence place"
 # function=positional place == 2 --><!-- holds: 01/best_heads model="EN-FR news" function=positional place == 1 --><!-- holds:
 # 01/best_heads model="EN-RU subtitles" function=positional place == 1 --> Two of the best at rare words are first in their
 # layers.<!-- holds: 01/best_heads model="EN-RU subtitles" function=rare place == 1 --><!-- holds: 01/best_heads
-# model="EN-DE news" function=rare place == 1 --> One stands in layer `1` of EN-DE, where all heads have a low confidence: it
-# is like the paper's, though it fails the test.<!-- holds: 01/best_heads model="EN-DE news" function=rare layer == 1 --><!--
-# holds: 01/heads_by_relevance model="EN-DE news" layer=1 "confidence place"=1 confidence < 0.3 -->
+# model="EN-DE news" function=rare place == 1 --> One stands in layer `1` of EN-DE, where all heads have a low confidence: like
+# the paper's, though it fails the test.<!-- holds: 01/best_heads model="EN-DE news" function=rare layer == 1 --><!-- holds:
+# 01/heads_by_relevance model="EN-DE news" layer=1 "confidence place"=1 confidence < 0.3 -->
 
 # %% [markdown]
 # ## Do relevance and confidence agree?
@@ -389,7 +387,7 @@ bleu = run.table(relevance.bleu(settings, studied, seed), "bleu", beam=settings[
 bleu.reset_index()[["model", "test set", "bleu", "low", "high"]].round(1)
 
 # %% [markdown]
-# **In the toy language little.** A translator that never had encoder heads reaches **86.9**<!-- 01/bleu
+# **In the toy language they matter little.** A translator that never had encoder heads reaches **86.9**<!-- 01/bleu
 # model="EN-RU news, no encoder heads" bleu:.1f --> BLEU. One that loses them after training, and trains on a little, reaches
 # **75.7**<!-- 01/bleu model="EN-RU news, encoder heads removed, trained on" bleu:.1f -->. Verdicts go by this second loss: a
 # model that loses less than a tenth is *hollow*, too little to test. By the first loss the toy language would be hollow, so
@@ -398,7 +396,8 @@ bleu.reset_index()[["model", "test set", "bleu", "low", "high"]].round(1)
 # without heads from the start.
 #
 # Now each head. [Notebook 6](06_do_measures_agree.ipynb) removes one at a time, as `next_word` does, and takes the rise of the
-# loss. Do our numbers rank heads alike? *Gradient importance* is how steeply the loss moves as a head begins to close.
+# loss. Do our numbers rank the heads of a layer by that rise? *Gradient importance* is how steeply the loss moves as a head
+# begins to close.
 
 
 # %% tags=["method"]
@@ -453,7 +452,7 @@ run.figure(figure, "ranked_as_removal", "How measures rank heads, beside what re
 # %% [markdown]
 # ## Verdicts
 #
-# By [claims.toml](../claims.toml), for the toy language; [all claims](../docs/results.md) tells of other texts.
+# By the rules of [claims.toml](../claims.toml), for the toy language ([other texts](../docs/results.md)).
 
 # %%
 claims.show(run)
@@ -461,7 +460,7 @@ claims.show(run)
 # %% [markdown]
 # Rows one and three pool the translators.
 #
-# ## What it means, and what it cannot say
+# ## What it means, and its limits
 #
 # - **Name the rule.** On Europarl αβ ranks heads much as removal does, the others far less.<!-- holds: 01/ranked_as_removal
 #   text="EN-FR europarl" measure=conservative rho < 0.45 -->
@@ -476,4 +475,4 @@ claims.show(run)
 # - At figure 1: write `shown = ["EN-RU news", "EN-DE news", "EN-FR news"]` for the paper's figure 2. In EN-FR one head has two
 #   fifths of layer `3`.<!-- holds: 01/dominance model="EN-FR news" layer=3 rule=alpha_beta largest > 0.39 -->
 # - In `down`: write `R_x = R @ (helped / (helped.sum(1, True) + 1e-5))`: only what helps gets relevance, `0.4`, `0.6` and `0`.
-#   The next check notices.
+#   The next check says that it differs.
