@@ -108,10 +108,11 @@ def functions(axis, cells: Mapping[tuple[float, float], str], gone: Iterable[tup
     axis.spines[:].set_visible(False)
 
 
-def key(figure) -> None:
-    """The legend of `functions`: those that the figure shows, in words."""
+def key(figure, more: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    """The legend of `functions`: those that the figure shows, in words, and more entries of `legend`."""
     shown = {patch.get_facecolor() for axis in figure.axes for patch in axis.patches}
-    legend(figure, squares({FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}))
+    found = {FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}
+    legend(figure, squares(found) | dict(more or {}))
 
 
 def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

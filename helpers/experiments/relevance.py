@@ -14,6 +14,7 @@ import pandas as pd
 
 from helpers import study
 from helpers.experiments import pruning
+from helpers.experiments.functions import SCORED
 from helpers.measures import ranks
 from helpers.measures.lrp import RULES, BySentence
 from helpers.measures.measured import EXPLAINED, FUNCTIONS, UNTRAINED
@@ -22,7 +23,9 @@ from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
-SURE = 0.8  # confidence of the paper's positional heads, and more
+REACHED = "random models reach"  # the column of `beside_random`
+CANDIDATE = ["model", "function", "layer", "head", "score"]
+NATURAL = study.ROOT / "figures" / "natural"  # tables of Europarl, as published
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
 
@@ -38,7 +41,7 @@ def recipes(settings: Settings, models: Sequence[study.Recipe]) -> Iterator[stud
     for place, model in enumerate(models):
         for rule in RULES:
             yield EXPLAINED.recipe(model, rule=rule, first=settings["relevance"])
-        yield FUNCTIONS.recipe(model, repeats=settings["bootstrap"])
+        yield from (analysis.recipe(model, repeats=settings["bootstrap"]) for analysis in (FUNCTIONS, SCORED))
         if not place:
             yield ONE_SENTENCE.recipe(model)
             yield UNTRAINED.recipe(model, first=min(settings["relevance"], RANDOM), draws=DRAWS)
@@ -80,11 +83,26 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
     return table.assign(functions=[", ".join(dict.fromkeys(name for name, _ in cell)) for cell in found["functions"]])
 
 
-def by_relevance(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def candidates(studied: Sequence[subjects.Subject], settings: Settings) -> pd.DataFrame:
+    """The encoder head of each model that is nearest to a position, and to rare words, by the tests of notebook 02.
+
+    Columns model, function ("positional", "rare"), layer, head (from 1), score (a share), whether or not it passes the test.
+    """
+    rows = []
+    for subject in studied:
+        scores = SCORED.value(subject, repeats=settings["bootstrap"])
+        for function, column in {"positional": "score", "rare": "two_rarest"}.items():
+            frame = scores[function].loc[["encoder"]]
+            best = frame[column].fillna(0).idxmax()
+            rows.append((subject.title, function, best[1] + 1, best[2] + 1, frame[column][best]))
+    return pd.DataFrame(rows, columns=CANDIDATE)
+
+
+def by_relevance(tables: Mapping[str, pd.DataFrame], best: pd.DataFrame) -> pd.DataFrame:
     """Encoder heads sorted by relevance within their layers, of `head_table` by model: what the paper's figures 1 and 2 draw.
 
     A row a head: model, layer, head, place (1: the most relevant head of its layer), confidence place (1: the most confident
-    one), relevance, confidence, functions.
+    one), relevance, confidence, functions, candidate (for what it is in `candidates`).
     """
     parts = []
     for model, table in tables.items():
@@ -95,25 +113,19 @@ def by_relevance(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         parts.append(rows.reset_index().sort_values(["layer", "place"]).assign(model=model))
     whole = pd.concat(parts, ignore_index=True)
     whole = whole.assign(layer=whole.layer + 1, head=whole["head"] + 1)
-    return whole[["model", "layer", "head", "place", "confidence place", "relevance", "confidence", "functions"]]
+    does = best.groupby(["model", "layer", "head"]).function.agg(", ".join).rename("candidate")
+    whole = whole.join(does, on=does.index.names).fillna({"candidate": ""})
+    return whole[["model", "layer", "head", "place", "confidence place", "relevance", "confidence", "functions", "candidate"]]
 
 
-def most_relevant(heads: pd.DataFrame) -> pd.DataFrame:
-    """What one reads off figure 1, in numbers, a row a model: of `by_relevance`.
-
-    On model: most confident too (layers whose most relevant head is also the most confident one), by chance; largest share (of
-    a layer that its most relevant head has, mean over layers); with a function (most relevant heads that have one); first
-    place (by confidence, of the most relevant head of layer 1); sure (heads with a confidence above `SURE`).
-    """
-    rows = {}
-    for model, every in heads.groupby("model", sort=False):
-        top = every[every.place == 1]
-        rows[model] = {
-            "most confident too": (top["confidence place"] == 1).sum(), "by chance": (1 / every.groupby("layer").size()).sum(),
-            "largest share": top.relevance.mean(), "with a function": (top.functions != "").sum(),
-            "first place": top["confidence place"][top.layer == 1].iloc[0], "sure": (every.confidence > SURE).sum(),
-        }  # fmt: skip
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+def europarl() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`by_relevance` and `candidates` of the translator of Europarl, of tables that notebooks 01 and 02 published."""
+    rows = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/heads_fr-europarl.csv").fillna({"functions": ""})
+    positional = pd.read_csv(NATURAL / "02_head_functions/tables/positional_heads.csv")
+    rare = pd.read_csv(NATURAL / "02_head_functions/tables/rare_tokens.csv")
+    rare = rare.rename(columns={rare.columns[0]: "model", "two rarest": "score"}).assign(function="rare")
+    best = pd.concat([positional[positional.kind == "encoder"].assign(function="positional"), rare])[CANDIDATE]
+    return by_relevance({best.model.iloc[0]: rows.set_index(["kind", "layer", "head"])}, best), best
 
 
 # --- do they agree? --------------------------------------------------------------------------------------------------
@@ -139,8 +151,7 @@ def agreement(
     """How relevance correlates with confidence over encoder heads, by every rule, with trained and with random weights.
 
     Of `explained` and confidence by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
-    trained ones together, "random weights" for those of all random ones, "each of them" for every random one): rho (Spearman,
-    ranks within layers), low, high, heads.
+    trained ones together, "random weights" for all random ones): rho (Spearman, ranks within layers), low, high, heads.
     """
     rows = []
     for rule, drawn in random.items():
@@ -150,27 +161,25 @@ def agreement(
             sides.append(("all models", pooled(confidence), pooled(columns)))
         luck, sure = ({str(n): one for n, one in enumerate(many)} for many in (map(ranked_by, drawn), random_confidence))
         sides.append(("random weights", pooled(sure), pooled(luck)))
-        for model, certain, column in [*sides, *(("each of them", sure[n], luck[n]) for n in luck)]:
+        for model, certain, column in sides:
             found = ranks.correlation(certain, column, "encoder", within_layer=True, repeats=repeats)
-            alone = {"low": np.nan, "high": np.nan} if model == "each of them" else {}
-            rows.append({"rule": NAMES[rule], "model": model} | found | alone)
+            rows.append({"rule": NAMES[rule], "model": model} | found)
     return pd.DataFrame(rows)
 
 
-def rules_apart(explained: Mapping[str, Rules], confidence: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """By how much relevance agrees more with confidence by the first rule than by the others, over all models' heads.
+def beside_random(texts: Mapping[str, pd.DataFrame], smollm2: pd.DataFrame) -> pd.DataFrame:
+    """Trained models of `agreement` by text, and where the interval of random models ends by the same rule (`REACHED`).
 
-    Columns one, other (rules), difference (of the two correlations), low, high (95 %, the same heads drawn for both), heads.
+    Below them the correlations of SmolLM2 (rule, other), which has no random models: they stand beside zero.
     """
-    columns = {
-        name: pooled({model: ranked_by(rules[rule]) for model, rules in explained.items()}) for rule, name in NAMES.items()
-    }
-    (one, column), *others = columns.items()
-    sure, rows = pooled(confidence), []
-    for other, lower in others:
-        found = ranks.correlation(sure, column, "encoder", within_layer=True, minus=lower)
-        rows.append({"one": one, "other": other, "difference": found.pop("rho")} | found)
-    return pd.DataFrame(rows)
+    parts = []
+    for text, table in texts.items():
+        luck = table[table.model == "random weights"].set_index("rule").high
+        rows = table[~table.model.isin(["random weights", "each of them"])]
+        parts.append(rows.assign(text=text, **{REACHED: rows.rule.map(luck)}))
+    parts.append(smollm2.rename(columns={"other": "model"}).assign(text="SmolLM2", **{REACHED: 0.0}))
+    words = {"all models": "all four together", "confidence": "all tokens", "confidence, later tokens": "not the first token"}
+    return pd.concat(parts).replace({"model": words | {"EN-FR europarl": "EN-FR"}})
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:

@@ -19,7 +19,8 @@ from helpers.papers import MARGIN
 
 LEAST = 0.04  # weight of attention that is drawn
 BINS = 40  # of gates between 0 and 1
-PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confidence", "functions": "what heads do"}
+PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confidence", "functions": "head numbers and functions"}
+CANDIDATES = {"positional": "best at one position", "rare": "best at rare words"}
 
 
 def gains(table: pd.DataFrame):
@@ -125,10 +126,10 @@ def by_relevance(table: pd.DataFrame):
     """Relevance, confidence and functions of heads: a line of three panels a model, a row a layer, layer 1 at the bottom.
 
     In all three panels the heads of a layer are sorted by relevance, the most relevant one at the left. A row of the table is a
-    head: model, layer, place (in its layer, from 1), relevance, confidence, and functions (names joined by a comma, which share
-    the cell).
+    head: model, layer, head, place (in its layer, from 1), relevance, confidence, functions, and candidate (names joined by a
+    comma). Functions share the cell that has the head's number, and what it is a candidate for is a frame.
     """
-    drawing.need(table, "model", "layer", "place", *PANELS, once=("model", "layer", "place"))
+    drawing.need(table, "model", "layer", "head", "place", "candidate", *PANELS, once=("model", "layer", "place"))
     models = list(dict.fromkeys(table.model))
     height = 0.24 * table.layer.max() + 0.55
     figure, axes = drawing.grid(3 * len(models), 3, WIDTH / 3, height)
@@ -137,8 +138,12 @@ def by_relevance(table: pd.DataFrame):
         for axis, (column, title) in zip(line, PANELS.items(), strict=True):
             values = rows.pivot(index="layer", columns="place", values=column)[::-1]
             if column == "functions":
-                cells = {(x, y): names for (y, x), names in np.ndenumerate(values.to_numpy(object)) if isinstance(names, str)}
-                drawing.functions(axis, cells)
+                places = list(zip(rows.place - 1, len(values) - rows.layer, strict=True))
+                drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
+                for (x, y), head, names in zip(places, rows["head"], rows.candidate, strict=True):
+                    axis.text(x, y, head, ha="center", va="center", fontsize=7)
+                    for name in filter(None, names.split(", ")):
+                        axis.add_patch(Rectangle((x - 0.4, y - 0.4), 0.8, 0.8, fill=False, ec=drawing.COLOURS[name], lw=2))
                 axis.set(xlim=(-0.5, values.shape[1] - 0.5), ylim=(len(values) - 0.5, -0.5))
             else:
                 most = 1.0 if column == "confidence" else max(0.4, float(table.relevance.max()))  # alike in all figures
@@ -148,46 +153,32 @@ def by_relevance(table: pd.DataFrame):
             axis.set_title(title if number == 0 else "")
             axis.set_xlabel("heads, most relevant first" if number == len(models) - 1 else "")
         line[0].set_ylabel(f"{model}\nlayer")
-    drawing.key(figure)
+    frame = {"marker": "s", "ls": "", "ms": 6, "mfc": "none", "mew": 2}
+    shown = [name for name in CANDIDATES if table.candidate.str.contains(name).any()]
+    drawing.key(figure, {CANDIDATES[name]: frame | {"color": drawing.COLOURS[name]} for name in shown})
     return figure
 
 
-def through_a_sentence(sentence: Mapping[str, Any], target: int, shares: pd.DataFrame):
-    """Relevance of one predicted token: at source tokens, from the last layer down to the input, and of encoder heads.
+def through_a_sentence(sentence: Mapping[str, Any], target: int):
+    """Relevance of one predicted token at source tokens, and where the head looks that moves most of it.
 
-    The sentence is what `helpers.measures.sentence.one_sentence` returns, `target` the token followed down; `shares` are what
-    heads have of their layer, on (kind, layer, head), a column a rule.
+    The sentence is what `helpers.measures.sentence.one_sentence` returns, `target` the token followed down.
     """
     source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
     flow, layer, head = sentence["flow"][target], sentence["layer"], sentence["head"]
     rows = sorted({len(flow) - 1, layer + 1, layer, 0}, reverse=True)  # the top, both sides of the head, the bottom
-    tall = [0.24 * len(rows), 0.26, 0.24 * shares.shape[1]]
-    figure, (above, words, below) = plt.subplots(3, 1, figsize=(WIDTH, sum(tall) + 1.8), height_ratios=tall)
+    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 0.24 * len(rows) + 1.6), height_ratios=[len(rows), 1])
     most = float(np.abs(flow).max()) or 1.0
-    drawing.bar(figure, drawing.heat(above, flow[rows], None, "RdBu_r", (-most, most)), [above], "logits")
-    drawing.bar(figure, drawing.heat(below, shares.T.to_numpy(), None, "Blues", (0, 1)), [below], "share")
+    drawing.bar(figure, drawing.heat(above, flow[rows], None, "RdBu_r", (-most, most)), [above, below], "relevance, logits")
     # what the most relevant head reads at the word through which most relevance goes down to its layer
     word = int(np.abs(flow[layer + 1]).argmax())
     weights = sentence["block"]["A"][head][word]
-    drawing.heat(words, weights[None], [[f"{weight:.2f}" for weight in weights]], "Greys", (0, 1))
-    title = f"attention of one head (layer {layer + 1}, head {head + 1}, framed below)"
-    words.set(yticks=[0], yticklabels=[f"from {source[word]!r}"], title=title)
-    words.set_xticks(range(len(source)), source)
+    drawing.heat(below, weights[None], [[f"{weight:.2f}" for weight in weights]], "Greys", (0, 1))
     above.set_yticks(range(len(rows)), [f"after layer {row}" if row else "input words" for row in rows])
-    above.set(xticks=[], title=f"relevance (conservative) at each source token, for {predicted[target]!r}")
-    place = shares.index.get_loc(("encoder", layer, head)) - 0.5
-    below.add_patch(Rectangle((place, -0.5), 1, shares.shape[1], fill=False, ec="orange", lw=2, zorder=3, clip_on=False))
-    below.set_yticks(range(shares.shape[1]), shares.columns)
-    below.set_xticks(range(len(shares)), shares.index.get_level_values("head") + 1)
-    layers = shares.index.get_level_values("layer")
-    for one in layers.unique():
-        places = np.flatnonzero(layers == one)
-        below.axvline(places[-1] + 0.5, color="black", lw=0.8)
-        below.annotate(
-            f"layer {one + 1}", (places.mean(), 0), (0, -22), ha="center", va="top", fontsize=8,
-            xycoords=("data", "axes fraction"), textcoords="offset points",
-        )  # fmt: skip
-    below.set_title("share of its layer that each encoder head has, for the same word")
+    above.set_title(f"relevance of {predicted[target]!r} at each source token")
+    below.set(yticks=[0], yticklabels=[f"from {source[word]!r}"], title=f"where head {head + 1} of layer {layer + 1} looks")
+    for axis in (above, below):
+        axis.set_xticks(range(len(source)), source)
     return figure
 
 

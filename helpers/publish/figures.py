@@ -22,12 +22,7 @@ def table(name: str) -> pd.DataFrame:
     chapter, _, title = name.partition("/")
     (path,) = FIGURES.glob(f"{chapter}_*/tables/{title}.csv")
     frame = pd.read_csv(path)
-    return frame.fillna({"functions": ""}) if "functions" in frame else frame
-
-
-def _by_relevance(first: bool):
-    heads = table("01/heads_by_relevance")
-    return plots.by_relevance(heads[(heads.model == "EN-RU subtitles") == first])
+    return frame.fillna({"functions": "", "candidate": ""}) if "functions" in frame else frame
 
 
 def _pruned():
@@ -42,8 +37,7 @@ def _kinds():
 
 
 DRAWN: dict[str, Callable[[], object]] = {
-    "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
-    "01/fig2_other_translators": lambda: _by_relevance(False),
+    "01/fig1_relevance_and_confidence": lambda: plots.by_relevance(table("01/heads_by_relevance")[-96:]),  # two models
     "02/hits_and_misses": lambda: plots.looking(table("02/where_heads_look")),
     "02/table1_syntactic_heads": lambda: plots.gains(table("02/table1_syntactic_heads")),
     "03/fig7_bleu_by_heads": _pruned,

@@ -14,14 +14,13 @@ def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
     return BySentence(heads, raw, np.ones(len(raw)), rule, raw)
 
 
-def test_what_one_reads_off_figure_1_in_numbers():
-    rows = [(1, 1, 1, 0.6, 0.9, "nsubj"), (1, 2, 2, 0.4, 0.2, ""), (2, 1, 3, 0.7, 0.1, ""), (2, 2, 1, 0.3, 0.85, "rare")]
-    columns = ["layer", "place", "confidence place", "relevance", "confidence", "functions"]
-    (row,) = relevance.most_relevant(pd.DataFrame(rows, columns=columns).assign(model="A")).to_dict("records")
-    assert row == pytest.approx({
-        "most confident too": 1, "by chance": 1.0, "largest share": 0.65, "with a function": 1, "first place": 1,
-        "sure": 2,
-    })  # fmt: skip
+def test_models_stand_beside_the_random_ones_of_their_text_and_rule():
+    rows = [("AttnLRP", "A", 0.5, 0.4), ("AttnLRP", "random weights", 0.0, 0.1), ("LRP αβ", "A", 0.6, 0.5)]
+    table = pd.DataFrame([*rows, ("LRP αβ", "random weights", 0.1, 0.2)], columns=["rule", "model", "rho", "high"])
+    smollm2 = pd.DataFrame({"rule": ["AttnLRP"], "other": ["confidence"], "rho": [0.3]})
+    found = relevance.beside_random({"toy": table}, smollm2)
+    assert found.model.tolist() == ["A", "A", "all tokens"] and found.text.tolist() == ["toy", "toy", "SmolLM2"]
+    assert found[relevance.REACHED].tolist() == [0.1, 0.2, 0.0]
 
 
 def test_dominance_is_of_magnitudes():
