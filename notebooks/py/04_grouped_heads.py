@@ -304,8 +304,8 @@ run.table(main, "both_intervals", resamples=repeats).round(2)
 # 1.2 --> But above our **84**<!-- 04/gains task="translation, BLEU" method=GHT vanilla:.0f --> BLEU there is less room than
 # above its `33`.
 #
-# Was the method given its chance? The next figure changes one thing at a time. In the last two rows five models were trained
-# anew, by [rules written beforehand](../docs/results.md#where-the-methods-could-win) (published tables). *Little text* is
+# Was the method given its chance? The next figure changes one thing at a time. The last two rows are five fresh trainings
+# each, by [rules written beforehand](../docs/results.md#where-the-methods-could-win) (published tables). *Little text* is
 # what a regulariser should like: a fifth of the text, half the steps, thirty times the weight.
 
 # %%
@@ -386,12 +386,12 @@ both.set_index(["text", "task", "method"])[["vanilla", "level", "gain", "low", "
 # task="summarization, ROUGE-1" method=GHT-PS high < 0 --><!-- holds: 04/gains task="language modelling, perplexity"
 # method=GHT-PS high < 0 -->
 #
-# **Natural text.** The translators are weak: vanilla has **12.1**<!-- natural/04/seeds panel="translation: europarl_test"
-# method=vanilla mean:.1f --> BLEU on Europarl, and **4.2**<!-- natural/04/seeds panel="translation: newstest2014"
-# method=vanilla mean:.1f --> on news, another domain. There GHT clearly loses a quarter of a BLEU. On Europarl and in
-# language models only the loss of GHT-PS is clear.<!-- holds: natural/04/gains task="translation, BLEU, europarl_test"
-# method=GHT-PS high < 0 --><!-- holds: natural/04/gains task="language modelling, perplexity" method=GHT-PS high < 0 --><!--
-# holds: natural/04/gains task="translation, BLEU, newstest2014" method=GHT high < 0 --><!-- holds: natural/04/gains
+# **Natural text.** The translators are weak: **12.1**<!-- natural/04/seeds panel="translation: europarl_test" method=vanilla
+# mean:.1f --> BLEU on Europarl, and **4.2**<!-- natural/04/seeds panel="translation: newstest2014" method=vanilla mean:.1f
+# --> on news, another domain. There GHT clearly loses a quarter of a BLEU. On Europarl and in language models only the loss
+# of GHT-PS is clear.<!-- holds: natural/04/gains task="translation, BLEU, europarl_test" method=GHT-PS high < 0 --><!--
+# holds: natural/04/gains task="language modelling, perplexity" method=GHT-PS high < 0 --><!-- holds: natural/04/gains
+# task="translation, BLEU, newstest2014" method=GHT high < 0 --><!-- holds: natural/04/gains
 # task="translation, BLEU, europarl_test" method=GHT high > 0 --><!-- holds: natural/04/gains
 # task="translation, BLEU, europarl_test" method=GHT low < 0 --><!-- holds: natural/04/gains
 # task="language modelling, perplexity" method=GHT high > 0 --><!-- holds: natural/04/gains
@@ -420,14 +420,14 @@ if peers := tables.runs.equal_size(run.settings, seed):
     display(size.loc[["vanilla", "narrower", "fewer layers", "GHT-PS"], costs].astype({"heads": int}).round(2))
 
 # %% [markdown]
-# *parameters* (without embeddings) and *FLOPs* (for an input of `30` tokens) are in millions.
+# *value* is BLEU; *parameters* (without embeddings) and *FLOPs* (for an input of `30` tokens) are in millions.
 #
 # Both rivals of its size clearly beat GHT-PS, by **5.9**<!-- 04/equal_size control=narrower -change:.1f --> and **4.7**<!--
 # 04/equal_size control="fewer layers" -change:.1f --> BLEU,<!-- holds: 04/equal_size control=narrower change_high < 0 --><!--
 # holds: 04/equal_size control="fewer layers" change_high < 0 --> with about as many FLOPs.<!-- holds: 04/equal_size
 # control=narrower FLOPs < 58 --><!-- holds: 04/equal_size control="fewer layers" FLOPs < 58 --><!-- holds: 04/equal_size
-# control=GHT-PS FLOPs > 52 --> So do not save on heads alone. GHT-PS is clearly above L0 gates, which had fewer steps, but
-# not above gradient importance.<!-- holds: 04/equal_size control=L0 change_low > 0 --><!-- holds: 04/equal_size
+# control=GHT-PS FLOPs > 52 --> Saving on heads alone does not pay. GHT-PS is clearly above L0 gates, which had fewer steps,
+# but not above gradient importance.<!-- holds: 04/equal_size control=L0 change_low > 0 --><!-- holds: 04/equal_size
 # control="gradient importance" change_low < 0 -->
 #
 # What hurts: that heads are few, or that the others go so late? After a *vote before training* only those that stay are ever
@@ -442,8 +442,8 @@ little_text = pd.read_csv(regimes / "grouped_claims.csv").query("method == 'GHT-
 little_text.set_index("against")[["change", "low", "high"]].round(1)
 
 # %% [markdown]
-# Both. So few heads lose **4.9**<!-- 04/ladder head=16 row="V2S at the start" -change:.1f --> BLEU even if they train from
-# the first step on, and still **4.0**<!-- 04/ladder head=64 row="V2S at the start" -change:.1f --> with the paper's `64`
+# Both hurt. So few heads lose **4.9**<!-- 04/ladder head=16 row="V2S at the start" -change:.1f --> BLEU even if they train
+# from the first step on, and still **4.0**<!-- 04/ladder head=64 row="V2S at the start" -change:.1f --> with the paper's `64`
 # numbers. Yet GHT-PS is clearly below them, but for heads of `32` numbers.<!-- holds: 04/ladder head=64 row=GHT-PS
 # against_start_high < 0 --><!-- holds: 04/ladder head=8 row=GHT-PS against_start_high < 0 --><!-- holds: 04/ladder head=16
 # row=GHT-PS against_start_high < 0 --><!-- holds: 04/ladder head=32 row=GHT-PS against_start_high > 0 --> The gap is widest,
@@ -453,8 +453,8 @@ little_text.set_index("against")[["change", "low", "high"]].round(1)
 # %% [markdown]
 # ## Is every part needed? (table 3)
 #
-# *The paper:* without any one part BLEU falls by `0.8` to `1.2`. *We ask* the same. *By lot*: heads are drawn, not voted for,
-# among all of a layer or one in each group.
+# *The paper:* without any one part BLEU falls by `0.8` to `1.2`. *By lot*: heads are drawn, not voted for, among all of a
+# layer or one in each group.
 
 # %%
 if every := tables.runs.table_3(run.settings, seed):
@@ -496,5 +496,5 @@ claims.show(run, europarl="natural text")
 #
 # - In *The constraint*: write `constraint(e, 1, alpha=1, beta=0)`. One group of eight has a pull of about $1/\sqrt{8}$.
 #   Seconds.
-# - In *Does the constraint group the heads?*: write `place = ("cross", 0)` for heads that look from decoder to encoder, which
-#   are hardly grouped.<!-- holds: 04/groups row=GHT kind=cross layer=0 formed < 0.1 --> Seconds.
+# - In *Does the constraint group the heads?*: write `place = ("cross", 0)` for heads from decoder to encoder, which are
+#   hardly grouped.<!-- holds: 04/groups row=GHT kind=cross layer=0 formed < 0.1 --> Seconds.
