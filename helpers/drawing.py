@@ -87,8 +87,8 @@ def left(axis) -> bool:
 def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Colour and marker of every name; neighbours differ in both, also without colour."""
     hues = (*MODELS, "#000000", "#5B2A86", "#7A5200")  # no grey, which stands for others
-    unique = dict.fromkeys(names)
-    return {name: {"color": hues[i % 9], "marker": MARKERS[(i + i // 9) % 9]} for i, name in enumerate(unique)}
+    places = {name: {"GHT": 0, "GHT-PS": 1}.get(name, i) for i, name in enumerate(dict.fromkeys(names))}  # these keep their own
+    return {name: {"color": hues[i % 9], "marker": MARKERS[(i + i // 9) % 9]} for name, i in places.items()}
 
 
 def functions(axis, cells: Mapping[tuple[float, float], str], gone: Iterable[tuple[float, float]] = ()) -> None:

@@ -201,7 +201,7 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
 
     On control, the best first: seeds; value and change (GHT-PS minus the control), means with their ends; over; p, p_holm and
     family of the controls that table 3 does not test; heads, parameters without embeddings and FLOPs of an example of 30 tokens
-    (millions); printed (the paper's gain over vanilla in percent).
+    (millions), beside the paper's and its BLEU (mean of seven sets); printed (the paper's change).
     """
     table = first(trainings(scores(specs, counted, PS, repeats))).rename_axis("control")
     value, low, high = SCORES["change"]
@@ -210,8 +210,10 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
     table = intervals.corrected(table, trainings=table.seeds.where(table.seeds > 1), compared=table.index.isin(runs.EQUAL))
     cost = pd.DataFrame.from_dict({name: COST.read(runs.run(specs[name])) for name in sizes(specs)}, orient="index")
     cost = cost.reindex(table.index).fillna(cost.loc[PS])  # other rows have the shape of GHT-PS
-    table = table.join(cost).assign(printed=[printed_gain(row, "BLEU") for row in table.index])
-    columns = ["seeds", *SCORES["value"], *SCORES["change"], "over", "p", "p_holm", "family", *cost, "printed"]
+    paper = papers.GROUPED_TABLE_1.assign(BLEU=papers.GROUPED_TABLE_1[papers.GROUPED_SETS].mean(axis=1))
+    printed = paper[["parameters", "FLOPs", "BLEU"]].add_prefix("paper, ")
+    table = table.join(cost).join(printed).assign(printed=(paper.BLEU[PS] - paper.BLEU.drop(PS)).reindex(table.index))
+    columns = ["seeds", *SCORES["value"], *SCORES["change"], "over", "p", "p_holm", "family", *cost, *printed, "printed"]
     return table[columns].sort_values("value", ascending=False)
 
 
@@ -268,11 +270,8 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
     return intervals.corrected(frame[columns], trainings=frame.seeds.where(frame.seeds > 1), compared=frame.row != frame.model)
 
 
-def by_groups(scored: pd.DataFrame, groups: int, heads_a_layer: int) -> pd.DataFrame:
-    """`scores` by number of groups (figure 3): panel (test set), method, groups, unit (metric), value and change.
-
-    A group for each of the `heads_a_layer` heads is GHT and GHT-PS in one: every head stays.
-    """
+def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
+    """`scores` by number of groups (figure 3): panel (test set), method, groups, unit (metric), value and change."""
     rows = []
     for (name, split, metric), line in scored.iterrows():
         method, comma, rest = name.partition(", ")
@@ -281,9 +280,44 @@ def by_groups(scored: pd.DataFrame, groups: int, heads_a_layer: int) -> pd.DataF
         number = int(rest.split()[0]) if comma else groups
         row = {"panel": split, "method": method, "groups": number, "unit": metric}
         rows.append(row | dict(line[[*SCORES["value"], *SCORES["change"], "over"]]))
-        if method == GHT and number == heads_a_layer:
-            rows.append({**rows[-1], "method": PS})  # every head is a group of its own and stays
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).sort_values("groups", kind="stable")
+
+
+def tried(
+    main: pd.DataFrame, each: pd.DataFrame, strengths: Sequence[float], numbers: Mapping[int, pd.DataFrame],
+    widths: pd.DataFrame | None, anew: pd.DataFrame,
+) -> pd.DataFrame:  # fmt: skip
+    """What GHT and GHT-PS are above vanilla in every setting: group and setting (labels), method, change, low, high, hollow.
+
+    `main` is the study's own setting by method and over; `each` (`first` of `scores`) has other weights, `numbers` is
+    `by_groups` by heads of a layer, `widths` a `ladder`; `anew` is BLEU by setting, seed and method. Hollow: over sentences.
+    """
+    ends = {"change_low": "low", "change_high": "high"}
+    weights = {f"× {factor:g}": f", weight x {factor:g}" if factor != 1 else "" for factor in sorted([1.0, *strengths])}
+    heavier = [each.loc[[m + w]].assign(setting=setting, method=m) for setting, w in weights.items()
+               for m in (GHT, PS) if m + w in each.index]  # fmt: skip
+    bleu = anew.set_index(["setting", "seed", "method"]).BLEU.unstack()
+    gaps = bleu.sub(bleu[VANILLA], axis=0).stack().dropna().rename("change").reset_index()
+    parts = {
+        "this study's setting": main.assign(setting="interval over " + main.over),
+        "weight of the constraint": pd.concat(heavier),
+        **{f"groups of {many} heads": t[t.panel == t.panel.iloc[0]].assign(setting=t.groups) for many, t in numbers.items()},
+        "numbers of a head": None if widths is None else widths.reset_index(names=["setting", "method"]),
+        "trained anew": over_seeds(gaps, ["setting", "method"], {"change": SCORES["change"]}).reset_index().assign(over=""),
+    }
+    table = pd.concat(parts, names=["group"]).reset_index("group").drop(columns=["low", "high"]).rename(columns=ends)
+    table = table.assign(setting=table.setting.astype(str), hollow=table.over.str.startswith("sentences"))
+    return table.loc[table.method.isin([GHT, PS]), ["group", "setting", "method", "change", "low", "high", "hollow"]]
+
+
+def on_texts(gained: pd.DataFrame, natural: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
+    """`gains` by text: of this one and, published, of natural text with its `levels`; no ROUGE-L, which goes as ROUGE-1."""
+    tasks_of = dict(zip(levels.panel.unique(), natural.task.unique(), strict=True))
+    means = levels.assign(task=levels.panel.map(tasks_of)).set_index(["task", "method"])["mean"].to_dict()
+    pairs = [*zip(natural.task, natural.method, strict=True)]
+    natural = natural.assign(vanilla=[means[task, VANILLA] for task, _ in pairs], level=[means[pair] for pair in pairs])
+    table = pd.concat({"toy language": gained, "natural text": natural}, names=["text"]).reset_index("text")
+    return table[~table.task.str.contains("ROUGE-L")]
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
@@ -344,14 +378,3 @@ def tightness(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
         formed = (same - other) / (1 + 1 / max(groups - 1, 1))
         rows[place] = {"same": same, "other": other, "formed": formed, **units.compactness(table, labels)}
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["kind", "layer"]))
-
-
-def redundancy(specs: Runs, scored: pd.DataFrame, groups: int) -> pd.DataFrame:
-    """`tightness` of rows as means over attentions, and what each scores in the end (figure 2).
-
-    On row: stay; same, other, formed, silhouette, dunn; change, low, high (BLEU against vanilla); over.
-    """
-    table = pd.DataFrame({name: tightness(spec, groups).mean() for name, spec in specs.items()}).T.rename_axis("row")
-    table.insert(0, "stay", ["one head a group" if "cut" in spec else "all heads" for spec in specs.values()])
-    change = first(scored)[[*SCORES["change"]]].set_axis(["change", "low", "high"], axis=1)
-    return table.join(change).assign(over=intervals.SENTENCES)

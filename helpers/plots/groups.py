@@ -1,10 +1,9 @@
-"""Groups of heads (Ni et al. 2023): cosines between heads, and scores by the number of groups."""
+"""Groups of heads (Ni et al. 2023): cosines between heads."""
 
 from __future__ import annotations
 
 import textwrap
 
-import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
 
@@ -35,27 +34,4 @@ def cosines(table: pd.DataFrame):
         axis.set_xticks(range(len(order)), order + 1, fontsize=7, rotation=0 if len(order) <= 8 else 90)
         axis.set_yticks(range(len(order)), order + 1, fontsize=7)
     drawing.bar(figure, drawn, axes, "cosine", [-1, 0, 1])
-    return figure
-
-
-def by_groups(table: pd.DataFrame, panel: str, printed: tuple[float, float] = (0, 0)):
-    """What each number of groups changes (figure 3): a panel a method, each on a scale of its own, a line a number of heads.
-
-    The table has the columns groups (drawn at even distances), change, low, high, heads and panel. A grey band marks the
-    numbers of groups that do best in the paper, which has 16 heads, from the least to the most (`printed`).
-    """
-    drawing.need(table, "groups", "change", "low", "high", "heads", panel)
-    numbers = np.sort(table.groups.unique())
-    table = table.assign(at=table.groups.map({number: place for place, number in enumerate(numbers)}))
-    titles, looks = list(dict.fromkeys(table[panel])), drawing.looks(table["heads"])
-    best = [place for place, number in enumerate(numbers) if printed[0] <= number <= printed[1]]
-    figure, axes = drawing.grid(len(titles), 2, WIDTH / 2, 2.6)
-    for axis, title in zip(axes, titles, strict=True):
-        drawing.lines(axis, table[table[panel] == title], "at", "change", "heads", looks, dodge=0.12)
-        axis.set(title=title, xlabel="groups", ylabel="change in BLEU" if left(axis) else "")
-        axis.axhline(0, **drawing.LEVEL)
-        axis.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
-        if best:
-            axis.axvspan(best[0] - 0.3, best[-1] + 0.3, color="#E6E6E6", lw=0, zorder=0)
-    drawing.legend(figure, looks | (drawing.squares({"best in the paper (16 heads)": "#E6E6E6"}) if best else {}))
     return figure
