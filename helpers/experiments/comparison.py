@@ -35,7 +35,14 @@ FEW = 3  # models, fewer of which are no sample
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
-TITLES = {TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", RANDOM: "random heads"}
+TITLES = {
+    TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", RANDOM: "random heads", "alpha_beta": "relevance",
+    "L1 gates": "learned gates", "leave-one-out, half against half": "itself, on other text",
+}  # fmt: skip
+EUROPARL = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"  # published, of a translator
+PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
+PANELS = {"EN-RU news": "toy EN-RU, encoder", f"EN-RU news{EVERY}": "toy EN-RU, all heads"}  # in figures of heads removed
+PANELS |= {"EN-FR europarl": "Europarl, encoder", "SmolLM2": "SmolLM2, all heads"}
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------
@@ -124,16 +131,6 @@ def agreement(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def triangle(table: pd.DataFrame, kind: str, names: Sequence[str]) -> pd.DataFrame:
-    """Rows of `agreement` of some measures as a lower triangle: of each pair `one` is the later name; what is not shown is
-    left out."""
-    place = {name: at for at, name in enumerate(names)}
-    rows = table[(table.kind == kind) & table.one.isin(names) & table.other.isin(names) & table.shown.astype(bool)]
-    turned = rows.one.map(place) < rows.other.map(place)
-    rows = rows.assign(one=rows.one.where(~turned, rows.other), other=rows.other.where(~turned, rows.one))
-    return rows.sort_values(["one", "other"], key=lambda column: column.map(place), ignore_index=True)
-
-
 def predictors(
     tables: Tables, seconds: Mapping[Trained, Mapping[str, float]], differ: pd.DataFrame | None = None
 ) -> pd.DataFrame:
@@ -212,16 +209,42 @@ def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) ->
     return pd.concat(parts, names=["model", "seed", "row"])
 
 
-def beside_random(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `removed`, each training's rise of the loss minus that with random heads, a mean over draws and numbers of heads.
+def rises(table: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFrame:
+    """Rise of the loss by share of heads left: of models of `removed` and of Europarl with so many heads (`sizes`), of SmolLM2.
 
-    On (model, criterion): rise (nats a token, mean over trainings), least, most (of trainings), trainings.
+    Columns model, criterion, measure (in words), left (%), rise, low, high: the least and the largest of trainings and draws.
     """
-    rises = table.groupby(["model", "seed", "criterion", "heads"], sort=False).change.mean()
-    level = rises.xs(RANDOM, level="criterion")
-    gains = rises.drop(RANDOM, level="criterion").sub(level).groupby(level=["model", "criterion", "seed"], sort=False).mean()
-    models = gains.groupby(level=["model", "criterion"], sort=False)
-    return models.agg(rise="mean", least="min", most="max", trainings="size")
+    rows = pd.concat([table.reset_index(), pd.read_csv(EUROPARL / "removed_at_once.csv")])
+    rows = rows[rows.model.isin(sizes)].assign(left=lambda t: 100 * t["heads"] / t.model.map(sizes))
+    rows["place"] = rows.groupby(["model", "seed"])["heads"].rank("dense")  # trainings keep different numbers of heads
+    each = rows.groupby(["model", "criterion", "place"], sort=False)
+    each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max")).reset_index()
+    both = pd.concat([each, smollm2().query("choice != 'random, same layers'")], ignore_index=True).replace({"model": PANELS})
+    return both.assign(measure=both.criterion.map(way)).drop(columns=["place", "choice"])
+
+
+def smollm2() -> pd.DataFrame:
+    """The same of SmolLM2, as published, with the choice of heads; low and high are ends of intervals over passages."""
+    names = ("removed_at_once", "drawn_at_once", "gates")
+    cut = pd.concat([pd.read_csv(PRETRAINED / f"{name}.csv") for name in names], ignore_index=True).query("heads > 0")
+    cut["criterion"] = cut.by.fillna(cut.choice).replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
+    cut["choice"] = cut.random.replace({"any": "from anywhere", "same number a layer": "random, same layers"})
+    cut["choice"] = cut["choice"].fillna("least by the measure")
+    cut = cut.drop_duplicates(["criterion", "choice", "draw", "heads"]).assign(
+        model="SmolLM2", left=100 - 100 * cut["heads"] / 270
+    )
+    each = cut.groupby(["model", "criterion", "choice", "left"], sort=False)
+    return each.agg(rise=("change", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
+
+
+def at_shares(table: pd.DataFrame, gone: Sequence[int] = (25, 50)) -> pd.DataFrame:
+    """Of `rises` the loss where so many % of the heads are gone, on straight lines between measured numbers of heads."""
+    rows = []
+    for (measure, model), part in table.groupby(["measure", "model"], sort=False):
+        known = part.sort_values("left")
+        found = np.interp(100 - np.array(gone), [*known.left, 100], [*known.rise, 0])
+        rows += [(measure, model, share, rise) for share, rise in zip(gone, found, strict=True)]
+    return pd.DataFrame(rows, columns=["measure", "model", "gone", "rise"])
 
 
 # --- the contest: models that train on -------------------------------------------------------------------------------

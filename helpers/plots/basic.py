@@ -130,31 +130,6 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across:
     return figure
 
 
-def correlations(table: pd.DataFrame, row: str, column: str, value: str, label: str = ""):
-    """Cells coloured by value, blue for -1 and red for 1, with their numbers: rows and columns in the order in which they come.
-
-    Cells whose interval (low, high) holds zero are white, their numbers grey. What is not in the table stays empty.
-    """
-    drawing.need(table, row, column, value, once=(row, column))
-    rows, columns = list(dict.fromkeys(table[row])), list(dict.fromkeys(table[column]))
-    unsure = (table.low <= 0) & (table.high >= 0) if "low" in table else pd.Series(False, table.index)
-    cells = table.pivot(index=row, columns=column, values=value).loc[rows, columns]
-    grey = table.assign(unsure=unsure).pivot(index=row, columns=column, values="unsure").loc[rows, columns].eq(True)
-    room = 0.058 * max(map(len, map(str, rows))) + 0.2
-    cell = min(0.55, (WIDTH - room) / len(columns))
-    high = 0.058 * max(map(len, map(str, columns)))
-    figure, axis = plt.subplots(figsize=(room + cell * len(columns), 0.3 * len(rows) + high + 0.6))
-    drawn = drawing.heat(axis, cells.mask(grey), None, "RdBu_r", (-1, 1))
-    for (down, across), number in np.ndenumerate(cells.to_numpy(float)):
-        if number == number:
-            ink = "#8A8A8A" if grey.iat[down, across] else drawing.ink(drawn.cmap(drawn.norm(number)))
-            axis.text(across, down, drawing.short(number), fontsize=7, ha="center", va="center", color=ink)
-    axis.set_xticks(range(len(columns)), columns, rotation=90)
-    axis.set_yticks(range(len(rows)), rows)
-    drawing.bar(figure, drawn, [axis], label or value, [-1, 1, 0])
-    return figure
-
-
 def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
     level: float | None = 0.0, sharex: bool = True, chance: str = "",

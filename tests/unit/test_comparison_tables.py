@@ -113,6 +113,17 @@ def test_a_model_that_was_swept_twice_counts_once():
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
 
 
+def test_losses_by_share_of_heads_left():
+    rows = [(1, 4, 0.2), (1, 8, 0.1), (2, 6, 0.4), (2, 10, 0.3)]  # trainings keep different numbers of heads
+    table = pd.DataFrame(rows, columns=["seed", "heads", "change"]).assign(model=ONE[0], criterion="cp", row=0)
+    found = comparison.rises(table.set_index(["model", "seed", "row"]), {ONE[0]: 20}).query("model.str.startswith('toy')")
+    assert found[["left", "rise", "low", "high"]].to_numpy() == pytest.approx(
+        np.array([[25, 0.3, 0.2, 0.4], [45, 0.2, 0.1, 0.3]])
+    )
+    at = comparison.at_shares(found, (25, 65)).rise  # no loss with all heads, a straight line between others
+    assert at.tolist() == pytest.approx([0.2 * 25 / 55, 0.25])
+
+
 def contested(parts):
     """What `contest` gives: changes by criterion, of each training."""
     tables = {}

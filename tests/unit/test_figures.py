@@ -28,11 +28,6 @@ def ticks(axis, along="y"):
     return [text.get_text() for text in getattr(axis, f"get_{along}ticklabels")()]
 
 
-def cells(axis):
-    """Values of a heat map, the first row at the top."""
-    return np.ma.filled(axis.images[0].get_array().astype(float), NAN)
-
-
 def test_tables_that_cannot_be_drawn_are_refused():
     frame = pd.DataFrame([(1, 2), (1, 3)], columns=["a", "b"])
     for call, said in (
@@ -42,14 +37,6 @@ def test_tables_that_cannot_be_drawn_are_refused():
     ):
         with pytest.raises(StudyError, match=said):
             call()
-
-
-def test_cells_whose_interval_holds_zero_are_white():
-    rows = [("b", "a", 0.25, 0.1, 0.4), ("c", "a", -0.5, NAN, NAN), ("c", "b", -0.001, -0.2, 0.2)]
-    frame = pd.DataFrame(rows, columns=["one", "other", "rho", "low", "high"])
-    axis = whole(plots.correlations(frame, "one", "other", "rho"))[0]
-    assert ticks(axis) == ["b", "c"] and ticks(axis, "x") == ["a", "b"]
-    np.testing.assert_array_equal(cells(axis), [[0.25, NAN], [-0.5, NAN]])
 
 
 def test_cases_ten_points_above_the_guess_have_a_frame():
