@@ -41,10 +41,17 @@ def _kinds():
     return plots.curve(both, "kept", "share", "kind", panel="model", columns=2, labels=axes, level=None)
 
 
+def _hits():
+    looks = table("02/where_heads_look")
+    figure = plots.heat_map(looks, "looks at", "word", "relative weight", "head", "right", rising=False, square=True)
+    figure.set_figheight(2.9)
+    return figure
+
+
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
     "01/fig2_other_translators": lambda: _by_relevance(False),
-    "02/hits_and_misses": lambda: plots.looking(table("02/where_heads_look")),
+    "02/hits_and_misses": _hits,
     "02/table1_syntactic_heads": lambda: plots.gains(table("02/table1_syntactic_heads")),
     "03/fig7_bleu_by_heads": _pruned,
     "03/fig9_heads_by_kind": _kinds,
