@@ -71,9 +71,6 @@ TABLE_1 = pd.DataFrame(
     columns=["model", "relation", "direction", "accuracy", "baseline"],
 )
 
-# Voita et al. 2019, section 5.3: share of tokens at which the rare-word head looks at one of the two rarest
-RARE = pd.DataFrame({"model": ["paper, OpenSubtitles"], "score": 0.83, "low": float("nan"), "high": float("nan")})
-
 # Ni et al. 2023, tables 1 and 2: weights and FLOPs in millions, sentences a second, BLEU on five IWSLT and two WMT sets; the
 # rows "fewer layers", "narrower", "L0" and "disagreement" are the paper's Lite1, Lite2, Voita et al. 2019 and Li et al. 2018
 GROUPED_SETS = ["de-en", "it-en", "en-de", "en-it", "en-fr", "WMT en-de", "WMT en-fr"]

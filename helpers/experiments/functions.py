@@ -7,21 +7,31 @@ model of the same shape with random weights stands beside it. Layers and heads c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from helpers import study
-from helpers.corpora.describe import arcs_of, relative_positions
+from helpers import papers, study
+from helpers.corpora.describe import arcs_of
+from helpers.drawing import FUNCTIONS
+from helpers.experiments import pretrained_functions
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import RELATIONS, Syntactic, roles
+from helpers.measures.functions import POSITIONAL, RAREST, RELATIONS, Syntactic, roles
 from helpers.measures.reducers import one_pass
 from helpers.papers import MARGIN
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals
 
-REACH = 8  # words to either side, in the histogram of offsets
+FIGURES = study.ROOT / "figures"
+NATURAL, SUMMARIES = FIGURES / "natural" / "02_head_functions" / "tables", FIGURES / "summaries"
+NAMES = {  # of models that were measured before, in figures
+    "EN-FR europarl, paper's size": "Europarl, paper's size", "EN-FR europarl": "Europarl", "smollm2": "SmolLM2",
+    "minilm": "MiniLM",
+}  # fmt: skip
+FILES = {"positional": "positional_heads", "syntactic": "syntactic_relations", "rare": "rare_tokens", "counted": "counted"}
+ANSWERS = ["no", "no ?", "yes ?", "yes"]
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
@@ -55,16 +65,6 @@ def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Itera
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
-
-
-def offsets(studied: Sequence[subjects.Subject]) -> pd.DataFrame:
-    """How far partners stand from each other (figure 3): model, relation, offset (dependent minus head, in words), share."""
-    rows = []
-    for subject in studied:
-        for relation, shares in relative_positions(subject.sentences).items():
-            shares = shares.reindex(range(-REACH, REACH + 1), fill_value=0.0)  # head minus dependent
-            rows += [(subject.title, relation, -offset, share) for offset, share in shares[::-1].items() if offset]
-    return pd.DataFrame(rows, columns=["model", "relation", "offset", "share"])
 
 
 def positional(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
@@ -117,25 +117,89 @@ def rare(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFra
     return pd.DataFrame(rows).T.infer_objects().astype(whole)
 
 
-def beside_random(tests: Mapping[str, Sequence[pd.DataFrame]]) -> pd.DataFrame:
+def together(name: str, own: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """A table of this module (by its name) of the models studied with those measured before, by their names in figures.
+
+    First published translators of Europarl, then pretrained models on EWT, then `own`. Of positional heads those of encoders,
+    and of SmolLM2, that look at the token before; of cases those with 30 words or more.
+    """
+    large = pd.read_csv(SUMMARIES / f"gpu-quarter-{name}.csv")
+    gold = getattr(pretrained_functions, name)(settings).query("trees == 'ewt'")
+    parts = [large, pd.read_csv(NATURAL / f"{FILES[name]}.csv", index_col=0), gold, own]
+    parts = [part if "model" in part else part.rename_axis(index={None: "model"}).reset_index() for part in parts]
+    if settings["corpus"] == "controlled":
+        parts[-1] = parts[-1].assign(model="toy " + parts[-1].model)
+    same = {"two rarest": "score", "best at random": "best_random"}
+    table = pd.concat([part.rename(columns=same).replace({"model": NAMES}) for part in parts], ignore_index=True)
+    if name == "positional":
+        table = table[table.kind.fillna("encoder").eq("encoder") & table.offset.eq(-1)]
+    table = table[table.n >= pretrained_functions.LEAST] if name == "syntactic" else table
+    keys = ["model", *({"relation", "direction", "function"} & {*table})]
+    return table.drop_duplicates(keys, keep="last").dropna(axis="columns", how="all")  # Europarl may be studied
+
+
+def beside_random(tests: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The best head of every model, the best of as many with random weights, and chance where it is known, in per cent.
 
-    Of tables of best heads by the name of their test (`positional`, `rare`, and those of pretrained models), of the encoder
-    where heads are of several kinds: columns test, model, head (which of these), value, low, high.
+    Of tables of `together` by the name of their test: columns test, model, head (which of these), value, low, high.
     """
-    names = {"score": "the best head", "best_random": "the best with random weights", "chance": "chance"}
-    parts = []
-    for test, tables in tests.items():
-        for table in tables:
-            table = table if "model" in table else table.rename_axis(index={None: "model"}).reset_index()
-            table = table.rename(columns={"two rarest": "score", "best at random": "best_random"})
-            table = table[table.kind == "encoder"] if "kind" in table else table
-            ends = {"low": 100 * table.low, "high": 100 * table.high}
-            for column, head in names.items():
-                if column in table:
-                    row = {"test": test, "model": table.model, "head": head, "value": 100 * table[column]}
-                    parts.append(pd.DataFrame(row | (ends if column == "score" else {})))
-    return pd.concat(parts, ignore_index=True)
+    names, parts = {"score": "the best head", "best_random": "the best with random weights", "chance": "chance"}, []
+    for (test, table), (column, head) in product(tests.items(), names.items()):
+        if column in table:
+            ends = table[["low", "high"]] * (100 if column == "score" else float("nan"))
+            parts.append(ends.assign(test=test, model=table.model, head=head, value=100 * table[column]))
+    return pd.concat(parts, ignore_index=True)[["test", "model", "head", "value", "low", "high"]]
+
+
+def translators() -> pd.DataFrame:
+    """BLEU of the paper's translators and of the published ones: whole, and without encoder heads, in two ways.
+
+    *Removed*: from the trained model, which was trained on. *Never any*: trained without them.
+    """
+    files = [FIGURES / track / "01_relevance_and_confidence" / "tables" / "bleu.csv" for track in ("natural", "controlled")]
+    bleu = pd.concat(map(pd.read_csv, files)).query("`test set` != 'newstest2014'").set_index("model").bleu
+    large = pd.read_csv(SUMMARIES / "gpu-quarter.csv", index_col=0).value
+    deep = pd.read_csv(SUMMARIES / "europarl-deep-decoder.csv", index_col=0).value
+    ends = ("", ", encoder heads removed, trained on", ", no encoder heads")
+    names = {"Europarl": "EN-FR europarl"} | {f"toy {name}": name for name in map(subjects.title, subjects.CONTROLLED)}
+    scores = {
+        "paper, WMT": [29.6], "paper, OpenSubtitles": [32.4],  # table 2
+        "Europarl, paper's size": [large["BLEU, europarl_test"]], "Europarl": [],
+        "Europarl, deep decoder": deep[["BLEU, europarl_test", "BLEU without encoder attention, removed, europarl_test"]],
+        "SmolLM2": [], "MiniLM": [],
+    }  # fmt: skip
+    scores |= {title: [bleu.get(name + end) for end in ends] for title, name in names.items()}
+    columns = ["BLEU", "encoder heads removed", "never any"]
+    return pd.DataFrame.from_dict(scores, orient="index", columns=columns).astype(float).round(1).astype(object).fillna("")
+
+
+def some_head(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Which functions some head of each model has: the paper's models, then all that the study has measured.
+
+    Of tables of `together`, by the names of functions of this module. A column a test, "yes" or "no" by the estimate, with a
+    question mark where the interval over sentences holds the line; how many heads have a function; last of how many models.
+    """
+    lines = {"positional": POSITIONAL, **dict.fromkeys(RELATIONS, MARGIN), "rare": RAREST}
+    beside, title = pd.read_csv(NATURAL / "models_beside.csv", index_col=0), "Europarl, deep decoder"
+    deep, columns = beside.loc["EN-FR europarl, deep decoder"], ["model", "test", "score", "low", "high"]
+    gains = pd.concat([papers.TABLE_1.assign(gain=papers.TABLE_1.accuracy - papers.TABLE_1.baseline), tables["syntactic"]])
+    gains = gains[["model", "relation", "gain", "gain_low", "gain_high"]].set_axis(columns, axis=1)
+    best = pd.DataFrame({"model": title, "test": [*lines], "score": deep[[*lines]].astype(float)})
+    scores = [tables[name].assign(test=name) for name in ("positional", "rare")]
+    scores = pd.concat([*scores, gains, best], ignore_index=True)[columns]
+    above = scores[["score", "low", "high"]].sub(scores.test.map(lines), axis=0) + 1e-9
+    passes = above.score > 0
+    scores["answer"] = 2 * passes + (above.low.fillna(above.score) > 0).where(passes, above.high > 0)
+    answers = scores.groupby(["model", "test"]).answer.max().unstack()
+    answers.loc[papers.TABLE_1.model, ["positional", "rare"]] = ANSWERS.index("yes")  # said in the text, in no table
+    heads = tables["counted"].query("function == 'any'").set_index("model")[["heads", "all"]].astype(int)
+    heads.loc[title] = deep[["with functions", "heads"]].astype(int).to_list()
+    heads = heads.iloc[[0, 1, -1, *range(2, len(heads) - 1)]]
+    answers = answers.loc[[*papers.TABLE_1.model.unique(), *heads.index], [*lines]].rename_axis(columns=None)
+    table = answers.replace(dict(enumerate(ANSWERS)))
+    table["heads with a function"] = heads["heads"].astype(str) + " of " + heads["all"].astype(str)
+    table.loc["without the paper's"] = [f"{many} of {len(heads)}" for many in answers.loc[heads.index].ge(2).sum()] + [None]
+    return table.rename(columns=FUNCTIONS | {"positional": "token before"}).fillna("")
 
 
 def by_head(studied: Sequence[subjects.Subject], repeats: int = 1000, **more: Any) -> pd.DataFrame:

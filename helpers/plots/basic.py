@@ -78,26 +78,31 @@ def bars(table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tu
     return figure
 
 
-def heat_map(table: pd.DataFrame, x: str, y: str, value: str, mark: str = ""):
-    """Square cells coloured by value, white for zero; `mark` is a column of bool: cells with a dot.
+def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = ""):
+    """Square cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
 
-    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top.
+    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `mark` is a column
+    of bool: cells with a dot.
     """
-    drawing.need(table, x, y, value, *filter(None, (mark,)))
+    drawing.need(table, x, y, value, *filter(None, (panel, mark)))
+    titles = list(dict.fromkeys(table[panel])) if panel else [""]
     places = {name: {cell: place for place, cell in enumerate(dict.fromkeys(table[name]))} for name in (x, y)}
     room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
-    width = min(WIDTH - 0.8, 0.21 * len(places[x]) + room)
-    figure, axis = plt.subplots(figsize=(width, (width - room) / len(places[x]) * len(places[y]) + room))
-    cells = np.full((len(places[y]), len(places[x])), np.nan)
-    cells[table[y].map(places[y]), table[x].map(places[x])] = table[value]
-    drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
-    if mark:
-        dots = table[table[mark]]
-        axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
-    axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90, parse_math=False)
-    axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
-    axis.set(xlabel=x, ylabel=y)
-    drawing.bar(figure, drawn, axis, value)
+    width = min((WIDTH - 0.8) / min(3, len(titles)), 0.21 * len(places[x]) + room)
+    height = (width - room * (len(titles) == 1)) / len(places[x]) * len(places[y]) + room
+    figure, axes = drawing.grid(len(titles), 3, width, height, sharex=True, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table[panel] == title] if panel else table
+        cells = np.full((len(places[y]), len(places[x])), np.nan)
+        cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
+        drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
+        if mark:
+            dots = rows[rows[mark]]
+            axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
+        axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90, parse_math=False)
+        axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
+        axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")
+    drawing.bar(figure, drawn, axes, value)
     return figure
 
 

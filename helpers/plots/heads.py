@@ -17,7 +17,6 @@ from helpers import drawing, papers
 from helpers.drawing import MODELS, WIDTH, left
 from helpers.papers import MARGIN
 
-LEAST = 0.04  # weight of attention that is drawn
 BINS = 40  # of gates between 0 and 1
 PANELS = {"relevance": "relevance (share of the layer)", "confidence": "confidence", "functions": "head numbers and functions"}
 CANDIDATES = {"positional": "best at one position", "rare": "best at rare words"}
@@ -52,74 +51,6 @@ def gains(table: pd.DataFrame):
     axis.set_yticks(range(len(models)), models)
     drawing.bar(figure, drawn, [axis], "points above the guess", [-60, -30, 0, 30, 60])
     return figure
-
-
-def offsets(table: pd.DataFrame, printed: Mapping[str, float]):
-    """How far partners stand from each other (figure 3), in per cent: bars of models side by side, a panel a relation.
-
-    The table has the columns offset (a whole number), share, model and relation; shown is what lies between offsets of 2 %. A
-    dotted line is the paper's tallest bar, `printed` by relation.
-    """
-    drawing.need(table, "offset", "share", "model", "relation")
-    names = list(dict.fromkeys(table.model))
-    colours, width = dict(zip(names, MODELS, strict=False)), 0.82 / len(names)
-    figure, axes = drawing.grid(len(printed), 2, WIDTH / 2, 1.7, sharey=True)
-    for axis, (title, level) in zip(axes, printed.items(), strict=True):
-        shares = table[table.relation == title].pivot(index="offset", columns="model", values="share")
-        often = shares.index[shares.max(axis=1) >= 0.02]
-        shares = shares.reindex(range(often.min(), often.max() + 1), fill_value=0)
-        for number, (name, colour) in enumerate(colours.items()):
-            at = np.arange(len(shares)) + (number - (len(names) - 1) / 2) * width
-            axis.bar(at, 100 * shares[name], 0.92 * width, color=colour)
-        axis.axhline(100 * level, **drawing.LEVEL)
-        axis.set_xticks(range(len(shares)), [f"{place:+d}" if place else "0" for place in shares.index])
-        axis.set(title=title, xlabel="words from the governor to the dependent", ylim=(0, 105 * table.share.max()))
-        axis.set_ylabel("% of pairs" if drawing.left(axis) else "")
-        axis.tick_params(axis="x", length=0)
-    drawing.legend(figure, drawing.squares(colours) | {"paper, WMT: the tallest bar": drawing.LEVEL})
-    return figure
-
-
-def looking(table: pd.DataFrame):
-    """Where a head looks from one word of a sentence: a panel a sentence (title), a row of the table a word, in order.
-
-    Above the words a dashed arc leads to where the word should look (wanted); below, arcs as thick as its weight, coloured
-    where that is right. The word that looks is yellow. Behind the title stands whether the largest weight is where it should
-    be.
-    """
-    drawing.need(table, "title", "word", "weight", "looks", "wanted")
-    titles = list(dict.fromkeys(table.title))
-    figure, axes = drawing.grid(len(titles), 1, WIDTH, 1.15)
-    for axis, title in zip(axes, titles, strict=True):
-        rows = table[table.title == title]
-        widths = rows.word.str.len().to_numpy(float) + 1.6
-        middle = (np.cumsum(widths) - widths / 2) / widths.sum()
-        (query,) = np.flatnonzero(rows.looks).tolist()
-        for place, row in zip(middle, rows.itertuples(), strict=True):
-            look: dict[str, Any] = {"color": MODELS[1] if row.wanted else "black"}
-            if row.looks:
-                look |= {"fontweight": "bold", "bbox": {"fc": "#FFF1A8", "ec": "none", "pad": 1.2}}
-            axis.text(place, 0, row.word, ha="center", va="center", fontsize=8, parse_math=False, **look)
-            if row.wanted:
-                _arc(axis, middle[query], place, 0.18, {"color": "black", "ls": "--", "lw": 1.0})
-            if row.weight > LEAST:
-                colour = MODELS[1] if row.wanted else "#888888"
-                _arc(axis, middle[query], place, -0.18, {"color": colour, "lw": 0.4 + 4.5 * row.weight})
-        axis.set_axis_off()
-        axis.set(xlim=(0, 1), ylim=(-1.25, 1.25))
-        hit = rows.wanted[rows.weight.idxmax()]
-        axis.set_title(f"{title} ({'hit' if hit else 'miss'})", loc="left", fontsize=8.5)
-    should, does = {"color": "black", "ls": "--", "lw": 1}, {"color": "#888888", "lw": 2.5}
-    drawing.legend(figure, {"where the word should look": should, f"where it looks (weights above {LEAST})": does})
-    return figure
-
-
-def _arc(axis, start: float, end: float, level: float, look: Mapping[str, Any]) -> None:
-    """Half an ellipse between two words, above or below them; a small loop where they are one."""
-    reach = max(abs(end - start), 0.02)
-    turn = np.linspace(0, np.pi, 40)
-    high = np.sign(level) * min(0.85, 0.25 + 1.1 * reach)
-    axis.plot((start + end) / 2 - reach / 2 * np.cos(turn), level + high * np.sin(turn), solid_capstyle="butt", **look)
 
 
 def by_relevance(table: pd.DataFrame):

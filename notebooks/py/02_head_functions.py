@@ -16,35 +16,30 @@
 # %% [markdown]
 # # 2 · Do attention heads have functions that one can read?
 #
-# [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning
-# →](03_l0_pruning.ipynb) · [all claims](../docs/results.md)
+# [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning →](03_l0_pruning.ipynb)
+# · [all claims](../docs/results.md)
 #
-# A head of a Transformer looks from each word at others. In section 5 of [their paper](https://arxiv.org/abs/1905.09418)
-# Voita et al. 2019 say that some heads of a translator's encoder have a plain job, a *function*. They test for three:
+# An attention head looks from every word at others. Does a single head have a job that a person can name? In section 5 of
+# [their paper](https://arxiv.org/abs/1905.09418) Voita et al. 2019 test encoder heads of translators for three *functions*:
 #
-# - A *positional* head looks at the token (a word or a piece of one) before or after, for `90 %` of those that have one.
+# - A *positional* head looks at the token (a word or a piece of one) right before or right after, for `90 %` of tokens that
+#   have one. The paper's models have several of both sorts.
 # - A *syntactic* head looks along a dependency, such as `object → verb`, from an object to its verb. It must be right `10`
-#   points more often than the *guess*, which always takes the most frequent distance.
-# - A head *for rare words* looks at one of the two rarest words of a sentence. The paper's does for `83 %` of words on
-#   OpenSubtitles. Our line is one half.
+#   points more often than the *guess*, which takes the most frequent distance. In the paper `9` of `16` cases pass.
+# - A head *for rare words* looks at one of the two rarest tokens of the sentence. The paper's stands in the first layer, and
+#   does so for `83 %` of tokens on OpenSubtitles, on WMT for more than half. One half is our line.
 #
-# We ask nine models. Two are [pretrained](../docs/pretrained.md): SmolLM2 continues texts, MiniLM compares sentences. The
-# others are translators of our own: four small ones of a toy language (*a small cow drank the milk*), two small ones of
-# Europarl, and one of [the paper's size](../docs/results.md#at-the-papers-size), trained on Europarl for four minutes of a
-# GPU, which translates far better than the small ones.
+# We ask nine models. In short:
 #
-# In short:
-#
-# - **Objects.** In seven of the nine models some head finds the verb of an object far more often than the guess.<!-- holds:
-#   pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" gain_low > 0.1 --><!-- holds:
-#   02/syntactic_relations model="EN-FR news" relation=dobj direction="dependent to head" gain_low > 0.1 --><!-- holds:
-#   natural/02/syntactic_relations relation=dobj direction="dependent to head" gain_low > 0.1 -->
-# - **The token before.** SmolLM2, MiniLM and the translator of the paper's size each have a head that looks there. The six
-#   small translators have none.
-# - Heads for subjects, adjectives, adverbs or rare words we find in some models only.
-# - Most heads have no function that we test. In SmolLM2 **20**<!-- pretrained/counted model=smollm2 trees=ewt function=any
-#   heads:.0f --> of `270` have one, in one translator of Europarl none.<!-- holds: natural/02/models_beside
-#   model="EN-FR europarl, deep decoder" "with functions" == 0 -->
+# - **Objects.** In seven some head surely finds the verb of an object.<!-- holds: pretrained/syntactic model=minilm trees=ewt
+#   relation=dobj direction="dependent to head" gain_low > 0.1 --><!-- holds: 02/syntactic_relations model="EN-FR news"
+#   relation=dobj direction="dependent to head" gain_low > 0.1 --><!-- holds: natural/02/syntactic_relations relation=dobj
+#   direction="dependent to head" gain_low > 0.1 -->
+# - **The token before.** In three a head looks there: the three largest models.
+# - **Rare words.** One has such a head, far from the first layer.<!-- holds: pretrained/rare model=smollm2 trees=ewt layer > 20
+#   -->
+# - **Most heads** have no function that we test. In SmolLM2 **20**<!-- pretrained/counted model=smollm2 trees=ewt function=any
+#   heads:.0f --> of `270` have one.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -63,7 +58,7 @@ from helpers import claims, drawing, heads, papers, plots, study
 from helpers.corpora.describe import arcs_of
 from helpers.experiments import functions
 from helpers.experiments import pretrained as checkpoints
-from helpers.models import inputs
+from helpers.models import inputs, load
 from helpers.plan import sources
 from helpers.runs import subjects
 
@@ -71,11 +66,25 @@ run = study.begin("02_head_functions", globals())
 print(run.summary(), sources(run), sep="\n")
 
 # %% [markdown]
-# ## How a head is tested
+# ## Nine models
 #
-# All three tests ask where a head's largest weight falls. Here are two; the third is [`measures.rare`](../docs/use.md). `A`
-# holds the weights of several heads, with a row for each token that looks and a column for each that is looked at. For syntax
-# these are words.
+# Seven are our translators, with six encoder layers of eight heads as in the paper. Four read a generated toy language (*a
+# small cow drank the milk*), three Europarl's debates, EN-FR. One of these has the paper's size, and had [four minutes of a
+# GPU](../docs/results.md#at-the-papers-size). The others have two million weights, one with a *deep decoder*: three layers, not
+# one. Two are [pretrained](../docs/pretrained.md), with `23` and `135` million: MiniLM encodes English sentences, SmolLM2
+# continues English text and sees only what stands before.
+
+# %%
+functions.translators()
+
+# %% [markdown]
+# *Removed:* from the trained model, which is trained on. *Never any:* trained without them. Europarl needs encoder heads. The
+# toy language hardly does, so what it says weighs less.
+#
+# ## The tests
+#
+# All ask where a head's largest weight falls. `A` holds the weights of several heads: a row for each token that looks, a column
+# for each that is looked at. For syntax these are words. `counts` say how frequent each token is.
 
 # %% tags=["method"]
 import torch
@@ -93,270 +102,225 @@ def at_partner(A, pairs):  # heads × pairs (word, partner): does the word look 
     return A.argmax(-1)[:, word] == partner
 
 
+def at_rarest(A, counts):  # heads × tokens: does the token look at one of the two rarest?
+    return counts[A.argmax(-1)] <= counts.sort().values[1]
+
+
 def held_out(hits, distance, choose):  # heads × cases; how many words away each partner is; the cases to choose by
     best, usual = hits[:, choose].double().mean(1).argmax(), distance[choose].mode().values
-    return best, hits[best, ~choose].double().mean(), (distance[~choose] == usual).double().mean()
+    return hits[best, ~choose].double().mean(), (distance[~choose] == usual).double().mean()
 
 
 # %% [markdown]
-# The weights of a word are the mean over its tokens, and weights on any of them count for it. Those on the start of a text
-# are left out. For syntax the best head and the guess are chosen on every second sentence and tested on the others.
-#
-# For rare words a sentence counts if its rarest token is outside the `500` most frequent, as in the paper. Tokens as rare as
-# the second rarest count, too. In SmolLM2 no token sees a later one, so we take the two rarest that it does see.
-#
-# Both tests of that code on `400` sentences of a toy translator:
+# The weights of a word are the mean over its tokens, and weights on any of them count for it. For syntax the best head and the
+# guess are chosen on every second sentence and tested on the others. For rare words a sentence counts if its rarest token is
+# outside the `500` most frequent, as in the paper; SmolLM2 is asked for the rarest that it sees. All tests on `400` sentences
+# of toy EN-RU news:
+
+# %% tags=["method"]
+def attention(subject, sentences):  # of each sentence: its number, weights of all encoder heads, tokens, words of the tokens
+    maps = []
+    for batch in subject.batches(2048, sentences):  # tokens of a batch
+        maps.clear()
+        with heads.record(subject.model, lambda site, weights: maps.append(weights.cpu()), kinds="encoder"), torch.no_grad():
+            subject.model(**inputs(batch), use_cache=False)
+        rows = [batch[name].cpu() for name in ("attention_mask", "index", "input_ids", "word_ids")]
+        for A, mask, number, ids, words in zip(torch.cat(maps, 1), *rows, strict=True):
+            length = int(mask.sum())
+            yield int(number), A[:, :length, :length], ids[:length], words[:length]
+
 
 # %%
-studied, repeats = subjects.study_models(run), run.settings["bootstrap"]
+studied, relation, offset = subjects.study_models(run), "dobj", -1
 subject, arcs = studied[0], arcs_of(studied[0].sentences)
-maps, before, looks, cases = [], [], [], []
-for batch in subject.batches(2048, 400):  # tokens a batch, so many sentences
-    maps.clear()
-    with heads.record(subject.model, lambda site, weights: maps.append(weights.cpu()), kinds="encoder"), torch.no_grad():
-        subject.model(**inputs(batch), use_cache=False)
-    rows = [batch[name].cpu() for name in ("attention_mask", "word_ids", "index")]
-    for A, mask, words, number in zip(torch.cat(maps, 1), *rows, strict=True):
-        length = int(mask.sum())
-        before.append(at_offset(A[:, : length - 1, :length], -1))  # the end of the sentence does not look
-        pairs = [(word, verb) for word, verb, relation in arcs[number] if relation == "dobj"]
-        looks.append(at_partner(to_words(A[None], words[None])[0], pairs))
-        cases += [(int(number), verb - word) for word, verb in pairs]
+rank = subject.counts.argsort(descending=True).argsort()
+near, rare, looks, cases = [], [], [], []
+for number, A, ids, words in attention(subject, 400):
+    near.append(at_offset(A[:, :-1], offset))  # the end of the sentence does not look
+    if rank[ids[:-1]].max() >= 500:
+        rare.append(at_rarest(A[:, :-1, :-1], subject.counts[ids[:-1]]))
+    pairs = [(word, governor) for word, governor, name in arcs[number] if name == relation]
+    looks.append(at_partner(to_words(A[None], words[None])[0], pairs))
+    cases += [(number, governor - word) for word, governor in pairs]
+
+# %%
 number, distance = torch.tensor(cases).T
-best, right, guess = held_out(torch.cat(looks, 1), distance, number % 2 == 0)
-print(f"token before: the best head is right in {torch.cat(before, 1).double().mean(1).max():.0%} of cases")
-print(f"object → verb: head {best + 1} of {len(looks[0])} is right in {right:.0%} of cases, the guess in {guess:.0%}")
+right, guess = held_out(torch.cat(looks, 1), distance, number % 2 == 0)
+before, rarest = (torch.cat(hits, 1).double().mean(1).max() for hits in (near, rare))
+print(f"best head for offset {offset:+d}: {before:.0%}; for rare words: {rarest:.0%}")
+print(f"best head for {relation}, from dependent to governor: {right:.0%}; the guess: {guess:.0%}")
 
 # %% [markdown]
-# ## Two heads of SmolLM2 at work
+# Only the head for objects passes, right about twice as often as the guess.
 #
-# What does a syntactic head do in one sentence? We take the two that do best in SmolLM2, which has `135` million parameters.
-
+# ## Three heads at work
+#
+# MiniLM is an encoder, as in the paper, and runs in seconds. Its best heads:
 
 # %% tags=["method"]
 import re
+from itertools import pairwise
 from helpers.corpora.tokens import Subwords
-from helpers.models import load
 
 
-def look(name, questions):
+def look(name, sentence, questions):
     model, tokenizer = load(name)
     model.set_attn_implementation("eager")  # this way the library returns attention weights
-    answers = []
-    for layer, head, sentence, word, partner in questions:
-        words, subwords = re.findall(r"[\w']+|[.,?!]", sentence), Subwords(tokenizer)
-        ids = [tokenizer.bos_token_id, *subwords.encode(sentence)]
-        owner = torch.tensor([-1, *subwords.word_ids(sentence, words)])  # the word of each piece; the start has none
-        with torch.no_grad():
-            A = model(torch.tensor([ids]), output_attentions=True).attentions[layer - 1][:, head - 1]  # softmax(QKᵀ / √d)
-        A = to_words(A[None], owner[None])[0, 0]
-        answer = pd.DataFrame({"word": words, "weight": A[words.index(word)].numpy()})
-        answer["looks"], answer["wanted"] = answer.word == word, answer.word == partner
-        answers.append(answer.assign(title=f"layer {layer}, head {head}: {word} → {partner}"))
-    return pd.concat(answers)
+    words, subwords = re.findall(r"[\w']+|[.,?!]", sentence), Subwords(tokenizer)
+    owner = torch.tensor(subwords.word_ids(sentence, words))  # the word of each token; [CLS] and [SEP] have none
+    with torch.no_grad():
+        layers = model(torch.tensor([subwords.encode(sentence)]), output_attentions=True).attentions  # softmax(QKᵀ / √d)
+    cells = []
+    for title, layer, head, partners in questions:
+        A = to_words(layers[layer - 1][:, head - 1][None], owner[None])[0, 0]
+        for word, weights in zip(words, A / A.amax(1, keepdim=True), strict=True):
+            for other, weight in zip(words, weights.tolist(), strict=True):
+                cells.append((title, word, other, weight, weight == 1 and other in partners.get(word, [])))
+    return pd.DataFrame(cells, columns=["head", "word", "looks at", "relative weight", "right"])
 
 
 # %%
 drawing.style()
+sentence = "When she opened the window an owl stole my old silver necklace."
+words = re.findall(r"[\w']+|[.,?!]", sentence)
 questions = [
-    (14, 9, "The man whose daughter won the race smiled.", "smiled", "man"),
-    (14, 9, "The keys that the man lost opened the door.", "opened", "keys"),
-    (11, 2, "The man who won the race bought his daughter a small white horse.", "horse", "bought"),
-    (11, 2, "We found, in a box under the stairs, an old map.", "map", "found"),
+    ("layer 1, head 3:\nthe token before", 1, 3, {word: [before] for before, word in pairwise(words)}),
+    ("layer 3, head 1:\nobject → verb", 3, 1, {"window": ["opened"], "necklace": ["stole"]}),
+    ("layer 1, head 10:\nrare words", 1, 10, {word: ["owl", "necklace"] for word in words}),
 ]
-looks = run.table(run.stored(look, name="smollm2", questions=questions), "where_heads_look")
-caption = "Where two heads of SmolLM2 look in four sentences."
-run.figure(plots.looking(looks), "hits_and_misses", caption, table="where_heads_look")
+looks = run.table(run.stored(look, name="minilm", sentence=sentence, questions=questions), "where_heads_look")
+figure = plots.heat_map(looks, "looks at", "word", "relative weight", "head", "right")
+run.figure(figure, "hits_and_misses", "Where three heads of MiniLM look in a sentence.", table="where_heads_look")
 
 # %% [markdown]
-# *Yellow: the word that looks. Orange: where it should look.*
+# *A row is a word that looks. Its darkest cell is its largest weight, with a dot where that is right.*
 #
-# Two are hits: *smiled* finds *man*, past a nearer noun, and *horse* finds *bought*, not *won*. Counting words
-# alone would not find these. The other two are misses.
-
-# %% [markdown]
-# ## Table 1: syntactic heads in eight models
-#
-# Do heads follow dependencies? In the paper's two rows `9` of `16` cases pass.
-#
-# The pretrained models read `400` sentences of the English Web Treebank, whose trees people have drawn. Our translators have
-# six encoder layers of eight heads. For the toy language we know the trees; for Europarl a parser makes them, as in the
-# paper.
-
-# %%
-names = {"smollm2": "SmolLM2", "minilm": "MiniLM"}
-syntax = checkpoints.syntactic(run.settings).replace({"model": names})
-syntax = run.table(syntax[syntax.n >= 30], "pretrained_syntactic", over="sentences of one model")
-relations = functions.syntactic(studied, repeats)
-run.table(relations.set_index("model"), "syntactic_relations", split="dev")
-europarl, more = (study.ROOT / "figures" / name for name in ("natural/02_head_functions/tables", "summaries"))  # published
-large = {name: pd.read_csv(more / f"gpu-quarter-{name}.csv") for name in ("syntactic", "positional", "rare", "counted")}
-
-# %%
-labels = {one.title: f"toy {one.title}" for one in studied if run.corpus == "controlled"}  # in figures and tables
-labels |= {"EN-FR europarl": "Europarl", "EN-FR europarl, paper's size": "Europarl, paper's size"}
-cases = [papers.TABLE_1, syntax[syntax.trees == "ewt"], relations, pd.read_csv(europarl / "syntactic_relations.csv")]
-cases = pd.concat([*cases, large["syntactic"]]).drop_duplicates(["model", "relation", "direction"])  # Europarl may be studied
-table1 = run.table(cases.replace({"model": labels}).set_index("model"), "table1_syntactic_heads", split="dev")
-caption = "How often the best head of each relation and the guess are right, in the paper and in eight models."
-run.figure(plots.gains(table1.reset_index()), "table1_syntactic_heads", caption, table="table1_syntactic_heads", split="dev")
-
-# %% [markdown]
-# *`45 / 35`: the head is right in `45 %` of cases, the guess in `35 %`. Black frame: it passes. Question mark: the `95 %`
-# interval over sentences contains the border of `10` points; the paper gives no intervals. For SmolLM2 only partners to the
-# left count, and cells with fewer than `30` of them are empty. The translator of Europarl with a deep decoder is left out: of
-# it we kept no intervals, and no head passes.*
-#
-# **Objects: yes.** In all models but the translator of the paper's size some head clearly finds the verb of an object. In
-# SmolLM2 it is right in **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head"
-# accuracy:.0% --> of cases, the guess in **37 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj
-# direction="dependent to head" baseline:.0% -->. In the paper a head also finds the object of a verb, in our small
-# translators none.<!-- holds: 02/syntactic_relations model="EN-RU subtitles" relation=dobj direction="head to dependent" gain
-# < 0 -->
-#
-# **Subjects: often, with question marks.** SmolLM2 has a head for the subject of a verb, but on a second treebank, GUM, we
-# cannot tell.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj direction="head to dependent" heads=0
-# gain_low < 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj direction="head to dependent"
-# heads=0 gain_high > 0.1 --> All six translators of the table pass in one direction or both, three of them without a question
-# mark.
-#
-# **Adjectives and adverbs: mostly in the toy language.** There three of four translators pass for adjectives, and two clearly
-# for adverbs. On natural text only the paper's WMT model and our translator of that size pass, for adjectives. These mostly
-# stand right before their noun, so the guess is hard to beat.
-#
-# ## Figure 3: what the guess knows
-#
-# How far does a dependent stand from its governor, the word on which it depends? The tallest bar is about what the guess can
-# reach.
-
-# %%
-offsets = run.table(functions.offsets(studied[:1]), "fig3_offsets", split="dev")
-offsets = pd.concat([offsets, pd.read_csv(europarl / "fig3_offsets.csv")]).drop_duplicates(["model", "relation", "offset"])
-words = {"nsubj": "subject of a verb", "dobj": "object of a verb", "amod": "adjective of a noun", "advmod": "adverb of a word"}
-tallest = papers.TABLE_1.query("model == 'paper, WMT'").groupby("relation").baseline.first()[[*words]]
-figure = plots.offsets(offsets.replace({"relation": words, "model": labels}), tallest.rename(words))
-run.figure(figure, "fig3_offsets", "How far a dependent stands from its governor, by relation.")
-
-# %% [markdown]
-# Subjects and objects stand at several distances, so a head can know more there than the guess.
+# - Left: every word looks at the one before it.
+# - Middle: both objects find their verbs, *necklace* past three nearer words. On the treebank below it finds **72 %**<!--
+#   pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of the verbs.
+# - Right: about half of the words look at *owl* or *necklace*, the two rarest. The others look at *window* or themselves. On
+#   the treebank it is half, too: **49 %**<!-- pretrained/rare model=minilm trees=ewt score:.0% -->.
 #
 # ## Positions and rare words
 #
-# Do heads look at the token before, or at rare words? Beside the best head of each model stands the best of a model of its
-# shape with random weights. *Chance* is what a head reaches that looks anywhere.
+# The pretrained models read `400` sentences of the English Web Treebank. *Chance* is what a head reaches that looks anywhere.
 
 # %%
-positions, rarest = functions.positional(studied, repeats), functions.rare(studied, repeats)
-run.table(positions, "positional_heads", split="dev")
-run.table(rarest, "rare_tokens", split="dev")
-near, least = (one(run.settings).query("trees == 'ewt'") for one in (checkpoints.positional, checkpoints.rare))
-natural = {name: pd.read_csv(europarl / f"{name}.csv", index_col=0) for name in ("positional_heads", "rare_tokens")}
-tests = {
-    "looks at the token before": [near[near.offset == -1], positions, natural["positional_heads"], large["positional"]],
-    "looks at one of the two rarest": [least, rarest, natural["rare_tokens"], large["rare"], papers.RARE],
-}
+tests, repeats = ("positional", "syntactic", "rare", "counted"), run.settings["bootstrap"]
+made = {test: getattr(functions, test)(studied, repeats) for test in tests}
+every = {test: functions.together(test, table, run.settings) for test, table in made.items()}  # with models measured before
+run.table(made["positional"], "positional_heads", split="dev")
+run.table(made["rare"], "rare_tokens", split="dev")
+run.table(made["counted"], "counted", split="dev")
+best = {"looks at the token before": every["positional"], "looks at one of the two rarest": every["rare"]}
+beside = run.table(functions.beside_random(best), "beside_random", over="sentences")
 
 # %%
-heads_of_tests = functions.beside_random(tests).replace({"model": names})
-run.table(heads_of_tests, "beside_random", over="sentences")
-empty = pd.DataFrame({"test": [*tests], "model": "paper, WMT", "head": "the best head"})  # a row without a dot
-shown = pd.concat([heads_of_tests.replace({"model": labels}), empty])
-figure = plots.dots(shown, "model", "value", series="head", panel="test", label="% of tokens", level=None)
-for axis, line, printed in zip(figure.axes, (90, 50), ([-1, -2], [-1]), strict=True):
+figure = plots.dots(beside, "model", "value", series="head", panel="test", label="% of tokens", level=None)
+for axis, line in zip(figure.axes, (90, 50), strict=True):
+    axis.axvline(line, **drawing.LEVEL)  # a head passes from here on
     axis.set_xlim(0, 104)
-    axis.axvline(line, **drawing.LEVEL)  # a head has the function from here on
-    axis.hlines([shown.model.nunique() + place for place in printed], line, 100, color="#BBBBBB", lw=5)
+figure.axes[1].axvline(83, color="black", ls="--", lw=0.9)  # the paper on OpenSubtitles
 caption = "The best head for the token before and for rare words in each model, beside random weights."
 run.figure(figure, "positions_and_rare_words", caption, table="beside_random", over="sentences")
 
 # %% [markdown]
-# *Dotted: from here on a head has the function. Grey: the paper says only that its heads lie in this range. Bars: `95 %`
-# intervals over sentences. The deep decoder is left out again: no head of it passes.*
+# *Dotted: the line to pass. Dashed: the paper on OpenSubtitles. Bars: `95 %` intervals over sentences. The deep decoder is not
+# drawn: its best head reaches **48 %**<!-- natural/02/models_beside model="EN-FR europarl, deep decoder" positional:.0% --> at
+# any offset and **14 %**<!-- natural/02/models_beside model="EN-FR europarl, deep decoder" rare:.0% --> for rare words.*
 #
-# **The token before: in three models.** The translator of the paper's size has a head that reaches **95 %**<!--
-# summaries/gpu-quarter-positional score:.0% -->, those of SmolLM2 and MiniLM more. The best of the small ones reaches
-# **67 %**<!-- natural/02/positional_heads kind=encoder score:.0% -->.
+# **The token before: in three of nine models.** At the paper's size a head reaches **95 %**<!--
+# summaries/gpu-quarter-positional score:.0% -->, in the small translators **67 %**<!-- natural/02/positional_heads kind=encoder
+# score:.0% --> at most. Each of the three has one,<!-- holds: summaries/gpu-quarter-counted function=positional heads == 1
+# --><!-- holds: pretrained/counted model=minilm trees=ewt function=positional heads == 1 --><!-- holds: pretrained/counted
+# model=smollm2 trees=ewt function=positional heads == 1 --> and no model has one for the token after: the best, in MiniLM,
+# reaches **83 %**<!-- pretrained/positional model=minilm trees=ewt offset=1 score:.0% -->.
 #
-# **Rare words: on the border.** The best head of SmolLM2 passes with **59 %**<!-- pretrained/rare model=smollm2 trees=ewt
-# score:.0% -->, but chance alone gives **29 %**<!-- pretrained/rare model=smollm2 trees=ewt chance:.0% -->. For MiniLM and
-# the translator of subtitles we cannot tell whether they pass.<!-- holds: pretrained/rare model=minilm trees=ewt high > 0.5
-# --><!-- holds: 02/rare_tokens layer=2 head=7 high > 0.5 --> The other translators do not.
+# **Rare words: in one of nine.** SmolLM2's best head reaches **59 %**<!-- pretrained/rare model=smollm2 trees=ewt score:.0%
+# -->, in layer **24**<!-- pretrained/rare model=smollm2 trees=ewt layer:.0f --> of `30`, where chance has **29 %**<!--
+# pretrained/rare model=smollm2 trees=ewt chance:.0% -->. Of MiniLM and the toy subtitles we cannot tell.<!-- holds:
+# pretrained/rare model=minilm trees=ewt high > 0.5 --><!-- holds: 02/rare_tokens layer=2 head=7 high > 0.5 --> MiniLM's stands
+# in the first layer, as in the paper, and passes on a second treebank, GUM.<!-- holds: pretrained/rare model=minilm trees=gum
+# low > 0.5 --><!-- holds: pretrained/rare model=minilm trees=ewt layer == 1 --> The paper's looks at the rarest alone for
+# `66 %`, which we do not ask.
 #
-# ## How many heads have a function?
+# ## Table 1: syntax
 #
-# Here every head is tested on all sentences, and has a function if it passes a test. The first two columns count cases of
-# Table 1, on GUM too. The deep decoder has three layers, not one, and was trained less than half as long.
+# People drew the treebank's trees, the toy language's are known, and Europarl's come from a parser, as in the paper.
 
 # %%
-gum = syntax[syntax.trees == "gum"]
-asked = pd.concat([cases, gum.assign(model=gum.model + " on GUM")])
-asked = asked.assign(passes=asked.accuracy - asked.baseline >= 0.1 - 1e-9).groupby("model", sort=False).passes
-counted = run.table(functions.counted(studied, repeats), "counted", split="dev")
-others = checkpoints.counted(run.settings).replace({"model": names})
-others["model"] += others.trees.map({"ewt": "", "gum": " on GUM"})
-counted = pd.concat([counted, others, pd.read_csv(europarl / "counted.csv"), large["counted"]])
-counted = counted.drop_duplicates(["model", "function"])
-counts = counted.pivot(index="model", columns="function", values="heads")
-counts[["heads", "random"]] = counted[counted.function == "any"].set_index("model")[["all", "random"]]
-
-# %%
-deep = pd.read_csv(europarl / "models_beside.csv", index_col=0).filter(like="deep decoder", axis=0)
-few = deep[["with functions", "positional heads", "rare heads", "syntactic heads", "heads"]]
-few.columns, few.index = ["any", "positional", "rare", "syntactic", "heads"], ["Europarl, deep decoder"]
-counts = pd.concat([asked.agg(cases="sum", asked="size").join(counts), few]).rename_axis("model")
-counts = run.table(counts.astype("Int64"), "function_counts", split="dev")
-words = {"cases": "cases of table 1 that pass", "asked": "cases asked", "any": "heads with a function", "rare": "rare words"}
-words |= {"heads": "heads in all", "random": "random weights: heads with a function"}
-counts[counts["any"].notna()].rename(columns=words, index=labels).astype(object).fillna("–")
+run.table(made["syntactic"].set_index("model"), "syntactic_relations", split="dev")
+gold = checkpoints.syntactic(run.settings).replace({"model": functions.NAMES})
+run.table(gold[gold.n >= 30], "pretrained_syntactic", over="sentences of one model")
+table1 = pd.concat([papers.TABLE_1, every["syntactic"]])
+run.table(table1.set_index("model"), "table1_syntactic_heads", over="sentences")
+caption = "How often the best head of each relation and the guess are right, in the paper and in eight models."
+run.figure(plots.gains(table1), "table1_syntactic_heads", caption, over="sentences")
 
 # %% [markdown]
-# Most heads have no function, and all functions of the small translators are syntactic. We do not know why that with the deep
-# decoder has none. Counts depend on the text: of MiniLM's **10**<!-- pretrained/counted model=minilm trees=ewt function=any
-# heads:.0f --> heads six pass by `verb → object`, but on GUM only one does.<!-- holds: pretrained/syntactic model=minilm
-# trees=gum relation=dobj direction="head to dependent" heads == 1 -->
+# *`45 / 35`: the head is right in `45 %` of cases, the guess in `35 %`. Black frame: it passes. Question mark: the interval
+# holds the line of `10` points. For SmolLM2 cells with fewer than `30` pairs are empty. In the deep decoder the best head of
+# every relation is below the guess.*<!-- holds: natural/02/models_beside model="EN-FR europarl, deep decoder" nsubj < 0 --><!--
+# holds: natural/02/models_beside model="EN-FR europarl, deep decoder" dobj < 0 --><!-- holds: natural/02/models_beside
+# model="EN-FR europarl, deep decoder" amod < 0 --><!-- holds: natural/02/models_beside model="EN-FR europarl, deep decoder"
+# advmod < 0 -->
 #
-# Where do they stand? Here is a map like the paper's figure 1c, with the toy translator that has the most. *Object* is
-# `object → verb`, in MiniLM `verb → object` as well.<!-- holds: pretrained/syntactic model=minilm trees=ewt relation=dobj
-# direction="head to dependent" heads == 6 -->
+# - **Objects: yes.** From object to verb seven models pass without a question mark. From verb to object the paper's pass, our
+#   small translators do not.<!-- holds: 02/syntactic_relations model="EN-RU subtitles" relation=dobj
+#   direction="head to dependent" gain < 0 -->
+# - **Subjects: often, and best on subtitles.** There a verb finds its subject for **91 %**<!-- 02/syntactic_relations
+#   model="EN-RU subtitles" relation=nsubj direction="head to dependent" accuracy:.0% -->, on news for **53 %**<!--
+#   02/syntactic_relations model="EN-RU news" relation=nsubj direction="head to dependent" accuracy:.0% -->. The paper has `77`
+#   and `45`. For SmolLM2 GUM leaves it open.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj
+#   direction="head to dependent" heads=0 gain_low < 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=gum
+#   relation=nsubj direction="head to dependent" heads=0 gain_high > 0.1 -->
+# - **Adjectives and adverbs: mostly in the toy language.** Adjectives stand right before their noun, so the guess is hard to
+#   beat.
+# - **Target languages.** In the paper's figure 4 they are alike. Ours differ, but one training each cannot say why.
+#
+# ## What some head of each model does
+#
+# Does some head pass? Of syntax either direction counts.
 
 # %%
-every = checkpoints.by_head(run.settings).query("trees == 'ewt'").replace({"model": names})
-every = run.table(pd.concat([every, functions.by_head(studied[-1:], repeats)]), "heads_by_function", split="dev")
-titles = {name: labels.get(name, name).replace(" ", "\n", 1) for name in every.model}
-shown = every.assign(layer=every.layer - 1, head=every["head"] - 1, stays=True)
-figure = plots.head_map(shown, panel="model", titles=titles, across=True)
-run.figure(figure, "heads_by_function", "The functions of every head of two pretrained models and of a translator.")
+run.table(functions.some_head(every), "some_head")
 
 # %% [markdown]
-# In SmolLM2 all but one of the coloured heads stand in layer `11` or later.
+# No model passes all tests, the paper's included. Objects and subjects are found most often, rare words least.
+#
+# The last column counts heads that pass on all sentences. It depends on the text: on GUM MiniLM has **5**<!--
+# pretrained/counted model=minilm trees=gum function=any heads:.0f -->. With random weights no head passes.<!-- holds:
+# pretrained/counted model=smollm2 trees=ewt function=any random == 0 --><!-- holds: pretrained/counted model=minilm trees=ewt
+# function=any random == 0 --><!-- holds: summaries/gpu-quarter-counted function=any random == 0 --><!-- holds:
+# natural/02/counted function=any random == 0 --><!-- holds: 02/counted model="EN-RU subtitles" function=any random == 0 -->
+# Where do they stand, as in the paper's figure 1c?
+
+# %%
+by_head = checkpoints.by_head(run.settings).query("trees == 'ewt'").replace({"model": functions.NAMES})
+by_head = run.table(pd.concat([by_head, functions.by_head(studied[-1:], repeats)]), "heads_by_function", split="dev")
+shown = by_head.assign(layer=by_head.layer - 1, head=by_head["head"] - 1, stays=True)
+figure = plots.head_map(shown, "model", {name: name.replace(" ", "\n") for name in by_head.model}, across=True)
+run.figure(figure, "heads_by_function", "The functions of every head of two pretrained models and of a toy translator.")
 
 # %% [markdown]
+# The largest group is for objects. In SmolLM2 all but one stand in layer `11` or later.
+#
 # ## Verdicts
 #
-# By the rules of [claims.toml](../claims.toml), for the toy language (*here*), the translator called Europarl in Table 1, and
-# the pretrained models on the English Web Treebank. A case counts only if a test over sentences is sure of it.
+# By the rules of [claims.toml](../claims.toml); *here* is the toy language. A case counts if a test is sure of it.
 
 # %%
 claims.show(run, europarl="Europarl", pretrained="pretrained models")
 
 # %% [markdown]
-# - *Positional:* the rule is not asked of the translator of the paper's size, which would pass it.<!-- holds:
-#   summaries/gpu-quarter-positional low > 0.9 -->
-# - *Syntactic:* the rule asks for all relations in every model, and even the paper's models do not pass it.
+# The syntactic rule asks for every case in every model. The paper's own would not pass; the table of answers asks for less.
 #
-# ## What this cannot say
+# **What this cannot say.** Does a model need the head? [Notebook 6](06_do_measures_agree.ipynb) asks that. Would another
+# training give the same? Each model was trained once.
 #
-# - We do not ask whether a model needs the head. [Notebook 6](06_do_measures_agree.ipynb) does.
-# - The toy language hardly needs encoder heads: a translator of EN-RU news without any has **86.9**<!-- 01/bleu
-#   model="EN-RU news, no encoder heads" bleu:.1f --> BLEU, not **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->. Held
-#   against that, the toy verdicts would say nothing.
-# - Neither pretrained model translates, and each model was trained once.
-
-# %% [markdown]
 # ## Change one line
 #
-# - In `questions`: write `(14, 9, "The teacher asked the children to sing.", "sing", "children")`, then *promised* for
-#   *asked*. Whom does the head take for the singer? The model runs, at first for a minute or two.
-# - In `asked.assign`: write `0.05` for `0.1`. How many cases pass when `5` points are enough? Of MiniLM three, not two. A
-#   minute.
-# - In the parameters: `models = "ru-subtitles"` runs the page for one translator.
+# - *Rare by spelling:* `sentence = "The farmer sold his neighbour a very old tractor."` Every word looks at *neighbour*. At
+#   *neighbor*, less rare, only one does. The object head misses: *tractor* looks at *a*. Seconds.
+# - *Other tests:* `1` for `-1`, the token after: the best head has a third. `"nsubj"` for `"dobj"`, subjects: it hardly beats
+#   the guess. Half a minute.
