@@ -87,6 +87,8 @@ FACE = {  # what a user may count on: docs/use.md lists it
     "models": "load",
     "training": "fit dev_loss",
     "runs.passages": "halves batches",
+    "corpora.resolvers": "resolver",
+    "corpora.turns": "from_text",
     "study": "settings",
 }
 

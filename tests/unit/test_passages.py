@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, pre_tokenizers
 from tokenizers.models import WordLevel
 from tokenizers.processors import TemplateProcessing
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Trainer, TrainingArguments
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Trainer
 
 from helpers import heads, models
 from helpers.heads import index, load
@@ -106,17 +106,22 @@ def scripts(folder):
     small = {'models.load("smollm2")': f"models.load({str(folder / 'model')!r}); model.float()", '"steps": 200': '"steps": 3'}
     for code in re.findall(r"```python\n(.*?)```", section, re.DOTALL):
         for printed, here in (small | {'"evaluate_every": 100': '"evaluate_every": 3'}).items():
-            assert printed in code or "Trainer" in code or "bart" in code
+            assert printed in code or "Trainer" in code or "bart" in code or "resolvers" in code
             code = code.replace(printed, here)
         yield code.replace("max_steps=200", "max_steps=3, use_cpu=True")
 
 
-@pytest.mark.parametrize("number", range(3), ids=["gates", "groups", "links"])
-def test_training_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch, number):
+@pytest.mark.parametrize("part", ["gates", "groups", "links", "links of a resolver"])
+def test_training_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch, part):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text((folder / "text.txt").read_text())
-    exec([*scripts(folder)][number], scope := {"torch": torch})
-    batch, name = scope["batches"][0], ("gates", "groups", "links")[number]
+    gates, groups, links, _, resolved, seeds, *_ = scripts(folder)
+    texts = re.compile(r"texts = \[.*?\n\]\n", re.DOTALL)
+    code = {"gates": gates + seeds, "groups": groups, "links": links}.get(part, texts.sub(lambda _: resolved, links))
+    exec(code, scope := {"torch": torch})
+    batch, name = scope["batches"][0], part.partition(" ")[0]
+    assert name != "gates" or len(scope["changes"]) == 5
+    assert "resolver" not in part or [scope["text"][slice(*one)] for one in scope["clusters"][-1]] == ["She", "she"]
     made, saved = scope["model"], load(tmp_path / name)
     torch.testing.assert_close(saved(**batch).logits, made(**batch).logits)
     before = load(folder / "model").float()
@@ -139,19 +144,19 @@ def test_links_of_an_encoder_decoder_run_as_the_page_shows_them(folder, tmp_path
 def test_training_under_trainer_runs_as_the_page_shows_it(folder, tmp_path, monkeypatch):
     """What is saved trains on without this project."""
     monkeypatch.chdir(tmp_path)
-    batch = tiny_batch("llama")
-    rows = [{name: value[place] for name, value in batch.items()} for place in range(len(batch["input_ids"]))]
-    scope = {"rows": rows, "l0": l0, "heads": heads, "model": tiny_model("llama"), "price": 0.01}
+    (tmp_path / "text.txt").write_text("Ann sold the old car\n\nBob saw his sister and waved\n")
+    tokenizer, batch = models.load_tokenizer(folder / "model"), tiny_batch("llama")
+    scope = {"tokenizer": tokenizer, "l0": l0, "heads": heads, "model": load(folder / "model").float(), "price": 0.01}
     gates, *others = [*scripts(folder)][-3:]
     exec(gates, scope)
     again = AutoModelForCausalLM.from_pretrained("pruned", trust_remote_code=True)
     torch.testing.assert_close(again(**batch).logits, scope["model"].eval()(**batch).logits)
-    options = TrainingArguments("more", max_steps=2, use_cpu=True, save_strategy="no", report_to="none")
-    Trainer(again, options, train_dataset=rows).train()
+    Trainer(again, scope["options"], train_dataset=scope["rows"], data_collator=scope["collate"]).train()
     links = coreference.Links()
-    for tokens in (row["input_ids"][row["attention_mask"].bool()].tolist() for row in rows):
-        links.add(tokens, coreference.sparse([[[0], [1]]], len(tokens), "previous"))
+    for row in scope["rows"]:
+        links.add(row["input_ids"], coreference.sparse([[[0], [1]]], len(row["input_ids"]), "previous"))
     scope |= {"grouping": grouping, "coreference": coreference, "links": links, "chosen": [("decoder", 0, 1)]}
+    scope["texts"] = [(line, []) for line in scope["lines"]]
     for code in others:
         before = next(scope["model"].parameters()).clone()
         exec(code, scope)
