@@ -36,18 +36,12 @@ def _pruned():
     return plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
 
 
-def _kinds():
-    both, axes = pd.concat([table("03/fig9_shares"), papers.FIGURE_9]), ("% of all heads left", "% of the kind left")
-    return plots.curve(both, "kept", "share", "kind", panel="model", columns=2, labels=axes, level=None)
-
-
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: _by_relevance(True),
     "01/fig2_other_translators": lambda: _by_relevance(False),
     "02/hits_and_misses": lambda: plots.looking(table("02/where_heads_look")),
     "02/table1_syntactic_heads": lambda: plots.gains(table("02/table1_syntactic_heads")),
     "03/fig7_bleu_by_heads": _pruned,
-    "03/fig9_heads_by_kind": _kinds,
 }
 
 
