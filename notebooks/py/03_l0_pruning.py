@@ -266,7 +266,7 @@ rows.rename(columns=titles).round(2)
 #
 # **We cannot tell.** Translators of news always keep more heads with a function than chance would. That of subtitles does so
 # once, and its last six heads have none.<!-- holds: 03/retained_more_than_chance model="EN-RU subtitles" function=any heads=6
-# stay == 0 --> No *p* is below `0.05`, also not if as many heads of each layer stay.<!-- holds: 03/retained_more_than_chance
+# stay == 0 --> No *p* is below `0.05`, nor if as many heads of each layer stay.<!-- holds: 03/retained_more_than_chance
 # model="EN-RU news, small" function=any heads=20 p_in_layers > 0.05 --> None of these heads is positional, a kind that stays
 # long in the paper.
 
@@ -389,5 +389,5 @@ claims.show(run)
 #
 # - In the cell above `prune` write `[*run.settings["pruning"]["penalties"], 0.002]` and run all cells. Figure 7 has one more
 #   point, between `20` and `12` heads. An hour, or minutes with the profile `quick` ([how](../docs/run.md)).
-# - In the cell below `prune` write `kinds=["decoder"]` to prune the decoder's own heads. A few minutes.
-# - In the cell of figure 6 write `temperature=0.5`. You see the paper's own figure, in a second.
+# - In the cell below `prune` write `kinds=["decoder"]`: all but one of the decoder's own `16` heads stay. A few minutes.
+# - In the cell of figure 6 write `temperature=0.5`: the paper's own figure, in a second.
