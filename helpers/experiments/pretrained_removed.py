@@ -191,6 +191,16 @@ def gates(settings: Settings) -> pd.DataFrame:
     return table_of(settings, [{"price": one.spec["price"], **row} for one in made for row in read(one)["rows"]])
 
 
+def gates_by_choice() -> pd.DataFrame:
+    """The published `gates` to draw: chosen by, heads left, change with low and high, functions left (heads with one)."""
+    table = pd.read_csv(study.ROOT / "figures" / "pretrained" / "gates.csv").dropna(subset="price")
+    chosen = table.choice.map({"gates": "gates", BY: "gradient importance"})
+    table["chosen by"] = chosen.where(table.random.isna(), "chance, as many in each layer")
+    table["heads left"] = 270 - table["heads"]  # of SmolLM2; 20 have a function
+    table["functions left"] = (20 * table.functions_left).round().astype(int)
+    return table.assign(low=table.change_low, high=table.change_high)
+
+
 # --- groups ----------------------------------------------------------------------------------------------------------
 
 

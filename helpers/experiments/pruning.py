@@ -32,6 +32,8 @@ from helpers.scores import intervals, scoring
 from helpers.study import StudyError
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
+NATURAL = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"  # published
+DEEP = "Europarl, decoder of three layers"
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 CHANGE = ("change", "change_low", "change_high")
 # methods of the paper's section; notebook 06 compares all of them
@@ -335,19 +337,6 @@ def counts(runs: Iterable[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]
 # --- what is read ----------------------------------------------------------------------------------------------------
 
 
-def described(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """What is pruned: model, trainings, layers and heads a layer of encoder and decoder, width, steps and sentence pairs."""
-    rows: dict[str, dict[str, Any]] = {}
-    for sweep in (sweep for sweep in sweeps if "model" in sweep["start"]):
-        shape, start = sweep["start"]["model"], sweep["start"]
-        decoder = shape.get("decoder_layers", shape["layers"]), shape.get("decoder_heads", shape["heads"])
-        row = {"model": subjects.title(sweep["name"]), "trainings": 0, "encoder": f"{shape['layers']} x {shape['heads']}"}
-        row |= {"decoder": "{} x {}".format(*decoder), "width": shape["width"]}
-        row |= {"steps": start["training"]["steps"], "sentence pairs": start["corpus"]["train"]}
-        rows.setdefault(row["model"], row)["trainings"] += 1
-    return pd.DataFrame(list(rows.values()))
-
-
 def subject_of(sweep: Mapping[str, Any], parser: str = "spacy") -> subjects.Subject:
     """The model that a sweep starts from, with its text."""
     return subjects.of_spec(sweep["start"], sweep["name"], parser)
@@ -531,14 +520,8 @@ def curve(quality: pd.DataFrame) -> pd.DataFrame:
 
 
 def half_left(means: pd.DataFrame) -> pd.DataFrame:
-    """Of each model and test set the L0 run that keeps most heads among those with at most half of them: rows of `means`.
-
-    gone, with low and high: how many heads can go for `LOSS` BLEU (`gone_within`), by the change and the ends of its interval.
-    """
-    pruned = means[means.method == NAMES["l0"]].copy()
-    for end in ("", "_low", "_high"):
-        gone = {at: gone_within(rows, f"change{end}") for at, rows in pruned.groupby(level=["model", "test set"])}
-        pruned[f"gone{end}"] = [gone[model, split] for model, _, split in pruned.index]
+    """Of each model and test set the L0 run that keeps most heads among those with at most half of them: rows of `means`."""
+    pruned = means[means.method == NAMES["l0"]]
     pruned = pruned[pruned.heads <= pruned.total / 2]
     return pruned.loc[pruned.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
 
@@ -549,6 +532,26 @@ def gone_within(pruned: pd.DataFrame, change: str = "change", loss: float = LOSS
     gone, values = np.array([0, *pruned.total - pruned.heads]), np.array([0, *pruned[change]])
     past = int((values < -loss).argmax())  # 0: none
     return np.interp(loss, -values[past - 1 : past + 1], gone[past - 1 : past + 1]) if past else gone[-1]
+
+
+def can_go(curve: pd.DataFrame) -> pd.DataFrame:
+    """How many heads can go for `LOSS` BLEU (`gone_within`) by points of figure 7, and by the ends of their intervals."""
+    rows = []
+    for (model, split), part in curve[curve.heads > 0].groupby(["model", "test set"], sort=False):
+        gone = {end: gone_within(part, end) for end in ("change", "low", "high") if part[end].notna().any()}
+        rows.append({"model": model, "test set": split, "heads": int(part.total.max()), **gone})
+    return pd.DataFrame(rows).rename(columns={"change": "can go"})
+
+
+def on_europarl() -> pd.DataFrame:
+    """`curve` of two published translators of Europarl, one training each, by the layers of their decoder."""
+    shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv")
+    shallow = shallow[shallow.method.isin([NAMES["none"], NAMES["l0"]])].assign(model="Europarl, decoder of one layer")
+    deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv")
+    deep = deep[deep.run != "floor"].assign(model=DEEP, change_low=deep.low, change_high=deep.high)
+    table = pd.concat([shallow, deep], ignore_index=True)
+    table = table[table["test set"] == "europarl_test"].assign(kept=100 * table.heads / table.total)
+    return table.assign(low=table.change_low, high=table.change_high)
 
 
 def settled(table: pd.DataFrame) -> pd.DataFrame:
@@ -584,6 +587,16 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
             rows[name, split] = kinds | change
     columns = ["penalty", *KINDS, "kept", "pruned", "scratch", "unpruned", "change", "low", "high"]
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]), columns)
+
+
+def scratch_on_europarl() -> pd.DataFrame:
+    """`against_scratch` of the published translator of Europarl with the deeper decoder, one head map."""
+    table, heads_left = pd.read_csv(NATURAL / "table2_all_kinds.csv"), dict(zip(KINDS, (10, 24, 23), strict=True))
+    bleu = table[table.text.str.endswith("deep decoder, europarl_test")].set_index("heads")
+    row = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
+    row = row.assign(model=DEEP, kept=100 * sum(heads_left.values()) / 96, **heads_left)
+    pruned, scratch = bleu.loc["/".join(map(str, heads_left.values())), ["pruned", "from scratch"]]
+    return row.assign(pruned=pruned, scratch=scratch, unpruned=bleu.loc["48/24/24", "trained further (control)"])
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------
@@ -667,6 +680,13 @@ def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Da
         rows = [(len(names), "encoder", *place, place in names, names.get(place, "")) for place in whole]
         parts.setdefault(len(names), pd.DataFrame(rows, columns=["left", *ADDRESS, "stays", "functions"]))
     return pd.concat([parts[left] for left in sorted(parts, reverse=True)], ignore_index=True)
+
+
+def lasting(functions: pd.DataFrame) -> pd.DataFrame:
+    """`functions_left` of several models (column model) before pruning, with prunings: how many of them leave the head."""
+    whole = functions.left == functions.groupby("model").left.transform("max")
+    left = functions[~whole].groupby(["model", "layer", "head"]).stays.sum().rename("prunings")
+    return functions[whole].join(left, on=["model", "layer", "head"]).fillna({"prunings": 0}).astype({"prunings": int})
 
 
 def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
@@ -20,17 +19,20 @@ PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "
 def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
-    falling: bool = True, columns: int = 1,
+    falling: bool = True, columns: int = 1, order: Sequence[str] = (),
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
-    band of y; x is `falling` from left to right, as in the paper's figures of heads left.
+    band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
+    that they have where all of `order` are drawn.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
-    looks = drawing.looks(table[series])
+    parts = {} if printed is None or panel not in printed else dict(list(printed.groupby(panel)))  # of panels they name
+    looks, size = drawing.looks([*order, *table[series]]), {"ms": 6} if order else {}
+    looks = {name: looks[name] | size for name in dict.fromkeys(table[series])}
     for name, count in table[series].value_counts().items():
         looks[name] |= {"ls": ""} if count == 1 else {}  # a lone mark has no line, nor has its legend
     names = [] if printed is None else [name for name in dict.fromkeys(printed[series]) if name not in looks]
@@ -41,7 +43,7 @@ def curve(
     size = (WIDTH / min(columns, len(titles)), 3.2 if columns == 1 else 2.4)
     figure, axes = drawing.grid(len(titles), columns, *size, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
-        rows = pd.concat([table[table[panel] == title] if panel else table, printed])
+        rows = pd.concat([table[table[panel] == title] if panel else table, parts.get(title, printed)])
         drawing.lines(axis, rows, x, y, series, {name: look for name, look in looks.items() if name in set(rows[series])})
         if level is not None:
             axis.axhline(level, **drawing.LEVEL)
@@ -52,29 +54,6 @@ def curve(
         if falling and not axis.xaxis_inverted():
             axis.invert_xaxis()
     drawing.legend(figure, looks)
-    return figure
-
-
-def bars(table: pd.DataFrame, x: str, y: str, stack: str, panel: str, labels: tuple[str, str] = ("", "")):
-    """Stacked bars at evenly spread places, the largest x at the left, a panel for each value of `panel`.
-
-    `stack` is a column of the parts of a bar, in their order: light to dark. Rows alike in all labels are averaged.
-    """
-    drawing.need(table, x, y, stack, panel)
-    parts = sorted(set(table[stack]))
-    colours = dict(zip(parts, sns.color_palette("viridis_r", len(parts)), strict=True))
-    titles = list(dict.fromkeys(table[panel]))
-    figure, axes = drawing.grid(len(titles), 3, WIDTH / min(3, len(titles)), 2.2, sharey=True)
-    for axis, title in zip(axes, titles, strict=True):
-        rows = table[table[panel] == title].pivot_table(y, x, stack, "mean", fill_value=0).sort_index(ascending=False)
-        bottom = np.zeros(len(rows))
-        for part, colour in colours.items():
-            heights = rows[part].to_numpy(float) if part in rows else np.zeros(len(rows))
-            axis.bar(range(len(rows)), heights, 0.82, bottom, color=colour, ec="white", lw=0.4)
-            bottom += heights
-        axis.set_xticks(range(len(rows)), [f"{place:g}" for place in rows.index])
-        axis.set(title=title, xlabel=labels[0] or x, ylabel=(labels[1] or y) if drawing.left(axis) else "")
-    drawing.legend(figure, drawing.squares({f"{stack} {part}": colour for part, colour in colours.items()}))
     return figure
 
 
@@ -106,11 +85,11 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     return figure
 
 
-def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across: bool = False):
+def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across: bool = False, text: str = ""):
     """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
 
     The table has the columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
-    With `across` layers go from left to right, in panels as wide as they have layers.
+    With `across` layers go from left to right, in panels as wide as they have layers. `text` is a column written into cells.
     """
     drawing.need(table, "layer", "head", "stays", "functions", panel)
     panels = list(dict.fromkeys(table[panel]))
@@ -127,6 +106,8 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across:
         at = list(zip(rows[x] + 1, rows[y] + 1, strict=True))
         gone = {cell for cell, stays in zip(at, rows.stays, strict=True) if not stays}
         drawing.functions(axis, dict(zip(at, rows.functions, strict=True)), gone)
+        for cell, written in zip(at, rows[text], strict=True) if text else ():
+            axis.text(*cell, written, ha="center", va="center", fontsize=7)
         axis.set(xlim=(0.4, rows[x].max() + 1.6), ylim=(0.4, table[y].max() + 1.6), title=titles[place], xlabel=x)
         axis.set_xticks(range(1, rows[x].max() + 2))
         axis.set_yticks(range(1, table[y].max() + 2))

@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
@@ -114,26 +113,21 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int):
 
 
 def gates(samples: Mapping[float, Any]):
-    """Samples of gates by location (figure 6): a density between 0 and 1, and stems for gates of exactly 0 and 1."""
+    """Samples of gates by location (figure 6): a density between 0 and 1, and stems for the shares of exactly 0 and 1."""
     figure, axes = drawing.grid(len(samples), 3, WIDTH / 3, 2.25, sharex=True, sharey=True)
     for axis, (location, values) in zip(axes, samples.items(), strict=True):
-        values, last = np.array(list(map(float, values))), axis is axes[-1]
+        values = np.array(list(map(float, values)))
         inside = values[(values > 0) & (values < 1)]
-        axis.hist(inside, BINS, (0, 1), weights=[BINS / len(values)] * len(inside), color=MODELS[0], alpha=0.3)
-        masses = axis.twinx()
+        axis.hist(inside, BINS, (0, 1), weights=[BINS / len(values)] * len(inside), color="#CCCCCC")
         for at, side, away in ((0, "left", 6), (1, "right", -6)):
             mass = float((values == at).mean())
-            masses.plot([at, at], [0, mass], "-", color=MODELS[1], lw=2, clip_on=False)
-            masses.plot(at, mass, "o", color=MODELS[1], ms=5, clip_on=False)
+            axis.plot([at, at], [0, mass], "-", color="black", lw=2, clip_on=False)
+            axis.plot(at, mass, "o", color="black", ms=5, clip_on=False)
             place = {"xytext": (away, 5), "textcoords": "offset points", "ha": side, "fontsize": 8}
-            masses.annotate(f"{mass:.2f}", (at, mass), color=MODELS[1], **place)
+            axis.annotate(f"{mass:.2f}", (at, mass), **place)
         title = f"location {float(location):g}".replace("-", "−")
         axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), ylim=(0, 1.16), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-        axis.set_ylabel("density between 0 and 1" if left(axis) else "", color=MODELS[0])
-        masses.set(ylim=(0, 1.16), yticks=[0, 0.5, 1])
-        masses.set_ylabel("share of exactly 0 or 1" if last else "", color=MODELS[1], fontsize=8)
-        sns.despine(ax=masses, left=True, right=False)
-        masses.tick_params(labelright=last)
+        axis.set_ylabel("density (grey), share (black)" if left(axis) else "")
     return figure
 
 

@@ -31,11 +31,6 @@ def _pruned():
     return plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
 
 
-def _kinds():
-    both, axes = pd.concat([table("03/fig9_shares"), papers.FIGURE_9]), ("% of all heads left", "% of the kind left")
-    return plots.curve(both, "kept", "share", "kind", panel="model", columns=2, labels=axes, level=None)
-
-
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: plots.by_relevance(table("01/heads_by_relevance")[-96:]),  # two models
     "02/hits_and_misses": lambda: plots.heat_map(
@@ -43,7 +38,6 @@ DRAWN: dict[str, Callable[[], object]] = {
     ),
     "02/table1_syntactic_heads": lambda: plots.gains(table("02/table1_syntactic_heads")),
     "03/fig7_bleu_by_heads": _pruned,
-    "03/fig9_heads_by_kind": _kinds,
 }
 
 

@@ -87,10 +87,10 @@ def test_half_of_the_heads_left():
     found = pruning.half_left(pd.concat(tables, names=["model"]))
     assert found.index.tolist() == [("EN-RU", "test"), ("EN-DE", "test")]  # of a model that keeps more than half no row
     assert found[["run", "heads", "change"]].values.tolist() == [["L0 0.3", 12, -0.25], ["L0 0.4", 3, -2.0]]
-    assert found.gone.tolist() == pytest.approx(
-        [12 + 9 * 0.2 / 1.95, 24 - np.interp(0.25, [0.1, 2], [15, 3])]
-    )  # from 15 left to 3
-    assert found.gone_low.iloc[0] == pytest.approx(np.interp(0.25, [0.2, 0.6], [9, 12])) and found.gone_high.iloc[0] > 12
+    points = pd.concat(tables, names=["model"]).rename(columns={"change_low": "low", "change_high": "high"})
+    gone = pruning.can_go(points[points.method == "L0"].reset_index()).set_index("model")
+    assert gone["can go"].iloc[[0, 2]].tolist() == pytest.approx([12 + 9 * 0.2 / 1.95, 24 - np.interp(0.25, [0.1, 2], [15, 3])])
+    assert gone.low["EN-RU"] == pytest.approx(np.interp(0.25, [0.2, 0.6], [9, 12])) and gone.high["EN-RU"] > 12
     own = HAND[HAND.method == "L0"]  # no loss so large was met: all that was tried
     assert pruning.gone_within(own, loss=9) == 21 and pruning.gone_within(own, loss=2) == 21
     bent = pd.DataFrame({"total": 24, "heads": [24, 20, 16, 10], "change": [-1.0, -0.2, -0.4, -0.1]})
