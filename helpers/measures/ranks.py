@@ -34,28 +34,20 @@ def rank_agreement(columns: pd.DataFrame, kind: str = "encoder") -> pd.DataFrame
     return _of_kinds(columns, kind).apply(within_layer_ranks).corr(method="spearman")
 
 
-def correlation(
-    truth: pd.Series, measure: pd.Series, kinds=None, within_layer=False, repeats=2000, minus: pd.Series | None = None
-) -> dict[str, float]:
+def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=False, repeats=2000) -> dict[str, float]:
     """Spearman correlation over heads: rho, low and high (95 % percentile bootstrap over heads), heads (how many).
-
-    With another measure (`minus`) by how much it is above that of the other, the same heads drawn for both.
 
     Both are Series on (kind, layer, head); heads that are missing, or nan, in one of them are left out. With `within_layer`
     ranks within layers are compared and heads are drawn within layers; layers of one head are left out. rho is nan where a
     column does not vary, and resamples where it does not are skipped. Without heads in common it is a StudyError.
     """
-    columns = {"truth": truth, "measure": measure} | ({} if minus is None else {"minus": minus})
-    both = _of_kinds(pd.DataFrame(columns).dropna(), kinds)
+    both = _of_kinds(pd.DataFrame({"truth": truth, "measure": measure}).dropna(), kinds)
     strata, values = _strata(both.index, LAYER if within_layer else []), both.to_numpy(dtype=float).T
 
-    def agreement(values: np.ndarray) -> np.ndarray:
-        first, *others = (_spearman(values[0], other, strata) for other in values[1:])
-        return first - others[0] if others else first
-
-    low, high = pd.Series(agreement(values[:, _resampled(strata, repeats, np.random.default_rng(0))])).quantile(INTERVAL)
+    drawn = values[:, _resampled(strata, repeats, np.random.default_rng(0))]
+    low, high = pd.Series(_spearman(*drawn, strata)).quantile(INTERVAL)
     heads = sum(len(places) for places in strata if len(places) > 1)
-    return {"rho": float(agreement(values)), "low": low, "high": high, "heads": heads}
+    return {"rho": float(_spearman(*values, strata)), "low": low, "high": high, "heads": heads}
 
 
 def over_passages(truth: pd.DataFrame, measure: pd.DataFrame) -> dict[str, float]:

@@ -49,15 +49,6 @@ def test_agreement_is_within_layers():
         rank_agreement(frame, "decoder")
 
 
-def test_a_difference_of_correlations_is_over_the_same_heads():
-    truth, measure, other = (noise(table([6, 6]), seed) for seed in range(3))
-    alone = [correlation(truth, one, within_layer=True)["rho"] for one in (measure, other)]
-    found = correlation(truth, measure, within_layer=True, minus=other)
-    assert found["rho"] == pytest.approx(alone[0] - alone[1]) and found["low"] < found["rho"] < found["high"]
-    same = correlation(truth, measure, within_layer=True, minus=measure)
-    assert same["low"] == same["high"] == 0
-
-
 def slow_bootstrap(truth, measure, layers, within, repeats=400):
     """Draw heads one by one; the correlation of every resample by scipy."""
     rng, found = np.random.default_rng(99), []

@@ -3,10 +3,11 @@
 import random
 from itertools import islice
 
+import pandas as pd
 import pytest
 
 from helpers import world
-from helpers.corpora.describe import relative_positions
+from helpers.corpora.describe import arcs_of
 from helpers.world import french_words, german_words, lexicon, russian, russian_words, sampler
 from helpers.world.english import realise
 from tests.unit.tiny_plans import check, did, does, np
@@ -64,7 +65,9 @@ def test_every_key_has_a_word_in_every_language():
 def test_distributions(drawn):
     register, sentences = drawn
     news = register == "news"
-    found = relative_positions([world.Pair("", "", tuple(e.words), tuple(e.heads), tuple(e.relations)) for _, e in sentences])
+    parsed = arcs_of([world.Pair("", "", tuple(e.words), tuple(e.heads), tuple(e.relations)) for _, e in sentences])
+    arcs = pd.DataFrame([arc for arcs in parsed for arc in arcs], columns=["dependent", "head", "relation"])
+    found = (arcs["head"] - arcs.dependent).groupby(arcs.relation).value_counts(normalize=True).sort_index()
     sizes = [len(told.words) for _, told in sentences]
     assert sum(sizes) / len(sizes) == pytest.approx(15 if news else 8, abs=0.7)
     shortest, longest = world.LENGTHS[register]
