@@ -45,9 +45,9 @@ def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=F
     strata, values = _strata(both.index, LAYER if within_layer else []), both.to_numpy(dtype=float).T
 
     drawn = values[:, _resampled(strata, repeats, np.random.default_rng(0))]
-    low, high = pd.Series(_spearman(*drawn, strata)).quantile(INTERVAL)
+    low, high = pd.Series(_spearman(drawn[0], drawn[1], strata)).quantile(INTERVAL)
     heads = sum(len(places) for places in strata if len(places) > 1)
-    return {"rho": float(_spearman(*values, strata)), "low": low, "high": high, "heads": heads}
+    return {"rho": float(_spearman(values[0], values[1], strata)), "low": low, "high": high, "heads": heads}
 
 
 def over_passages(truth: pd.DataFrame, measure: pd.DataFrame) -> dict[str, float]:
