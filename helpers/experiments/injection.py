@@ -134,14 +134,11 @@ def placed(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     return table.iloc[np.argsort(rank, kind="stable")]
 
 
-def variants(where: pd.DataFrame, quality: pd.DataFrame, rows: Rows) -> pd.DataFrame:
-    """ROUGE-1 of other layers and matrices (`scores`), then of other links (`quality_curve`): what is varied, and how."""
-    where = labelled(where, rows).query("count == 1 and span == 'first' and matrix != 'previous'")
-    where = where.assign(varied="resolver's links", how=where.layers + " layers, " + where.matrix + " matrix")
-    quality = labelled(quality, rows).sort_values("conll", ascending=False)
-    quality = quality.assign(varied="all layers, full matrix", how=quality.links + quality.conll.map(" (F1 {:.0f})".format))
-    table = pd.concat([where, quality])
-    return table[table.metric == "ROUGE-1"].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
+def variants(where: pd.DataFrame, rows: Rows) -> pd.DataFrame:
+    """ROUGE-1 of other layers and matrices (of `scores`), and `how` they differ."""
+    table = labelled(where, rows).query("metric == 'ROUGE-1' and count == 1 and span == 'first' and matrix != 'previous'")
+    table = table.assign(how=table.layers + " layers, " + table.matrix + " matrix")
+    return table.assign(low=table.change_low, high=table.change_high)
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
