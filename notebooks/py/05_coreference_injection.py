@@ -272,7 +272,7 @@ table.set_index(["links", "metric"]).round(1)
 # %% [markdown]
 # ## What links gain, with all controls
 #
-# So far seed was `1`. Now each row is trained for `500` steps on all dialogues, from five different starting weights.
+# So far the seed was `1`. Now each row is trained for `500` steps on all dialogues, from five different starting weights.
 # Dots are means over these trainings, bars `95 %` intervals. The controls are
 #
 # - in idle heads, *shuffled* links; *no links*, so that every token attends to itself; or the heads *off*;
@@ -280,7 +280,7 @@ table.set_index(["links", "metric"]).round(1)
 # - its links *mixed*, in no head: the authors' [code of 2021](https://arxiv.org/abs/2106.08556) turns what a layer puts out,
 #   $H$, into $0.7H + 0.3MH$, in the upper third of the layers, here the last one.
 #
-# The hollow dot is the paper's `1.6` %, second-hand.
+# The white dot is the paper's `1.6` %, second-hand.
 
 # %%
 rows = list(parts["main"])
