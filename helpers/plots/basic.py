@@ -125,8 +125,8 @@ def dots(
     `row` is the column of its label; `series` gives dots their colours (no legend where it is the group), several in one row
     stand side by side; values of `group` are headings; those of `panel` have a panel each, all with the same rows, and one
     scale with `sharex`. `level` is where a dotted line stands. A column printed has the paper's value, a hollow diamond; dots
-    are white inside where hollow is true. `chance` is a column of what chance reaches, a grey line across its row: dots whose
-    bar is not above it are hollow.
+    are white inside where hollow is true. `chance` is a column of what chance reaches, a grey line across its row: dots that
+    are not above it are hollow.
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))
@@ -134,7 +134,7 @@ def dots(
     labelled = {name: table[column] if column else "" for name, column in given.items()}
     table = table.assign(row=table[row], value=table[value], **labelled)
     if chance:
-        table = table.assign(reached=table[chance], hollow=~(table.low > table[chance]))
+        table = table.assign(reached=table[chance], hollow=~(table.value > table[chance]))
     titles = list(dict.fromkeys(table.panel))
     places, labels = _places(table)
     room = 0.058 * max(len(line) for text in labels.values() for line in text.split("\n")) + 0.25

@@ -14,11 +14,11 @@ def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
     return BySentence(heads, raw, np.ones(len(raw)), rule, raw)
 
 
-def test_models_stand_beside_the_random_ones_of_their_text_and_rule():
-    rows = [("AttnLRP", "A", 0.5, 0.4), ("AttnLRP", "random weights", 0.0, 0.1), ("LRP αβ", "A", 0.6, 0.5)]
-    table = pd.DataFrame([*rows, ("LRP αβ", "random weights", 0.1, 0.2)], columns=["rule", "model", "rho", "high"])
-    smollm2 = pd.DataFrame({"rule": ["AttnLRP"], "other": ["confidence"], "rho": [0.3]})
-    found = relevance.beside_random({"toy": table}, smollm2)
+def test_trained_models_stand_side_by_side_by_text_and_rule():
+    rows = [("AttnLRP", "A", 0.5, 0.1), ("AttnLRP", "random weights", 0.0, 0.1), ("LRP αβ", "A", 0.6, 0.2)]
+    table = pd.DataFrame(rows, columns=["rule", "model", "rho", "shuffled"])
+    smollm2 = pd.DataFrame({"rule": ["AttnLRP"], "other": ["confidence"], "rho": [0.3], "shuffled": [0.0]})
+    found = relevance.side_by_side({"toy": table}, smollm2)
     assert found.model.tolist() == ["A", "A", "all tokens"] and found.text.tolist() == ["toy", "toy", "SmolLM2"]
     assert found[relevance.REACHED].tolist() == [0.1, 0.2, 0.0]
 
