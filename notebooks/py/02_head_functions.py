@@ -37,12 +37,12 @@
 #   relation=dobj direction="dependent to head" gain_low > 0.1 -->
 # - **The token before.** In three, the largest, a head looks there.
 # - **Rare words.** No clear case: one passes, where chance is high.
-# - **Most heads** have none: in SmolLM2 **20**<!-- pretrained/counted model=smollm2 trees=ewt function=any heads:.0f --> of
-#   `270` have one.
-# - **Relevance.** At the paper's size heads with a function are more relevant; whether more needed, we cannot tell.<!-- holds:
-#   summaries/gpu-quarter what="encoder heads with a function, more relevant by" low > 0 --><!-- holds: summaries/gpu-quarter
-#   what="encoder heads with a function, more missed alone by" low < 0 --><!-- holds: summaries/gpu-quarter
-#   what="encoder heads with a function, more missed alone by" high > 0 -->
+# - **Most heads** have no function: in SmolLM2 **20**<!-- pretrained/counted model=smollm2 trees=ewt function=any heads:.0f
+#   --> of `270` have one.
+# - **Relevance.** At the paper's size heads with a function are more relevant. Whether they are needed more we cannot
+#   tell.<!-- holds: summaries/gpu-quarter what="encoder heads with a function, more relevant by" low > 0 --><!-- holds:
+#   summaries/gpu-quarter what="encoder heads with a function, more missed alone by" low < 0 --><!-- holds:
+#   summaries/gpu-quarter what="encoder heads with a function, more missed alone by" high > 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -79,8 +79,8 @@ print(run.summary(), sources(run), sep="\n")
 # Europarl needs encoder heads: without any a small translator learns **15.1**<!-- natural/01/bleu
 # model="EN-FR europarl, no encoder heads" "test set"=europarl_test bleu:.1f --> BLEU, not **22.7**<!-- natural/01/bleu
 # model="EN-FR europarl" "test set"=europarl_test bleu:.1f -->. The toy language hardly does, with **86.9**<!-- 01/bleu
-# model="EN-RU news, no encoder heads" bleu:.1f --> of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->. Held against that
-# it is *hollow*, and says little of heads.
+# model="EN-RU news, no encoder heads" bleu:.1f --> of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->. Measured so, it is
+# *hollow*: it says little of heads.
 #
 # ## The tests
 #
@@ -156,7 +156,7 @@ print(f"best head for {relation}, from dependent to governor: {right:.0%}; the g
 #
 # ## Three heads at work
 #
-# The best heads of MiniLM:
+# MiniLM's best heads:
 
 # %% tags=["method"]
 import re
@@ -195,14 +195,14 @@ figure = plots.heat_map(looks, "looks at", "word", "relative weight", "head", "r
 run.figure(figure, "hits_and_misses", "Where three heads of MiniLM look in a sentence.", table="where_heads_look")
 
 # %% [markdown]
-# *A row is a word that looks, its darkest cell its largest weight, dotted where right.*
+# *A row is a word that looks, with a dot where its largest weight is right.*
 #
 # - Left: every word looks at the one before it.
 # - Middle: both objects find their verbs. *My* and *old* look there, too, of which the test does not ask. On the treebank
 #   below it finds **72 %**<!-- pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head"
 #   accuracy:.0% --> of the verbs.
-# - Right: about half of the words look at *owl* or *necklace*, the two rarest. On the treebank: **49 %**<!-- pretrained/rare
-#   model=minilm trees=ewt score:.0% -->.
+# - Right: about half of the words look at *owl* or *necklace*, the two rarest, and on the treebank **49 %**<!--
+#   pretrained/rare model=minilm trees=ewt score:.0% -->.
 #
 # ## Positions and rare words
 #
@@ -265,8 +265,8 @@ run.figure(plots.gains(table1), "table1_syntactic_heads", caption, over="sentenc
 
 # %% [markdown]
 # *`45 / 35`: the head is right in `45 %` of cases, the guess in `35 %`. Black frame: it passes. Question mark: the interval
-# holds the line of `10` points. Empty: fewer than `30` partners stand before, where SmolLM2 sees them. In the deep decoder all
-# heads are below the guess.*<!-- holds: natural/02/models_beside model="EN-FR europarl, deep decoder" nsubj < 0 --><!-- holds:
+# holds the line of `10` points. Empty: fewer than `30` partners stand before, where SmolLM2 sees them. In the deep decoder no
+# head reaches the guess.*<!-- holds: natural/02/models_beside model="EN-FR europarl, deep decoder" nsubj < 0 --><!-- holds:
 # natural/02/models_beside model="EN-FR europarl, deep decoder" dobj < 0 --><!-- holds: natural/02/models_beside
 # model="EN-FR europarl, deep decoder" amod < 0 --><!-- holds: natural/02/models_beside model="EN-FR europarl, deep decoder"
 # advmod < 0 -->
@@ -277,7 +277,7 @@ run.figure(plots.gains(table1), "table1_syntactic_heads", caption, over="sentenc
 # - **Subjects: often, and best on subtitles.** There a verb finds its subject for **91 %**<!-- 02/syntactic_relations
 #   model="EN-RU subtitles" relation=nsubj direction="head to dependent" accuracy:.0% -->, on news for **53 %**<!--
 #   02/syntactic_relations model="EN-RU news" relation=nsubj direction="head to dependent" accuracy:.0% -->. The paper has `77`
-#   and `45`. Of SmolLM2's we cannot tell on GUM.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj
+#   and `45`. On GUM SmolLM2's are not sure.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj
 #   direction="head to dependent" heads=0 gain_low < 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=gum
 #   relation=nsubj direction="head to dependent" heads=0 gain_high > 0.1 -->
 #
@@ -296,7 +296,7 @@ some[["token before", "object", "rare words", "heads with a function"]]
 # function=any random == 0 --><!-- holds: summaries/gpu-quarter-counted function=any random == 0 --><!-- holds:
 # natural/02/counted function=any random == 0 --><!-- holds: 02/counted model="EN-RU subtitles" function=any random == 0 -->
 #
-# In the paper's figure 1c most positional heads lead their layers by [relevance](01_relevance_and_confidence.ipynb), and so
+# In the paper (figure 1c) positional heads mostly lead their layers by [relevance](01_relevance_and_confidence.ipynb), and so
 # does the one for rare words. Here:
 
 # %%
