@@ -15,7 +15,7 @@ import pandas as pd
 from helpers import papers, study
 from helpers.corpora.describe import arcs_of
 from helpers.drawing import FUNCTIONS
-from helpers.experiments import pretrained_functions
+from helpers.experiments import pretrained_functions, pretrained_measured
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import POSITIONAL, RAREST, RELATIONS, Syntactic, roles
@@ -151,26 +151,18 @@ def beside_random(tests: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[["test", "model", "head", "value", "low", "high"]]
 
 
-def translators() -> pd.DataFrame:
-    """BLEU of the paper's translators and of the published ones: whole, and without encoder heads, in two ways.
+def mapped(settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Functions of every head of the pretrained models (on EWT) and of Europarl's translator of the paper's size.
 
-    *Removed*: from the trained model, which was trained on. *Never any*: trained without them.
+    Columns model, layer, head (from 1), functions (with commas), place (in its layer by relevance, the most relevant first: by
+    AttnLRP in SmolLM2, by LRP αβ in the translator; MiniLM has none).
     """
-    files = [FIGURES / track / "01_relevance_and_confidence" / "tables" / "bleu.csv" for track in ("natural", "controlled")]
-    bleu = pd.concat(map(pd.read_csv, files)).query("`test set` != 'newstest2014'").set_index("model").bleu
-    large = pd.read_csv(SUMMARIES / "gpu-quarter.csv", index_col=0).value
-    deep = pd.read_csv(SUMMARIES / "europarl-deep-decoder.csv", index_col=0).value
-    ends = ("", ", encoder heads removed, trained on", ", no encoder heads")
-    names = {"Europarl": "EN-FR europarl"} | {f"toy {name}": name for name in map(subjects.title, subjects.CONTROLLED)}
-    scores = {
-        "paper, WMT": [29.6], "paper, OpenSubtitles": [32.4],  # table 2
-        "Europarl, paper's size": [large["BLEU, europarl_test"]], "Europarl": [],
-        "Europarl, deep decoder": deep[["BLEU, europarl_test", "BLEU without encoder attention, removed, europarl_test"]],
-        "SmolLM2": [], "MiniLM": [],
-    }  # fmt: skip
-    scores |= {title: [bleu.get(name + end) for end in ends] for title, name in names.items()}
-    columns = ["BLEU", "encoder heads removed", "never any"]
-    return pd.DataFrame.from_dict(scores, orient="index", columns=columns).astype(float).round(1).astype(object).fillna("")
+    places = pretrained_measured.head_table(settings).assign(model=settings["pretrained"]["decoder"])
+    places["place"] = places.groupby("layer").attnlrp.rank(ascending=False)
+    keys = ["model", "layer", "head"]
+    gold = pretrained_functions.by_head(settings).query("trees == 'ewt'").merge(places[[*keys, "place"]], "left", on=keys)
+    table = pd.concat([gold, pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv")], ignore_index=True)
+    return table[[*keys, "functions", "place"]].fillna({"functions": ""}).replace({"model": NAMES})
 
 
 def some_head(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
