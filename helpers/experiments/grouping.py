@@ -299,7 +299,7 @@ def tried(main: pd.DataFrame, numbers: Mapping[int, pd.DataFrame], widths: Any, 
     gaps = bleu.sub(bleu[VANILLA], axis=0).stack().dropna().rename("change").reset_index()
     parts = {
         "this study's setting": main,
-        **{f"groups of {n} heads": t[t.panel == t.panel.iloc[0]].assign(setting=t.groups) for n, t in numbers.items()},
+        **{f"groups of {n} heads": t[t.panel.isin(t.panel[:1])].assign(setting=t.groups) for n, t in numbers.items()},
         "dimension of a head": None if widths is None else widths.reset_index(names=["setting", "method"]),
         "trained anew": over_seeds(gaps, ["setting", "method"], {"change": SCORES["change"]}).reset_index().assign(over=""),
     }

@@ -348,7 +348,7 @@ regimes = study.ROOT / "figures" / "regimes"
 sixteen = pd.read_csv(regimes / "sixteen.csv").assign(setting="16 heads, 8 groups")
 little = pd.read_csv(regimes / "grouped.csv").query("dropout == 0").dropna(subset="BLEU").assign(setting="little text")
 numbers[shape["heads"]] = numbers[shape["heads"]].query("groups != @groups")  # that and this dimension are the study's own
-others = widths.drop(shape["width"] // shape["heads"]) if rungs else None
+others = widths.drop(shape["width"] // shape["heads"], errors="ignore") if rungs else None
 ours = main[main.over == "trainings"].assign(setting=f"{shape['heads']} heads, {groups} groups")
 tried = tables.tried(ours, numbers, others, pd.concat([sixteen, little]))
 run.table(tried.set_index(["group", "setting"]), "settings", resamples=repeats)
