@@ -110,9 +110,8 @@ def trainings(scored: pd.DataFrame) -> pd.DataFrame:
 
 def first(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of `scores` or `trainings` of the first test set and metric alone, on the row or method."""
-    line = table.index[0]
-    levels = ["test set", "metric"]
-    return table.xs(tuple(line[table.index.names.index(name)] for name in levels), level=levels)
+    where = dict(zip(table.index.names, table.index[0], strict=True))
+    return table.xs((where["test set"], where["metric"]), level=["test set", "metric"])
 
 
 def _better(metric: str) -> int:
@@ -283,41 +282,42 @@ def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("groups", kind="stable")
 
 
-def tried(
-    main: pd.DataFrame, each: pd.DataFrame, strengths: Sequence[float], numbers: Mapping[int, pd.DataFrame],
-    widths: pd.DataFrame | None, anew: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+def by_grouping(each: pd.DataFrame, formed: pd.Series) -> pd.DataFrame:
+    """What the first GHT and GHT-PS (`first` of `scores`) are above vanilla by how far heads are grouped (formed)."""
+    names = formed.index.drop(VANILLA)
+    rows = [each.loc[names.str.replace(GHT, m)].assign(method=m, grouped=formed[names].to_numpy()) for m in (GHT, PS)]
+    table = pd.concat(rows).drop(columns=["low", "high"]).rename(columns=lambda name: name.replace("change_", ""))
+    return table[["method", "grouped", "value", "change", "low", "high"]].assign(hollow=True)
+
+
+def tried(main: pd.DataFrame, numbers: Mapping[int, pd.DataFrame], widths: Any, anew: pd.DataFrame) -> pd.DataFrame:
     """What GHT and GHT-PS are above vanilla in every setting: group and setting (labels), method, change, low, high, hollow.
 
-    `main` is the study's own setting by method and over; `each` (`first` of `scores`) has other weights, `numbers` is
-    `by_groups` by heads of a layer, `widths` a `ladder`; `anew` is BLEU by setting, seed and method. Hollow: over sentences.
+    `numbers` is `by_groups` by heads of a layer, `anew` BLEU by setting, seed and method. Hollow: over sentences.
     """
-    ends = {"change_low": "low", "change_high": "high"}
-    weights = {f"× {factor:g}": f", weight x {factor:g}" if factor != 1 else "" for factor in sorted([1.0, *strengths])}
-    heavier = [each.loc[[m + w]].assign(setting=setting, method=m) for setting, w in weights.items()
-               for m in (GHT, PS) if m + w in each.index]  # fmt: skip
     bleu = anew.set_index(["setting", "seed", "method"]).BLEU.unstack()
     gaps = bleu.sub(bleu[VANILLA], axis=0).stack().dropna().rename("change").reset_index()
     parts = {
-        "this study's setting": main.assign(setting="interval over " + main.over),
-        "weight of the constraint": pd.concat(heavier),
-        **{f"groups of {many} heads": t[t.panel == t.panel.iloc[0]].assign(setting=t.groups) for many, t in numbers.items()},
-        "numbers of a head": None if widths is None else widths.reset_index(names=["setting", "method"]),
+        "this study's setting": main,
+        **{f"groups of {n} heads": t[t.panel.isin(t.panel[:1])].assign(setting=t.groups) for n, t in numbers.items()},
+        "dimension of a head": None if widths is None else widths.reset_index(names=["setting", "method"]),
         "trained anew": over_seeds(gaps, ["setting", "method"], {"change": SCORES["change"]}).reset_index().assign(over=""),
     }
-    table = pd.concat(parts, names=["group"]).reset_index("group").drop(columns=["low", "high"]).rename(columns=ends)
+    table = pd.concat(parts, names=["group"]).reset_index("group").drop(columns=["low", "high"])
     table = table.assign(setting=table.setting.astype(str), hollow=table.over.str.startswith("sentences"))
-    return table.loc[table.method.isin([GHT, PS]), ["group", "setting", "method", "change", "low", "high", "hollow"]]
+    table = table[table.method.isin([GHT, PS])].rename(columns={"change_low": "low", "change_high": "high"})
+    return table[["group", "setting", "method", "change", "low", "high", "hollow"]]
 
 
 def on_texts(gained: pd.DataFrame, natural: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    """`gains` by text: of this one and, published, of natural text with its `levels`; no ROUGE-L, which goes as ROUGE-1."""
+    """`gains` by text: of this one and, published, of natural text with its `levels`; no ROUGE-L, nor a hollow summarizer."""
     tasks_of = dict(zip(levels.panel.unique(), natural.task.unique(), strict=True))
     means = levels.assign(task=levels.panel.map(tasks_of)).set_index(["task", "method"])["mean"].to_dict()
+    natural = natural[~natural.task.str.contains("ROUGE")]
     pairs = [*zip(natural.task, natural.method, strict=True)]
     natural = natural.assign(vanilla=[means[task, VANILLA] for task, _ in pairs], level=[means[pair] for pair in pairs])
     table = pd.concat({"toy language": gained, "natural text": natural}, names=["text"]).reset_index("text")
-    return table[~table.task.str.contains("ROUGE-L")]
+    return table[~table.task.str.contains("ROUGE-L")].assign(task=lambda rows: rows.task.str.replace(", europarl_test", ""))
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
