@@ -192,7 +192,7 @@ can_go["text"] = [f"{row.gone}" + f" [{row.low}, {row.high}]" * (row.low < row.h
 both = can_go.pivot(index="measure", columns="model", values="text")[[*dict.fromkeys(rises.model)]]
 cost = pd.DataFrame(seconds).apply(lambda spent: spent / spent[by]).mean(axis=1).rename(comparison.way)
 both.insert(0, "time", cost.map("{:.0f}".format))
-both.reindex(map(comparison.way, [*listed, "random"])).fillna("–")
+both.reindex(dict.fromkeys(map(comparison.way, [*listed, "random"]))).fillna("–")
 
 # %% [markdown]
 # Per cent of heads that can go, by the ends of the bars in brackets. At `0` the fewest heads that we removed are too many. Time
@@ -222,8 +222,8 @@ run.figure(figure, "confidence", "The rise of the loss after the least confident
 #
 # **The first token misleads confidence in SmolLM2.** The more a head rests on the first token, the less it matters.<!-- holds:
 # pretrained/correlations measure="first token" high < 0 --> Such heads look confident and stay. When the least confident tenth
-# goes, the loss rises by **5.1**<!-- pretrained/removed_at_once random= by=confidence fraction=0.1 change:.1f --> nats, by
-# random heads of the same layers **2.7**<!-- pretrained/removed_at_once random="same number a layer" by=confidence fraction=0.1
+# goes, the loss rises by **5.1**<!-- pretrained/removed_at_once random= by=confidence fraction=0.1 change:.1f --> nats. Random
+# heads of the same layers cost **2.7**<!-- pretrained/removed_at_once random="same number a layer" by=confidence fraction=0.1
 # change:.1f -->.
 #
 # **Without the first token confidence is no better than chance.** At a tenth it costs **0.26**<!-- pretrained/removed_at_once
