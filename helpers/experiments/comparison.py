@@ -237,14 +237,14 @@ def smollm2() -> pd.DataFrame:
     return each.agg(rise=("change", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
 
 
-def at_shares(table: pd.DataFrame, gone: Sequence[int] = (25, 50)) -> pd.DataFrame:
-    """Of `rises` the loss where so many % of the heads are gone, on straight lines between measured numbers of heads."""
+def spared(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
+    """Of `rises` the % of heads that go (low, high by its ends) until the line in logs is at `level`; 0: never below."""
     rows = []
     for (measure, model), part in table.groupby(["measure", "model"], sort=False):
-        known = part.sort_values("left")
-        found = np.interp(100 - np.array(gone), [*known.left, 100], [*known.rise, 0])
-        rows += [(measure, model, share, rise) for share, rise in zip(gone, found, strict=True)]
-    return pd.DataFrame(rows, columns=["measure", "model", "gone", "rise"])
+        known = part.sort_values("left", ascending=False)
+        logs = np.log(known[["rise", "high", "low"]].clip(lower=1e-4)).cummax()
+        rows.append((measure, model, *(np.interp(np.log(level), logs[end], 100 - known.left, left=0) for end in logs)))
+    return pd.DataFrame(rows, columns=["measure", "model", "gone", "low", "high"])
 
 
 # --- the contest: models that train on -------------------------------------------------------------------------------

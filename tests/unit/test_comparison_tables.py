@@ -120,8 +120,8 @@ def test_losses_by_share_of_heads_left():
     assert found[["left", "rise", "low", "high"]].to_numpy() == pytest.approx(
         np.array([[25, 0.3, 0.2, 0.4], [45, 0.2, 0.1, 0.3]])
     )
-    at = comparison.at_shares(found, (25, 65)).rise  # no loss with all heads, a straight line between others
-    assert at.tolist() == pytest.approx([0.2 * 25 / 55, 0.25])
+    at = [comparison.spared(found, level).gone.item() for level in (0.1, 0.06**0.5, 0.5)]  # on a line in logs, else an end
+    assert at == pytest.approx([0, 65, 75])
 
 
 def contested(parts):
