@@ -682,13 +682,6 @@ def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Da
     return pd.concat([parts[left] for left in sorted(parts, reverse=True)], ignore_index=True)
 
 
-def lasting(functions: pd.DataFrame) -> pd.DataFrame:
-    """`functions_left` of several models (column model) before pruning, with prunings: how many of them leave the head."""
-    whole = functions.left == functions.groupby("model").left.transform("max")
-    left = functions[~whole].groupby(["model", "layer", "head"]).stays.sum().rename("prunings")
-    return functions[whole].join(left, on=["model", "layer", "head"]).fillna({"prunings": 0}).astype({"prunings": int})
-
-
 def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 

@@ -85,11 +85,11 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     return figure
 
 
-def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across: bool = False, text: str = ""):
+def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across: bool = False):
     """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
 
     The table has the columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
-    With `across` layers go from left to right, in panels as wide as they have layers. `text` is a column written into cells.
+    With `across` layers go from left to right, in panels as wide as they have layers.
     """
     drawing.need(table, "layer", "head", "stays", "functions", panel)
     panels = list(dict.fromkeys(table[panel]))
@@ -106,8 +106,6 @@ def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across:
         at = list(zip(rows[x] + 1, rows[y] + 1, strict=True))
         gone = {cell for cell, stays in zip(at, rows.stays, strict=True) if not stays}
         drawing.functions(axis, dict(zip(at, rows.functions, strict=True)), gone)
-        for cell, written in zip(at, rows[text], strict=True) if text else ():
-            axis.text(*cell, written, ha="center", va="center", fontsize=7)
         axis.set(xlim=(0.4, rows[x].max() + 1.6), ylim=(0.4, table[y].max() + 1.6), title=titles[place], xlabel=x)
         axis.set_xticks(range(1, rows[x].max() + 2))
         axis.set_yticks(range(1, table[y].max() + 2))
