@@ -91,19 +91,14 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {name: {"color": hues[i % 9], "marker": MARKERS[(i + i // 9) % 9]} for name, i in places.items()}
 
 
-def functions(axis, cells: Mapping[tuple[float, float], str], gone: Iterable[tuple[float, float]] = ()) -> None:
-    """Cells round these places (x, y) in the colours of functions (names joined by a comma, which share a cell).
-
-    Those that are `gone` are white with a frame.
-    """
+def functions(axis, cells: Mapping[tuple[float, float], str]) -> None:
+    """Cells round these places (x, y) in the colours of functions (names joined by a comma, which share a cell)."""
     for (x, y), names in cells.items():
-        here = (x, y) not in gone
         colours = [COLOURS[name] for name in names.split(", ") if name] or [COLOURS["none"]]
-        for part, colour in enumerate(colours if here else ["white"]):
-            width = 1 / len(colours) if here else 1
+        for part, colour in enumerate(colours):
+            width = 1 / len(colours)
             axis.add_patch(Rectangle((x - 0.5 + part * width, y - 0.5), width, 1, fc=colour, ec="none"))
-        frame = {"fc": "none", "ec": "white" if here else "#DDDDDD", "lw": 1.0 if here else 0.5}
-        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, **frame))
+        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fc="none", ec="white", lw=1))
     axis.tick_params(length=0, labelsize=7)
     axis.spines[:].set_visible(False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -85,31 +85,27 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     return figure
 
 
-def head_map(table: pd.DataFrame, panel: str, titles: Mapping[Any, str], across: bool = False):
-    """Which heads stay and what they do: a panel each, a cell a head, layer 1 at the bottom; a head that is gone is empty.
+def head_map(table: pd.DataFrame, panel: str, text: str):
+    """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right.
 
-    The table has the columns layer, head (from 0), stays, functions (names joined by a comma, which share the cell), and panel.
-    With `across` layers go from left to right, in panels as wide as they have layers.
+    The table has the columns layer and head (from 1), functions (names joined by a comma, which share the cell), and panel;
+    `text` is a column that is written into cells.
     """
-    drawing.need(table, "layer", "head", "stays", "functions", panel)
-    panels = list(dict.fromkeys(table[panel]))
-    layers = table.groupby(panel, sort=False).layer.max() + 1
-    x, y = ("layer", "head") if across else ("head", "layer")
-    if across:
-        size = (WIDTH, 0.15 * (table["head"].max() + 1) + 1.0)
-        figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
-        axes = list(axes.flat)
-    else:
-        figure, axes = drawing.grid(len(panels), 3, WIDTH / 3, max(1.2, 0.18 * layers.max()) + 0.8, sharex=True, sharey=True)
-    for axis, place in zip(axes, panels, strict=True):
-        rows = table[table[panel] == place]
-        at = list(zip(rows[x] + 1, rows[y] + 1, strict=True))
-        gone = {cell for cell, stays in zip(at, rows.stays, strict=True) if not stays}
-        drawing.functions(axis, dict(zip(at, rows.functions, strict=True)), gone)
-        axis.set(xlim=(0.4, rows[x].max() + 1.6), ylim=(0.4, table[y].max() + 1.6), title=titles[place], xlabel=x)
-        axis.set_xticks(range(1, rows[x].max() + 2))
-        axis.set_yticks(range(1, table[y].max() + 2))
-        axis.set_ylabel(y if drawing.left(axis) else "")
+    drawing.need(table, "layer", "head", "functions", panel, text)
+    panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
+    size = (WIDTH, 0.15 * table["head"].max() + 1.0)
+    figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
+    for axis, title in zip(axes.flat, panels, strict=True):
+        rows = table[table[panel] == title]
+        places = list(zip(rows.layer, rows["head"], strict=True))
+        drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
+        for place, written in zip(places, rows[text], strict=True):
+            axis.text(*place, written, ha="center", va="center", fontsize=7)
+        most, tallest = rows.layer.max(), table["head"].max()
+        axis.set(xlim=(0.4, most + 0.6), ylim=(0.4, tallest + 0.6), title=title.replace(", ", ",\n"), xlabel="layer")
+        axis.set_xticks(range(1, most + 1))
+        axis.set_yticks(range(1, tallest + 1))
+        axis.set_ylabel("head" if drawing.left(axis) else "")
     drawing.key(figure)
     return figure
 

@@ -302,9 +302,7 @@ some[["token before", "object", "rare words", "heads with a function"]]
 # %%
 by_head = run.table(functions.mapped(run.settings), "heads_by_function", split="dev")
 written = by_head.place.map("{:.0f}".format).where((by_head.functions != "") & by_head.place.notna(), "")
-shown = by_head.assign(layer=by_head.layer - 1, head=by_head["head"] - 1, stays=True, written=written)
-titles = {name: name.replace(", ", ",\n") for name in by_head.model}
-figure = plots.head_map(shown, "model", titles, across=True, text="written")
+figure = plots.head_map(by_head.assign(written=written), "model", "written")
 run.figure(figure, "heads_by_function", "The functions of every head of three models, and how relevant heads with one are.")
 
 # %% [markdown]
