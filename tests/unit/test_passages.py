@@ -12,9 +12,9 @@ from tokenizers.models import WordLevel
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, Trainer
 
-from helpers import heads, models
+from helpers import models
 from helpers.heads import index, load
-from helpers.methods import coreference, grouping, l0
+from helpers.methods import coreference
 from helpers.runs import passages
 from helpers.study import ROOT, StudyError
 from tests.unit.tiny_models import VOCABULARY, tiny_batch, tiny_model
@@ -145,9 +145,7 @@ def test_training_under_trainer_runs_as_the_page_shows_it(folder, tmp_path, monk
     """What is saved trains on without this project."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("Ann sold the old car\n\nBob saw his sister and waved\n")
-    tokenizer, batch = models.load_tokenizer(folder / "model"), tiny_batch("llama")
-    scope = {"tokenizer": tokenizer, "l0": l0, "heads": heads, "model": load(folder / "model").float(), "price": 0.01}
-    gates, *others = [*scripts(folder)][-3:]
+    scope, batch, (gates, *others) = {}, tiny_batch("llama"), [*scripts(folder)][-3:]
     exec(gates, scope)
     again = AutoModelForCausalLM.from_pretrained("pruned", trust_remote_code=True)
     torch.testing.assert_close(again(**batch).logits, scope["model"].eval()(**batch).logits)
@@ -155,12 +153,14 @@ def test_training_under_trainer_runs_as_the_page_shows_it(folder, tmp_path, monk
     links = coreference.Links()
     for row in scope["rows"]:
         links.add(row["input_ids"], coreference.sparse([[[0], [1]]], len(row["input_ids"]), "previous"))
-    scope |= {"grouping": grouping, "coreference": coreference, "links": links, "chosen": [("decoder", 0, 1)]}
-    scope["texts"] = [(line, []) for line in scope["lines"]]
-    for code in others:
+    scope |= {"coreference": coreference, "links": links, "chosen": [("decoder", 0, 1)]}
+    scope["texts"], scope["tokenizer"].padding_side = [(line, []) for line in scope["lines"]], "left"
+    for code, name in zip(reversed(others), ("linked", "grouped"), strict=True):
         before = next(scope["model"].parameters()).clone()
         exec(code, scope)
         assert not torch.equal(before, next(scope["model"].parameters()))
+        torch.testing.assert_close(load(tmp_path / name)(**batch).logits, scope["model"].eval()(**batch).logits)
+    assert len(index(load(tmp_path / "grouped"))) == 4
 
 
 def front():
@@ -177,7 +177,7 @@ def test_the_front_page_prints_what_its_code_prints(capsys):
 
 
 def test_the_code_of_the_front_page_runs_on_a_model_of_anybody_s(folder, capsys):
-    code = front()[0].replace('"smollm2"', repr(str(folder / "model"))).replace("// 10", "// 4")  # it has eight heads
+    code = front()[0].replace('"smollm2"', repr(str(folder / "model")))  # it has eight heads
     code = code.replace("halves(model, tokenizer)", f"halves(model.float(), tokenizer, {str(folder / 'text.txt')!r})")
     assert code.count(str(folder)) == 2
     exec(code, scope := {})
