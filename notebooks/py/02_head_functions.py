@@ -135,10 +135,11 @@ def attention(subject, sentences):  # of each sentence: its number, weights of a
 studied, relation, offset = subjects.study_models(run), "dobj", -1
 subject, arcs = studied[0], arcs_of(studied[0].sentences)
 rank = subject.counts.argsort(descending=True).argsort()
+frequent = min(500, len(rank) // 2)  # fewer where a vocabulary is tiny
 near, rare, looks, cases = [], [], [], []
 for number, A, ids, words in attention(subject, 400):
     near.append(at_offset(A[:, :-1], offset))  # the end of the sentence does not look
-    if rank[ids[:-1]].max() >= 500:
+    if rank[ids[:-1]].max() >= frequent:
         rare.append(at_rarest(A[:, :-1, :-1], subject.counts[ids[:-1]]))
     pairs = [(word, governor) for word, governor, name in arcs[number] if name == relation]
     looks.append(at_partner(to_words(A[None], words[None])[0], pairs))
