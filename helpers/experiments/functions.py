@@ -15,7 +15,7 @@ import pandas as pd
 from helpers import papers, study
 from helpers.corpora.describe import arcs_of
 from helpers.drawing import FUNCTIONS
-from helpers.experiments import pretrained_functions, pretrained_measured
+from helpers.experiments import pretrained_functions
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import POSITIONAL, RAREST, RELATIONS, Syntactic, roles
@@ -157,7 +157,7 @@ def mapped(settings: Mapping[str, Any]) -> pd.DataFrame:
     Columns model, layer, head (from 1), functions (with commas), place (in its layer by relevance, the most relevant first: by
     AttnLRP in SmolLM2, by LRP αβ in the translator; MiniLM has none).
     """
-    places = pretrained_measured.head_table(settings).assign(model=settings["pretrained"]["decoder"])
+    places = pd.read_csv(FIGURES / "pretrained" / "head_table.csv").assign(model="smollm2")
     places["place"] = places.groupby("layer").attnlrp.rank(ascending=False)
     keys = ["model", "layer", "head"]
     gold = pretrained_functions.by_head(settings).query("trees == 'ewt'").merge(places[[*keys, "place"]], "left", on=keys)
