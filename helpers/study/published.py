@@ -191,6 +191,8 @@ def _unpack(archive: Path, target: Path, key: str) -> None:
         packed = _opened(archive, archive.stat().st_mtime_ns)
         members = packed.getmembers()
         inside = [one.replace(name=one.name.partition("/")[2]) for one in members if one.name.startswith(f"{key}/")]
+        if not inside and key not in archive.name:
+            raise ValueError("it has other runs")
         packed.extractall(target, inside or members, filter="data")
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
         raise StudyError(f"The published archive {archive} cannot be unpacked ({error}): set FRESH=1 to do without.") from None

@@ -77,6 +77,15 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
     assert corpora.file(corpora.prepare(text.spec), "train").read_bytes() == train  # made for who trains
 
 
+def test_an_archive_gives_no_other_run_than_it_has(made, tmp_path):
+    model, put_out = made
+    archives.publish({"one": [Need(put_out)]})
+    entries = published.index()
+    published.write_index(entries | {model.key: entries[put_out.key]})
+    with pytest.raises(StudyError, match="other runs"):
+        published.unpacked(model.key, tmp_path / "unpacked")
+
+
 def test_natural_text_is_never_published(made, monkeypatch):
     text = study.Recipe(corpora.pairs.PAIRS, {"corpus": "natural", "language": "de", "register": "mine"})
     said = study.Recipe(study.kind("clusters"), {"corpus": {"corpus": "natural"}, "split": "test", "by": "rule"})
