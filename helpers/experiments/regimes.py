@@ -98,11 +98,18 @@ def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, An
     return {runs.VANILLA: rows.whole(), runs.GHT: rows.whole(rows.constraint(groups=8))}
 
 
-def more_heads_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.DataFrame:
-    """What is made already of `more_heads`: method, seed, and what is measured."""
+def tight(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, Any]]:
+    """The main text and model of notebook 04 with ten times the weight, at which heads are grouped: vanilla, GHT and GHT-PS."""
+    rows = runs.Rows(settings, subjects.TRANSLATION, seed, 1)
+    constraint = rows.constraint(weight=10 * settings["grouping"]["weight"])
+    return {runs.VANILLA: rows.whole(), runs.GHT: rows.whole(constraint), runs.PS: rows.pruned(constraint)}
+
+
+def made_table(rows: Mapping[int, Mapping[str, Mapping[str, Any]]]) -> pd.DataFrame:
+    """What is made already of `more_heads` or `tight` by seed: method, seed, and what is measured."""
     made = []
-    for seed in seeds:
-        for name, one in more_heads(settings, seed).items():
+    for seed, of_seed in rows.items():
+        for name, one in of_seed.items():
             if (recipe := measured(one, name)).made():
                 made.append({"method": name, "seed": seed} | values.read(recipe.results / FILE))
     return pd.DataFrame(made)
