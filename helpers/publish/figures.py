@@ -28,7 +28,9 @@ def table(name: str) -> pd.DataFrame:
 def _pruned():
     axes = ("% of encoder heads left", "BLEU minus the unpruned model")
     curve = table("03/fig7_curve")
-    return plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
+    figure = plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
+    figure.axes[0].set_ylim(-4.1, 0.4)
+    return figure
 
 
 DRAWN: dict[str, Callable[[], object]] = {

@@ -53,7 +53,8 @@ def test_figures_are_drawn_again_byte_for_byte(tmp_path, name):
     if any(told[library] != study.provenance()["libraries"][library] for library in ("matplotlib", "numpy", "pandas")):
         pytest.skip("drawn by other libraries")
     drawing.style()
-    assert figures.draw(name, tmp_path).read_bytes() == picture.read_bytes()
+    same = figures.draw(name, tmp_path).read_bytes() == picture.read_bytes()
+    assert same  # a difference of two pictures takes pytest minutes to show
 
 
 def test_figures_that_are_drawn_again_are_figures_of_notebooks():
