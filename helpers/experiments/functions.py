@@ -12,13 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import papers, study
+from helpers import study
 from helpers.corpora.describe import arcs_of
-from helpers.drawing import FUNCTIONS
 from helpers.experiments import pretrained_functions
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import POSITIONAL, RAREST, RELATIONS, Syntactic, roles
+from helpers.measures.functions import RELATIONS, Syntactic, roles
 from helpers.measures.reducers import one_pass
 from helpers.papers import MARGIN
 from helpers.runs import outputs, subjects
@@ -31,7 +30,6 @@ NAMES = {  # of models that were measured before, in figures
     "minilm": "MiniLM",
 }  # fmt: skip
 FILES = {"positional": "positional_heads", "syntactic": "syntactic_relations", "rare": "rare_tokens", "counted": "counted"}
-ANSWERS = ["no", "no ?", "yes ?", "yes"]
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
@@ -62,6 +60,10 @@ def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Itera
     """What notebook 02 reads of translators."""
     yield from outputs.of_models(settings, names, seed)
     yield from recipes(settings, subjects.recipes(settings, names, seed))
+    yield from pretrained_functions.work_recipes(settings)
+    for run in subjects.recipes(settings, names, seed):
+        yield measured.EXPLAINED.recipe(run, rule="alpha_beta", first=settings["relevance"])
+        yield measured.WITHOUT.recipe(run, first=settings["relevance"])
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -151,47 +153,28 @@ def beside_random(tests: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[["test", "model", "head", "value", "low", "high"]]
 
 
-def mapped(settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Functions of every head of the pretrained models (on EWT) and of Europarl's translator of the paper's size.
+def importance(studied: Sequence[subjects.Subject], turned: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """What heads do and how much they matter, of all models that have heads with a function.
 
-    Columns model, layer, head (from 1), functions (with commas), place (in its layer by relevance, the most relevant first: by
-    AttnLRP in SmolLM2, by LRP αβ in the translator; MiniLM has none).
+    Columns model, layer, head (from 1), functions (with commas), relevance (by LRP αβ, in SmolLM2 AttnLRP; MiniLM has none),
+    removal (rise of the loss without the head; of MiniLM it is `turned`, with layer and head).
     """
-    places = pd.read_csv(FIGURES / "pretrained" / "head_table.csv").assign(model="smollm2")
-    places["place"] = places.groupby("layer").attnlrp.rank(ascending=False)
-    keys = ["model", "layer", "head"]
-    gold = pretrained_functions.by_head(settings).query("trees == 'ewt'").merge(places[[*keys, "place"]], "left", on=keys)
-    table = pd.concat([gold, pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv")], ignore_index=True)
-    return table[[*keys, "functions", "place"]].fillna({"functions": ""}).replace({"model": NAMES})
-
-
-def some_head(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Which functions some head of each model has: the paper's models, then all that the study has measured.
-
-    Of tables of `together`, by the names of functions of this module. A column a test, "yes" or "no" by the estimate, with a
-    question mark where the interval over sentences holds the line; how many heads have a function; last of how many models.
-    """
-    lines = {"positional": POSITIONAL, **dict.fromkeys(RELATIONS, MARGIN), "rare": RAREST}
-    beside, title = pd.read_csv(NATURAL / "models_beside.csv", index_col=0), "Europarl, deep decoder"
-    deep, columns = beside.loc["EN-FR europarl, deep decoder"], ["model", "test", "score", "low", "high"]
-    gains = pd.concat([papers.TABLE_1.assign(gain=papers.TABLE_1.accuracy - papers.TABLE_1.baseline), tables["syntactic"]])
-    gains = gains[["model", "relation", "gain", "gain_low", "gain_high"]].set_axis(columns, axis=1)
-    best = pd.DataFrame({"model": title, "test": [*lines], "score": deep[[*lines]].astype(float)})
-    scores = [tables[name].assign(test=name) for name in ("positional", "rare")]
-    scores = pd.concat([*scores, gains, best], ignore_index=True)[columns]
-    above = scores[["score", "low", "high"]].sub(scores.test.map(lines), axis=0) + 1e-9
-    passes = above.score > 0
-    scores["answer"] = 2 * passes + (above.low.fillna(above.score) > 0).where(passes, above.high > 0)
-    answers = scores.groupby(["model", "test"]).answer.max().unstack()
-    answers.loc[papers.TABLE_1.model, ["positional", "rare"]] = ANSWERS.index("yes")  # said in the text, in no table
-    heads = tables["counted"].query("function == 'any'").set_index("model")[["heads", "all"]].astype(int)
-    heads.loc[title] = deep[["with functions", "heads"]].astype(int).to_list()
-    heads = heads.iloc[[0, 1, -1, *range(2, len(heads) - 1)]]
-    answers = answers.loc[[*papers.TABLE_1.model.unique(), *heads.index], [*lines]].rename_axis(columns=None)
-    table = answers.replace(dict(enumerate(ANSWERS)))
-    table["heads with a function"] = heads["heads"].astype(str) + " of " + heads["all"].astype(str)
-    table.loc["without the paper's"] = [f"{many} of {len(heads)}" for many in answers.loc[heads.index].ge(2).sum()] + [None]
-    return table.rename(columns=FUNCTIONS | {"positional": "token before"}).fillna("")
+    keys, columns, same = ["layer", "head"], ["functions", "relevance", "removal"], {"leave-one-out": "removal"}
+    small = pd.read_csv(FIGURES / "natural" / "06_do_measures_agree" / "tables" / "head_table_fr-europarl.csv")
+    known = pd.read_csv(FIGURES / "pretrained" / "head_table.csv").rename(columns=same | {"attnlrp": "relevance"})
+    known = pd.concat([known.assign(model="smollm2"), turned.assign(model="minilm")])[["model", *keys, *columns[1:]]]
+    gold = pretrained_functions.by_head(settings).query("trees == 'ewt'").merge(known, "left", on=["model", *keys])
+    parts = [pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").rename(columns={"without it": "removal"}), gold]
+    small = measured.from_one(small[small.kind == "encoder"][[*keys, "functions", "alpha_beta", "leave-one-out"]])
+    parts.append(small.rename(columns=same | {"alpha_beta": "relevance"}).assign(model="EN-FR europarl"))
+    for subject in studied:
+        relevance = measured.EXPLAINED.value(subject, rule="alpha_beta", first=settings["relevance"]).series()
+        removal = measured.WITHOUT.value(subject, first=settings["relevance"]).loss
+        values = measured.from_one(pd.DataFrame({"relevance": relevance, "removal": removal}).loc["encoder"])
+        own = by_head([subject], settings["bootstrap"]).merge(values.reset_index(), "left", on=keys)
+        parts.append(own.assign(model="toy " + own.model) if settings["corpus"] == "controlled" else own)
+    table = pd.concat([part.reindex(columns=["model", *keys, *columns]).replace({"model": NAMES}) for part in parts])
+    return table.fillna({"functions": ""}).drop_duplicates(["model", *keys], keep="last", ignore_index=True)
 
 
 def by_head(studied: Sequence[subjects.Subject], repeats: int = 1000, **more: Any) -> pd.DataFrame:

@@ -57,11 +57,11 @@ def curve(
     return figure
 
 
-def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = ""):
+def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = "", axes=None):
     """Square cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
 
     A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `mark` is a column
-    of bool: cells with a dot.
+    of bool: cells with a dot. `axes` are panels of a figure to draw in.
     """
     drawing.need(table, x, y, value, *filter(None, (panel, mark)))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -69,7 +69,8 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
     width = min((WIDTH - 0.8) / min(3, len(titles)), 0.21 * len(places[x]) + room)
     height = (width - room * (len(titles) == 1)) / len(places[x]) * len(places[y]) + room
-    figure, axes = drawing.grid(len(titles), 3, width, height, sharex=True, sharey=True)
+    if axes is None:
+        axes = drawing.grid(len(titles), 3, width, height, sharex=True, sharey=True)[1]
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table[panel] == title] if panel else table
         cells = np.full((len(places[y]), len(places[x])), np.nan)
@@ -81,31 +82,31 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
         axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90, parse_math=False)
         axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
         axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")
-    drawing.bar(figure, drawn, axes, value)
-    return figure
+    drawing.bar(axes[0].figure, drawn, list(axes), value)
+    return axes[0].figure
 
 
 def head_map(table: pd.DataFrame, panel: str, text: str):
-    """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right.
+    """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right, place 1 at the top.
 
-    The table has the columns layer and head (from 1), functions (names joined by a comma, which share the cell), and panel;
-    `text` is a column that is written into cells.
+    The table has the columns layer and place (in it, from 1), functions (names joined by a comma, which share the cell), and
+    panel; `text` is a column that is written into cells.
     """
-    drawing.need(table, "layer", "head", "functions", panel, text)
+    drawing.need(table, "layer", "place", "functions", panel, text)
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
-    size = (WIDTH, 0.15 * table["head"].max() + 1.0)
+    size = (WIDTH, 0.15 * table.place.max() + 1.0)
     figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
     for axis, title in zip(axes.flat, panels, strict=True):
         rows = table[table[panel] == title]
-        places = list(zip(rows.layer, rows["head"], strict=True))
+        places = list(zip(rows.layer, rows.place, strict=True))
         drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
         for place, written in zip(places, rows[text], strict=True):
             axis.text(*place, written, ha="center", va="center", fontsize=7)
-        most, tallest = rows.layer.max(), table["head"].max()
-        axis.set(xlim=(0.4, most + 0.6), ylim=(0.4, tallest + 0.6), title=title.replace(", ", ",\n"), xlabel="layer")
+        most, tallest = rows.layer.max(), int(table.place.max())
+        axis.set(xlim=(0.4, most + 0.6), ylim=(tallest + 0.6, 0.4), title=title.replace(", ", ",\n"), xlabel="layer")
         axis.set_xticks(range(1, most + 1))
         axis.set_yticks(range(1, tallest + 1))
-        axis.set_ylabel("head" if drawing.left(axis) else "")
+        axis.set_ylabel("place by relevance" if drawing.left(axis) else "")
     drawing.key(figure)
     return figure
 

@@ -42,7 +42,6 @@ def test_tables_of_no_notebook_share_a_sidecar(folder):
     "name",
     [
         "01/fig1_relevance_and_confidence",
-        "02/hits_and_misses",
         "02/table1_syntactic_heads",
         "03/fig7_bleu_by_heads",
     ],
