@@ -290,18 +290,25 @@ def by_grouping(each: pd.DataFrame, formed: pd.Series) -> pd.DataFrame:
     return table[["method", "grouped", "value", "change", "low", "high"]].assign(hollow=True)
 
 
-def tried(main: pd.DataFrame, numbers: Mapping[int, pd.DataFrame], widths: Any, anew: pd.DataFrame) -> pd.DataFrame:
+def fresh(names: Mapping[str, str]) -> pd.DataFrame:
+    """Fresh trainings (figures/regimes) by setting, seed and method; `names` has the setting of each table. None with dropout."""
+    folder = study.ROOT / "figures" / "regimes"
+    table = pd.concat(pd.read_csv(folder / f"{name}.csv").assign(setting=setting) for name, setting in names.items())
+    return table[~(table.dropout > 0)].dropna(subset="BLEU")
+
+
+def in_settings(main: pd.DataFrame, numbers: Mapping[int, pd.DataFrame], widths: Any, anew: pd.DataFrame) -> pd.DataFrame:
     """What GHT and GHT-PS are above vanilla in every setting: group and setting (labels), method, change, low, high, hollow.
 
-    `numbers` is `by_groups` by heads of a layer, `anew` BLEU by setting, seed and method. Hollow: over sentences.
+    `numbers` is `by_groups` by heads of a layer, `anew` is `fresh`. Hollow: over sentences.
     """
     bleu = anew.set_index(["setting", "seed", "method"]).BLEU.unstack()
     gaps = bleu.sub(bleu[VANILLA], axis=0).stack().dropna().rename("change").reset_index()
+    paired = over_seeds(gaps, ["setting", "method"], {"change": SCORES["change"]}).loc[anew.setting.unique()].reset_index()
     parts = {
-        "this study's setting": main,
+        "five trainings": pd.concat([main, paired.assign(over="trainings")]),
         **{f"groups of {n} heads": t[t.panel.isin(t.panel[:1])].assign(setting=t.groups) for n, t in numbers.items()},
         "dimension of a head": None if widths is None else widths.reset_index(names=["setting", "method"]),
-        "trained anew": over_seeds(gaps, ["setting", "method"], {"change": SCORES["change"]}).reset_index().assign(over=""),
     }
     table = pd.concat(parts, names=["group"]).reset_index("group").drop(columns=["low", "high"])
     table = table.assign(setting=table.setting.astype(str), hollow=table.over.str.startswith("sentences"))
