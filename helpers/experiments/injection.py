@@ -67,10 +67,14 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
 
 
 def side_by_side(settings: Mapping[str, Any], seed: int) -> Iterator[study.Recipe]:
-    """What `side_by_side_table` reads of one training: its rows stage by stage, each with what its model writes."""
-    for name, one in runs.Rows(settings, seed, 1).side_by_side().items():
-        label = f"{subjects.SUMMARIZATION}, side by side: {name}, seed {seed}"
-        yield from _written(one, label, settings["coreference"]["beam"])
+    """What `side_by_side_table` reads of one training."""
+    yield from made_of(settings, runs.Rows(settings, seed, 1).side_by_side(), f"side by side, seed {seed}")
+
+
+def made_of(settings: Mapping[str, Any], rows: Rows, label: str) -> Iterator[study.Recipe]:
+    """Rows stage by stage, each with what its model writes."""
+    for name, one in rows.items():
+        yield from _written(one, f"{subjects.SUMMARIZATION}, {label}: {name}", settings["coreference"]["beam"])
 
 
 def _written(one: Row, label: str, beam: int) -> Iterator[study.Recipe]:
