@@ -25,6 +25,7 @@ from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.methods.coreference import runs
 from helpers.runs import subjects
+from helpers.scores import intervals
 from helpers.study import published, values
 from helpers.study.recipe import read_since
 
@@ -32,6 +33,7 @@ TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/results.md
 MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of processor would make other ones
 SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
+OWN = 1, 2, 3, 4, 5  # trainings with random heads of their own
 KEPT = 8  # the training with links whose model before them is kept; those of trainings 1 to 5 are trained anew
 
 
@@ -61,6 +63,28 @@ def drawn(seed: int) -> dict[str, Any]:
     draws = range(3, 8) if seed == KEPT else [100 + seed]  # 0 to 2 were seen
     heads = {f"injected, random {draw + 1}": runs.row(rows.tuned(rows.injected(order="random", draw=draw))) for draw in draws}
     return {name: main[name] for name in (runs.PLAIN, runs.MAIN)} | heads
+
+
+def minus_random(linked: pd.DataFrame) -> pd.DataFrame:
+    """What idle heads gain more than random ones, by metric, a line for each rule of `drawn`, as far as it is made.
+
+    line, metric, values; difference with low and high of a t interval over these: trainings, draws of one training.
+    """
+    settings, lines = study.settings("laptop"), []
+    for seed in (*OWN, KEPT):
+        rows = drawn(seed)
+        if all(one.made() for one in injection.made_of(settings, rows, "")):
+            lines.append(injection.scores(injection.Board(settings, rows)).assign(seed=seed))
+    table = pd.concat([*lines, linked[linked.row.str.contains("random|lowest$")].assign(shared=True)])
+    idle = table[table.row == runs.MAIN].set_index(["seed", "metric"]).change
+    table = table[table.row.str.contains("random")].join(idle, on=["seed", "metric"], rsuffix="_idle")
+    table["difference"] = table.change_idle - table.change
+    own = table.seed.isin(OWN).map({True: "draw of its own", False: f"five draws in training {KEPT}"})
+    table["line"] = own.where(table.shared.isna(), "three draws, three trainings")
+    table["unit"] = table.seed.where(table.seed.isin(OWN) | table.shared.notna(), table.row).astype(str)
+    each = table.groupby(["line", "metric", "unit"]).difference.mean()
+    judged = [(*place, *intervals.over_runs(part.to_numpy())) for place, part in each.groupby(["line", "metric"])]
+    return pd.DataFrame(judged, columns=["line", "metric", "difference", "low", "high", "values"])
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
@@ -131,7 +155,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
             yield from injection.side_by_side(study.settings("laptop"), seed)
         return
     if part == "drawn":
-        for seed in (KEPT, 1, 2, 3, 4, 5):
+        for seed in (KEPT, *OWN):
             yield from injection.made_of(study.settings("laptop"), drawn(seed), f"draws, seed {seed}")
         return
     if part in ("sixteen", "tight"):
@@ -166,6 +190,7 @@ def write_tables(seeds: int) -> None:
     table = regimes.table(settings, main_rows)
     random = matched.table(one for one in sweeps(settings, seeds) if all(row.made() for row in matched.recipes(one)))
     sixteen_heads, tight = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight"))
+    linked = injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds))
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
@@ -181,7 +206,8 @@ def write_tables(seeds: int) -> None:
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
         "kinds": quality(kinds(1)),
         "kinds_kept": kept_by_kind(kinds(1)),
-        "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
+        "linked": linked,
+        "drawn": minus_random(linked),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
     _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)
