@@ -76,7 +76,7 @@ def minus_random(linked: pd.DataFrame) -> pd.DataFrame:
         if all(one.made() for one in injection.made_of(settings, rows, "")):
             lines.append(injection.scores(injection.Board(settings, rows)).assign(seed=seed))
     table = pd.concat([*lines, linked[linked.row.str.contains("random|lowest$")].assign(shared=True)])
-    idle = table[table.row == runs.MAIN].set_index(["seed", "metric"]).change
+    idle = table[table.row == runs.MAIN].groupby(["seed", "metric"]).change.first()
     table = table[table.row.str.contains("random")].join(idle, on=["seed", "metric"], rsuffix="_idle")
     table["difference"] = table.change_idle - table.change
     own = table.seed.isin(OWN).map({True: "draw of its own", False: f"five draws in training {KEPT}"})
