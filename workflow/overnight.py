@@ -33,8 +33,7 @@ TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/results.md
 MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of processor would make other ones
 SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
-OWN = 1, 2, 3, 4, 5  # trainings with random heads of their own
-KEPT = 8  # the training with links whose model before them is kept; those of trainings 1 to 5 are trained anew
+DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
 
 
 def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
@@ -50,41 +49,27 @@ def linked_seeds(seeds: int) -> range:
 
 
 def drawn(seed: int) -> dict[str, Any]:
-    """Rows of a training with random heads of fresh draws: one of its own in trainings 1 to 5, five in the one that is kept.
+    """Rows of a training with links: without injection, with links in idle heads, and in random ones drawn for it alone.
 
-    Rules, written before a number was seen. Random heads gain less than idle ones if the gain of idle heads in ROUGE-1 minus
-    that of the draw of its own is above zero, paired within each of trainings 1 to 5, by a t interval over the five. Three
-    trainings by the side, 6 to 8, are a line of their own: idle heads minus the mean of the three draws that they share. So
-    are five fresh draws in training 8: idle heads minus each, by a t interval over draws, which says nothing of other
-    trainings.
+    Rule, written before a number was seen: random heads gain less than idle ones if the gain of idle heads in ROUGE-1 minus
+    that of the draw is above zero, paired within each training, by a t interval over five.
     """
     rows = runs.Rows(study.settings("laptop"), seed, 1)
-    main = rows.main()
-    draws = range(3, 8) if seed == KEPT else [100 + seed]  # 0 to 2 were seen
-    heads = {f"injected, random {draw + 1}": runs.row(rows.tuned(rows.injected(order="random", draw=draw))) for draw in draws}
-    return {name: main[name] for name in (runs.PLAIN, runs.MAIN)} | heads
+    random = runs.row(rows.tuned(rows.injected(order="random", draw=100 + seed)))  # draws 0 to 2 were seen
+    return {name: rows.main()[name] for name in (runs.PLAIN, runs.MAIN)} | {"injected, own random heads": random}
 
 
-def minus_random(linked: pd.DataFrame) -> pd.DataFrame:
-    """What idle heads gain more than random ones, by metric, a line for each rule of `drawn`, as far as it is made.
-
-    line, metric, values; difference with low and high of a t interval over these: trainings, draws of one training.
-    """
-    settings, lines = study.settings("laptop"), []
-    for seed in (*OWN, KEPT):
+def minus_random() -> pd.DataFrame:
+    """What idle heads gain more than random ones, by metric: difference, low, high, seeds; of what is made of `drawn`."""
+    settings, gaps = study.settings("laptop"), []
+    for seed in DRAWN:
         rows = drawn(seed)
         if all(one.made() for one in injection.made_of(settings, rows, "")):
-            lines.append(injection.scores(injection.Board(settings, rows)).assign(seed=seed))
-    table = pd.concat([*lines, linked[linked.row.str.contains("random|lowest$")].assign(shared=True)])
-    idle = table[table.row == runs.MAIN].groupby(["seed", "metric"]).change.first()
-    table = table[table.row.str.contains("random")].join(idle, on=["seed", "metric"], rsuffix="_idle")
-    table["difference"] = table.change_idle - table.change
-    own = table.seed.isin(OWN).map({True: "draw of its own", False: f"five draws in training {KEPT}"})
-    table["line"] = own.where(table.shared.isna(), "three draws, three trainings")
-    table["unit"] = table.seed.where(table.seed.isin(OWN) | table.shared.notna(), table.row).astype(str)
-    each = table.groupby(["line", "metric", "unit"]).difference.mean()
-    judged = [(*place, *intervals.over_runs(part.to_numpy())) for place, part in each.groupby(["line", "metric"])]
-    return pd.DataFrame(judged, columns=["line", "metric", "difference", "low", "high", "values"])
+            gains = injection.scores(injection.Board(settings, rows)).pivot(index="metric", columns="row", values="change")
+            gaps.append(gains[runs.MAIN] - gains["injected, own random heads"])
+    table = pd.concat(gaps, axis=1) if len(gaps) > 1 else pd.DataFrame()
+    columns = ["metric", "difference", "low", "high", "seeds"]
+    return pd.DataFrame([(metric, *intervals.over_runs(row)) for metric, row in table.iterrows()], columns=columns)
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
@@ -155,7 +140,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
             yield from injection.side_by_side(study.settings("laptop"), seed)
         return
     if part == "drawn":
-        for seed in (KEPT, *OWN):
+        for seed in DRAWN:
             yield from injection.made_of(study.settings("laptop"), drawn(seed), f"draws, seed {seed}")
         return
     if part in ("sixteen", "tight"):
@@ -190,7 +175,6 @@ def write_tables(seeds: int) -> None:
     table = regimes.table(settings, main_rows)
     random = matched.table(one for one in sweeps(settings, seeds) if all(row.made() for row in matched.recipes(one)))
     sixteen_heads, tight = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight"))
-    linked = injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds))
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
@@ -206,8 +190,8 @@ def write_tables(seeds: int) -> None:
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
         "kinds": quality(kinds(1)),
         "kinds_kept": kept_by_kind(kinds(1)),
-        "linked": linked,
-        "drawn": minus_random(linked),
+        "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
+        "drawn": minus_random(),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
     _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)

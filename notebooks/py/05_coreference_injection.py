@@ -361,6 +361,37 @@ run.table(printed.rename_axis("metric"), "printed", over=ours.over.iloc[0]).roun
 # room, and where the paper begins we do not know.
 
 # %% [markdown]
+# ## Where links spoil a summary
+#
+# The dialogue that the resolver's links spoil most:
+
+# %%
+spoiled = injection.best_example(board, runs.PLAIN, runs.MAIN)
+print(injection.example(board, by, spoiled, [runs.PLAIN, runs.MAIN]))
+
+# %% [markdown]
+# The resolver links *him* with *son*, but not with the name *pefed*: *lolosera* gives the bread to herself. The second error
+# comes despite a right link, of *she* with *lolosera*.
+#
+# Do better links gain more? We *spoil* true ones, by cutting, joining and dropping. *F1* (CoNLL) is how near links come to the
+# true ones, in percent. The rest is ROUGE-1 of one training.
+
+# %%
+links = [f"{runs.MAIN}, {name}" for name in (f"{by}+shuffled", truth)]
+links = [name for name in [runs.MAIN, *parts.get("quality", {}), *links] if name in board.rows]
+quality = run.table(injection.quality_curve(board, links, truth), "clusters", resamples=repeats)
+quality = injection.labelled(quality, board.rows).query("metric == 'ROUGE-1'").sort_values("conll", ascending=False)
+quality.rename(columns={"conll": "F1"}).set_index("links")[["F1", "change", "change_low", "change_high"]].round(1)
+
+# %% [markdown]
+# **The better the links, the larger the gain**: at an F1 of **56**<!-- 05/clusters row="injected, lowest, gold+corrupt:0.6"
+# metric=ROUGE-1 conll:.0f --> there is none, with true links **2.6**<!-- 05/clusters row="injected, lowest, gold"
+# metric=ROUGE-1 change:.1f --> points.<!-- holds: 05/clusters row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1
+# change_low < 0 --> The resolver's gain less than spoiled ones of its F1; why, these numbers do not say.<!-- holds: 05/clusters
+# row="injected, lowest" metric=ROUGE-1 change_high < 1.2 --><!-- holds: 05/clusters row="injected, lowest, gold+corrupt:0.1"
+# metric=ROUGE-1 change_low > 1.3 -->
+
+# %% [markdown]
 # ## Do these heads come to matter?
 #
 # How much does the loss rise without one of these heads, in models trained as long without injection and with links? Dots are
